@@ -1,8 +1,7 @@
 """`python -m brain_cli`: the same as the installed command.
 
-Python puts the current folder first on the path for `-m`; it is taken off again,
-so that a file there is not run in place of a module. `python -P -m brain_cli`
-does the same before anything of ours runs.
+For `-m`, Python adds the current folder to the module path; this removes it, so that a
+file there cannot replace a module. `python -P -m brain_cli` does not add it at all.
 """
 
 from __future__ import annotations

@@ -8,23 +8,47 @@ from typing import Any
 import click
 
 from .context import App
+from .error_report import (
+    CONFLICT,
+    FAILURE,
+    INTERRUPTED,
+    LOCKED,
+    NO_BRAIN,
+    OK,
+    USAGE,
+    VERIFICATION_FAILED,
+)
 from .lazy_group import HELP_SETTINGS
 
 EXIT_MEANINGS = {
-    0: "done",
-    1: "failure",
-    2: "usage error",
-    3: "verification failed",
-    10: "no brain here",
-    11: "locked by another writer",
-    12: "conflict: it would overwrite what is recorded nowhere",
-    130: "interrupted",
+    OK: "done",
+    FAILURE: "failure",
+    USAGE: "usage error",
+    VERIFICATION_FAILED: "verification failed",
+    NO_BRAIN: "no brain here",
+    LOCKED: "locked by another writer",
+    CONFLICT: "conflict: data that no snapshot has would be overwritten",
+    INTERRUPTED: "interrupted",
 }
 """Exit status to its meaning, the same for all commands."""
 
-READ_EXITS = (0, 1, 2, 10, 130)
-WRITE_EXITS = (0, 1, 2, 10, 11, 130)
-OVERWRITE_EXITS = (0, 1, 2, 10, 11, 12, 130)
+
+def exit_statuses(*more: int) -> tuple[int, ...]:
+    """Return the statuses that every command has, and `more`, in order."""
+    return tuple(sorted({OK, FAILURE, USAGE, INTERRUPTED, *more}))
+
+
+BASIC_EXITS = exit_statuses()
+"""Of a command that needs no brain."""
+CHECK_EXITS = exit_statuses(VERIFICATION_FAILED)
+"""Of a command that verifies a file without a brain."""
+READ_EXITS = exit_statuses(NO_BRAIN)
+VERIFY_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN)
+WRITE_EXITS = exit_statuses(NO_BRAIN, LOCKED)
+OVERWRITE_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT)
+"""Of a command that may write over files of the folder."""
+COMMIT_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN, LOCKED, CONFLICT)
+"""Of a command that commits to a ledger."""
 
 
 class BrainCommand(click.Command):

@@ -1,4 +1,4 @@
-"""What a command works with: the options given to all commands, and the brain, opened late."""
+"""The global options, and the brain, opened on first use."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .error_report import USAGE, Failure
 
 if TYPE_CHECKING:
     from brain import Brain
+    from brain.chain.evm.evm_ledger import EvmLedger
+    from brain.chain.evm.fees import Quote
     from brain.chain.ledger_protocol import Ledger
     from brain.repo.open.session import SigningKeyProvider
     from brain.search.embedding import Embedder
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class App:
-    """The options given to all commands; the brain is opened when it is first asked for."""
+    """The global options, and the brain, opened on first use."""
 
     def __init__(
         self,
@@ -59,9 +61,9 @@ class App:
         return self._brain
 
     def signing_key(self) -> SigningKeyProvider | None:
-        """Return what gives the key that signs new snapshots, None if they are not signed.
+        """Return the provider of the key that signs new snapshots, None for no signature.
 
-        It is what the command chose, else the own key that BRAIN_SIGN_KEY names.
+        The command chooses it; the default is the user's key that BRAIN_SIGN_KEY names.
         """
         name = os.environ.get("BRAIN_SIGN_KEY")
         if self.sign_with is None and name:
@@ -74,7 +76,20 @@ class App:
         """Open a ledger of the user by its name."""
         from .settings import user_ledgers
 
-        return user_ledgers.open_ledger(self, name)
+        if name == user_ledgers.LOCAL_LEDGER:
+            return user_ledgers.open_local_log()
+        return self.open_evm_ledger(name)
+
+    def open_evm_ledger(self, name: str) -> EvmLedger:
+        """Open a ledger on a chain; the cost of each transaction is printed before it is sent."""
+        from .settings import evm_ledgers
+
+        return evm_ledgers.open_evm_ledger(name, self._print_cost)
+
+    def _print_cost(self, quote: Quote) -> None:
+        from .render.costs import cost_line
+
+        self.print_note(f"Sending: {cost_line(quote)}")
 
     def pinned_roots(self, brain: str) -> list[str]:
         """Return the root keys that the user has pinned for a brain."""
@@ -91,12 +106,12 @@ class App:
         return self._embedders[0]
 
     def print_note(self, text: str) -> None:
-        """Say something on stderr that is not the answer; programs find it in the JSON."""
+        """Print a note to stderr, unless the output is JSON."""
         if not self.as_json:
             std_streams.write_stderr(text)
 
     def show_progress(self, what: str, done: int, total: int) -> None:
-        """Show work that no command asked for, such as making a cache anew; see `Bar`."""
+        """Show the progress of work such as rebuilding a cache; see `ProgressBar`."""
         if self.progress_bar is None:
             from .progress_bar import ProgressBar
 
@@ -104,7 +119,7 @@ class App:
         self.progress_bar(what, done, total)
 
     def close(self) -> None:
-        """Close the brain if it was opened, and take a bar away."""
+        """Close the brain, if it was opened, and stop a progress bar."""
         if self.progress_bar is not None:
             self.progress_bar.stop()
         if self._brain is not None:
@@ -113,7 +128,7 @@ class App:
 
     @property
     def command_prefix(self) -> str:
-        """How a person calls `brain` again for this brain."""
+        """The start of a command line for this brain, for hints."""
         import shlex
 
         return f"brain -C {shlex.quote(self.directory)}" if self.directory else "brain"
@@ -136,7 +151,7 @@ class App:
         return named
 
     def _warn_other_brain(self, named: Path) -> None:
-        """Say which brain is used where the current folder lies in another one."""
+        """Warn if the current folder is inside another brain than the one used."""
         from brain import NoBrain, find_brain
 
         try:
@@ -148,19 +163,19 @@ class App:
 
 
 def current_directory() -> Path:
-    """Return the current folder; a clear error where it was deleted."""
+    """Return the current folder. Raises `Failure` (`no_current_folder`) if it was deleted."""
     try:
         return Path.cwd()
     except FileNotFoundError:
         raise Failure(
             "no_current_folder",
-            "the current folder does not exist any more",
+            "the current folder no longer exists",
             "change to a folder that exists, or name the brain with -C",
         ) from None
 
 
 def login_name() -> str:
-    """Return the name the user logged in with, "brain" where there is none."""
+    """Return the name the user logged in with, "brain" if there is none."""
     import getpass
 
     try:

@@ -1,7 +1,7 @@
-"""The steps of `brain demo`: real calls of the command line and what each must show.
+"""The steps of `brain demo`: real command lines, each with the output it must print.
 
-Everything happens in a copy of the example. The last step damages that copy on
-purpose, and is as it should be when verification says so.
+All steps run in a copy of the example. The last steps damage that copy; verification
+must report the damage.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Use this when a contract reads a price, an exchange rate or a pool's reserves.
 4. On a roll-up, read the sequencer's uptime feed too, with a grace period after a restart.
 5. Try zero, a negative answer, a revert. Count decimals on both sides of each product.
 """
-"""What the auditor learned: the body of version 2."""
+"""The body of version 2 of the skill."""
 
 DAMAGED_TEXT = b"grace period after a restart"
-"""Words of `BODY` that are looked for in the store, to damage them there."""
+"""Words of `LESSON_BODY` whose bytes in the store are damaged."""
 
 
 class DemoStep(NamedTuple):
-    """A step: the call, what it printed, and whether that is what the step is about."""
+    """A step: the command, its output, and whether the output is as expected."""
 
     title: str
     command: str
@@ -48,7 +48,7 @@ class DemoStep(NamedTuple):
 
 
 def example_folder() -> Path:
-    """Return the folder of the example: beside the package, or in the source tree.
+    """Return the folder of the example: in the package, or in the source tree.
 
     Raises `BrainError` (`no_example`) where it was not installed.
     """
@@ -60,7 +60,7 @@ def example_folder() -> Path:
 
 
 def run_demo(workshop: Path) -> Iterator[DemoStep]:
-    """Tell the story in the empty folder `workshop`, one step at a time."""
+    """Run the demo in the empty folder `workshop`, one step at a time."""
     auditor = workshop / "auditor"
     shutil.copytree(example_folder(), auditor, ignore=shutil.ignore_patterns("__pycache__"))
     (workshop / "lesson.md").write_text(LESSON_BODY, "utf-8")
@@ -75,13 +75,18 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
     yield first
     second = _run_step(
         auditor,
-        "The agent learns: the same skill rises to version 2, and the hash moves",
+        "The agent learns: the skill gets version 2, and the hash changes",
         *("skill", "upsert", DEMO_SLUG, "-f", "../lesson.md", "-m", "Roll-ups have a sequencer"),
         says=f"{DEMO_SLUG} upgraded 1 → 2",
     )
     yield second._replace(ok=second.ok and _printed_bundle(first) != _printed_bundle(second))
     yield _run_step(
-        auditor, "The difference, in words", "diff", "@~1", "@", says=f"{DEMO_SLUG} upgraded 1 → 2"
+        auditor,
+        "The difference between both snapshots",
+        "diff",
+        "@~1",
+        "@",
+        says=f"{DEMO_SLUG} upgraded 1 → 2",
     )
     yield _run_step(auditor, "The lineage", "log", says="Roll-ups have a sequencer")
     yield _run_step(
@@ -90,7 +95,7 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
         "index",
         says=f"▸ {DEMO_SLUG}: ",
     )
-    yield _run_step(auditor, "The system prompt that it feeds", "prompt", says=f"▸ {DEMO_SLUG}: ")
+    yield _run_step(auditor, "The system prompt with that index", "prompt", says=f"▸ {DEMO_SLUG}: ")
     yield _run_step(
         auditor, "Everything hashes to what it claims", "verify", "--deep", says="Verified"
     )
@@ -117,7 +122,7 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
     )
     yield _run_step(
         workshop,
-        "The evidence holds all the same: it is checked offline, with no brain at hand",
+        "The evidence is still valid: it is verified offline, without the brain",
         *("chain", "check", "evidence.json", "--content", "SKILL.md"),
         says=f"skills/{DEMO_SLUG}/SKILL.md is in snapshot",
     )
@@ -143,14 +148,14 @@ def flip_bit(control: Path, mark: bytes) -> int:
     return at
 
 
-def _printed_bundle(told: DemoStep) -> str:
-    found = re.findall(r"bundle +([0-9a-f]{12})", told.output, re.IGNORECASE)
+def _printed_bundle(step: DemoStep) -> str:
+    found = re.findall(r"bundle +([0-9a-f]{12})", step.output, re.IGNORECASE)
     return found[-1] if found else ""
 
 
 def _run_step(folder: Path, title: str, *arguments: str, says: str, status: int = 0) -> DemoStep:
     """Run `brain` with `arguments` in `folder`; it must end with `status` and print `says`."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", "-m", "brain_cli", *arguments],
         cwd=folder,
         env=_demo_environment(folder.parent),
@@ -162,13 +167,16 @@ def _run_step(folder: Path, title: str, *arguments: str, says: str, status: int 
         check=False,
     )
     words = [f'"{word}"' if " " in word else word for word in arguments]
-    ok = done.returncode == status and says in done.stdout
-    return DemoStep(title, " ".join(["brain", *words]), done.returncode, done.stdout, ok)
+    ok = process.returncode == status and says in process.stdout
+    return DemoStep(title, " ".join(["brain", *words]), process.returncode, process.stdout, ok)
 
 
 def _demo_environment(workshop: Path) -> dict[str, str]:
     """Return the environment without the user's settings of `brain`, for UTF-8 in pipes."""
-    kept = {name: value for name, value in os.environ.items() if "BRAIN_" not in name}
-    mine = {"BRAIN_AUTHOR": "auditor", "BRAIN_LEDGERS": str(workshop / "ledgers")}
-    mine["BRAIN_ROOTS"] = str(workshop / "roots.json")
-    return {**kept, **mine, "PYTHONIOENCODING": "utf-8"}
+    return {
+        **{name: value for name, value in os.environ.items() if "BRAIN_" not in name},
+        "BRAIN_AUTHOR": "auditor",
+        "BRAIN_LEDGERS": str(workshop / "ledgers"),
+        "BRAIN_ROOTS": str(workshop / "roots.json"),
+        "PYTHONIOENCODING": "utf-8",
+    }

@@ -18,17 +18,20 @@ from .terminal import escape_lines, has_color
 OK = 0
 FAILURE = 1
 USAGE = 2
+VERIFICATION_FAILED = 3
 NO_BRAIN = 10
+LOCKED = 11
+CONFLICT = 12
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-"""What a shell reports for a program that SIGPIPE ended."""
+"""Exit status of a program that SIGPIPE ended."""
 
 GLOBAL_OPTIONS = ("-C", "--author", "--no-color", "--version")
-"""Options of `brain` itself, which its commands do not have."""
+"""Options of `brain` itself, not of its commands."""
 
 
 class Failure(Exception):
-    """What is told about an error: `status` is the exit status, `quiet` says nothing at all."""
+    """An error to report: `status` is the exit status; a `quiet` one prints nothing."""
 
     def __init__(
         self, code: str, message: str, hint: str = "", status: int = FAILURE, quiet: bool = False
@@ -56,7 +59,7 @@ _ERRNO_CODES = {
 
 
 def describe_error(problem: BaseException) -> Failure:
-    """Return what to tell about `problem`; an unknown exception is an internal error."""
+    """Return the failure to report for `problem`; an unknown exception is an internal error."""
     match problem:
         case Failure():
             return problem
@@ -65,7 +68,9 @@ def describe_error(problem: BaseException) -> Failure:
         case click.ClickException():
             return _usage_failure(problem)
         case BrokenPipeError():
-            return Failure("broken_pipe", "the reader is gone", status=BROKEN_PIPE, quiet=True)
+            return Failure(
+                "broken_pipe", "the reader closed the pipe", status=BROKEN_PIPE, quiet=True
+            )
         case Terminated():
             return Failure("terminated", "terminated", status=128 + problem.number)
         case KeyboardInterrupt() | click.Abort() | EOFError():
@@ -80,12 +85,12 @@ def describe_error(problem: BaseException) -> Failure:
     return Failure(
         "internal",
         f"internal error: {printable_text(what)}",
-        "BRAIN_DEBUG=1 shows where; please report it",
+        "BRAIN_DEBUG=1 prints a traceback; please report it",
     )
 
 
 def print_error(failure: Failure, *, as_json: bool, problem: BaseException | None = None) -> None:
-    """Tell the failure on stderr, as two lines or as one JSON document."""
+    """Print the failure to stderr, as two lines or as one JSON document."""
     if problem is not None and os.environ.get("BRAIN_DEBUG") == "1":
         _print_traceback(problem)
     if failure.quiet:
@@ -103,7 +108,7 @@ def print_error(failure: Failure, *, as_json: bool, problem: BaseException | Non
 def _error_document(failure: Failure) -> str:
     import json
 
-    from .output import to_json
+    from .json_format import to_json
 
     fields: dict[str, Any] = {
         "code": failure.code,
@@ -114,14 +119,23 @@ def _error_document(failure: Failure) -> str:
 
 
 def _usage_failure(problem: click.ClickException) -> Failure:
-    """A call that cannot be understood: what is wrong, and where the help is."""
+    """Return the failure for a wrong call, with a hint to its help."""
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else "brain"
     message = " ".join(problem.format_message().split())
     hint = f"see '{path} --help'"
-    if isinstance(problem, click.NoSuchOption) and problem.option_name in GLOBAL_OPTIONS:
-        hint = f"{problem.option_name} stands before the command"
+    if isinstance(problem, click.NoSuchOption):
+        hint = _unknown_option_hint(path.partition(" ")[2], problem.option_name) or hint
     return Failure("usage", printable_text(message, limit=400), hint, USAGE)
+
+
+def _unknown_option_hint(command: str, option: str) -> str:
+    from .synonyms import RENAMED_OPTIONS
+
+    if option in GLOBAL_OPTIONS:
+        return f"{option} comes before the command"
+    renamed = RENAMED_OPTIONS.get(command, {}).get(option)
+    return f"{option} is now {renamed}" if renamed else ""
 
 
 def _os_failure(problem: OSError) -> Failure:

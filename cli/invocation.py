@@ -1,4 +1,4 @@
-"""One run of the command line, from arguments to an exit status."""
+"""Run a command line and return its exit status."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from .error_report import Failure, describe_error, print_error
 from .root_command import PROGRAM_NAME, root_group
 
 MAX_ARGUMENTS = 10_000
-"""Arguments of one call; more would name files one by one where a folder is meant."""
+"""Maximum number of arguments of one call."""
 
 _COMPLETE_VARIABLE = "_BRAIN_COMPLETE"
 
 
 def run_cli(argv: list[str]) -> int:
-    """Run `argv` and return the exit status; every failure becomes one clear message.
+    """Run `argv` and return the exit status; every failure becomes one message.
 
-    The process is left with standard streams that can be closed without a further
-    error, whatever happened to them.
+    The standard streams can be closed afterwards without another error.
     """
     as_json = wants_json(argv)
     try:
@@ -29,7 +28,7 @@ def run_cli(argv: list[str]) -> int:
             std_streams.prepare_streams()
             status = _invoke(argv)
             std_streams.flush_stdout()
-    except BaseException as problem:  # noqa: BLE001  the top: nothing may pass as a traceback
+    except BaseException as problem:  # noqa: BLE001  the top level prints every error
         with signals.ignore_signals():
             failure = describe_error(problem)
             print_error(failure, as_json=as_json, problem=problem)
@@ -39,7 +38,7 @@ def run_cli(argv: list[str]) -> int:
 
 
 def wants_json(argv: list[str]) -> bool:
-    """Return whether `--json` stands among the options, even if the rest cannot be parsed."""
+    """Return whether `--json` is among the options, even if the rest cannot be parsed."""
     options = argv[: argv.index("--")] if "--" in argv else argv
     return "--json" in options
 
@@ -61,7 +60,7 @@ def _refuse_many_arguments(count: int) -> NoReturn:
     raise Failure(
         code="too_many_arguments",
         message=f"{count} arguments are more than {MAX_ARGUMENTS}",
-        hint="name the folder that holds them",
+        hint="name the folder that contains the files",
         status=2,
     )
 

@@ -29,7 +29,7 @@ class LazyGroup(click.Group):
         }
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse `args`; none at all is an error that shows the commands."""
+        """Parse `args`; an empty list is an error that prints the commands."""
         if not args and not ctx.resilient_parsing:
             app = ctx.find_object(App)
             if app is None or not app.as_json:
@@ -38,11 +38,11 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order of the table."""
+        """Return the names of the commands in the order of the table."""
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a command and return what it holds."""
+        """Import the module of a command and return the command."""
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that `args` begin with, or say which one may be meant."""
+        """Return the command that `args` start with; suggest commands for an unknown one."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
             group = ctx.command_path.partition(" ")[2]
@@ -64,10 +64,11 @@ class LazyGroup(click.Group):
     def _unknown_command_message(self, name: str, group: str) -> str:
         import difflib
 
-        from .synonyms import SYNONYMS
+        from .synonyms import COMMAND_SYNONYMS
 
-        meant = SYNONYMS.get(group, {}).get(name)
-        close = meant or difflib.get_close_matches(name[:80], self.entries)
+        close = COMMAND_SYNONYMS.get(group, {}).get(name) or difflib.get_close_matches(
+            name[:80], self.entries
+        )
         ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
         return f"No such command {name[:80]!r}.{ask}"
 
@@ -83,7 +84,7 @@ class LazyGroup(click.Group):
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands under their headings from the table alone."""
+        """List the commands under their headings from the table, without an import."""
         longest = max(map(len, self.entries))
         for heading, part in self.table.items():
             with formatter.section(heading):

@@ -1,4 +1,4 @@
-"""The entry point. It imports as little as it can: most of a short command is start-up."""
+"""The entry point. It imports little, because start-up is most of a short command."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import os
 import sys
 
 GC_THRESHOLD = 50_000
-"""Objects made between two searches for cycles; start-up alone makes as many, to stay."""
+"""Allocations between two garbage collections; start-up alone makes about as many."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run `brain` with `argv` and return its exit status.
 
-    Without `argv` this is all that the process does, with the arguments of the process:
-    then it ends here. All is written and closed by now, and taking the interpreter apart
-    piece by piece would cost a short command a tenth of its time.
+    Without `argv` it runs the arguments of the process and ends the process with
+    `os._exit`: all files are closed by then, and finalizing the interpreter would take a
+    tenth of the time of a short command.
     """
     if argv is None:
         os._exit(_start(sys.argv[1:]))
@@ -37,7 +37,7 @@ def _start(arguments: list[str]) -> int:
 
 
 def _print_version() -> int:
-    """Print the version without loading anything else."""
+    """Print the version without importing click."""
     from brain._version import __version__
 
     try:

@@ -1,9 +1,8 @@
-"""Options of `brain mcp serve`: address, access rules, and a private standard output."""
+"""Help for `brain mcp serve`: the address, access rules, a private standard output."""
 
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,14 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from brain import Brain
-
 from .context import App
 from .error_report import USAGE, Failure
 from .params import ParamOfText
 from .std_streams import OutputFailed
 
 if TYPE_CHECKING:
+    import socket
+
+    from brain import Brain
     from brain.serve.mcp.brain_pool import BrainPool
     from brain.serve.mcp.http_auth import AccessRules
 
@@ -27,22 +27,22 @@ DEFAULT_INDEX_TOKENS = 2000
 _LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 _HTTP_PORT = 80
 _STDERR_FD = 2
-"""Its descriptor, which is the null device where it was closed: `streams.prepare`."""
+"""The descriptor of stderr; `prepare_streams` opened it if it was closed."""
 
 
 class ListenAddress(NamedTuple):
-    """Where to listen."""
+    """The host and port to listen on."""
 
     host: str
     port: int
 
     def url(self, sockets: Sequence[socket.socket]) -> str:
-        """Return where clients find the server that listens on `sockets`."""
+        """Return the URL of the server that listens on `sockets`."""
         return f"http://{_bracket_ipv6(self.host)}:{_bound_port(sockets)}/mcp"
 
 
 class ListenAddressType(ParamOfText):
-    """`[HOST:]PORT`; an IPv6 address stands in brackets."""
+    """`[HOST:]PORT`, with an IPv6 address in brackets."""
 
     name = "address"
 
@@ -63,7 +63,8 @@ class ListenAddressType(ParamOfText):
 def open_brain_pool(
     app: App, read_only: bool, approve: bool, budget: int | None
 ) -> Iterator[BrainPool]:
-    """Open the brain for clients; each writes under its own name, unless one is given."""
+    """Open the brain for clients; each is the author of its changes, unless --author is given."""
+    from brain import Brain
     from brain.serve.mcp.brain_pool import PROPOSE_MODE, READ_MODE, WRITE_MODE, BrainPool
 
     folder = app.brain_folder()
@@ -94,22 +95,25 @@ def access_rules(
     hosts: Sequence[str],
     origins: Sequence[str],
 ) -> AccessRules:
-    """Return who is let in. Raises `Failure` for an open door beyond this machine."""
+    """Return which clients are accepted.
+
+    Raises `Failure` (`token_needed`) for a server without a token that other machines can
+    reach."""
     from brain.serve.mcp.bearer_token import load_or_create_token
     from brain.serve.mcp.http_auth import AccessRules
 
-    near = address.host in _LOOPBACK_HOSTS
-    if token_file is None and not near:
+    is_local = address.host in _LOOPBACK_HOSTS
+    if token_file is None and not is_local:
         raise Failure(
             "token_needed",
             f"{address.host} can be reached from other machines",
-            "leave --no-token out, or serve at 127.0.0.1",
+            "remove --no-token, or listen on 127.0.0.1",
             USAGE,
         )
     port = _bound_port(sockets)
     names = {_bracket_ipv6(host.lower()) for host in (*_LOOPBACK_HOSTS, address.host)}
     known = {f"{name}:{port}" for name in names}
-    if port == _HTTP_PORT:  # clients leave it out
+    if port == _HTTP_PORT:  # clients omit the default port
         known |= names
     own = {f"http://{name}" for name in known}
     token = "" if token_file is None else load_or_create_token(token_file)
@@ -121,7 +125,7 @@ def access_rules(
 
 
 def token_path(brain: str) -> Path:
-    """Return where the token of a brain, given by its id, is: with the user's settings."""
+    """Return the token file of the brain with this id, in the folder of the user's settings."""
     import platformdirs
 
     folder = platformdirs.user_config_path("brain") / "tokens"
@@ -131,23 +135,23 @@ def token_path(brain: str) -> Path:
 
 @contextmanager
 def reserve_stdout() -> Iterator[int]:
-    """Yield a descriptor of standard output that nothing else knows.
+    """Yield a private descriptor of standard output; redirect all other output to stderr.
 
-    Whatever prints meanwhile, in this program, in what it uses, in what it starts,
-    prints to standard error. Raises `OutputFailed` where it is closed.
+    This covers libraries and child processes too. Raises `OutputFailed` if stdout is
+    closed.
     """
     if sys.stdout is None:
         raise OutputFailed("standard output is closed")
     sys.stdout.flush()
     shown = sys.stdout.fileno()
-    kept = os.dup(shown)
+    private = os.dup(shown)
     os.dup2(_STDERR_FD, shown)
     try:
-        yield kept
+        yield private
     finally:
         sys.stdout.flush()
-        os.dup2(kept, shown)
-        os.close(kept)
+        os.dup2(private, shown)
+        os.close(private)
 
 
 def _bound_port(sockets: Sequence[socket.socket]) -> int:

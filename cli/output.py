@@ -1,22 +1,19 @@
-"""What a command prints: one JSON document, or lines for people."""
+"""Print the result of a command: one JSON document, or lines for people."""
 
 from __future__ import annotations
 
-import math
 import sys
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from . import std_streams
 from .context import App
+from .json_format import to_json
 from .terminal import is_terminal
-
-_MAX_JSON_INTEGER = 1 << 64
 
 
 def emit(app: App, document: Any, lines: Iterable[str]) -> None:
-    """Print `document` with `--json`, else `lines`, of which none is built without need."""
+    """Print `document` with `--json`, else `lines`, which are consumed only then."""
     if app.as_json:
         import json
 
@@ -29,7 +26,7 @@ def emit(app: App, document: Any, lines: Iterable[str]) -> None:
 
 
 def emit_line(app: App, document: Any, lines: Iterable[str]) -> None:
-    """As `emit`, for one of many: with `--json` on one line, and not held back."""
+    """Print one of several results at once; with `--json` on one line."""
     if app.as_json:
         import json
 
@@ -37,48 +34,3 @@ def emit_line(app: App, document: Any, lines: Iterable[str]) -> None:
     else:
         std_streams.write_lines(lines)
     std_streams.flush_stdout()
-
-
-def to_json(value: Any) -> Any:
-    """Return `value` as JSON can hold it.
-
-    A named tuple becomes an object: a field `from_` is written `from`, a field
-    `time` (ms since 1970) as ISO 8601 in UTC. What YAML knows and JSON does not
-    (dates, bytes, NaN, sets, keys that are no text) becomes text.
-    """
-    if isinstance(value, str):
-        return _replace_surrogates(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if -_MAX_JSON_INTEGER < value < _MAX_JSON_INTEGER else hex(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {
-            name.rstrip("_"): _field_to_json(name, getattr(value, name)) for name in value._fields
-        }
-    if isinstance(value, Mapping):
-        return {_replace_surrogates(str(key)): to_json(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [to_json(item) for item in value]
-    return _replace_surrogates(str(value))
-
-
-def iso_time(milliseconds: int) -> str:
-    """Return a time as ISO 8601 in UTC, such as 2026-11-20T23:15:40.123Z."""
-    at = time.gmtime(milliseconds // 1000)
-    day = f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d}"
-    clock = f"{at.tm_hour:02d}:{at.tm_min:02d}:{at.tm_sec:02d}"
-    return f"{day}T{clock}.{milliseconds % 1000:03d}Z"
-
-
-def _field_to_json(name: str, value: Any) -> Any:
-    return iso_time(value) if name == "time" and value is not None else to_json(value)
-
-
-def _replace_surrogates(text: str) -> str:
-    """Return text without lone surrogates, which JSON readers disagree about."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode()

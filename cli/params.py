@@ -1,16 +1,22 @@
-"""Kinds of parameters: they refuse what is not exactly what they say."""
+"""Types of parameters; each refuses every value that is not exactly of its form."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from brain.errors import InvalidInput
+from brain.errors import BrainError, InvalidInput
+
+from .context import App
+from .error_report import Failure
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from brain import Brain
 
     ParamOfText = click.ParamType[str]
     ParamOfInt = click.ParamType[int]
@@ -18,20 +24,22 @@ if TYPE_CHECKING:
 else:
     ParamOfText = ParamOfInt = ParamOfFloat = click.ParamType  # generic for the type checker only
 
+T = TypeVar("T")
+
 MAX_COUNT = 1_000_000_000
 MAX_SECONDS = 86_400
 _SECONDS_PATTERN = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
 
 
 class OnceOption(click.Option):
-    """An option with a value that may be given once only."""
+    """An option with a value, which may be given only once."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["multiple"] = True
         super().__init__(*args, **kwargs)
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """Return the one value, or None."""
+        """Return the value, or None."""
         values = super().process_value(ctx, value)
         if len(values) > 1:
             raise click.BadParameter("given more than once", ctx=ctx, param=self)
@@ -59,18 +67,18 @@ class TextType(ParamOfText):
 
 
 class NonEmptyType(TextType):
-    """Text that is not empty: that of a variable not set would stand for the head, or for any."""
+    """Text that is not empty, so that an unset shell variable is not taken for the default."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text if there is any."""
+        """Return the text."""
         text = super().convert(value, param, ctx)
         if not text:
-            self.fail("it is empty", param, ctx)
+            self.fail("the value is empty", param, ctx)
         return text
 
 
 class CountType(ParamOfInt):
-    """A whole number from 0, in decimal digits and nothing else."""
+    """A whole number from 0, in decimal digits."""
 
     name = "number"
 
@@ -109,9 +117,7 @@ class SlugType(TextType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return the slugs that begin with `incomplete`."""
-        from .shell_completion import complete_slugs
-
-        return complete_slugs(ctx, incomplete)
+        return _complete_slugs(ctx, incomplete)
 
 
 class BranchType(TextType):
@@ -126,6 +132,36 @@ class BranchType(TextType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return the branches that begin with `incomplete`."""
-        from .shell_completion import complete_branches
+        return _complete_branches(ctx, incomplete)
 
-        return complete_branches(ctx, incomplete)
+
+def _complete_slugs(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    """Return the slugs that begin with `incomplete`."""
+    from click.shell_completion import CompletionItem
+
+    return [
+        CompletionItem(skill.slug, help=skill.description or None)
+        for skill in _query_brain(ctx, lambda brain: brain.skills())
+        if skill.slug.startswith(incomplete)
+    ]
+
+
+def _complete_branches(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    """Return the branches that begin with `incomplete`."""
+    from click.shell_completion import CompletionItem
+
+    return [
+        CompletionItem(branch.name, help=branch.snapshot[:12])
+        for branch in _query_brain(ctx, lambda brain: brain.branches().branches)
+        if branch.name.startswith(incomplete)
+    ]
+
+
+def _query_brain(ctx: click.Context, query: Callable[[Brain], list[T]]) -> list[T]:
+    app = App(directory=ctx.find_root().params.get("directory"), as_json=True)
+    try:
+        return query(app.brain)
+    except (BrainError, Failure, OSError):
+        return []  # a shell shows no error message
+    finally:
+        app.close()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from .context import App
 from .terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -17,10 +16,17 @@ DELAY_SECONDS = 1.0
 """Seconds before a bar appears."""
 
 
+class BarOwner(Protocol):
+    """Where the bar that the terminal shows is registered; see `App`."""
+
+    as_json: bool
+    progress_bar: ProgressBar | None
+
+
 class ProgressBar:
     """A callable `(what, done, total)` for the library; use it in a `with` block."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: BarOwner) -> None:
         self._app = app
         self._is_enabled = is_terminal(sys.stderr) and not app.as_json
         self._start = time.monotonic()
@@ -37,7 +43,7 @@ class ProgressBar:
         progress.update(self._tasks[what], completed=done, total=total or None)
 
     def __enter__(self) -> ProgressBar:
-        """Start the clock; a bar that is there gives way, for a terminal shows one."""
+        """Start the clock; stop another bar, because a terminal shows one."""
         if self._app.progress_bar is not None:
             self._app.progress_bar.stop()
         self._app.progress_bar = self
@@ -50,11 +56,11 @@ class ProgressBar:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the bar away."""
+        """Stop the bar."""
         self.stop()
 
     def stop(self) -> None:
-        """Take the bar away; the next one is another."""
+        """Remove the bar from the terminal."""
         self._app.progress_bar = None
         if self._progress is not None:
             self._progress.stop()

@@ -1,7 +1,7 @@
 """All commands: the module and attribute that hold each, and its summary.
 
-The summaries stand here so that `brain --help` imports no command. They equal the
-first line of each command's help; a test compares them.
+`brain --help` prints the summaries without importing a command. Each equals the first
+line of the help of its command; a test compares them.
 """
 
 from __future__ import annotations
@@ -10,123 +10,119 @@ from typing import NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """A command: `module:object` in brain_cli.commands, and one line about it."""
+    """A command: `module:object` in brain_cli.commands, and its summary."""
 
     target: str
     summary: str
 
 
 CommandTable = dict[str, dict[str, CommandEntry]]
-"""Heading to name to entry, in the order in which help shows them."""
+"""Heading to name to entry, in the order of the help."""
 
 ROOT_COMMANDS: CommandTable = {
     "Record": {
-        "init": CommandEntry("record:init_command", "Make a brain of a folder."),
+        "init": CommandEntry("record:init_command", "Turn a folder into a brain."),
         "status": CommandEntry(
             "record:status_command", "Show what changed since the last snapshot."
         ),
         "snapshot": CommandEntry("record:snapshot_command", "Record the folder as it is."),
-        "watch": CommandEntry(
-            "record:watch_command", "Record what any program changes, as it changes."
-        ),
+        "watch": CommandEntry("record:watch_command", "Record changes as they happen."),
         "skill": CommandEntry("skill:skill_group", "Write, read and check skills."),
     },
-    "Move in and out": {
+    "Import and export": {
         "adopt": CommandEntry(
-            "import_export:adopt_command", "Make a brain of what another program keeps."
+            "import_export:adopt_command", "Import the skills and memory of another program."
         ),
         "publish": CommandEntry(
-            "import_export:publish_command", "Write skills where another program reads them."
+            "import_export:publish_command", "Export skills to the folder of another program."
         ),
     },
-    "Look back": {
+    "History": {
         "log": CommandEntry("history:log_command", "List snapshots, newest first."),
         "show": CommandEntry("history:show_command", "Show one snapshot."),
-        "diff": CommandEntry("history:diff_command", "Say what differs between two states."),
+        "diff": CommandEntry("history:diff_command", "Show the differences between two states."),
         "blame": CommandEntry(
-            "history:blame_command", "Tell which snapshot wrote each line of a skill."
+            "history:blame_command", "Show which snapshot wrote each line of a skill."
         ),
         "bisect": CommandEntry(
             "history:bisect_command", "Find the snapshot that made a check fail."
         ),
-        "why": CommandEntry("history:why_command", "Tell which work made each version of a skill."),
+        "why": CommandEntry("history:why_command", "Show the work behind each version of a skill."),
         "receipt": CommandEntry(
-            "receipt:receipt_group", "See what agents did, and check that it is so."
+            "receipt:receipt_group", "Show and verify records of what agents did."
         ),
-        "lineage": CommandEntry(
-            "verify:lineage_command", "Write a lineage to a file, without what it holds."
+        "export-lineage": CommandEntry(
+            "verify:export_lineage_command", "Write a lineage to a file, without its files."
         ),
         "ancestry": CommandEntry(
-            "verify:ancestry_command", "Tell whether a snapshot descends from another."
+            "verify:ancestry_command", "Check whether a snapshot descends from another."
         ),
         "verify": CommandEntry(
-            "verify:verify_command", "Check the lineage back to its first snapshot."
+            "verify:verify_command", "Verify the lineage back to its first snapshot."
         ),
     },
     "Prove": {
-        "prove": CommandEntry(
-            "prove:prove_command", "Prove to somebody without the brain what is in it."
-        ),
+        "prove": CommandEntry("prove:prove_command", "Write a proof of what is in the brain."),
         "check-proof": CommandEntry(
-            "prove:check_proof_command", "Check a proof, with no brain at hand."
+            "prove:check_proof_command", "Verify a proof without access to the brain."
         ),
     },
-    "Vouch": {
-        "key": CommandEntry("key:key_group", "Make keys, and say whose signatures count."),
+    "Sign": {
+        "key": CommandEntry("key:key_group", "Manage your keys and the keys this brain trusts."),
         "sign": CommandEntry("sign:sign_command", "Sign a snapshot with one of your keys."),
     },
     "Commit to a ledger": {
-        "chain": CommandEntry("chain:chain_group", "Record snapshots where others can see them."),
+        "chain": CommandEntry("chain:chain_group", "Commit snapshots to a ledger."),
         "config": CommandEntry(
-            "config:config_group", "Say which ledgers there are, and which model."
+            "config:config_group", "Configure ledgers, the model and the embedder."
         ),
     },
     "Branch and merge": {
-        "branch": CommandEntry("branch:branch_command", "List branches, make one, or remove one."),
-        "switch": CommandEntry("branch:switch_command", "Go on with another branch."),
+        "branch": CommandEntry("branch:branch_command", "List, create or delete branches."),
+        "switch": CommandEntry("branch:switch_command", "Switch to another branch."),
         "merge": CommandEntry(
             "branch:merge_command", "Merge the work of another branch into this one."
         ),
-        "proposal": CommandEntry("proposal:proposal_group", "See what agents propose, and decide."),
+        "proposal": CommandEntry(
+            "proposal:proposal_group", "List, show, accept or reject proposals of agents."
+        ),
         "fork": CommandEntry(
-            "branch:fork_command", "Begin a brain of its own from a snapshot of this one."
+            "branch:fork_command", "Create a new brain from a snapshot of this one."
         ),
         "resolve": CommandEntry(
-            "branch:resolve_command", "Decide conflicts of a merge, or list them."
+            "branch:resolve_command", "Resolve or list the conflicts of a merge."
         ),
     },
-    "Go back": {
-        "restore": CommandEntry("undo:restore_command", "Bring files back from a snapshot."),
-        "undo": CommandEntry("undo:undo_command", "Take back the last operation."),
-        "redo": CommandEntry("undo:redo_command", "Do again what was undone."),
-        "op": CommandEntry("op:op_group", "Look at the operation log."),
+    "Undo": {
+        "restore": CommandEntry("undo:restore_command", "Restore files from a snapshot."),
+        "undo": CommandEntry("undo:undo_command", "Undo the last operation."),
+        "redo": CommandEntry("undo:redo_command", "Redo the operation that was undone last."),
+        "op": CommandEntry("op:op_group", "Show the operation log."),
     },
-    "Forget": {
+    "Remove": {
         "secrets": CommandEntry(
-            "forget:secrets_command", "Look for keys, tokens and passwords in what is recorded."
+            "forget:secrets_command", "Find keys, tokens and passwords in recorded files."
         ),
         "redact": CommandEntry("forget:redact_command", "Destroy the content of a file for good."),
-        "gc": CommandEntry(
-            "forget:gc_command", "Remove what nothing needs any more, and give its space back."
-        ),
+        "gc": CommandEntry("forget:gc_command", "Remove unreachable objects and free their space."),
     },
-    "Feed an agent": {
+    "Serve an agent": {
         "index": CommandEntry(
             "prompt:index_command", "Print the Level-0 index: one line per skill."
         ),
         "prompt": CommandEntry("prompt:prompt_command", "Print the system prompt."),
-        "tools": CommandEntry("tools:tools_group", "Give a model its tools, or call one yourself."),
+        "tools": CommandEntry("tools:tools_group", "List the tools for models, or call one."),
         "mcp": CommandEntry(
-            "mcp:mcp_group", "Serve this brain to agents (MCP), or set a client up."
+            "mcp:mcp_group", "Serve this brain to agents (MCP), or set up a client."
         ),
     },
     "Learn": {
-        "evolve": CommandEntry("evolve:evolve_group", "Learn from work that was done."),
+        "evolve": CommandEntry("evolve:evolve_group", "Make skills from recorded runs."),
     },
     "Help": {
-        "demo": CommandEntry("demo:demo_command", "Tell the whole story on an example."),
+        "demo": CommandEntry("demo:demo_command", "Run every main feature on an example."),
         "doctor": CommandEntry(
-            "support:doctor_command", "Check that this brain and this machine are in order."
+            "support:doctor_command", "Check this brain and this machine for problems."
         ),
         "completion": CommandEntry(
             "support:completion_command", "Print a completion script for a shell."
@@ -137,13 +133,13 @@ ROOT_COMMANDS: CommandTable = {
 SKILL_COMMANDS: CommandTable = {
     "Write": {
         "upsert": CommandEntry(
-            "skill:skill_upsert_command", "Create a skill, or raise it to its next version."
+            "skill:skill_upsert_command", "Create a skill, or write its next version."
         ),
         "revert": CommandEntry(
-            "skill:skill_revert_command", "Bring back an earlier text as a new version."
+            "skill:skill_revert_command", "Restore an earlier text as a new version."
         ),
         "merge": CommandEntry(
-            "skill:skill_merge_command", "Let one skill absorb another, which is removed."
+            "skill:skill_merge_command", "Merge one skill into another and remove it."
         ),
         "delete": CommandEntry("skill:skill_delete_command", "Remove a skill; its history stays."),
     },
@@ -154,7 +150,7 @@ SKILL_COMMANDS: CommandTable = {
             "skill:skill_history_command", "List the versions of a skill, newest first."
         ),
         "similar": CommandEntry(
-            "skill:skill_similar_command", "List the skills that one nearly duplicates."
+            "skill:skill_similar_command", "List the skills that are similar to a skill."
         ),
         "check": CommandEntry(
             "skill:skill_check_command", "Check skills against the rules of agentskills.io."
@@ -169,31 +165,29 @@ OP_COMMANDS: CommandTable = {
 }
 
 RECEIPT_COMMANDS: CommandTable = {
-    "Look": {
-        "show": CommandEntry(
-            "receipt:receipt_show_command", "Show what was done in a run, step by step."
-        ),
+    "Read": {
+        "show": CommandEntry("receipt:receipt_show_command", "Show the steps of a run."),
         "verify": CommandEntry(
-            "receipt:receipt_verify_command", "Check that a receipt is what became of the brain."
+            "receipt:receipt_verify_command", "Verify a receipt against the lineage."
         ),
     },
-    "Take in": {
+    "Import": {
         "import": CommandEntry(
-            "receipt:receipt_import_command", "Read the transcript of another program as a receipt."
+            "receipt:receipt_import_command", "Convert the transcript of another program."
         ),
     },
 }
 
 PROPOSAL_COMMANDS: CommandTable = {
-    "Look": {
-        "list": CommandEntry("proposal:proposal_list_command", "List what agents propose."),
+    "Read": {
+        "list": CommandEntry("proposal:proposal_list_command", "List the proposals of agents."),
         "show": CommandEntry(
             "proposal:proposal_show_command", "Show what a proposal would change."
         ),
     },
     "Decide": {
         "accept": CommandEntry(
-            "proposal:proposal_accept_command", "Merge what you looked at into this branch."
+            "proposal:proposal_accept_command", "Merge a proposal into this branch."
         ),
         "reject": CommandEntry("proposal:proposal_reject_command", "Remove a proposal."),
     },
@@ -201,39 +195,43 @@ PROPOSAL_COMMANDS: CommandTable = {
 
 MCP_COMMANDS: CommandTable = {
     "Serve": {
-        "serve": CommandEntry(
-            "mcp_serve:mcp_serve_command", "Serve this brain to agents; meant without a word."
-        ),
+        "serve": CommandEntry("mcp:mcp_serve_command", "Serve this brain to agents (default)."),
     },
     "Set up": {
         "install": CommandEntry(
-            "mcp:mcp_install_command", "Enter this brain in the settings of a client."
+            "mcp:mcp_install_command", "Add this brain to the settings of a client."
         ),
     },
 }
 
 KEY_COMMANDS: CommandTable = {
     "Own keys": {
-        "new": CommandEntry("key:key_new_command", "Make a key of your own."),
-        "list": CommandEntry("key:key_list_command", "List your own keys."),
+        "new": CommandEntry("key:key_new_command", "Create a key."),
+        "list": CommandEntry("key:key_list_command", "List your keys."),
     },
     "Trust": {
         "trust": CommandEntry(
             "key:key_trust_command", "Let a key sign the snapshots of this brain."
         ),
         "retire": CommandEntry(
-            "key:key_retire_command", "End the rights of a key; what it signed stays good."
+            "key:key_retire_command", "End the rights of a key; its signatures stay valid."
         ),
         "revoke": CommandEntry(
-            "key:key_revoke_command", "Let no signature of a key count any more."
+            "key:key_revoke_command", "Revoke a key; its signatures become invalid."
         ),
-        "threshold": CommandEntry("key:key_threshold_command", "Say how many keys have to sign."),
-        "trusted": CommandEntry("key:key_trusted_command", "List who may sign what comes next."),
+        "threshold": CommandEntry(
+            "key:key_threshold_command", "Set how many keys must sign each snapshot."
+        ),
+        "trusted": CommandEntry(
+            "key:key_trusted_command", "List the keys that may sign the next snapshot."
+        ),
         "roots": CommandEntry(
             "key:key_roots_command", "Show or change the root keys pinned for this brain."
         ),
-        "repair": CommandEntry("key:key_repair_command", "Put the last good trust file back."),
-        "accuse": CommandEntry("key:key_accuse_command", "Prove which keys signed two stories."),
+        "repair": CommandEntry("key:key_repair_command", "Restore the last valid trust file."),
+        "equivocations": CommandEntry(
+            "key:key_equivocations_command", "Prove which keys signed two continuations."
+        ),
     },
 }
 
@@ -243,45 +241,46 @@ CHAIN_COMMANDS: CommandTable = {
             "chain:chain_open_command", "Make the first commitment of this brain in a ledger."
         ),
         "commit": CommandEntry("chain:chain_commit_command", "Record a snapshot in a ledger."),
-        "batch": CommandEntry("chain:chain_batch_command", "Commit many brains at once."),
+        "batch": CommandEntry("chain:chain_batch_command", "Commit many brains in one step."),
     },
     "Check": {
         "status": CommandEntry(
-            "chain:chain_status_command", "Show what a ledger holds of this brain."
+            "chain:chain_status_command", "Show the commitments of this brain in a ledger."
         ),
         "verify": CommandEntry(
             "chain:chain_verify_command",
-            "Check this brain against a ledger, and the ledger itself.",
+            "Verify this brain against a ledger.",
         ),
         "evidence": CommandEntry(
-            "chain_evidence:chain_evidence_command", "Write a file that proves a commitment."
+            "chain_evidence:chain_evidence_command", "Write evidence of a commitment to a file."
         ),
         "check": CommandEntry(
             "chain_evidence:chain_check_command",
-            "Check such a file, with no brain and no node at hand.",
+            "Verify evidence without a brain or a node.",
         ),
         "checkpoint": CommandEntry(
-            "chain_evidence:chain_checkpoint_command", "Print what the log of this machine is now."
+            "chain_evidence:chain_checkpoint_command",
+            "Print a checkpoint of the log of this machine.",
         ),
     },
     "On a chain": {
         "deploy": CommandEntry(
-            "chain_evm:chain_deploy_command", "Put the registry of brains on a chain."
+            "chain_evm:chain_deploy_command", "Deploy the registry contract to a chain."
         ),
         "signer": CommandEntry(
-            "chain_evm:chain_signer_command", "Let another account commit this brain."
+            "chain_evm:chain_signer_command", "Set the account that may commit this brain."
         ),
         "transfer": CommandEntry(
             "chain_evm:chain_transfer_command", "Offer this brain to another owner."
         ),
         "accept": CommandEntry(
-            "chain_evm:chain_accept_command", "Take over a brain that was offered."
+            "chain_evm:chain_accept_command", "Accept the ownership of an offered brain."
         ),
         "authorize": CommandEntry(
-            "chain_evm:chain_authorize_command", "Sign a commitment that somebody else may send."
+            "chain_evm:chain_authorize_command", "Sign a commitment for another account to send."
         ),
         "relay": CommandEntry(
-            "chain_evm:chain_relay_command", "Send a commitment that was signed elsewhere."
+            "chain_evm:chain_relay_command", "Send a commitment that another key signed."
         ),
     },
 }
@@ -289,15 +288,17 @@ CHAIN_COMMANDS: CommandTable = {
 CONFIG_COMMANDS: CommandTable = {
     "Ledgers": {
         "ledger": CommandEntry(
-            "config:config_ledger_command", "Add a ledger on a chain, or change one."
+            "config:config_ledger_command", "Add or change a ledger on a chain."
         ),
         "list": CommandEntry("config:config_list_command", "List the ledgers."),
-        "remove": CommandEntry("config:config_remove_command", "Forget a ledger."),
+        "remove": CommandEntry("config:config_remove_command", "Remove the settings of a ledger."),
     },
     "Model": {
-        "model": CommandEntry("config:config_model_command", "Say which model learns from runs."),
+        "model": CommandEntry(
+            "config:config_model_command", "Set the model that makes skills from runs."
+        ),
         "embedder": CommandEntry(
-            "config:config_embedder_command", "Say what tells which texts mean the same."
+            "config:config_embedder_command", "Set the embedder that selects skills by meaning."
         ),
     },
 }
@@ -305,18 +306,16 @@ CONFIG_COMMANDS: CommandTable = {
 TOOLS_COMMANDS: CommandTable = {
     "Tools": {
         "list": CommandEntry(
-            "tools:tools_list_command", "Print the tools that a model may be given."
+            "tools:tools_list_command", "Print the definitions of the tools for models."
         ),
-        "call": CommandEntry(
-            "tools:tools_call_command", "Call a tool as a model does, with the same answers."
-        ),
+        "call": CommandEntry("tools:tools_call_command", "Call a tool as a model does."),
     },
 }
 
 EVOLVE_COMMANDS: CommandTable = {
     "Runs": {
         "synthesize": CommandEntry(
-            "evolve:evolve_synthesize_command", "Make a skill of a run, or improve one."
+            "evolve:evolve_synthesize_command", "Create or improve a skill from a run."
         ),
     },
 }

@@ -26,7 +26,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 
 
 def _disable_color(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    """Say it by the variable, which usage errors, rich and child processes obey too."""
+    """Set the variable that usage errors, rich and child processes respect too."""
     if value:
         os.environ[NO_COLOR_VARIABLE] = "1"
 
@@ -35,7 +35,7 @@ def _disable_color(_ctx: click.Context, _param: click.Parameter, value: bool) ->
     PROGRAM_NAME,
     cls=LazyGroup,
     table=ROOT_COMMANDS,
-    epilog="'brain COMMAND --help' tells more, with examples.",
+    epilog="See 'brain COMMAND --help' for details and examples.",
 )
 @click.option(
     "-C",

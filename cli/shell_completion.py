@@ -1,27 +1,21 @@
-"""Shell completion: slugs and branches of the brain, and a PowerShell script."""
+"""Completion scripts for shells."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from click.shell_completion import CompletionItem, ShellComplete, add_completion_class
+from click.shell_completion import (
+    CompletionItem,
+    ShellComplete,
+    add_completion_class,
+    get_completion_class,
+)
 
-from brain.errors import BrainError
-
-from .context import App
-from .error_report import Failure
-
-if TYPE_CHECKING:
-    import click
-
-    from brain import Brain
-
-T = TypeVar("T")
+from .root_command import PROGRAM_NAME, root_group
 
 COMPLETE_VARIABLE = "_BRAIN_COMPLETE"
-"""The variable by which a shell asks for completions."""
+"""The variable that a shell sets to request completions."""
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
@@ -49,7 +43,7 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
 
 
 class PowerShellComplete(ShellComplete):
-    """PowerShell 5 and later: words come one a line, answers go out tab-separated."""
+    """PowerShell 5 and later: one word per line in, tab-separated fields out."""
 
     name = "powershell"
     source_template = _POWERSHELL_TEMPLATE
@@ -60,7 +54,7 @@ class PowerShellComplete(ShellComplete):
         return words[1:], os.environ.get("COMP_WORD", "")
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Return kind, value and help; help is never empty, which PowerShell refuses."""
+        """Return kind, value and help; PowerShell refuses an empty help."""
         return f"{item.type}\t{item.value}\t{item.help or item.value}"
 
 
@@ -71,40 +65,8 @@ def register_powershell() -> None:
 
 def completion_script(shell: str) -> str:
     """Return the completion script for one of `SHELLS`."""
-    from click.shell_completion import get_completion_class
-
-    from .root_command import PROGRAM_NAME, root_group
-
     register_powershell()
     kind = get_completion_class(shell)
     assert kind is not None
-    # The base method: the one for bash would run bash to warn of an old version.
+    # The base method, because the one for bash runs bash to check its version.
     return ShellComplete.source(kind(root_group, {}, PROGRAM_NAME, COMPLETE_VARIABLE))
-
-
-def complete_slugs(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-    """Return the slugs of the brain at hand that begin with `incomplete`."""
-    return [
-        CompletionItem(skill.slug, help=skill.description or None)
-        for skill in _query_brain(ctx, lambda brain: brain.skills())
-        if skill.slug.startswith(incomplete)
-    ]
-
-
-def complete_branches(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-    """Return the branches of the brain at hand that begin with `incomplete`."""
-    return [
-        CompletionItem(branch.name, help=branch.snapshot[:12])
-        for branch in _query_brain(ctx, lambda brain: brain.branches().branches)
-        if branch.name.startswith(incomplete)
-    ]
-
-
-def _query_brain(ctx: click.Context, question: Callable[[Brain], list[T]]) -> list[T]:
-    app = App(directory=ctx.find_root().params.get("directory"), as_json=True)
-    try:
-        return question(app.brain)
-    except (BrainError, Failure, OSError):
-        return []  # no brain at hand, nothing to offer; a shell shows no message here
-    finally:
-        app.close()

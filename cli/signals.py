@@ -1,4 +1,4 @@
-"""Signals that end a run, handled so that files are closed and locks released."""
+"""Handle signals so that files are closed and locks released."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def terminate_on_signals() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into `Terminated`; one that is ignored (nohup) stays ignored."""
+    """Turn SIGTERM and SIGHUP into `Terminated`; an ignored signal (nohup) stays ignored."""
     before = {number: signal.getsignal(number) for number in _available_signals()}
     for number, handler in before.items():
         if handler == signal.SIG_DFL:
@@ -35,7 +35,7 @@ def terminate_on_signals() -> Iterator[None]:
 
 @contextmanager
 def ignore_signals() -> Iterator[None]:
-    """Ignore signals while the last words are written."""
+    """Ignore signals while the error is printed."""
     before = {number: signal.getsignal(number) for number in _available_signals("SIGINT")}
     for number in before:
         signal.signal(number, signal.SIG_IGN)
@@ -48,9 +48,9 @@ def ignore_signals() -> Iterator[None]:
 
 @contextmanager
 def stop_on_signal(stop: Callable[[], None]) -> Iterator[None]:
-    """Let the first signal to end, SIGINT included, ask for it by `stop`; a second one ends.
+    """Call `stop` at the first ending signal, including SIGINT; a second one ends the process.
 
-    One that is ignored stays ignored.
+    A signal that is ignored stays ignored.
     """
     before = {number: signal.getsignal(number) for number in _available_signals("SIGINT")}
     replaced = {number: old for number, old in before.items() if old != signal.SIG_IGN}
@@ -72,7 +72,7 @@ def stop_on_signal(stop: Callable[[], None]) -> Iterator[None]:
 
 
 def _available_signals(*more: str) -> list[signal.Signals]:
-    """Name the signals that exist here; none outside the main thread, which alone gets them."""
+    """Return the signals of this system; none outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         return []
     return [getattr(signal, name) for name in (*_ENDING_SIGNALS, *more) if hasattr(signal, name)]

@@ -1,8 +1,7 @@
-"""Standard output and standard error: any text can be written, failures surface in one place.
+"""Write to standard output and standard error.
 
-Text that the encoding of a stream cannot hold is written plainer or escaped, and
-never stops a command. A failed write raises `OutputFailed`, a reader that has
-gone away `BrokenPipeError`.
+Characters that the encoding of a stream cannot hold are replaced or escaped. A failed
+write raises `OutputFailed`, a closed pipe `BrokenPipeError`.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ class OutputFailed(BrainError):
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take any text, and occupy closed file descriptors.
+    """Make stdout and stderr accept any text, and open closed standard descriptors.
 
-    A descriptor left closed would be given to the next file that is opened, and
-    whatever is printed would land in that file.
+    Else the next file to be opened would get a closed descriptor, and output would be
+    written to that file.
     """
     codecs.register_error(_ERROR_HANDLER_NAME, _encode_plain)
     for stream in (sys.stdout, sys.stderr):
@@ -54,7 +53,7 @@ def write_stdout(text: str) -> None:
 
 
 def write_stdout_utf8(pages: Iterable[bytes]) -> None:
-    """Write text in UTF-8 to stdout; it is decoded only if stdout takes something else."""
+    """Write text in UTF-8 to stdout; it is decoded only if stdout has another encoding."""
     out = sys.stdout
     if not isinstance(out, io.TextIOWrapper) or out.encoding.lower() not in _UTF8:
         write_stdout(b"".join(pages).decode())
@@ -70,7 +69,7 @@ def write_stdout_utf8(pages: Iterable[bytes]) -> None:
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write each line to stdout, as soon as it is there."""
+    """Write each line to stdout, as soon as it is available."""
     for line in lines:
         write_stdout(line + "\n")
 
@@ -87,7 +86,7 @@ def flush_stdout() -> None:
 
 
 def write_stderr(text: str) -> None:
-    """Write a line to stderr; where nobody listens, it is lost."""
+    """Write a line to stderr; a failure is ignored."""
     try:
         if sys.stderr is not None:
             sys.stderr.write(text + "\n")
@@ -112,7 +111,7 @@ def _output_error(problem: OSError | ValueError) -> OutputFailed:
 
 
 def _encode_plain(problem: UnicodeError) -> tuple[str | bytes, int]:
-    """Codec error handler: the ASCII form of our ornaments, an escape for all else."""
+    """Codec error handler: the ASCII form of our symbols, an escape for any other character."""
     if not isinstance(problem, UnicodeEncodeError):
         raise problem
     text = problem.object[problem.start : problem.end]

@@ -1,11 +1,8 @@
-"""What other programs call what `brain` has under another name.
-
-Group to word to the commands that are meant, as they stand after the name of the group.
-"""
+"""Names that other programs and earlier versions use, for hints."""
 
 from __future__ import annotations
 
-SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
+COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "": {
         "add": ("snapshot", "skill upsert"),
         "cat": ("skill view",),
@@ -18,6 +15,7 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "export": ("publish",),
         "history": ("log", "skill history"),
         "import": ("adopt",),
+        "lineage": ("export-lineage",),
         "list": ("skill list",),
         "ls": ("skill list",),
         "memory": ("tools call memory",),
@@ -38,6 +36,7 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "version": ("--version",),
         "view": ("skill view",),
     },
+    "key": {"accuse": ("equivocations",)},
     "skill": {
         "add": ("upsert",),
         "cat": ("view",),
@@ -56,3 +55,12 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "write": ("upsert",),
     },
 }
+"""Group to unknown word to the commands to suggest, without the name of the group."""
+
+RENAMED_OPTIONS: dict[str, dict[str, str]] = {
+    "index": {"--limit": "--max-chars"},
+    "prompt": {"--limit": "--max-chars"},
+    "proposal accept": {"--unshown": "--binary"},
+    "watch": {"--quiet": "--debounce", "--longest": "--max-wait"},
+}
+"""Command to an earlier spelling of an option to its name."""

@@ -1,4 +1,4 @@
-"""What a terminal shows: whether in colour, and foreign text only in printing characters."""
+"""Terminals: colour, width, and escaping of text that does not print."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from typing import TextIO
 
 NO_COLOR_VARIABLE = "NO_COLOR"
-"""See no-color.org: set and not empty, nothing is coloured. `--no-color` sets it."""
+"""If it is set and not empty, output has no colour (no-color.org). `--no-color` sets it."""
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether a person looks at `stream`."""
+    """Return whether `stream` is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -18,7 +18,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def has_color(stream: TextIO | None) -> bool:
-    """Return whether `stream` is a terminal that wants colour."""
+    """Return whether `stream` is a terminal that shows colour."""
     return (
         is_terminal(stream)
         and not os.environ.get(NO_COLOR_VARIABLE)
@@ -28,7 +28,7 @@ def has_color(stream: TextIO | None) -> bool:
 
 
 def terminal_width(stream: TextIO | None) -> int:
-    """Return the columns of the terminal at `stream`; 0 where text is not to be cut."""
+    """Return the columns of the terminal at `stream`; 0 if it is not a terminal."""
     if not is_terminal(stream):
         return 0
     import shutil
@@ -44,7 +44,7 @@ def escape(text: str) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Return `text` with its line ends and tabs, all else that does not print escaped."""
+    """Return `text` with every non-printing character but line ends and tabs escaped."""
     if text.isprintable():
         return text
     return "\n".join("\t".join(map(escape, line.split("\t"))) for line in _split_lines(text))

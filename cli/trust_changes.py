@@ -1,44 +1,21 @@
-"""Change the trust file: signing options, signing, and the rights in words."""
+"""Change the trust file, sign the change, pin root keys, and print rights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-import click
+from brain.errors import BrainError, error_from_os
 
 from .context import App
 from .output import emit
-from .params import OnceOption, TextType
 from .render.human_format import align_columns, pluralize, short_id
-from .settings import user_keys
+from .settings import user_keys, user_roots
 from .terminal import escape
 
 if TYPE_CHECKING:
     from brain import Brain
     from brain.results import TrustChanged, Trusted, TrustedKey
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-def signing_options(function: Decorated) -> Decorated:
-    """Add --key and --passphrase-file to a command."""
-    key = click.option(
-        "--key",
-        "own",
-        cls=OnceOption,
-        type=TextType(),
-        metavar="NAME",
-        help="Your key to sign with (default: the only one).  [env: BRAIN_SIGN_KEY]",
-    )
-    passphrase = click.option(
-        "--passphrase-file",
-        cls=OnceOption,
-        type=TextType(),
-        metavar="FILE",
-        help="Where its passphrase is, if it has one.  [env: BRAIN_PASSPHRASE_FILE]",
-    )
-    return key(passphrase(function))
 
 
 def change_trust(
@@ -47,7 +24,7 @@ def change_trust(
     passphrase_file: str | None,
     action: Callable[[Brain], TrustChanged],
 ) -> TrustChanged:
-    """Change the trust file, sign the change with an own key if there is one, and say so."""
+    """Change the trust file, sign the change if the user has a key, and print the result."""
     name = user_keys.choose_signing_key(own)
     if name is not None:
         seed = user_keys.load_private_key(name, passphrase_file)
@@ -55,7 +32,9 @@ def change_trust(
     done = action(app.brain)
     emit(app, done, _trust_change_lines(done))
     if done.changed and done.signature is None:
-        app.print_note("Note: not signed; it counts once those who may have run 'brain sign'")
+        app.print_note(
+            "Note: not signed; it takes effect once trusted keys have signed it with 'brain sign'"
+        )
     return done
 
 
@@ -68,16 +47,16 @@ def _trust_change_lines(done: TrustChanged) -> Iterator[str]:
 
 
 def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:
-    """Say who has to run a command that signs; `signed` are the keys that have signed already."""
+    """Return which keys must sign with `command`; `signed` are the keys that already did."""
     may = [key for key in trusted.keys if not (key.until or key.revoked)]
     missing = [key for key in may if key.key not in signed]
     more = trusted.threshold - (len(may) - len(missing))
-    mine = user_keys.find_own_key([key.key for key in missing])
+    own = user_keys.find_own_key([key.key for key in missing])
     names = ", ".join(escape(key.name) for key in missing)
-    if not mine:
-        return f"have {_count_word(more)} of {names} run `{command}`"
-    rest = f", and have {_count_word(more - 1)} more of {names} do so" if more > 1 else ""
-    return f"run `{command} --key {mine}`{rest}"
+    if not own:
+        return f"ask {_count_word(more)} of {names} to run `{command}`"
+    rest = f", and ask {_count_word(more - 1)} more of {names} to do so" if more > 1 else ""
+    return f"run `{command} --key {own}`{rest}"
 
 
 def _count_word(number: int) -> str:
@@ -85,8 +64,8 @@ def _count_word(number: int) -> str:
 
 
 def rights_lines(threshold: int, trusted: list[TrustedKey]) -> Iterator[str]:
-    """Say who may sign."""
-    yield f"{pluralize(threshold, 'signature')} needed, of:"
+    """Describe which keys may sign."""
+    yield f"{pluralize(threshold, 'signature')} required, of:"
     yield from align_columns((key.key, key.name, _rights_note(key)) for key in trusted)
 
 
@@ -100,3 +79,21 @@ def _rights_note(key: TrustedKey) -> str:
         since = f" since {short_id(key.revoked.since)}" if key.revoked.since else ""
         notes.append(escape(f"revoked{since}: {key.revoked.reason}"))
     return ", ".join(notes)
+
+
+def pin_and_report_roots(app: App, brain: str, keys: Collection[str]) -> None:
+    """Pin the first root keys of a brain, unless some are pinned already; print the result.
+
+    A file of root keys that cannot be read or written is reported, not raised.
+    """
+    from brain.trust import pinned_roots
+
+    file, named = user_roots.roots_path(), ", ".join(sorted(keys))
+    try:
+        done = pinned_roots.pin_first_roots(file, brain, keys)
+    except (BrainError, OSError) as error:
+        reason = (error_from_os(error) if isinstance(error, OSError) else error).message
+        app.print_note(f"Note: {named} could not be pinned in {escape(str(file))}: {reason}")
+        return
+    if done:
+        app.print_note(f"Pinned for this brain as root, in {escape(str(file))}: {named}")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
-
-import click
+from typing import BinaryIO
 
 from brain.errors import Conflict, InvalidInput, printable_text
 
@@ -17,19 +14,20 @@ from .terminal import is_terminal
 
 
 def read_input(name: str, max_bytes: int, what: str) -> bytes:
-    """Return the bytes of the file `name` ("-": standard input), at most `most` of them.
+    """Return the bytes of the file `name` ("-": standard input), at most `max_bytes`.
 
-    At a terminal it is said `what` is waited for, such as "the skill".
+    If standard input is a terminal, a note names `what` is read, such as "the skill".
+    Raises `InvalidInput` (`too_large`, `no_input`) and `OSError`.
     """
     if name != "-":
-        with open(name, "rb") as source:
-            data = source.read(max_bytes + 1)
+        with open(name, "rb") as file:
+            data = file.read(max_bytes + 1)
     else:
-        given = open_standard_input()
+        source = open_standard_input()
         if is_terminal(sys.stdin):
             end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
             std_streams.write_stderr(f"Reading {what} from standard input; end with {end}")
-        data = given.read(max_bytes + 1)
+        data = source.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InvalidInput(
             f"{printable_text(name)} is larger than {max_bytes} bytes", code="too_large"
@@ -38,30 +36,21 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
 
 
 def open_standard_input() -> BinaryIO:
-    """Return standard input. Raises `InvalidInput` (`no_input`) where it is closed."""
+    """Return standard input. Raises `InvalidInput` (`no_input`) if it is closed."""
     if sys.stdin is None:
         raise InvalidInput("standard input is closed", code="no_input")
     return sys.stdin.buffer
 
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-def overwrite_option(function: Decorated) -> Decorated:
-    """Add --overwrite to a command that has --output."""
-    text = "Replace FILE, whatever it holds by now."
-    return click.option("--overwrite", is_flag=True, help=text)(function)
-
-
 def write_output_file(name: str, data: bytes, overwrite: bool) -> None:
-    """Write `data` to the file `name`, which is not there or holds just that.
+    """Write `data` to the file `name`, which must not exist or have the same content.
 
-    Raises `Conflict` (`file_exists`) for another file, unless `overwrite`, and `OSError`.
+    Raises `Conflict` (`file_exists`) for other content, unless `overwrite`, and `OSError`.
     """
     place = Path(name)
     if not overwrite and place.is_file() and not _has_content(place, data):
         raise Conflict(
-            f"{printable_text(name)} holds something else",
+            f"{printable_text(name)} exists and has other content",
             code="file_exists",
             hint="name another file, or replace it with --overwrite",
         )

@@ -1,4 +1,4 @@
-"""Enter a brain in the settings file of a client, changing nothing else in it."""
+"""Add a brain to the settings file of a client, and change nothing else in it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from . import json_editor, toml_yaml_editor
 from .mcp_clients import PROJECT_SCOPE, McpClient
 
 MAX_CLIENT_SETTINGS_BYTES = 64 << 20
-"""Size of a settings file; that of Claude Code holds histories, too."""
+"""Maximum size of a settings file; that of Claude Code has histories too."""
 
 
 class _SettingsFormat(NamedTuple):
-    """How settings are read, and how an entry is put in."""
+    """How to read settings, and how to set an entry."""
 
     load: Callable[[str], dict[str, Any]]
     set_entry: Callable[[str, str, str, dict[str, Any]], str]
@@ -52,10 +52,10 @@ class SettingsChange:
 
 
 def build_entry(client: McpClient, root: Path, project: Path | None, options: Sequence[str]) -> Any:
-    """Return how a client starts the server of the brain in `root`.
+    """Return the entry with which a client starts the server of the brain in `root`.
 
-    In a project that holds the brain nothing of this machine is named, so that others can
-    use the file: `brain` is then found on the path.
+    In a project that contains the brain, the entry has no absolute path, so that others can
+    use the file: `brain` is then found on the PATH.
     """
     inside = project is not None and root.resolve().is_relative_to(project.resolve())
     if inside and project is not None:
@@ -73,7 +73,7 @@ def build_entry(client: McpClient, root: Path, project: Path | None, options: Se
 
 
 def plan_change(client: McpClient, path: Path, name: str, entry: dict[str, Any]) -> SettingsChange:
-    """Read a settings file and work out what becomes of it.
+    """Read a settings file and return the change to make.
 
     Raises `InvalidInput` (`bad_settings`) for one that cannot be read or changed safely.
     """
@@ -86,9 +86,9 @@ def plan_change(client: McpClient, path: Path, name: str, entry: dict[str, Any])
         existing = (settings_format.load(text).get(client.servers_key) or {}).get(name)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"{printable_text(path)} is left as it is: {printable_text(error)}",
+            f"{printable_text(path)} was not changed: {printable_text(error)}",
             code="bad_settings",
-            hint="--print shows the entry to add yourself",
+            hint="--print prints the entry, to paste it yourself",
         ) from error
     return SettingsChange(
         path=path, name=name, entry=entry, existing=existing, before=before, after=after
@@ -103,12 +103,12 @@ def refuse_other_entry(change: SettingsChange) -> None:
         f"{printable_text(change.path)} has another '{change.name}': "
         f"{_describe_difference(change.existing, change.entry)}",
         code="entry_differs",
-        hint="--force replaces it, --name enters this brain under another name",
+        hint="--force replaces it, --name adds this brain under another name",
     )
 
 
 def _describe_difference(existing: object, entry: dict[str, Any]) -> str:
-    """Tell what an entry would change; of what is not its own, which may be secret, the names."""
+    """Describe what an entry would change; of other fields, which may be secret, the names."""
     if not isinstance(existing, dict):
         return "it is not a server"
     other = [
@@ -118,8 +118,8 @@ def _describe_difference(existing: object, entry: dict[str, Any]) -> str:
         for key, value in entry.items()
         if key not in existing or existing[key] != value
     ]
-    more = [printable_text(key) for key in existing if key not in entry]
-    return "; ".join([*other, *([f"{', '.join(more)} would be lost"] if more else [])])
+    lost = [printable_text(key) for key in existing if key not in entry]
+    return "; ".join([*other, *([f"{', '.join(lost)} would be lost"] if lost else [])])
 
 
 def _printable_json(value: object) -> str:
@@ -127,7 +127,7 @@ def _printable_json(value: object) -> str:
 
 
 def entry_snippet(client: McpClient, name: str, entry: dict[str, Any]) -> str:
-    """Return the entry alone, as it stands in an otherwise empty file."""
+    """Return the text of a file that has only this entry."""
     return _SETTINGS_FORMATS[client.file_format].set_entry("", client.servers_key, name, entry)
 
 
@@ -136,13 +136,13 @@ def write_change(change: SettingsChange) -> None:
 
     Raises `Conflict` (`settings_changed`) if the file changed meanwhile, and `OSError`.
     """
-    target = change.path.resolve()  # a link, as of dotfiles kept elsewhere, stays one
+    target = change.path.resolve()  # keeps a link, such as one to a dotfiles folder
     target.parent.mkdir(parents=True, exist_ok=True)
 
     def refuse_changed_file() -> None:
         if _read_settings(target) != change.before:
             raise Conflict(
-                f"{printable_text(change.path)} was changed by somebody else meanwhile",
+                f"{printable_text(change.path)} was changed by another program meanwhile",
                 code="settings_changed",
                 hint="try again",
             )
@@ -166,9 +166,9 @@ def _read_settings(path: Path) -> str | None:
 
 
 def _program_command() -> list[str]:
-    """Return what starts this program wherever it is started."""
-    beside = Path(sys.executable).parent / ("brain.exe" if sys.platform == "win32" else "brain")
-    return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "brain_cli"]
+    """Return the command that starts this program from any folder."""
+    installed = Path(sys.executable).parent / ("brain.exe" if sys.platform == "win32" else "brain")
+    return [str(installed)] if installed.is_file() else [sys.executable, "-P", "-m", "brain_cli"]
 
 
 def settings_path(client: McpClient, scope: str, folder: Path) -> Path:
@@ -177,8 +177,8 @@ def settings_path(client: McpClient, scope: str, folder: Path) -> Path:
         return client.user_path()
     if not client.project_path:
         raise InvalidInput(
-            f"{client.title} has no settings of a project",
+            f"{client.title} has no project settings",
             code="no_scope",
-            hint="leave --scope out",
+            hint="remove --scope",
         )
     return folder / client.project_path

@@ -1,4 +1,4 @@
-"""Set one member of a JSON file with comments, keeping every other byte."""
+"""Set one member of a JSON file with comments; every other byte stays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 
 
 class JsonNode(NamedTuple):
-    """A value, and where its text begins and ends; an object also has its members by key."""
+    """A value and the range of its text; an object also has its members by key."""
 
     value: Any
     start: int
@@ -23,15 +23,15 @@ class JsonNode(NamedTuple):
 
 
 def parse_json_nodes(text: str) -> JsonNode:
-    """Return the one value of a text. Raises `ValueError`."""
+    """Return the value of a text. Raises `ValueError`."""
     node = _parse_value(text, skip_blanks(text, 0), 0)
     if skip_blanks(text, node.end) != len(text):
-        raise ValueError("something follows the value")
+        raise ValueError("text after the value")
     return node
 
 
 def skip_blanks(text: str, at: int) -> int:
-    """Return where what comes after spaces and comments begins."""
+    """Return the index after spaces and comments."""
     found = _BLANKS_AND_COMMENTS.match(text, at)
     return found.end() if found else at
 
@@ -80,7 +80,7 @@ def _parse_array(text: str, start: int, depth: int) -> JsonNode:
 
 
 def _next_element(text: str, at: int, close: str) -> int:
-    """Return where the next element begins, or the closing character stands."""
+    """Return the index of the next element, or of the closing character."""
     at = skip_blanks(text, at)
     if text[at : at + 1] == ",":
         return skip_blanks(text, at + 1)
@@ -113,7 +113,7 @@ def set_json_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str
     made = _edit_json(text, root, key, name, entry)
     before = root.value
     if parse_json_nodes(made).value != {**before, key: {**before.get(key, {}), name: entry}}:
-        raise ValueError(f"{key} is written in a form that is not changed here")
+        raise ValueError(f"{key} has a form that cannot be edited safely")
     return made
 
 
@@ -134,17 +134,17 @@ def _edit_json(text: str, root: JsonNode, key: str, name: str, entry: dict[str, 
 
 
 def _insert_member(text: str, into: JsonNode, key: str, value: Any, unit: str, depth: int) -> str:
-    """Put a member at the end of an object."""
+    """Insert a member at the end of an object."""
     member = f"{json.dumps(key, ensure_ascii=False)}: {_format_value(text, value, unit, depth)}"
     line = _find_line_end(text)
     if not into.members:
         filled = f"{line}{unit * depth}{member}{line}{unit * (depth - 1)}"
         inside = text[into.start + 1 : into.end - 1]
-        kept = inside.rstrip(_BLANK)  # a comment
-        return text[: into.start + 1] + kept + filled + text[into.end - 1 :]
+        comments = inside.rstrip(_BLANK)
+        return text[: into.start + 1] + comments + filled + text[into.end - 1 :]
     last = max(node.end for node in into.members.values())
     comma = text[skip_blanks(text, last)] == ","
-    remarks = text[last : into.end - 1].rstrip(_BLANK)  # after the last member, which has them
+    remarks = text[last : into.end - 1].rstrip(_BLANK)  # comments after the last member
     blank = text[last + len(remarks) :]
     return f"{text[:last]}{'' if comma else ','}{remarks}{line}{unit * depth}{member}{blank}"
 
@@ -159,6 +159,6 @@ def _find_line_end(text: str) -> str:
 
 
 def _find_indent(text: str, root: JsonNode) -> str:
-    """Return what the members of the top object are indented by."""
+    """Return the indentation of the members of the top object."""
     found = re.match(r"\{[ \t]*\r?\n([ \t]+)", text[root.start :])
     return found[1] if found else "  "

@@ -1,4 +1,4 @@
-"""The MCP clients that are known: where their settings are and in what form."""
+"""The supported MCP clients: their settings files and formats."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _home_path(*parts: str) -> Path:
 
 
 def _config_folder(variable: str, *default: str) -> Path:
-    """Return the folder that a variable names, else one of the home folder."""
+    """Return the folder that a variable names, else a default in the home folder."""
     named = os.environ.get(variable)
     return Path(named) if named else _home_path(*default)
 

@@ -1,4 +1,4 @@
-"""Set one entry of a TOML or YAML file, keeping every other byte."""
+"""Set one entry of a TOML or YAML file; every other byte stays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brain.skills.strict_yaml import compose_yaml_file, is_null_node, load_yaml_
 
 
 def trailing_comments(block: str) -> str:
-    """Return the blank lines and those of comments at the end of `block`."""
+    """Return the blank lines and comment lines at the end of `block`."""
     lines = block.splitlines(keepends=True)
     first = len(lines)
     while first and (not lines[first - 1].strip() or lines[first - 1].lstrip().startswith("#")):
@@ -23,7 +23,7 @@ def trailing_comments(block: str) -> str:
 def set_toml_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
     """Return `text` with `entry` as the table `key.name`.
 
-    Raises `ValueError` where the text is not TOML, or holds that table in another form.
+    Raises `ValueError` if the text is not TOML, or has the table in another form.
     """
     found = tomllib.loads(text)
     servers = found.get(key, {})
@@ -43,7 +43,7 @@ def set_toml_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str
     except tomllib.TOMLDecodeError:
         good = False
     if not good:
-        raise ValueError(f"{key} is written in a form that is not changed here")
+        raise ValueError(f"{key} has a form that cannot be edited safely")
     return made
 
 
@@ -82,8 +82,8 @@ _PLAIN_YAML_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 def set_yaml_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
     """Return `text` with `entry` under `name` in the map `key` at the top.
 
-    Raises `ValueError` where the text is not YAML as `skills.strict_yaml` takes it, or
-    holds that map in another form.
+    Raises `ValueError` if `skills.strict_yaml` refuses the text, or if it has the map in
+    another form.
     """
     try:
         before = load_yaml_file(text)
@@ -97,7 +97,7 @@ def set_yaml_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str
     except InvalidInput as error:
         raise ValueError(error.message) from error
     if not good:
-        raise ValueError(f"{key} is written in a form that is not changed here")
+        raise ValueError(f"{key} has a form that cannot be edited safely")
     return made
 
 
@@ -125,7 +125,7 @@ def _edit_yaml(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
 
 
 def _yaml_block(name: str, entry: dict[str, Any], column: int, line: str) -> str:
-    """Return the lines of an entry; the first one stands where it is put."""
+    """Return the lines of an entry; without the indentation of the first one."""
     head = name if _PLAIN_YAML_KEY.fullmatch(name) else json.dumps(name)
     inner = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
     return f"{line}{' ' * (column + 2)}".join([f"{head}:", *inner])

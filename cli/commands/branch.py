@@ -10,14 +10,14 @@ import click
 
 from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
 from ..context import App
+from ..options import message_option, revision_option
 from ..output import emit
-from ..params import BranchType, NonEmptyType, OnceOption, TextType
+from ..params import BranchType, NonEmptyType, TextType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, redacted_suffix, report_merge
 from ..render.human_format import colorize, pluralize, short_id
-from ..settings import user_roots
 from ..terminal import escape
-from ..trust_changes import signing_advice
+from ..trust_changes import pin_and_report_roots, signing_advice
 
 if TYPE_CHECKING:
     from brain.results import Branches, MergeConflict
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 )
 @click.argument("name", required=False, type=BranchType())
 @click.argument("rev", required=False, type=NonEmptyType())
-@click.option("--delete", is_flag=True, help="Remove NAME, if another branch holds its work.")
+@click.option(
+    "--delete", is_flag=True, help="Delete NAME, if another branch contains its snapshots."
+)
 def branch_command(app: App, name: str | None, rev: str | None, delete: bool) -> None:
-    """List branches, make one, or remove one.
+    """List, create or delete branches.
 
-    A new branch stands at REV, by default at the head; `brain switch` goes to it.
+    A new branch points to REV, by default to the head; `brain switch` switches to it.
     """
     if name is None:
         if delete:
@@ -60,12 +62,12 @@ def _branch_lines(found: Branches) -> Iterator[str]:
     exits=OVERWRITE_EXITS,
 )
 @click.argument("name", type=BranchType())
-@click.option("--new", is_flag=True, help="Make the branch first, at the head.")
+@click.option("--new", is_flag=True, help="Create the branch first, at the head.")
 def switch_command(app: App, name: str, new: bool) -> None:
-    """Go on with another branch.
+    """Switch to another branch.
 
-    The folder becomes what the branch holds. What would be overwritten and no
-    snapshot has is recorded first, on the branch that is left.
+    The folder gets the files of the branch. Changes that no snapshot has and that
+    would be overwritten are recorded first, on the current branch.
     """
     if new:
         app.brain.create_branch(name)
@@ -87,25 +89,27 @@ def switch_command(app: App, name: str, new: bool) -> None:
     exits=OVERWRITE_EXITS,
 )
 @click.argument("rev", required=False, type=NonEmptyType())
-@click.option("--ours", "choice", flag_value="ours", help="Decide every conflict for our side.")
-@click.option("--theirs", "choice", flag_value="theirs", help="Decide every conflict for REV.")
+@click.option("--ours", "choice", flag_value="ours", help="Resolve every conflict with our side.")
+@click.option(
+    "--theirs", "choice", flag_value="theirs", help="Resolve every conflict with the side of REV."
+)
 @click.option("--both", "choice", flag_value="both", help="Keep both sides of every conflict.")
-@click.option("--message", "-m", cls=OnceOption, type=TextType(), help="Why, for the log.")
-@click.option("--continue", "step", flag_value="continue", help="Finish a merge that waits.")
-@click.option("--abort", "step", flag_value="abort", help="Give up a merge that waits.")
+@message_option
+@click.option("--continue", "step", flag_value="continue", help="Finish a merge with conflicts.")
+@click.option("--abort", "step", flag_value="abort", help="Abort a merge with conflicts.")
 def merge_command(
     app: App, rev: str | None, choice: str | None, message: str | None, step: str | None
 ) -> None:
     """Merge the work of another branch into this one.
 
-    Different files never conflict. A skill both sides changed is merged in its
-    front matter and its body, under a version above both; memory keeps what both
-    appended. What needs a decision leaves the brain as it is: see `brain resolve`.
+    Changes of different files never conflict. A skill that both sides changed is merged
+    by front matter and body, and its version is higher than both; memory keeps what
+    both sides appended. A conflict leaves the brain unchanged: see `brain resolve`.
     """
     if (rev is None) == (step is None):
         raise click.UsageError("Give either REV, or one of --continue and --abort.")
     if step and (choice or message):
-        raise click.UsageError(f"--{step} goes alone.")
+        raise click.UsageError(f"--{step} cannot be combined with other options.")
     if step == "abort":
         _abort_merge(app)
         return
@@ -126,11 +130,11 @@ def _abort_merge(app: App) -> None:
     nothing = Merged(
         *(info.snapshot, info.bundle, info.parents, [], False, False, 0, 0, 0, [], [], None)
     )
-    emit(app, nothing, [f"The merge was given up; the head is still {short_id(info.snapshot)}"])
+    emit(app, nothing, [f"The merge was aborted; the head is still {short_id(info.snapshot)}"])
 
 
 class ResolveDocument(NamedTuple):
-    """All conflicts of the merge, decided or not."""
+    """All conflicts of the merge, resolved or not."""
 
     conflicts: list[MergeConflict]
 
@@ -149,13 +153,13 @@ class ResolveDocument(NamedTuple):
 @click.option("--theirs", "choice", flag_value="theirs", help="Take their side.")
 @click.option("--both", "choice", flag_value="both", help="Keep both.")
 @click.option(
-    "--edited", "choice", flag_value="content", help="Take the file with markers, as edited."
+    "--edited", "choice", flag_value="content", help="Take the edited file from .brain/conflicts."
 )
 def resolve_command(app: App, paths: tuple[str, ...], choice: str | None) -> None:
-    """Decide conflicts of a merge, or list them.
+    """Resolve or list the conflicts of a merge.
 
-    A text that both sides changed lies with markers under .brain/conflicts, where no
-    agent reads it: edit it there and give --edited. `brain merge --continue` ends it.
+    A conflicting text is written with markers to .brain/conflicts, where no agent reads
+    it: edit it there and pass --edited. `brain merge --continue` finishes the merge.
     """
     if bool(paths) != bool(choice):
         raise click.UsageError("Give PATH with one of --ours, --theirs, --both and --edited.")
@@ -167,11 +171,11 @@ def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:
     yield from map(conflict_line, rows)
     left = sum(row.choice is None for row in rows)
     if not rows:
-        yield "No merge waits for a decision."
+        yield "No merge has conflicts."
     elif left:
-        yield f"{left} to decide"
+        yield f"{left} to resolve"
     else:
-        yield "All decided: finish with `brain merge --continue`"
+        yield "All resolved: finish with `brain merge --continue`"
 
 
 @brain_command(
@@ -180,15 +184,13 @@ def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:
     exits=WRITE_EXITS,
 )
 @click.argument("directory", metavar="DIR", type=TextType("bad_path"))
-@click.option(
-    "--rev", cls=OnceOption, type=NonEmptyType(), help="The snapshot to begin from.  [default: @]"
-)
+@revision_option("The snapshot to start from.")
 def fork_command(app: App, directory: str, rev: str | None) -> None:
-    """Begin a brain of its own from a snapshot of this one.
+    """Create a new brain from a snapshot of this one.
 
-    DIR is a new or empty folder. The first snapshot of the fork names the one it
-    came from, and the lineage behind that comes along, so `brain ancestry` proves
-    in the fork alone where it comes from.
+    DIR is a new or empty folder. The first snapshot of the fork names its origin, and
+    the lineage of the origin is copied, so `brain ancestry` proves in the fork alone
+    where it comes from.
     """
     with ProgressBar(app) as bar:
         done = app.brain.fork(directory, rev or "@", progress=bar)
@@ -204,11 +206,11 @@ def fork_command(app: App, directory: str, rev: str | None) -> None:
 
 
 def _warn_unsigned_fork(app: App, path: str) -> None:
-    """Say who has to sign the first snapshot of a fork, if its trust file asks for that."""
+    """Print which keys must sign the first snapshot of a fork, if its trust file requires it."""
     from brain import Brain
 
     with Brain.open(path) as child:
-        user_roots.pin_and_report_roots(app, child.id, [made.key for made in child.signatures()])
+        pin_and_report_roots(app, child.id, [made.key for made in child.signatures()])
         if child.unsigned():
             signed = [made.key for made in child.signatures()]
             call = f"brain -C {escape(shlex.quote(path))} sign"

@@ -1,4 +1,4 @@
-"""The commands of `brain chain` that commit to a ledger and compare with it."""
+"""The commands of `brain chain` that commit to a ledger and verify against it."""
 
 from __future__ import annotations
 
@@ -9,44 +9,43 @@ import click
 
 from brain.errors import BrainError, VerificationFailed
 
-from ..command import OVERWRITE_EXITS, brain_command
-from ..context import App
-from ..lazy_group import LazyGroup
-from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
-from ..registry import CHAIN_COMMANDS
-from ..render.costs import dry_run_option, format_ether, price_lines
-from ..render.human_format import align_columns, pluralize, short_id
-from ..render.verdicts import finding_line
-from ..settings.user_ledgers import (
-    LOCAL_LEDGER,
-    committed_lines,
-    ledger_advice,
-    ledger_option,
+from ..chosen_ledger import (
     open_anchoring_ledger,
     open_chosen_ledger,
     open_ledgers,
-    open_local_log,
+    require_evm_ledger,
     resolve_ledger_name,
-    verified_ledger_lines,
 )
+from ..command import COMMIT_EXITS, VERIFY_EXITS, brain_command, exit_statuses
+from ..context import App
+from ..error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
+from ..lazy_group import LazyGroup
+from ..options import dry_run_option, ledger_option
+from ..output import emit
+from ..params import NonEmptyType, OnceOption, TextType
+from ..registry import CHAIN_COMMANDS
+from ..render.costs import format_ether, price_lines
+from ..render.human_format import align_columns, pluralize, short_id
+from ..render.ledgers import committed_lines, ledger_advice, verified_ledger_lines
+from ..render.verdicts import finding_line
+from ..settings.user_ledgers import LOCAL_LEDGER, open_local_log
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.results import Batch, Committed, LedgerStatus, LedgersVerified
+    from brain.results import Batch, Committed, CostQuote, LedgerStatus, LedgersVerified
 
 
 @click.command(
-    "chain", cls=LazyGroup, table=CHAIN_COMMANDS, epilog="'brain chain COMMAND --help' tells more."
+    "chain", cls=LazyGroup, table=CHAIN_COMMANDS, epilog="See 'brain chain COMMAND --help'."
 )
 def chain_group() -> None:
-    """Record snapshots where others can see them."""
+    """Commit snapshots to a ledger."""
 
 
 @brain_command(
     "open",
     examples=("brain chain open --ledger sepolia", "brain chain open --ledger sepolia --dry-run"),
-    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+    exits=COMMIT_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @ledger_option
@@ -54,13 +53,12 @@ def chain_group() -> None:
 def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Make the first commitment of this brain in a ledger.
 
-    REV is by default the head. On a chain, the account that opens a brain is its first
-    owner, and nobody else can open it in that account's name.
+    REV is by default the head. On a chain, the account that opens a brain becomes its
+    first owner; no other account can open it under that creator.
     """
     found = open_chosen_ledger(app, ledger)
     if dry_run:
-        price = app.brain.quote_open(found, rev or "@")
-        emit(app, price, price_lines(price))
+        _emit_price(app, app.brain.quote_open(found, rev or "@"))
         return
     done = app.brain.open_in(found, rev or "@")
     if done.transaction is not None:
@@ -70,10 +68,14 @@ def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: b
     emit(app, done, committed_lines(done))
 
 
+def _emit_price(app: App, price: CostQuote) -> None:
+    emit(app, price, price_lines(price))
+
+
 @brain_command(
     "commit",
     examples=("brain chain commit", "brain chain commit @~1 --ledger sepolia --dry-run"),
-    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+    exits=COMMIT_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @ledger_option
@@ -81,15 +83,14 @@ def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: b
 def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Record a snapshot in a ledger.
 
-    REV is by default the head. It has to descend from what the ledger holds of this
-    brain: a lineage that forked is merged first. Doing it again changes nothing and
-    costs nothing. On a chain the cost is shown before anything is sent, and the
-    brain has to be opened there once.
+    REV is by default the head. It must descend from the last commitment of this brain;
+    merge diverged branches first. Committing the same snapshot again changes nothing
+    and costs nothing. On a chain the cost is printed before the transaction is sent,
+    and the brain must be opened there first.
     """
     found = open_chosen_ledger(app, ledger)
     if dry_run:
-        price = app.brain.quote_commit(found, rev or "@")
-        emit(app, price, price_lines(price))
+        _emit_price(app, app.brain.quote_commit(found, rev or "@"))
         return
     done = app.brain.commit(found, rev or "@")
     emit(app, done, committed_lines(done))
@@ -98,7 +99,7 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
 @brain_command(
     "batch",
     examples=("brain chain batch brains/*", "brain chain batch --ledger base brains/*"),
-    exits=(0, 1, 2, 3, 11, 12, 130),
+    exits=exit_statuses(VERIFICATION_FAILED, LOCKED, CONFLICT),
 )
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=TextType("bad_path"))
 @click.option(
@@ -106,33 +107,30 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     cls=OnceOption,
     type=TextType("bad_ledger"),
     metavar="NAME",
-    help="Anchor the log there, in one transaction.  [default: local, the log alone]",
+    help="Also anchor the log in this ledger, in one transaction.  [default: local]",
 )
 @dry_run_option
 def chain_batch_command(
     app: App, folders: tuple[str, ...], ledger: str | None, dry_run: bool
 ) -> None:
-    """Commit many brains at once.
+    """Commit many brains in one step.
 
-    The heads of the brains in all DIR become entries of the log of this machine, in one
-    step; and with a ledger on a chain the root of that log is kept there, in one
-    transaction for any number of brains. `brain chain evidence` then gives each brain
-    its own evidence. A brain that cannot be committed is named, and left out.
+    The heads of the brains in all DIR become entries of the log of this machine. With a
+    ledger on a chain, the root of the log is stored there, in one transaction for any
+    number of brains. `brain chain evidence` then writes evidence for each brain. A brain
+    that cannot be committed is reported and left out.
     """
     from brain import commit_batch
 
     chain = None
     if ledger not in (None, LOCAL_LEDGER):
-        from ..settings import evm_ledgers
-
-        chain = evm_ledgers.require_evm_ledger(app, ledger)
+        chain = require_evm_ledger(app, ledger)
     with open_local_log() as log:
         if dry_run:
             from ..settings import evm_ledgers
 
             asked = chain.anchors.quote_anchor(bytes(31) + b"\1", 1) if chain else None
-            price = evm_ledgers.quote_price(chain or log, asked)
-            emit(app, price, price_lines(price))
+            _emit_price(app, evm_ledgers.quote_price(chain or log, asked))
             return
         done = commit_batch(folders, log, chain, author=app.author)
     emit(app, done, _batch_lines(done))
@@ -140,7 +138,7 @@ def chain_batch_command(
         raise BrainError(
             f"{pluralize(len(done.left), 'brain')} left out",
             code="left_out",
-            hint="what keeps each of them is said above; the others are committed",
+            hint="the reasons are printed above; the others are committed",
         )
 
 
@@ -156,7 +154,7 @@ def _batch_lines(done: Batch) -> Iterator[str]:
         return
     yield f"Log of {anchored.size:,} anchored in {escape(anchored.ledger)}, {anchored.status}"
     if anchored.transaction is None:
-        return  # it was there already
+        return  # it was anchored before
     yield f"Transaction {anchored.transaction}"
     if anchored.gas is not None and anchored.fee is not None:
         each = anchored.gas / max(len(done.committed) + done.unchanged, 1)
@@ -166,22 +164,22 @@ def _batch_lines(done: Batch) -> Iterator[str]:
 @brain_command(
     "status",
     examples=("brain chain status", "brain chain status --ledger sepolia --json"),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @ledger_option
 def chain_status_command(app: App, rev: str | None, ledger: str | None) -> None:
-    """Show what a ledger holds of this brain.
+    """Show the commitments of this brain in a ledger.
 
-    Lists its commitments, how final each is, and how many snapshots each covers; and
-    says how many snapshots of REV, by default the head, are not covered yet.
+    Lists the commitments, how final each is, how many snapshots each covers, and how
+    many snapshots of REV, by default the head, are not covered yet.
     """
     found = app.brain.ledger_status(open_anchoring_ledger(app, ledger), rev or "@")
     emit(app, found, _ledger_status_lines(found))
 
 
 def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
-    identity = escape(found.identity) or "not there yet"
+    identity = escape(found.identity) or "not created yet"
     yield f"Ledger {escape(found.ledger)}, {identity}"
     if not found.commitments:
         yield "No commitment of this brain"
@@ -192,9 +190,9 @@ def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
     yield from align_columns(map(_commitment_row, found.commitments))
     match found.behind:
         case None:
-            yield "It holds a snapshot that is not here: another copy of this brain went on"
+            yield "The last commitment is of a snapshot that this copy of the brain does not have"
         case 0:
-            yield "Everything is covered"
+            yield "All snapshots are covered"
         case behind:
             yield f"{pluralize(behind, 'snapshot')} not covered yet"
 
@@ -207,22 +205,23 @@ def _commitment_row(one: Committed) -> tuple[str, ...]:
 @brain_command(
     "verify",
     examples=("brain chain verify", "brain chain verify --ledger all"),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @ledger_option
 def chain_verify_command(app: App, ledger: str | None) -> None:
-    """Check this brain against a ledger, and the ledger itself.
+    """Verify this brain against a ledger.
 
-    Its commitments have to be of snapshots that are here, each descending from the one
-    before, and a branch has to descend from the last. `--ledger all` asks every ledger
-    there is. `brain verify --ledger NAME` checks the whole lineage besides.
+    Every commitment must be of a snapshot of this brain and descend from the commitment
+    before, and a branch must descend from the last one. The ledger itself is verified
+    too. `--ledger all` checks every ledger. `brain verify --ledger NAME` also verifies
+    the whole lineage.
     """
     found = app.brain.verify_against(open_ledgers(app, resolve_ledger_name(app, ledger)))
     emit(app, found, _chain_verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
         raise VerificationFailed(
-            f"the ledger does not vouch for this: {pluralize(errors, 'error')}",
+            f"verification against the ledger failed: {pluralize(errors, 'error')}",
             hint=ledger_advice(found.findings),
         )
 

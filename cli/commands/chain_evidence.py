@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..command import brain_command
+from ..chosen_ledger import open_anchoring_ledger
+from ..command import CHECK_EXITS, VERIFY_EXITS, brain_command, exit_statuses
 from ..context import App
-from ..output import emit, to_json
+from ..error_report import LOCKED, VERIFICATION_FAILED
+from ..json_format import to_json
+from ..options import ledger_option, output_option
+from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, TextType
 from ..render.human_format import format_size, pluralize
-from ..settings.user_ledgers import ledger_option, open_anchoring_ledger, open_local_log
+from ..settings.user_ledgers import open_local_log
 from ..terminal import escape
 from ..user_files import read_input
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
         "brain chain evidence -o evidence.json",
         "brain chain evidence @~2 --path skills/reentrancy/SKILL.md --ledger sepolia -o e.json",
     ),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @click.option(
@@ -35,20 +39,18 @@ if TYPE_CHECKING:
     cls=OnceOption,
     type=TextType("bad_path"),
     metavar="PATH",
-    help="Prove also that this file is in the snapshot, with its content.",
+    help="Also prove that the snapshot has this file, with its content.",
 )
 @ledger_option
-@click.option(
-    "-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, not to the screen."
-)
+@output_option("the evidence")
 def chain_evidence_command(
     app: App, rev: str | None, path: str | None, ledger: str | None, output: str | None
 ) -> None:
-    """Write a file that proves a commitment.
+    """Write evidence of a commitment to a file.
 
-    It holds everything from the snapshot, or a file in it, up to the ledger's signature
-    or a block of a chain, and `brain chain check` or `python -m brain.chain.check` needs
-    nothing else. A snapshot that was skipped is shown by the next one committed.
+    The file proves the path from the snapshot, or a file in it, to the signature of the
+    ledger or a block of a chain; `brain chain check` and `python -m brain.chain.check`
+    need nothing else. A snapshot without a commitment is proven by the next commitment.
     """
     data = app.brain.evidence(open_anchoring_ledger(app, ledger), rev or "@", path or "")
     if output is not None:
@@ -69,7 +71,7 @@ def _evidence_lines(data: bytes, output: str | None) -> Iterator[str]:
         yield data.decode().rstrip("\n")
         return
     yield f"Evidence in {escape(output)}, {format_size(len(data))}"
-    yield "Who checks it has to know the block hash, or the key of the log, from elsewhere."
+    yield "To verify it, one must know the block hash or the key of the log from another source."
 
 
 _EXPECTED_TYPE = NonEmptyType()
@@ -81,49 +83,49 @@ _EXPECTED_TYPE = NonEmptyType()
         "brain chain check evidence.json --content SKILL.md",
         "brain chain check evidence.json --block-hash 0x9f86d081884c7d65",
     ),
-    exits=(0, 1, 2, 3, 130),
+    exits=CHECK_EXITS,
 )
 @click.argument("file", type=TextType("bad_path"))
 @click.option(
     "--content",
     cls=OnceOption,
     metavar="FILE",
-    help="Compare this with the file whose path is shown.",
+    help="Compare this file with the proven content.",
 )
 @click.option(
     "--block-hash",
     cls=OnceOption,
     type=_EXPECTED_TYPE,
     metavar="HASH",
-    help="The hash of its block, as you know it.",
+    help="Require this block hash.",
 )
 @click.option(
     "--brain",
     cls=OnceOption,
     type=_EXPECTED_TYPE,
     metavar="ID",
-    help="It has to be about this brain.",
+    help="Require this brain.",
 )
 @click.option(
     "--snapshot",
     cls=OnceOption,
     type=_EXPECTED_TYPE,
     metavar="ID",
-    help="It has to be about this snapshot.",
+    help="Require this snapshot.",
 )
 @click.option(
     "--owner",
     cls=OnceOption,
     type=_EXPECTED_TYPE,
     metavar="ADDRESS",
-    help="This account has to own the brain, or to have anchored the log.",
+    help="Require this owner of the brain, or of the anchor of the log.",
 )
 @click.option(
     "--log-key",
     cls=OnceOption,
     type=_EXPECTED_TYPE,
     metavar="KEY",
-    help="The log has to have this key.",
+    help="Require this key of the log.",
 )
 @click.option(
     "--witness",
@@ -131,16 +133,16 @@ _EXPECTED_TYPE = NonEmptyType()
     multiple=True,
     type=_EXPECTED_TYPE,
     metavar="KEY",
-    help="This witness has to have signed the log too; may be repeated.",
+    help="Require a signature of this witness; repeatable.",
 )
 def chain_check_command(
     app: App, file: str, content: str | None, witnesses: tuple[str, ...], **known: str | None
 ) -> None:
-    """Check such a file, with no brain and no node at hand.
+    """Verify evidence without a brain or a node.
 
-    FILE is what `brain chain evidence` wrote; - is standard input. Says what it shows,
-    what that is worth, and what you still have to know to rely on it. Ids are given in
-    full. `python -m brain.chain.check` does the same and starts faster.
+    FILE is the output of `brain chain evidence`; - is standard input. Prints what the
+    evidence proves, its trust level, and what you still have to know to rely on it. Ids
+    must be complete. `python -m brain.chain.check` does the same and starts faster.
     """
     from brain.chain.evidence import evidence_report
     from brain.limits import MAX_EVIDENCE_BYTES
@@ -170,20 +172,20 @@ _MAX_NOTE_BYTES = 1 << 20
         "brain chain checkpoint --since 120 --json",
         "brain chain checkpoint --cosigned checkpoint.txt --witness KEY",
     ),
-    exits=(0, 1, 2, 3, 11, 130),
+    exits=exit_statuses(VERIFICATION_FAILED, LOCKED),
 )
 @click.option(
     "--since",
     cls=OnceOption,
     type=CountType(),
     metavar="SIZE",
-    help="Prove also that it only appended to what it was at this size.",
+    help="Also prove that the log only appended since it had this size.",
 )
 @click.option(
     "--cosigned",
     cls=OnceOption,
     metavar="FILE",
-    help="Keep the signatures that witnesses added to a checkpoint.",
+    help="Store the signatures that witnesses added to this checkpoint.",
 )
 @click.option(
     "--witness",
@@ -191,7 +193,7 @@ _MAX_NOTE_BYTES = 1 << 20
     multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
-    help="The verifier key of a witness whose signature to keep; may be repeated.",
+    help="The verifier key of a witness whose signature to store; repeatable.",
 )
 @click.option("-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, too.")
 def chain_checkpoint_command(
@@ -201,18 +203,18 @@ def chain_checkpoint_command(
     witnesses: tuple[str, ...],
     output: str | None,
 ) -> None:
-    """Print what the log of this machine is now.
+    """Print a checkpoint of the log of this machine.
 
-    A checkpoint (C2SP tlog-checkpoint) is the log's size and root hash, signed. It binds
-    you once it is out of your hands: give it away, have it cosigned by witnesses, or
-    anchor it in a chain with `brain chain batch`.
+    A checkpoint (C2SP tlog-checkpoint) is the signed size and root hash of the log. It
+    binds you once others have it: publish it, have witnesses cosign it, or anchor it in
+    a chain with `brain chain batch`.
     """
     if (cosigned is None) != (not witnesses):
-        raise click.UsageError("--cosigned and --witness go together.")
+        raise click.UsageError("--cosigned and --witness require each other.")
     with open_local_log() as log:
-        kept: Sequence[Cosignature] = ()
+        added: Sequence[Cosignature] = ()
         if cosigned is not None:
-            kept = log.add_cosignature(
+            added = log.add_cosignature(
                 read_input(cosigned, _MAX_NOTE_BYTES, "the checkpoint").decode("utf-8", "replace"),
                 witnesses,
             )
@@ -228,10 +230,10 @@ def chain_checkpoint_command(
         "checkpoint": text,
         "since": since,
         "path": path,
-        "cosigned": [one.key.name for one in kept],
+        "cosigned": [one.key.name for one in added],
         "file": output,
     }
-    emit(app, document, _checkpoint_lines(text, key, kept, path))
+    emit(app, document, _checkpoint_lines(text, key, added, path))
 
 
 def _checkpoint_size(text: str) -> int:
@@ -241,14 +243,14 @@ def _checkpoint_size(text: str) -> int:
 
 
 def _checkpoint_lines(
-    text: str, key: str, kept: Sequence[Cosignature], path: list[str] | None
+    text: str, key: str, added: Sequence[Cosignature], path: list[str] | None
 ) -> Iterator[str]:
     yield text.rstrip("\n")
     yield ""
     yield f"Key of the log: {escape(key)}"
-    if kept:
-        names = ", ".join(escape(one.key.name) for one in kept)
-        yield f"Kept {pluralize(len(kept), 'cosignature')}: {names}"
+    if added:
+        names = ", ".join(escape(one.key.name) for one in added)
+        yield f"Stored {pluralize(len(added), 'cosignature')}: {names}"
     if path is not None:
-        yield "Only appended, by these hashes:"
+        yield "Consistency proof since that size:"
         yield from path

@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brain.errors import InvalidInput
 
-from ..command import OVERWRITE_EXITS, brain_command
+from ..chosen_ledger import require_evm_ledger
+from ..command import COMMIT_EXITS, WRITE_EXITS, brain_command, exit_statuses
 from ..context import App
+from ..error_report import CONFLICT, LOCKED
+from ..options import chain_option, dry_run_option, output_option
 from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, TextType
-from ..render.costs import dry_run_option, pending_prefix, price_lines, transaction_lines
+from ..render.costs import pending_prefix, price_lines, transaction_lines
 from ..settings import evm_ledgers
-from ..settings.user_ledgers import chain_option
 from ..terminal import escape
 from ..user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.chain.evm.ledger_base import SentTransaction
+
+    from brain.chain.evm.evm_ledger import EvmLedger
 
 
 @brain_command(
@@ -28,18 +35,19 @@ from ..user_files import read_input
         "brain chain deploy --ledger sepolia --dry-run",
         "brain chain deploy --ledger sepolia",
     ),
-    exits=(0, 1, 2, 11, 130),
+    exits=exit_statuses(LOCKED),
 )
 @chain_option
 @dry_run_option
 def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
-    """Put the registry of brains on a chain.
+    """Deploy the registry contract to a chain.
 
-    Once for a chain is enough for everybody: the contract has no owner and cannot be
-    changed. Where the usual proxy for it is, it has the same address on all chains, and
-    if it is there already nothing is sent. Its address is kept in the settings.
+    One deployment for each chain is enough for all users: the contract has no owner and
+    cannot be changed. Where the usual deployment proxy exists, the address is the same
+    on all chains. If the contract exists already, nothing is sent. Its address is stored
+    in the settings of the ledger.
     """
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     if dry_run:
         price = evm_ledgers.quote_price(chain, chain.deployment.quote_deploy())
         emit(app, price, price_lines(price))
@@ -57,7 +65,7 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         "gas": sent.gas if sent else None,
         "fee": sent.fee if sent else None,
     }
-    was = "is there already" if sent is None else f"deployed in block {done.since}"
+    was = "exists already" if sent is None else f"deployed in block {done.since}"
     emit(app, document, [escape(f"Contract {done.contract} {was}"), *transaction_lines(sent)])
 
 
@@ -67,24 +75,23 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         "brain chain signer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain signer --none --ledger sepolia",
     ),
-    exits=(0, 1, 2, 10, 11, 130),
+    exits=WRITE_EXITS,
 )
 @click.argument("address", required=False, type=TextType("bad_address"))
-@click.option("--none", "nobody", is_flag=True, help="Let nobody but the owner commit.")
+@click.option("--none", "nobody", is_flag=True, help="Let only the owner commit.")
 @chain_option
 def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: str | None) -> None:
-    """Let another account commit this brain.
+    """Set the account that may commit this brain.
 
-    It takes the place of the one before, and can do nothing but commit. Only the owner
-    may say so; so the owner's key can stay in a safe.
+    It replaces the previous signer, and can only commit. Only the owner can set it; the
+    key of the owner is not needed for commitments then.
     """
     if (address is None) != nobody:
         raise click.UsageError("Give either ADDRESS or --none.")
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     sent = chain.ownership.set_signer(bytes.fromhex(app.brain.id), address or "")
-    said = f"Signer is {address}" if address else "Nobody but the owner can commit"
-    lines = [escape(pending_prefix(sent, said)), *transaction_lines(sent)]
-    emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
+    said = f"Signer is {address}" if address else "Only the owner can commit"
+    _emit_transaction(app, chain, sent, said)
 
 
 @brain_command(
@@ -93,76 +100,75 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
         "brain chain transfer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain transfer --withdraw --ledger sepolia",
     ),
-    exits=(0, 1, 2, 10, 11, 130),
+    exits=WRITE_EXITS,
 )
 @click.argument("address", required=False, type=TextType("bad_address"))
-@click.option("--withdraw", is_flag=True, help="Take an offer back.")
+@click.option("--withdraw", is_flag=True, help="Withdraw the offer.")
 @chain_option
 def chain_transfer_command(
     app: App, address: str | None, withdraw: bool, ledger: str | None
 ) -> None:
     """Offer this brain to another owner.
 
-    It is theirs once they accept it, with `brain chain accept`, so that it cannot be
-    given to an account that nobody has. The signer goes with the old owner.
+    The new owner has to accept with `brain chain accept`, so a mistyped address cannot
+    become the owner. The signer loses its right with the old owner.
     """
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     sent = chain.ownership.offer(bytes.fromhex(app.brain.id), address or "")
     said = f"Offered to {address}" if address else "The offer is withdrawn"
-    lines = [escape(pending_prefix(sent, said)), *transaction_lines(sent)]
-    emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
+    _emit_transaction(app, chain, sent, said)
 
 
-@brain_command(
-    "accept", examples=("brain chain accept --ledger sepolia",), exits=(0, 1, 2, 10, 11, 130)
-)
+@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
 @chain_option
 def chain_accept_command(app: App, ledger: str | None) -> None:
-    """Take over a brain that was offered.
+    """Accept the ownership of an offered brain.
 
-    The settings of the ledger have to name its creator, for that is part of the brain's
-    name there, whoever owns it: `brain config ledger NAME --creator ADDRESS`.
+    The settings of the ledger must name the creator of the brain, which stays part of its
+    id there: `brain config ledger NAME --creator ADDRESS`.
     """
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     sent = chain.ownership.accept(bytes.fromhex(app.brain.id))
-    said = pending_prefix(sent, "The brain is yours")
-    emit(
-        app,
-        evm_ledgers.transaction_document(chain, app.brain.id, sent),
-        [said, *transaction_lines(sent)],
-    )
+    _emit_transaction(app, chain, sent, "The brain is yours")
+
+
+def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect: str) -> None:
+    """Print what a transaction about the brain does."""
+    lines = [escape(pending_prefix(sent, effect)), *transaction_lines(sent)]
+    emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
 
 
 @brain_command(
     "authorize",
     examples=("brain chain authorize -o permit.json --ledger sepolia --hours 2",),
-    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+    exits=COMMIT_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @chain_option
 @click.option(
-    "--hours", cls=OnceOption, type=CountType(), help="How long it may be sent.  [default: 24]"
+    "--hours",
+    cls=OnceOption,
+    type=CountType(),
+    help="How many hours it stays valid.  [default: 24]",
 )
-@click.option(
-    "-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, not to the screen."
-)
+@output_option("the signed commitment")
 def chain_authorize_command(
     app: App, rev: str | None, ledger: str | None, hours: int | None, output: str | None
 ) -> None:
-    """Sign a commitment that somebody else may send.
+    """Sign a commitment for another account to send.
 
-    The owner or the signer of the brain signs, and whoever has the file pays, with
-    `brain chain relay`. It is good for this one commitment, on this one chain, until
-    its time is over or another commitment comes first.
+    The owner or the signer of the brain signs; another account sends the file with
+    `brain chain relay` and pays. The signature is valid for this commitment on this
+    chain, until it expires or another commitment is made.
     """
     if hours == 0:
-        raise click.UsageError("--hours has to be 1 or more.")
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
-    wish = app.brain.wish_for(chain, rev or "@")
+        raise click.UsageError("--hours must be 1 or more.")
+    chain = require_evm_ledger(app, ledger)
+    request = app.brain.wish_for(chain, rev or "@")
     deadline = int(time.time()) + (24 if hours is None else hours) * 3600
-    said = chain.ownership.authorize(*wish, deadline)
+    said = chain.ownership.authorize(*request, deadline)
     text = json.dumps(said, indent=2) + "\n"
     if output is not None:
         Path(output).write_text(text, "utf-8")
@@ -176,18 +182,18 @@ _MAX_PERMIT_BYTES = 64 << 10
 @brain_command(
     "relay",
     examples=("brain chain relay permit.json --ledger sepolia",),
-    exits=(0, 1, 2, 11, 12, 130),
+    exits=exit_statuses(LOCKED, CONFLICT),
 )
 @click.argument("file")
 @chain_option
 @dry_run_option
 def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
-    """Send a commitment that was signed elsewhere.
+    """Send a commitment that another key signed.
 
-    FILE is what `brain chain authorize` wrote; - is standard input. No brain is needed,
-    and no right to it: the signature has them, your key only pays.
+    FILE is the output of `brain chain authorize`; - is standard input. It needs neither
+    the brain nor a right to it: your key only pays.
     """
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     said = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
     if dry_run:
         price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(said))
@@ -197,8 +203,8 @@ def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) 
     document = evm_ledgers.transaction_document(
         chain, str(said["brain"]), sent, str(said["snapshot"])
     )
-    told = pending_prefix(sent, f"Relayed commitment {said['seq']}")
-    emit(app, document, [told, *transaction_lines(sent)])
+    effect = pending_prefix(sent, f"Relayed commitment {said['seq']}")
+    emit(app, document, [effect, *transaction_lines(sent)])
 
 
 def _parse_permit(data: bytes) -> dict[str, Any]:

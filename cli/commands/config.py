@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ..command import brain_command
+from brain.errors import InvalidInput
+
+from ..command import BASIC_EXITS, brain_command
 from ..context import App
 from ..error_report import USAGE, Failure
 from ..lazy_group import LazyGroup
 from ..output import emit
 from ..params import CountType, OnceOption, TextType
 from ..registry import CONFIG_COMMANDS
-from ..settings.evm_ledgers import describe_ledger, ledger_lines, merge_ledger_settings
+from ..render.ledgers import ledger_lines
+from ..settings.evm_ledgers import describe_ledger, merge_ledger_settings
 from ..settings.user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder
 from ..settings.user_models import (
     describe_embedder,
@@ -25,7 +30,6 @@ from ..settings.user_models import (
     merge_model_settings,
     model_lines,
     model_settings_path,
-    warn_unreadable_key,
 )
 from ..terminal import escape
 
@@ -34,10 +38,10 @@ from ..terminal import escape
     "config",
     cls=LazyGroup,
     table=CONFIG_COMMANDS,
-    epilog="'brain config COMMAND --help' tells more.",
+    epilog="See 'brain config COMMAND --help'.",
 )
 def config_group() -> None:
-    """Say which ledgers there are, and which model."""
+    """Configure ledgers, the model and the embedder."""
 
 
 _LEDGER_TEXT = TextType("bad_ledger")
@@ -49,84 +53,99 @@ _LEDGER_TEXT = TextType("bad_ledger")
         "brain config ledger sepolia --rpc http://localhost:8545 --keystore ~/keys/sepolia.json",
         "brain config ledger sepolia --contract 0x5fbdb2315678afecb367f032d93f642f64180aa3",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("name", type=_LEDGER_TEXT)
 @click.option(
-    "--rpc", multiple=True, type=_LEDGER_TEXT, metavar="URL", help="A node to ask; may be repeated."
+    "--rpc", multiple=True, type=_LEDGER_TEXT, metavar="URL", help="The URL of a node; repeatable."
 )
-@click.option("--quorum", cls=OnceOption, type=CountType(), help="How many nodes have to agree.")
+@click.option("--quorum", cls=OnceOption, type=CountType(), help="How many nodes must agree.")
 @click.option(
-    "--chain-id", cls=OnceOption, type=CountType(), help="The chain, where NAME is none known."
-)
-@click.option(
-    "--genesis", cls=OnceOption, type=_LEDGER_TEXT, metavar="HASH", help="The hash of its block 0."
-)
-@click.option(
-    "--contract", cls=OnceOption, type=_LEDGER_TEXT, metavar="ADDRESS", help="The registry there."
+    "--chain-id",
+    cls=OnceOption,
+    type=CountType(),
+    help="The chain id, if NAME is not a known chain.",
 )
 @click.option(
-    "--creator", cls=OnceOption, type=_LEDGER_TEXT, metavar="ADDRESS", help="Who opened the brains."
+    "--genesis", cls=OnceOption, type=_LEDGER_TEXT, metavar="HASH", help="The hash of block 0."
 )
-@click.option("--since", cls=OnceOption, type=CountType(), help="The block that has the contract.")
+@click.option(
+    "--contract",
+    cls=OnceOption,
+    type=_LEDGER_TEXT,
+    metavar="ADDRESS",
+    help="The address of the registry contract.",
+)
+@click.option(
+    "--creator",
+    cls=OnceOption,
+    type=_LEDGER_TEXT,
+    metavar="ADDRESS",
+    help="The account that opened the brains.",
+)
+@click.option(
+    "--since",
+    cls=OnceOption,
+    type=CountType(),
+    help="The block in which the contract was deployed.",
+)
 @click.option(
     "--finality",
     cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="WHEN",
-    help="What counts as final: safe, finalized, or so many blocks on top.",
+    help="When a block is final: safe, finalized, or a number of blocks.",
 )
 @click.option(
     "--max-fee-gwei",
     cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="GWEI",
-    help="The most for one gas.",
+    help="The maximum fee for one gas.",
 )
 @click.option(
     "--max-cost-wei",
     cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="WEI",
-    help="The most for one call.",
+    help="The maximum cost of one transaction.",
 )
 @click.option(
     "--keystore",
     cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="FILE",
-    help="The key that sends: keystore v3.",
+    help="The key that sends transactions (keystore v3).",
 )
-def config_ledger_command(app: App, name: str, **given: Any) -> None:
-    """Add a ledger on a chain, or change one.
+def config_ledger_command(app: App, name: str, **changes: Any) -> None:
+    """Add or change a ledger on a chain.
 
-    What is not given stays as it was. mainnet, sepolia, base and base-sepolia are known
-    by chain id and first block; of another chain, named otherwise, both are asked of the
-    nodes now and kept, so that no other chain passes for it later.
+    Options that are not given keep their values. The chain id and the genesis hash of
+    mainnet, sepolia, base and base-sepolia are built in; for any other chain they are
+    read from the nodes now and stored, so that no other chain can replace it later.
     """
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
-    kept = merge_ledger_settings(
-        name, settings.load_ledgers(ledger_settings_path()).get(name, {}), given
-    )
-    settings.save_ledger(ledger_settings_path(), name, kept)
-    told = describe_ledger(name, kept)
-    emit(app, told, ledger_lines(told))
+    path = ledger_settings_path()
+    changed = merge_ledger_settings(name, ledger_config.load_ledgers(path).get(name, {}), changes)
+    ledger_config.save_ledger(path, name, changed)
+    document = describe_ledger(name, changed)
+    emit(app, document, ledger_lines(document))
 
 
 @brain_command(
-    "list", examples=("brain config list", "brain config list --json"), exits=(0, 1, 2, 130)
+    "list", examples=("brain config list", "brain config list --json"), exits=BASIC_EXITS
 )
 def config_list_command(app: App) -> None:
     """List the ledgers.
 
-    Of the nodes only the host is shown, for the rest of an address often holds a key.
+    Only the hosts of the nodes are shown, because their URLs often contain a key.
     """
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
     found = [
         describe_ledger(name, one)
-        for name, one in settings.load_ledgers(ledger_settings_path()).items()
+        for name, one in ledger_config.load_ledgers(ledger_settings_path()).items()
     ]
     document = {
         "file": str(ledger_settings_path()),
@@ -137,23 +156,24 @@ def config_list_command(app: App) -> None:
 
 
 def _ledger_list_lines(found: list[dict[str, object]]) -> Iterator[str]:
-    yield f"{LOCAL_LEDGER}: the log of this machine, in {escape(str(ledgers_folder() / LOCAL_LEDGER))}"
+    path = escape(str(ledgers_folder() / LOCAL_LEDGER))
+    yield f"{LOCAL_LEDGER}: the log of this machine, in {path}"
     for one in found:
         yield from ledger_lines(one)
 
 
-@brain_command("remove", examples=("brain config remove sepolia",), exits=(0, 1, 2, 130))
+@brain_command("remove", examples=("brain config remove sepolia",), exits=BASIC_EXITS)
 @click.argument("name", type=TextType("bad_ledger"))
 def config_remove_command(app: App, name: str) -> None:
-    """Forget a ledger.
+    """Remove the settings of a ledger.
 
-    Only the settings go. What was committed stays on the chain, and evidence and
-    transactions that wait stay where ledgers keep them.
+    Only the settings are removed. Commitments stay on the chain; evidence and pending
+    transactions stay in the folder of the ledgers.
     """
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
-    settings.save_ledger(ledger_settings_path(), name, None)
-    emit(app, {"ledger": name}, [escape(f"{name} forgotten")])
+    ledger_config.save_ledger(ledger_settings_path(), name, None)
+    emit(app, {"ledger": name}, [escape(f"{name} removed")])
 
 
 _MODEL_TEXT = TextType("bad_model")
@@ -167,7 +187,7 @@ _MODEL_TEXT = TextType("bad_model")
         "brain config model",
         "brain config model --off",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("model", metavar="[PROVIDER:NAME]", required=False, type=_MODEL_TEXT)
 @click.option(
@@ -175,44 +195,57 @@ _MODEL_TEXT = TextType("bad_model")
     cls=OnceOption,
     type=_MODEL_TEXT,
     metavar="URL",
-    help="Another endpoint that speaks the provider's protocol.",
+    help="Another endpoint with the protocol of the provider.",
 )
 @click.option(
     "--key-file",
     cls=OnceOption,
     type=_MODEL_TEXT,
     metavar="FILE",
-    help="A file that holds the key.",
+    help="The file with the key.",
 )
-@click.option("--max-tokens", cls=OnceOption, type=CountType(), help="The longest answer.  [8000]")
-@click.option("--timeout", cls=OnceOption, type=CountType(), help="Seconds for one request.  [120]")
-@click.option("--retries", cls=OnceOption, type=CountType(), help="Further attempts.  [2]")
-@click.option("--off", is_flag=True, help="Forget the model: nothing is learned by itself.")
-def config_model_command(app: App, off: bool, **given: Any) -> None:
-    """Say which model learns from runs.
+@click.option(
+    "--max-tokens",
+    cls=OnceOption,
+    type=CountType(),
+    help="Maximum length of an answer.  [default: 8000]",
+)
+@click.option(
+    "--timeout",
+    cls=OnceOption,
+    type=CountType(),
+    help="Timeout of a request in seconds.  [default: 120]",
+)
+@click.option(
+    "--retries", cls=OnceOption, type=CountType(), help="How often to retry.  [default: 2]"
+)
+@click.option("--off", is_flag=True, help="Remove the model.")
+def config_model_command(app: App, off: bool, **changes: Any) -> None:
+    """Set the model that makes skills from runs.
 
-    PROVIDER is anthropic, openai or bedrock; with --base-url any endpoint that speaks the
-    protocol of one, such as one of this machine. What is not given stays as it was, but
-    with another provider all begins anew. The key is never stored: it is read from
+    PROVIDER is anthropic, openai or bedrock; --base-url names another endpoint with the
+    same protocol, such as a local one. Options that are not given keep their values, but
+    another provider resets all of them. The key is never stored: it is read from
     --key-file, else from BRAIN_MODEL_KEY, else, without --base-url, from
     ANTHROPIC_API_KEY, OPENAI_API_KEY or the credentials of AWS.
     """
     from brain.evolve import model_config
 
-    wanted = {key: value for key, value in given.items() if value is not None}
-    kept = model_config.load_model_config(model_settings_path())
-    if off:
-        if wanted:
-            raise Failure("usage", "--off stands alone", status=USAGE)
-        model_config.delete_model_config(model_settings_path())
-        kept = None
-    elif wanted:
-        kept = merge_model_settings(kept, wanted)
-        model_config.save_model_config(model_settings_path(), kept)
-        if kept.key_file:
-            warn_unreadable_key(app, model_config.read_model_key, kept.key_file)
-    told = describe_model(kept)
-    emit(app, told, model_lines(told))
+    settings = _update_settings(
+        app,
+        _SettingsStore(
+            path=model_settings_path(),
+            load=model_config.load_model_config,
+            save=model_config.save_model_config,
+            delete=model_config.delete_model_config,
+            merge=merge_model_settings,
+            read_key=model_config.read_model_key,
+        ),
+        off,
+        changes,
+    )
+    document = describe_model(settings)
+    emit(app, document, model_lines(document))
 
 
 _EMBEDDER_TEXT = TextType("bad_embedder")
@@ -226,7 +259,7 @@ _EMBEDDER_TEXT = TextType("bad_embedder")
         "brain config embedder --folder ~/models/all-MiniLM-L6-v2",
         "brain config embedder --off",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("model", required=False, type=_EMBEDDER_TEXT)
 @click.option(
@@ -234,45 +267,91 @@ _EMBEDDER_TEXT = TextType("bad_embedder")
     cls=OnceOption,
     type=_EMBEDDER_TEXT,
     metavar="URL",
-    help="An endpoint that speaks OpenAI's protocol.  [that of OpenAI]",
+    help="An endpoint with the protocol of OpenAI.  [default: OpenAI]",
 )
 @click.option(
     "--key-file",
     cls=OnceOption,
     type=_EMBEDDER_TEXT,
     metavar="FILE",
-    help="A file that holds the key.",
+    help="The file with the key.",
 )
 @click.option(
     "--folder",
     cls=OnceOption,
     type=_EMBEDDER_TEXT,
     metavar="DIR",
-    help="A folder with a BERT model of sentence-transformers, instead.",
+    help="A folder with a BERT model of sentence-transformers.",
 )
-@click.option("--timeout", cls=OnceOption, type=CountType(), help="Seconds for one request.  [30]")
-@click.option("--off", is_flag=True, help="Forget it: skills are selected by their words.")
-def config_embedder_command(app: App, off: bool, **given: Any) -> None:
-    """Say what tells which texts mean the same.
+@click.option(
+    "--timeout",
+    cls=OnceOption,
+    type=CountType(),
+    help="Timeout of a request in seconds.  [default: 30]",
+)
+@click.option("--off", is_flag=True, help="Remove the embedder: skills are selected by words.")
+def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
+    """Set the embedder that selects skills by meaning.
 
-    With it skills are selected for a task by meaning, without it by words.
-    An endpoint gets tasks, and names and descriptions of skills; a folder keeps all on
-    this machine. The key is never stored: it is read from --key-file, else from
-    BRAIN_EMBEDDER_KEY, else, for OpenAI's own endpoint, from OPENAI_API_KEY.
+    Without an embedder, skills are selected by words. An endpoint receives the tasks and
+    the names and descriptions of skills; a folder keeps them on this machine. The key is
+    never stored: it is read from --key-file, else from BRAIN_EMBEDDER_KEY, else, for the
+    endpoint of OpenAI, from OPENAI_API_KEY.
     """
     from brain.search.embedding import embedder_settings
 
-    wanted = {key: value for key, value in given.items() if value is not None}
-    kept = embedder_settings.load_embedder_settings(embedder_settings_path())
+    settings = _update_settings(
+        app,
+        _SettingsStore(
+            path=embedder_settings_path(),
+            load=embedder_settings.load_embedder_settings,
+            save=embedder_settings.save_embedder_settings,
+            delete=embedder_settings.remove_embedder_settings,
+            merge=merge_embedder_settings,
+            read_key=embedder_settings.read_embedder_key,
+        ),
+        off,
+        changes,
+    )
+    document = describe_embedder(settings)
+    emit(app, document, embedder_lines(document))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SettingsStore:
+    """The operations on one settings file: of the model or of the embedder."""
+
+    path: Path
+    load: Callable[[Path], Any]
+    save: Callable[[Path, Any], object]
+    delete: Callable[[Path], object]
+    merge: Callable[[Any, dict[str, Any]], Any]
+    read_key: Callable[[str], str]
+
+
+def _update_settings(app: App, store: _SettingsStore, off: bool, options: dict[str, Any]) -> Any:
+    """Apply the given options to a settings file; return the settings, None for none.
+
+    Raises `Failure` (`usage`) for `off` with any other option.
+    """
+    changes = {key: value for key, value in options.items() if value is not None}
     if off:
-        if wanted:
-            raise Failure("usage", "--off stands alone", status=USAGE)
-        embedder_settings.remove_embedder_settings(embedder_settings_path())
-        kept = None
-    elif wanted:
-        kept = merge_embedder_settings(kept, wanted)
-        embedder_settings.save_embedder_settings(embedder_settings_path(), kept)
-        if kept.key_file:
-            warn_unreadable_key(app, embedder_settings.read_embedder_key, kept.key_file)
-    told = describe_embedder(kept)
-    emit(app, told, embedder_lines(told))
+        if changes:
+            raise Failure("usage", "--off cannot be combined with other options", status=USAGE)
+        store.delete(store.path)
+        return None
+    settings = store.load(store.path)
+    if changes:
+        settings = store.merge(settings, changes)
+        store.save(store.path, settings)
+        if settings.key_file:
+            _warn_unreadable_key(app, store.read_key, settings.key_file)
+    return settings
+
+
+def _warn_unreadable_key(app: App, read_key: Callable[[str], str], file: str) -> None:
+    """Print why no key can be read from `file` now; the user may add it later."""
+    try:
+        read_key(file)
+    except InvalidInput as error:
+        app.print_note("; ".join(filter(None, (f"Note: {error.message}", error.hint))))

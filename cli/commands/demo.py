@@ -9,7 +9,7 @@ from pathlib import Path
 from brain.errors import BrainError
 
 from .. import std_streams
-from ..command import brain_command
+from ..command import BASIC_EXITS, brain_command
 from ..context import App
 from ..demo_steps import DemoStep, run_demo
 from ..output import emit
@@ -17,15 +17,15 @@ from ..render.human_format import colorize
 from ..terminal import escape_lines
 
 MAX_SHOWN_LINES = 32
-"""Lines of one output that people are shown."""
+"""Lines of the output of a step that are printed."""
 
 
-@brain_command("demo", examples=("brain demo",), exits=(0, 1, 2, 130))
+@brain_command("demo", examples=("brain demo",), exits=BASIC_EXITS)
 def demo_command(app: App) -> None:
-    """Tell the whole story on an example.
+    """Run every main feature on an example.
 
-    A smart-contract auditor's brain is copied to a temporary folder. Every step is a
-    real call, shown with its true output. Status 0 means that each did what it says.
+    Copies the brain of a smart-contract auditor to a temporary folder and runs real
+    commands there. Status 0 means that every step did what its title says.
     """
     with tempfile.TemporaryDirectory(prefix="brain-demo-") as workshop:
         if app.as_json:
@@ -35,7 +35,7 @@ def demo_command(app: App) -> None:
             steps = list(_print_steps(run_demo(Path(workshop))))
     wrong = [step.title for step in steps if not step.ok]
     if wrong:
-        raise BrainError(f"not as told: {'; '.join(wrong)}", code="demo_failed")
+        raise BrainError(f"steps failed: {'; '.join(wrong)}", code="demo_failed")
 
 
 def _print_steps(steps: Iterable[DemoStep]) -> Iterator[DemoStep]:
@@ -55,5 +55,5 @@ def _demo_step_lines(number: int, step: DemoStep) -> Iterator[str]:
     if len(lines) > MAX_SHOWN_LINES:
         yield f"   … ({len(lines) - MAX_SHOWN_LINES} more lines)"
     if step.status:
-        yield f"   exit status {step.status}" + (", as it should be" if step.ok else "")
+        yield f"   exit status {step.status}" + (", as expected" if step.ok else "")
     yield ""

@@ -14,8 +14,8 @@ from ..output import emit
 from ..params import NonEmptyType
 from ..registry import EVOLVE_COMMANDS
 from ..render.human_format import pluralize
+from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..render.run_report import read_receipt_file
-from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
 from ..settings.user_models import open_user_model
 from ..terminal import escape, escape_lines
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     "evolve",
     cls=LazyGroup,
     table=EVOLVE_COMMANDS,
-    epilog="'brain evolve COMMAND --help' tells more.",
+    epilog="See 'brain evolve COMMAND --help'.",
 )
 def evolve_group() -> None:
-    """Learn from work that was done."""
+    """Make skills from recorded runs."""
 
 
 @brain_command(
@@ -44,17 +44,17 @@ def evolve_group() -> None:
     exits=WRITE_EXITS,
 )
 @click.argument("source", metavar="[REV|FILE]", required=False, default="@", type=NonEmptyType())
-@click.option("--anyway", is_flag=True, help="Ask also if the run was not hard.")
-@click.option("--dry-run", is_flag=True, help="Print what it would be; record nothing.")
+@click.option("--anyway", is_flag=True, help="Ask the model even if the run was not hard.")
+@click.option("--dry-run", is_flag=True, help="Print the skill; record nothing.")
 def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool) -> None:
-    """Make a skill of a run, or improve one.
+    """Create or improve a skill from a run.
 
-    REV is a snapshot that a recorded run made, by default the head; FILE is a receipt, or
-    a transcript that `brain receipt import` reads, and comes before a revision of that
-    name. If the run was hard, that is if it took five calls of tools or more, or one
-    failed and a later one did not (the manifest may say otherwise), the model that `brain
-    config model` names reads its transcript, without secrets, and the skills that may be
-    related. What it writes is checked, and becomes the next version of a skill, or nothing.
+    REV is a snapshot of a recorded run, by default the head. FILE is a receipt, or a
+    transcript that `brain receipt import` reads; a file takes precedence over a revision
+    of the same name. A run is hard if it had five or more tool calls, or if a call
+    failed and a later one succeeded; the manifest can change that. Of a hard run, the
+    model that `brain config model` names reads the transcript, without secrets, and the
+    related skills. Its answer is checked and becomes the next version of a skill.
     """
     from brain.evolve import synthesize
 
@@ -67,7 +67,7 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
 
 
 def _parse_run(data: bytes) -> Receipt:
-    """Return the run that a file tells: a receipt, or a transcript of another program."""
+    """Return the run in a file: a receipt, or a transcript of another program."""
     from brain.receipts import decode_receipt
     from brain.receipts.receipt_json import RECEIPT_FORMAT
     from brain.receipts.transcripts import read_transcript
@@ -80,7 +80,7 @@ def _synthesis_lines(done: Synthesized) -> Iterator[str]:
         yield "The run was not hard, so the model was not asked; --anyway asks it."
         return
     if done.decision == "nothing":
-        yield escape(f"Nothing worth keeping: {done.reason}")
+        yield escape(f"No skill was made: {done.reason}")
     elif done.snapshot is None:
         verb = "improve" if done.decision == "improved" else "create"
         yield escape(f"Would {verb} {done.slug}: {done.description}")

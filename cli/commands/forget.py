@@ -11,6 +11,7 @@ from brain.errors import BrainError
 
 from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
 from ..context import App
+from ..options import revision_option
 from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, TextType
 from ..progress_bar import ProgressBar
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
     metavar="REV",
     help="A revision.  [default: @]",
 )
-@click.option("--history", is_flag=True, help="Look at all that was ever recorded.")
+@click.option("--history", is_flag=True, help="Scan the whole history.")
 def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: bool) -> None:
-    """Look for keys, tokens and passwords in what is recorded.
+    """Find keys, tokens and passwords in recorded files.
 
-    PATH is a file or folder of the brain. What is found ends with exit status 1; it is
-    named by place, rule and id, never shown. `brain redact` destroys a file that holds
-    a secret. What is none is accepted by its id in manifest.yaml:
+    PATH is a file or folder of the brain. Findings end with exit status 1. Each is
+    reported with its place, rule and id, never with its text. `brain redact` destroys a
+    file that contains a secret. Accept a false positive by its id in manifest.yaml:
 
     \b
         secrets:
@@ -52,8 +53,8 @@ def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: 
         raise BrainError(
             f"{pluralize(len(done.findings), 'finding')}",
             code="secrets",
-            hint="destroy what is a secret with `brain redact PATH --history --reason TEXT`, "
-            "and have it changed; accept the id of what is none in manifest.yaml",
+            hint="destroy secrets with `brain redact PATH --history --reason TEXT` and replace "
+            "them; accept the ids of false positives in manifest.yaml",
         )
 
 
@@ -81,21 +82,19 @@ def _secret_line(leak: RecordedSecret, history: bool) -> str:
 )
 @click.argument("path", type=TextType("bad_path"))
 @click.option(
-    "--reason", cls=OnceOption, required=True, type=TextType(), help="Why; this is recorded."
+    "--reason", cls=OnceOption, required=True, type=TextType(), help="The reason; it is recorded."
 )
-@click.option(
-    "--rev", cls=OnceOption, type=NonEmptyType(), help="The snapshot to look in.  [default: @]"
-)
-@click.option("--history", is_flag=True, help="All that PATH held in any snapshot.")
+@revision_option("The snapshot to look in.")
+@click.option("--history", is_flag=True, help="Redact every content that PATH had in any snapshot.")
 def redact_command(app: App, path: str, reason: str, rev: str | None, history: bool) -> None:
     """Destroy the content of a file for good.
 
-    Its id stays in the lineage, which still verifies and says who redacted it,
-    when and why. Files of the head with this content are removed. It cannot be
-    undone, and the same content is refused from then on.
+    Its id stays in the lineage, which still verifies and records the author, time and
+    reason of the redaction. Files of the head with this content are removed. A redaction
+    cannot be undone, and the same content cannot be recorded again.
     """
     if history and rev is not None:
-        raise click.UsageError("--history and --rev exclude each other.")
+        raise click.UsageError("--history and --rev cannot be combined.")
     done = app.brain.redact(path, reason=reason, rev=rev or "@", history=history)
     emit(app, done, _redaction_lines(done))
 
@@ -117,13 +116,13 @@ def _redaction_lines(done: Redacted) -> Iterator[str]:
     cls=OnceOption,
     type=CountType(),
     metavar="DAYS",
-    help="Keep what operations of so many days went from and to.  [default: 30]",
+    help="Keep the snapshots that operations of the last DAYS used.  [default: 30]",
 )
 def gc_command(app: App, grace: int | None) -> None:
-    """Remove what nothing needs any more, and give its space back.
+    """Remove unreachable objects and free their space.
 
-    Kept is what branches reach, what operations of the last days went from and
-    to, and what a merge waits for. Nothing is removed from a damaged store.
+    Keeps the objects that branches, operations of the last days and an unfinished merge
+    reach. Nothing is removed from a damaged store.
     """
     with ProgressBar(app) as bar:
         done = app.brain.gc(30 if grace is None else grace, progress=bar)
@@ -133,6 +132,6 @@ def gc_command(app: App, grace: int | None) -> None:
         [
             f"Removed {pluralize(done.removed, 'object')}, kept {done.kept}",
             f"{done.before / 1e6:.1f} MB before, {done.after / 1e6:.1f} MB after",
-            *([] if done.compacted else ["The space could not be given back yet; try again later"]),
+            *([] if done.compacted else ["The space could not be freed yet; try again later"]),
         ],
     )

@@ -14,7 +14,9 @@ from brain.errors import printable_text
 from ..command import brain_command
 from ..context import App
 from ..error_report import FAILURE, Failure
-from ..output import emit, iso_time, to_json
+from ..json_format import iso_time, to_json
+from ..options import revision_option
+from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, SlugType, TextType
 from ..render import lineage_graph as lanes
 from ..render.changes import operation_text, path_change_line, skill_change_line
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     cls=OnceOption,
     type=SlugType(),
     metavar="SLUG",
-    help="Only where this skill changed.",
+    help="Show only snapshots that changed this skill.",
 )
 @click.option("--graph", is_flag=True, help="Draw how the snapshots descend from each other.")
 def log_command(
@@ -68,7 +70,7 @@ def log_command(
 ) -> None:
     """List snapshots, newest first.
 
-    REV is where to begin (default: @, the head).
+    REV is the snapshot to start from (default: @, the head).
     """
     found = app.brain.log(rev or "@", limit=limit, skill=skill)
     if app.as_json:
@@ -120,7 +122,7 @@ def _snapshot_detail_lines(shown: SnapshotDetails) -> Iterator[str]:
         *(("parent", parent) for parent in info.parents),
         ("author", info.author),
         ("time", local_time(info.time)),
-        ("did", operation_text(info.operation)),
+        ("action", operation_text(info.operation)),
     ]
     if info.receipt:
         fields.append(("receipt", info.receipt))
@@ -150,13 +152,13 @@ _PATH_CHANGE_COLORS = {"A": "green", "D": "red"}
 @click.argument("from_", metavar="[FROM", required=False, type=TextType())
 @click.argument("to", metavar="[TO]]", required=False, type=TextType())
 @click.option("--stat", is_flag=True, help="Count changed lines for each file.")
-@click.option("--patch", is_flag=True, help="Print the changed lines themselves.")
+@click.option("--patch", is_flag=True, help="Print the changed lines.")
 def diff_command(app: App, from_: str | None, to: str | None, stat: bool, patch: bool) -> None:
-    """Say what differs between two states.
+    """Show the differences between two states.
 
     Without arguments: the head against the folder. With FROM alone: that snapshot
-    against the folder. Skills are told in words, other files by A (added),
-    M (modified), D (removed) or R (renamed).
+    against the folder. Changes of skills are described in words, other files by A
+    (added), M (modified), D (removed) or R (renamed).
     """
     found = app.brain.diff(from_, to)
     if app.as_json:
@@ -190,7 +192,7 @@ def _diff_lines(brain: Brain, found: Diff) -> Iterator[str]:
         tail = f"  {_stat_numbers(counted[change.path])}" if change.path in counted else ""
         yield colorize(words, _PATH_CHANGE_COLORS.get(words[0], "yellow")) + tail
     if not found.changes:
-        yield "No difference."
+        yield "No differences."
 
 
 def _stat_numbers(stat: DiffStat) -> str:
@@ -226,14 +228,12 @@ class BlameDocument(NamedTuple):
     "blame", examples=("brain blame oracle-manipulation", "brain blame oracle-manipulation --json")
 )
 @click.argument("slug", type=SlugType())
-@click.option(
-    "--rev", cls=OnceOption, type=NonEmptyType(), help="The snapshot to look at.  [default: @]"
-)
+@revision_option("The snapshot to look at.")
 def blame_command(app: App, slug: str, rev: str | None) -> None:
-    """Tell which snapshot wrote each line of a skill.
+    """Show which snapshot wrote each line of a skill.
 
-    Lines are followed through merges and through renames. The JSON also names the
-    receipt of the work that caused a line, where there is one.
+    Follows lines through merges and renames. The JSON also has the receipt of the work
+    that wrote a line, if there is one.
     """
     rows = app.brain.blame(slug, rev or "@")
     emit(app, BlameDocument(rows), _blame_lines(rows))
@@ -243,13 +243,14 @@ def _blame_lines(rows: list[BlameLine]) -> Iterator[str]:
     width = max((len(row.author) for row in rows), default=0)
     for row in rows:
         author = escape(row.author[:20]).ljust(min(width, 20))
-        yield f"{short_id(row.snapshot)} {author} {iso_time(row.time)[:10]} {row.line:4} {escape(row.text)}"
+        day = iso_time(row.time)[:10]
+        yield f"{short_id(row.snapshot)} {author} {day} {row.line:4} {escape(row.text)}"
 
 
 SKIP_STATUS = 125
-"""The status by which a check says that it cannot tell, as for git."""
+"""Status of a check that cannot test a snapshot, as in git bisect."""
 MAX_BAD_STATUS = 127
-"""The greatest status that says bad; what lies above ends the search, as for git."""
+"""Greatest status that means bad; a greater one ends the search, as in git bisect."""
 
 
 @brain_command(
@@ -269,9 +270,9 @@ MAX_BAD_STATUS = 127
 def bisect_command(app: App, good: str | None, bad: str | None, check: tuple[str, ...]) -> None:
     """Find the snapshot that made a check fail.
 
-    COMMAND is run in a folder that holds one snapshot after the other; status 0
-    says good, 125 that it cannot tell, any other up to 127 bad, above that stops.
-    BRAIN_SNAPSHOT names the snapshot. The brain and its folder stay as they are.
+    Runs COMMAND in a temporary folder with the files of a snapshot: status 0 means good,
+    125 means untestable, any other up to 127 means bad, and a greater one stops the
+    search. BRAIN_SNAPSHOT has the id of the snapshot. The brain is not changed.
     """
     if not good:
         raise click.UsageError("Missing option '--good': a snapshot that passes.")
@@ -291,7 +292,7 @@ def _run_check(app: App, check: tuple[str, ...], folder: Path, snapshot: str) ->
             cwd=folder,
             env={**os.environ, "BRAIN_SNAPSHOT": snapshot},
             stdin=subprocess.DEVNULL,
-            stdout=2,  # what it prints is no answer of ours
+            stdout=2,  # stdout is for our result only
             check=False,
         ).returncode
     except OSError as error:
@@ -311,27 +312,27 @@ def _bisect_lines(found: Bisected) -> Iterator[str]:
     if found.first_bad is not None:
         yield f"{colorize(short_id(found.first_bad), 'red')} is the first that fails"
     else:
-        yield "One of these is the first that fails; the others could not be told:"
+        yield "One of these is the first that fails; some snapshots could not be tested:"
         for here in found.suspects:
             yield f"  {short_id(here)}"
     yield f"{short_id(found.last_good)} is the last that passes"
 
 
 _MISSING_RECEIPT_REASONS = {
-    "none": "no receipt: what led to it was not recorded",
+    "none": "no receipt: the work was not recorded",
     "missing": "its receipt is missing from the store",
     "redacted": "its receipt was redacted",
-    "foreign": "a record of another format was kept with it",
+    "foreign": "its record is not a receipt",
 }
 
 
 @brain_command("why", examples=("brain why oracle-manipulation", "brain why oracle-manipulation@3"))
 @click.argument("slug", metavar="SLUG[@VERSION]", type=SlugType())
 def why_command(app: App, slug: str) -> None:
-    """Tell which work made each version of a skill.
+    """Show the work behind each version of a skill.
 
-    Of each version, newest first: the task, who worked on it with which model, the
-    steps until then, the tools used and skills loaded, and how the run ended.
+    For each version, newest first: the task, the agent and its model, the steps, the
+    tools used, the skills loaded, and the outcome of the run.
     """
     found = app.brain.why(slug)
     emit(app, found, _why_lines(found))
@@ -341,7 +342,7 @@ def _why_lines(found: SkillReasons) -> Iterator[str]:
     for one in found.versions:
         yield (
             f"{found.slug}@{one.version}  {one.change} {local_time(one.time)}"
-            f" by {first_line(one.author) or 'nobody named'}, snapshot {short_id(one.snapshot)}"
+            f" by {first_line(one.author) or 'no author'}, snapshot {short_id(one.snapshot)}"
         )
         yield from (
             f"    {escape(line)}" for line in _version_reason_lines(one)
@@ -358,7 +359,7 @@ def _version_reason_lines(one: VersionReason) -> Iterator[str]:
 
 
 def _work_lines(work: RunSummary) -> Iterator[str]:
-    yield f"task: {first_line(work.task) or 'not named'}"
+    yield f"task: {first_line(work.task) or 'no name'}"
     who = ", ".join(filter(None, (first_line(work.agent), first_line(work.model))))
     if who:
         yield f"by {who}"

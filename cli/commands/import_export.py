@@ -10,12 +10,13 @@ import click
 
 from ..command import OVERWRITE_EXITS, brain_command
 from ..context import App
+from ..options import revision_option
 from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
+from ..params import OnceOption, TextType
 from ..render.changes import conflict_line, notice_lines, skipped_lines
 from ..render.human_format import pluralize, short_id
-from ..settings import user_roots
 from ..terminal import escape
+from ..trust_changes import pin_and_report_roots
 
 if TYPE_CHECKING:
     from brain.results import Adopted, Published
@@ -40,18 +41,18 @@ if TYPE_CHECKING:
     cls=OnceOption,
     type=TextType(),
     metavar="KIND",
-    help="Say what PATH is the home of.",
+    help="The program that PATH belongs to.",
 )
 @click.option(
     "--name", cls=OnceOption, type=TextType(), metavar="TEXT", help="Name of a new brain."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be taken; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be imported; write nothing.")
 @click.option(
     "--allow",
     multiple=True,
     type=TextType(),
     metavar="ID",
-    help="Take a file although something in it looks like a secret: the id it was told with.",
+    help="Import a file despite a secret finding: the id of the finding; repeatable.",
 )
 def adopt_command(
     app: App,
@@ -62,22 +63,22 @@ def adopt_command(
     dry_run: bool,
     allow: tuple[str, ...],
 ) -> None:
-    """Make a brain of what another program keeps.
+    """Import the skills and memory of another program.
 
-    Without INTO the brain is made around PATH, and program and brain share the
-    files. With INTO they are copied into a brain of its own, new or not; adopting
-    again then brings in what changed at PATH since, by a merge.
+    Without INTO, PATH itself becomes a brain, and program and brain share the files.
+    With INTO, the files are copied to a separate brain, new or existing; adopting again
+    merges what changed in PATH since.
 
-    Known are Hermes, Claude Code, Codex and OpenClaw (homes, projects, workspaces),
-    agents of Letta (MemFS, .af files), any folder of skills, and any repository of
-    git that holds some: there each commit becomes a snapshot, with INTO alone.
-    Secrets, databases and caches are left out.
+    Supports Hermes, Claude Code, Codex and OpenClaw (homes, projects, workspaces),
+    agents of Letta (MemFS, .af files), any folder of skills, and git repositories with
+    skills, of which each commit becomes a snapshot (only with INTO). Secrets, databases
+    and caches are left out.
     """
     from brain import Brain
 
     place, target = Path(path), Path(into) if into is not None else None
     if "" in (path, into):
-        raise click.BadParameter("the folder is empty text", param_hint="PATH")
+        raise click.BadParameter("the folder name is empty", param_hint="PATH")
     if dry_run:
         done = Brain.preview_adoption(place, target, kind, allow)
     else:
@@ -100,11 +101,11 @@ def adopt_command(
 
 
 def _pin_root_keys(app: App, done: Adopted) -> None:
-    """Pin the key that signed the first snapshot of a brain that was made, if one did."""
+    """Pin the keys that signed the first snapshot of a new brain."""
     from brain import Brain
 
     with Brain.open(done.path) as made:
-        user_roots.pin_and_report_roots(app, made.id, [one.key for one in made.signatures(made.id)])
+        pin_and_report_roots(app, made.id, [one.key for one in made.signatures(made.id)])
 
 
 def _adoption_lines(done: Adopted) -> Iterator[str]:
@@ -112,7 +113,7 @@ def _adoption_lines(done: Adopted) -> Iterator[str]:
     if done.brain and not done.changed and not done.conflicts:
         yield f"Nothing changed since {what} was adopted; snapshot {short_id(done.snapshot)}"
         return
-    verb = "Adopted" if done.brain else "Would take"
+    verb = "Adopted" if done.brain else "Would adopt"
     yield f"{verb} {', '.join(_adopted_counts(done))} from {what}"
     if done.brain:
         yield f"Snapshot {short_id(done.snapshot)} of the brain in {escape(done.path)}"
@@ -124,7 +125,7 @@ def _adoption_lines(done: Adopted) -> Iterator[str]:
 
 
 def _adopted_counts(done: Adopted) -> Iterator[str]:
-    """Say how many skills and files were taken, and how many states where there are several."""
+    """Yield the counts of skills, files and, if several, states."""
     names = [placed.path.rpartition("/")[2].lower() for placed in done.taken]
     skills = sum(name == "skill.md" for name in names)
     if skills:
@@ -138,9 +139,9 @@ def _raise_adopt_conflict(done: Adopted) -> None:
     from brain import Conflict
 
     raise Conflict(
-        f"{pluralize(len(done.conflicts), 'file')} changed both in the brain and where it came from",
+        f"{pluralize(len(done.conflicts), 'file')} changed both in the brain and at the source",
         code="merge_conflict",
-        hint="decide with `brain resolve`, then `brain merge --continue`, or `--abort`",
+        hint="resolve them with `brain resolve`, then `brain merge --continue`, or `--abort`",
     )
 
 
@@ -163,20 +164,18 @@ PUBLISH_CLIENTS = ("claude", "codex", "hermes", "openclaw", "agentskills")
     cls=OnceOption,
     required=True,
     type=click.Choice(PUBLISH_CLIENTS),
-    help="Whose folder DIR is, or becomes.",
+    help="The program that reads DIR.",
 )
-@click.option("--rev", cls=OnceOption, type=NonEmptyType(), help="What to publish.  [default: @]")
-@click.option(
-    "--strict", is_flag=True, help="Keep to agentskills.io, also where the client reads more."
-)
-@click.option("--overwrite", is_flag=True, help="Replace also what somebody else wrote there.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@revision_option("The snapshot to publish.")
+@click.option("--strict", is_flag=True, help="Write only what agentskills.io allows.")
+@click.option("--overwrite", is_flag=True, help="Replace files that this brain did not write.")
+@click.option("--dry-run", is_flag=True, help="Print what would be written; write nothing.")
 @click.option(
     "--allow",
     multiple=True,
     type=TextType(),
     metavar="ID",
-    help="Publish although something looks like a secret: the id it was told with.",
+    help="Publish despite a secret finding: the id of the finding; repeatable.",
 )
 def publish_command(
     app: App,
@@ -188,19 +187,19 @@ def publish_command(
     dry_run: bool,
     allow: tuple[str, ...],
 ) -> None:
-    """Write skills where another program reads them.
+    """Export skills to the folder of another program.
 
-    DIR is a project or a home of that program, or a folder of skills. Memory and
-    prompts go along where it has a place for them. A published copy has its version
-    in the metadata, and what else the program does not know. What is published and
-    gone from the brain is removed; what was changed there by hand is left alone.
+    DIR is a project or the home of the program, or a folder of skills. Memory and
+    prompts are exported too if the program has a place for them. The metadata of a copy
+    has its version and the fields that the program does not know. Published files that
+    the brain no longer has are removed; files that were edited there are kept.
     """
     from brain.adopting import PublishRequest, publish
 
     if directory == "":
-        raise click.BadParameter("the folder is empty text", param_hint="DIR")
-    wish = PublishRequest(rev or "@", strict, overwrite, allow, dry_run)
-    done = publish(app.brain, client, Path(directory), wish)
+        raise click.BadParameter("the folder name is empty", param_hint="DIR")
+    request = PublishRequest(rev or "@", strict, overwrite, allow, dry_run)
+    done = publish(app.brain, client, Path(directory), request)
     emit(app, done, _publication_lines(done, dry_run))
     if done.conflicts:
         _raise_publish_conflict(done)
@@ -215,7 +214,7 @@ def _publication_lines(done: Published, dry_run: bool) -> Iterator[str]:
             f"{verb} {pluralize(len(done.written), 'file')}, {len(done.removed)} removed, "
             f"{done.unchanged} unchanged, in {escape(done.path)}"
         )
-        yield f"It is snapshot {short_id(done.snapshot)} as {escape(done.kind)} has it"
+        yield f"Snapshot {short_id(done.snapshot)} in the form of {escape(done.kind)}"
     if done.left_out:
         yield "Not published:"
         yield from (f"  {line}" for line in skipped_lines(done.left_out))
@@ -225,8 +224,8 @@ def _raise_publish_conflict(done: Published) -> None:
     from brain import Conflict
 
     raise Conflict(
-        f"{pluralize(len(done.conflicts), 'file')} there are not as this brain left them; "
+        f"{pluralize(len(done.conflicts), 'file')} there changed since they were published; "
         "nothing was written",
         code="not_ours",
-        hint="take them in with `brain adopt`, or replace them with --overwrite",
+        hint="import them with `brain adopt`, or replace them with --overwrite",
     )

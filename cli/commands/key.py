@@ -8,50 +8,51 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..command import WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, READ_EXITS, WRITE_EXITS, brain_command, exit_statuses
 from ..context import App
+from ..error_report import CONFLICT
+from ..json_format import iso_time
 from ..lazy_group import LazyGroup
-from ..output import emit, iso_time
+from ..options import signing_options
+from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, TextType
 from ..registry import KEY_COMMANDS
 from ..render.human_format import align_columns, local_time, short_id
 from ..settings import user_keys, user_roots
 from ..terminal import escape
-from ..trust_changes import change_trust, rights_lines, signing_options
+from ..trust_changes import change_trust, pin_and_report_roots, rights_lines
 
 if TYPE_CHECKING:
     from brain.results import Equivocation
 
 
-@click.command(
-    "key", cls=LazyGroup, table=KEY_COMMANDS, epilog="'brain key COMMAND --help' tells more."
-)
+@click.command("key", cls=LazyGroup, table=KEY_COMMANDS, epilog="See 'brain key COMMAND --help'.")
 def key_group() -> None:
-    """Make keys, and say whose signatures count."""
+    """Manage your keys and the keys this brain trusts."""
 
 
 @brain_command(
     "new",
     examples=("brain key new", "brain key new work --passphrase"),
-    exits=(0, 1, 2, 12, 130),
+    exits=exit_statuses(CONFLICT),
 )
 @click.argument("name", metavar="[NAME]", required=False, type=TextType("bad_name"))
-@click.option("--passphrase", is_flag=True, help="Ask for a passphrase to lock the key with.")
+@click.option("--passphrase", is_flag=True, help="Ask for a passphrase to encrypt the key.")
 @click.option(
     "--passphrase-file",
     cls=OnceOption,
     type=TextType(),
     metavar="FILE",
-    help="Lock the key with the first line of FILE.  [env: BRAIN_PASSPHRASE_FILE]",
+    help="Encrypt the key with the first line of FILE.  [env: BRAIN_PASSPHRASE_FILE]",
 )
 def key_new_command(
     app: App, name: str | None, passphrase: bool, passphrase_file: str | None
 ) -> None:
-    """Make a key of your own.
+    """Create a key.
 
-    It is kept in a file for you alone, below your settings or in the folder that
-    BRAIN_KEYS names, never in a brain. NAME is 'default' unless given. What is
-    printed is the public key: give it to whoever shall trust you.
+    The private key is stored in a file that only you can read, with your settings or in
+    the folder BRAIN_KEYS, never in a brain. NAME is 'default' if it is left out. Prints
+    the public key, for others to trust with 'brain key trust'.
     """
     from brain.trust import keyfile
     from brain.trust.signature_format import format_key
@@ -68,11 +69,11 @@ def key_new_command(
     app.print_note(f"Key {made.name} is in {escape(path)}")
 
 
-@brain_command("list", examples=("brain key list", "brain key list --json"), exits=(0, 1, 2, 130))
+@brain_command("list", examples=("brain key list", "brain key list --json"), exits=BASIC_EXITS)
 def key_list_command(app: App) -> None:
-    """List your own keys.
+    """List your keys.
 
-    Who may sign a brain is another list: see 'brain key trusted'.
+    'brain key trusted' lists the keys that may sign a brain.
     """
     from brain.trust import keyfile
     from brain.trust.signature_format import format_key
@@ -116,7 +117,7 @@ def key_list_command(app: App) -> None:
     required=True,
     type=TextType(),
     metavar="NAME",
-    help="What to call it in the trust file.",
+    help="The name of the key in the trust file.",
 )
 @signing_options
 def key_trust_command(
@@ -124,15 +125,15 @@ def key_trust_command(
 ) -> None:
     """Let a key sign the snapshots of this brain.
 
-    KEY is 'ed25519:' and 64 hex digits, or the name of a key of your own. The first
-    one makes trust.json; from then on every snapshot has to be signed by who may. The
-    change is a snapshot, which your own key signs; whoever signs the first one is pinned
-    as root key, if none is: see 'brain key roots'.
+    KEY is 'ed25519:' and 64 hex digits, or the name of one of your keys. The first key
+    creates trust.json; from then on every snapshot needs signatures of trusted keys. The
+    change is recorded as a snapshot that your key signs. The key that signs the first
+    one is pinned as root key, if none is pinned yet: see 'brain key roots'.
     """
     public = user_keys.resolve_public_key(key)
     done = change_trust(app, own, passphrase_file, lambda brain: brain.trust_key(public, name))
     if done.signature and len(done.keys) == 1:
-        user_roots.pin_and_report_roots(
+        pin_and_report_roots(
             app, app.brain.id, [one.key for one in app.brain.signatures(done.snapshot)]
         )
 
@@ -148,16 +149,15 @@ def key_trust_command(
     cls=OnceOption,
     type=NonEmptyType(),
     metavar="REV",
-    help="The snapshot that ends its rights.  [default: @]",
+    help="The last snapshot that the key may sign.  [default: @]",
 )
 @signing_options
 def key_retire_command(
     app: App, key: str, until: str | None, own: str | None, passphrase_file: str | None
 ) -> None:
-    """End the rights of a key; what it signed stays good.
+    """End the rights of a key; its signatures stay valid.
 
-    To change a key for another one, trust the new one first. KEY is as for 'brain key
-    trust'.
+    To replace a key, trust the new one first. KEY is as for 'brain key trust'.
     """
     public = user_keys.resolve_public_key(key)
     change_trust(app, own, passphrase_file, lambda brain: brain.end_key(public, until or "@"))
@@ -178,14 +178,14 @@ def key_retire_command(
     required=True,
     type=TextType(),
     metavar="TEXT",
-    help="Why, for people.",
+    help="The reason, for people.",
 )
 @click.option(
     "--since",
     cls=OnceOption,
     type=TextType(),
     metavar="REV",
-    help="The first snapshot not to believe any more (default: none it signed counts).",
+    help="The first snapshot whose signature is invalid (default: all).",
 )
 @signing_options
 def key_revoke_command(
@@ -196,10 +196,10 @@ def key_revoke_command(
     own: str | None,
     passphrase_file: str | None,
 ) -> None:
-    """Let no signature of a key count any more.
+    """Revoke a key; its signatures become invalid.
 
-    Snapshots it signed since REV are then refused until enough others who had the
-    right sign them too. KEY is as for 'brain key trust'.
+    Verification then fails for snapshots that the key signed since REV, until enough
+    other trusted keys sign them. KEY is as for 'brain key trust'.
     """
     public = user_keys.resolve_public_key(key)
     change_trust(
@@ -213,10 +213,9 @@ def key_revoke_command(
 def key_threshold_command(
     app: App, number: int, own: str | None, passphrase_file: str | None
 ) -> None:
-    """Say how many keys have to sign.
+    """Set how many keys must sign each snapshot.
 
-    From the next snapshot on, N different keys that may have to sign each one; 'brain
-    sign' adds a signature.
+    Applies from the next snapshot on; 'brain sign' adds a signature.
     """
     change_trust(app, own, passphrase_file, lambda brain: brain.set_threshold(number))
 
@@ -224,13 +223,15 @@ def key_threshold_command(
 @brain_command("trusted", examples=("brain key trusted", "brain key trusted @~3 --json"))
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 def key_trusted_command(app: App, rev: str | None) -> None:
-    """List who may sign what comes next.
+    """List the keys that may sign the next snapshot.
 
-    REV is the snapshot whose trust file is read, by default the head.
+    Reads the trust file of the snapshot REV, by default the head.
     """
     found = app.brain.trusted(rev or "@")
     lines = (
-        rights_lines(found.threshold, found.keys) if found.keys else ["No trust file: nobody must"]
+        rights_lines(found.threshold, found.keys)
+        if found.keys
+        else ["No trust file: snapshots need no signature"]
     )
     emit(app, found, lines)
 
@@ -243,28 +244,28 @@ def key_trusted_command(app: App, rev: str | None) -> None:
         "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
         "brain key roots --remove laptop --json",
     ),
-    exits=(0, 1, 2, 10, 130),
+    exits=READ_EXITS,
 )
 @click.option(
     "--add",
     multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
-    help="Pin a key that you know from elsewhere; may be repeated.",
+    help="Pin a key that you know from another source; repeatable.",
 )
 @click.option(
     "--remove",
     multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
-    help="Pin a key no longer; may be repeated.",
+    help="Unpin a key; repeatable.",
 )
 def key_roots_command(app: App, add: tuple[str, ...], remove: tuple[str, ...]) -> None:
     """Show or change the root keys pinned for this brain.
 
-    All of them must have signed its first trust file. They are kept in your settings,
-    or in the file that BRAIN_ROOTS names, and asked for by 'brain verify', 'brain
-    prompt' and what agents are served. KEY is as for 'brain key trust'.
+    All pinned keys must have signed the first trust file. They are stored in your
+    settings, or in the file BRAIN_ROOTS; 'brain verify', 'brain prompt' and the servers
+    for agents require them. KEY is as for 'brain key trust'.
     """
     from brain.trust import pinned_roots as pins
 
@@ -287,24 +288,27 @@ def key_roots_command(app: App, add: tuple[str, ...], remove: tuple[str, ...]) -
 )
 @signing_options
 def key_repair_command(app: App, own: str | None, passphrase_file: str | None) -> None:
-    """Put the last good trust file back.
+    """Restore the last valid trust file.
 
-    While trust.json is broken, those whom the last good one entitles have to sign. The
-    repair is a snapshot, which your own key signs; 'brain verify' then only warns of
-    the broken file.
+    While trust.json is invalid, the keys of the last valid one must sign. The repair is
+    recorded as a snapshot that your key signs; 'brain verify' then only warns of the
+    invalid file.
     """
     change_trust(app, own, passphrase_file, lambda brain: brain.repair_trust())
 
 
-@brain_command("accuse", examples=("brain key accuse proofs", "brain key accuse proofs --json"))
+@brain_command(
+    "equivocations",
+    examples=("brain key equivocations proofs", "brain key equivocations proofs --json"),
+)
 @click.argument("directory", metavar="DIR", type=TextType("bad_path"))
-def key_accuse_command(app: App, directory: str) -> None:
-    """Prove which keys signed two stories.
+def key_equivocations_command(app: App, directory: str) -> None:
+    """Prove which keys signed two continuations.
 
-    Where one key signed two continuations of one snapshot, on whatever branch, a file
-    in DIR proves it to anybody: 'brain check-proof' needs nothing else. It may be a
-    branch made on purpose, which looks the same; those that were merged since are shown
-    too, though 'brain verify' no longer warns of them.
+    Writes a file to DIR for each snapshot that has two continuations signed by one key,
+    on any branch. 'brain check-proof' verifies the file without the brain. An intended
+    branch looks the same. Merged continuations are included, though 'brain verify' no
+    longer warns of them.
     """
     found = app.brain.equivocations()
     rows = [_write_equivocation(one, Path(directory)) for one in found]
@@ -312,7 +316,7 @@ def key_accuse_command(app: App, directory: str) -> None:
 
 
 def _write_equivocation(found: Equivocation, folder: Path) -> dict[str, Any]:
-    """Write the proof, if there is one; return what to tell."""
+    """Write the proof, if there is one; return the row to print."""
     name = None
     if found.proof is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -329,6 +333,10 @@ def _equivocation_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     for row in rows:
         first, second = map(short_id, row["snapshots"])
         yield f"{row['key']} signed {first} and {second} after {short_id(row['parent'])}"
-        yield f"  {escape(row['file'])}" if row["file"] else "  only the lineage itself shows it"
+        yield (
+            f"  {escape(row['file'])}"
+            if row["file"]
+            else "  no proof file: only the lineage shows it"
+        )
     if not rows:
         yield "No key signed two continuations of one snapshot"

@@ -1,8 +1,11 @@
-"""The commands of `brain mcp`: the group, install."""
+"""The commands of `brain mcp`: serve, install."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +13,15 @@ import click
 from brain.errors import BrainError
 
 from ..clients.mcp_clients import MCP_CLIENTS, PROJECT_SCOPE, USER_SCOPE
-from ..command import OVERWRITE_EXITS, brain_command
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
 from ..context import App, current_directory
 from ..lazy_group import HELP_SETTINGS, LazyGroup
+from ..mcp_options import ListenAddress, ListenAddressType
 from ..output import emit
-from ..params import OnceOption, TextType
+from ..params import CountType, OnceOption, TextType
 from ..registry import MCP_COMMANDS
-from ..terminal import escape, escape_lines
+from ..terminal import escape, escape_lines, is_terminal
+from ..user_files import open_standard_input
 
 if TYPE_CHECKING:
     from ..clients.client_settings import SettingsChange
@@ -26,10 +31,10 @@ _DEFAULT_COMMAND = "serve"
 
 
 class _ServeByDefaultGroup(LazyGroup):
-    """A group whose options are those of `serve`, unless a command is named."""
+    """A group that runs `serve` if no command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the word in that is left out."""
+        """Insert the name of the default command."""
         asks_help = bool(args) and args[0] in HELP_SETTINGS["help_option_names"]
         if (not args or args[0].startswith("-")) and not asks_help and not ctx.resilient_parsing:
             args = [_DEFAULT_COMMAND, *args]
@@ -40,14 +45,125 @@ class _ServeByDefaultGroup(LazyGroup):
     "mcp",
     cls=_ServeByDefaultGroup,
     table=MCP_COMMANDS,
-    epilog="'brain mcp' alone serves. 'brain mcp COMMAND --help' tells more.",
+    epilog="'brain mcp' runs 'brain mcp serve'. See 'brain mcp COMMAND --help'.",
 )
 def mcp_group() -> None:
-    """Serve this brain to agents (MCP), or set a client up.
+    """Serve this brain to agents (MCP), or set up a client.
 
-    MCP, the Model Context Protocol, is how Claude Code, Codex, Cursor, VS Code, Hermes
-    and others call tools and read what they are given.
+    Claude Code, Codex, Cursor, VS Code, Hermes and others use MCP, the Model Context
+    Protocol, to call tools and read resources.
     """
+
+
+@brain_command(
+    "serve",
+    examples=(
+        "brain mcp serve",
+        "brain mcp serve --approve",
+        "brain mcp serve --http 8321 --read-only",
+    ),
+    exits=WRITE_EXITS,
+)
+@click.option(
+    "--http",
+    cls=OnceOption,
+    type=ListenAddressType(),
+    metavar="[HOST:]PORT",
+    help="Serve many clients over HTTP (HOST: 127.0.0.1; PORT 0: a free one).",
+)
+@click.option("--read-only", is_flag=True, help="Let clients read only.")
+@click.option(
+    "--approve", is_flag=True, help="Record changes of clients as proposals; see `brain proposal`."
+)
+@click.option(
+    "--budget",
+    cls=OnceOption,
+    type=CountType(),
+    metavar="TOKENS",
+    help="Limit of the index in the instructions (default: 2000).",
+)
+@click.option(
+    "--token-file",
+    cls=OnceOption,
+    metavar="FILE",
+    help="The file with the token (default: one for each brain, with your settings).",
+)
+@click.option("--no-token", is_flag=True, help="Accept clients without a token.")
+@click.option(
+    "--allow-host",
+    multiple=True,
+    type=TextType(),
+    metavar="NAME[:PORT]",
+    help="Also accept this host name, such as that of a proxy; repeatable.",
+)
+@click.option(
+    "--allow-origin",
+    multiple=True,
+    type=TextType(),
+    metavar="URL",
+    help="Also accept requests of web pages of this origin; repeatable.",
+)
+def mcp_serve_command(
+    app: App,
+    http: ListenAddress | None,
+    read_only: bool,
+    approve: bool,
+    budget: int | None,
+    token_file: str | None,
+    no_token: bool,
+    allow_host: tuple[str, ...],
+    allow_origin: tuple[str, ...],
+) -> None:
+    """Serve this brain to agents (default).
+
+    A client starts `brain mcp` itself and uses standard input and output: see `brain mcp
+    install`. With --http it serves many clients at http://HOST:PORT/mcp; each sends the
+    token in the token file as `Authorization: Bearer TOKEN`. With --approve, changes of
+    agents are proposals: the folder and the head stay the same until you accept them.
+    """
+    if read_only and approve:
+        raise click.UsageError("--read-only and --approve cannot be combined.")
+    if http is None and (token_file or no_token or allow_host or allow_origin):
+        raise click.UsageError(
+            "--token-file, --no-token, --allow-host and --allow-origin require --http."
+        )
+    if http is None and app.as_json:
+        raise click.UsageError("--json requires --http: stdout belongs to the client without it.")
+    if token_file and no_token:
+        raise click.UsageError("--token-file and --no-token cannot be combined.")
+    from brain.serve.mcp import server_runner
+
+    from .. import mcp_options
+
+    server_runner.require_sdk()
+    if http is None:
+        source = open_standard_input().fileno()
+        if is_terminal(sys.stdin):
+            app.print_note(
+                "Waiting for a client on standard input; clients start this command themselves"
+            )
+        with (
+            mcp_options.reserve_stdout() as out,
+            mcp_options.open_brain_pool(app, read_only, approve, budget) as served,
+        ):
+            server_runner.serve_pipes(served, source, out)
+        return
+    with mcp_options.open_brain_pool(app, read_only, approve, budget) as served:
+        place = Path(token_file) if token_file else mcp_options.token_path(served.brain_id)
+        sockets = server_runner.open_sockets(http.host, http.port)
+        allowed = mcp_options.access_rules(
+            http, sockets, None if no_token else place, allow_host, allow_origin
+        )
+        document = {
+            "url": http.url(sockets),
+            "token_file": None if no_token else os.path.abspath(place),
+            "mode": served.mode,
+        }
+        emit(app, document, [f"Serving at {document['url']}"])
+        sys.stdout.flush()
+        if document["token_file"]:
+            app.print_note(f"The token for clients is in {document['token_file']}")
+        server_runner.serve_sockets(served, sockets, allowed)
 
 
 @brain_command(
@@ -65,20 +181,24 @@ def mcp_group() -> None:
     type=click.Choice([USER_SCOPE, PROJECT_SCOPE]),
     default=USER_SCOPE,
     show_default=True,
-    help="For you everywhere, or for the project in the current folder.",
+    help="For all your projects, or for the project in the current folder.",
 )
 @click.option(
     "--name",
     cls=OnceOption,
     type=TextType(),
     metavar="NAME",
-    help="What the client calls this brain (default: brain).",
+    help="The name of the entry (default: brain).",
 )
-@click.option("--approve", is_flag=True, help="Let the client propose; see `brain proposal`.")
-@click.option("--read-only", is_flag=True, help="Let the client read, not write.")
-@click.option("--force", is_flag=True, help="Replace another entry of that name.")
-@click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
-@click.option("--print", "print_", is_flag=True, help="Print the entry alone, to be pasted.")
+@click.option(
+    "--approve",
+    is_flag=True,
+    help="Record changes of the client as proposals; see `brain proposal`.",
+)
+@click.option("--read-only", is_flag=True, help="Let the client read only.")
+@click.option("--force", is_flag=True, help="Replace a different entry of the same name.")
+@click.option("--dry-run", is_flag=True, help="Print the change; write nothing.")
+@click.option("--print", "print_", is_flag=True, help="Print only the entry, to paste it yourself.")
 def mcp_install_command(
     app: App,
     client: str,
@@ -90,14 +210,14 @@ def mcp_install_command(
     dry_run: bool,
     print_: bool,
 ) -> None:
-    """Enter this brain in the settings of a client.
+    """Add this brain to the settings of a client.
 
-    Everything else in the file stays as it is, to the byte; a file that cannot be read
-    is left alone. Another entry of that name is replaced with --force alone. Start the
-    client anew afterwards.
+    Every other byte of the file stays the same; a file that cannot be parsed is not
+    changed. Only --force replaces a different entry of the same name. Restart the client
+    afterwards.
     """
     if approve and read_only:
-        raise click.UsageError("--approve and --read-only exclude each other.")
+        raise click.UsageError("--approve and --read-only cannot be combined.")
     from brain.serve.mcp import server_runner
 
     from ..clients import client_settings
@@ -134,7 +254,7 @@ def mcp_install_command(
 
 def _check_entry_name(name: str) -> str:
     if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()) or len(name) > 64:
-        raise click.UsageError("--name takes letters, digits, '-' and '_'.")
+        raise click.UsageError("--name may have letters, digits, '-' and '_' only.")
     return name
 
 
@@ -153,9 +273,9 @@ def _install_document(
 
 def _install_lines(plan: SettingsChange, title: str, dry_run: bool) -> Iterator[str]:
     if plan.before == plan.after:
-        yield f"{escape(str(plan.path))} has it already"
+        yield f"{escape(str(plan.path))} already has this entry"
     elif not dry_run:
-        yield f"Entered in {escape(str(plan.path))}; start {title} anew"
+        yield f"Added to {escape(str(plan.path))}; restart {title}"
     else:
         from difflib import unified_diff
 

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from brain.results import Operation
 
 
-@click.command(
-    "op", cls=LazyGroup, table=OP_COMMANDS, epilog="'brain op COMMAND --help' tells more."
-)
+@click.command("op", cls=LazyGroup, table=OP_COMMANDS, epilog="See 'brain op COMMAND --help'.")
 def op_group() -> None:
-    """Look at the operation log."""
+    """Show the operation log."""
 
 
 @brain_command("log", examples=("brain op log", "brain op log -n 5 --json"))
@@ -38,7 +36,7 @@ def op_group() -> None:
 def op_log_command(app: App, limit: int | None) -> None:
     """List operations, newest first.
 
-    Every command that moved the head or a branch is one line, undo and redo too.
+    Each command that moved the head or a branch is one line, including undo and redo.
     """
     found = app.brain.operations(limit)
     emit(app, {"operations": found}, _operation_lines(found))

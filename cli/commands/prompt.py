@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from brain.errors import printable_text
 
 from ..command import brain_command
 from ..context import App
+from ..options import index_options
 from ..output import emit
-from ..params import CountType, OnceOption
 from ..std_streams import write_lines, write_stdout_utf8
-from ..task_selection import selection_arguments, task_options, warn_fallback
+from ..terminal import escape
+from ..user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.results import Index, Prompt
+
+MAX_TASK_TEXT_BYTES = 1 << 20
 
 
 @brain_command(
@@ -22,16 +30,10 @@ from ..task_selection import selection_arguments, task_options, warn_fallback
         'brain index --task "fill a PDF form" --top 5',
     ),
 )
-@click.option(
-    "--limit", cls=OnceOption, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
-)
-@click.option(
-    "--budget", cls=OnceOption, type=CountType(), metavar="TOKENS", help="At most TOKENS in all."
-)
-@task_options
+@index_options
 def index_command(
     app: App,
-    limit: int | None,
+    max_chars: int | None,
     budget: int | None,
     task: str | None,
     top: int | None,
@@ -39,19 +41,19 @@ def index_command(
 ) -> None:
     """Print the Level-0 index: one line per skill.
 
-    It is read from the head; bodies never enter it. Tokens are estimated as bytes / 4.
-    Where --budget is short, descriptions are cut, then names stand alone by category, then
-    skills are left out, and the last line says how many. Each author has a share of it.
-    With --task it has the skills whose names and descriptions fit a task best; if the
-    embedder fails, by their words, unless --by embedding was given.
+    Reads the head; bodies are never included. A token is estimated as 4 bytes. If
+    --budget is too small, descriptions are cut, then only names are listed by category,
+    then skills are left out and the last line has their number. Each author gets a share
+    of the budget. --task selects the skills whose names and descriptions fit best; if
+    the embedder fails, words are compared, except with --by embedding.
     """
-    chosen = selection_arguments(task, top, by)
+    chosen = _selection_arguments(task, top, by)
     if app.as_json or chosen:
-        made = app.brain.index(max_chars=limit, budget=budget, **chosen)
-        warn_fallback(app, made)
+        made = app.brain.index(max_chars=max_chars, budget=budget, **chosen)
+        _warn_fallback(app, made)
         emit(app, made, [made.index])
     else:
-        write_stdout_utf8(app.brain.index_pages(max_chars=limit, budget=budget))
+        write_stdout_utf8(app.brain.index_pages(max_chars=max_chars, budget=budget))
 
 
 @brain_command(
@@ -62,16 +64,10 @@ def index_command(
         "cat task.md | brain prompt --task -",
     ),
 )
-@click.option(
-    "--limit", cls=OnceOption, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
-)
-@click.option(
-    "--budget", cls=OnceOption, type=CountType(), metavar="TOKENS", help="At most TOKENS of index."
-)
-@task_options
+@index_options
 def prompt_command(
     app: App,
-    limit: int | None,
+    max_chars: int | None,
     budget: int | None,
     task: str | None,
     top: int | None,
@@ -79,16 +75,40 @@ def prompt_command(
 ) -> None:
     """Print the system prompt.
 
-    prompts/system.md, prompts/fragments/ in name order, the Level-0 index, and the
-    memory files that manifest.yaml names, each within its limit; MEMORY.md and
-    USER.md where it names none. With --task the index is as `brain index` has it: an
-    embedder that fails stops no prompt.
+    It consists of prompts/system.md, prompts/fragments/ in name order, the Level-0
+    index, and the memory files that manifest.yaml names, each cut at its limit (default:
+    MEMORY.md and USER.md). --task selects skills as in `brain index`; if the embedder
+    fails, the prompt is still printed.
     """
-    made = app.brain.prompt(max_chars=limit, budget=budget, **selection_arguments(task, top, by))
-    warn_fallback(app, made)
+    made = app.brain.prompt(
+        max_chars=max_chars, budget=budget, **_selection_arguments(task, top, by)
+    )
+    _warn_fallback(app, made)
     for path in made.cut:
         app.print_note(f"Note: {printable_text(path)} is cut at its limit")
     if app.as_json:
         emit(app, made, ())
     else:
         write_lines([made.prompt.rstrip("\n")])
+
+
+def _warn_fallback(app: App, made: Index | Prompt) -> None:
+    """Print why another selection method was used."""
+    if made.fallback:
+        app.print_note(
+            f"Warning: {escape(made.fallback)}; skills were selected by {made.selected_by}"
+        )
+
+
+def _selection_arguments(task: str | None, top: int | None, by: str | None) -> dict[str, Any]:
+    """Return the selection options as arguments of `Brain.index` and `Brain.prompt`.
+
+    Raises `click.UsageError` for --top or --by without a task, `InvalidInput`.
+    """
+    if task is None:
+        if top is not None or by is not None:
+            raise click.UsageError("--top and --by require --task")
+        return {}
+    if task == "-":
+        task = read_input("-", MAX_TASK_TEXT_BYTES, "the task").decode("utf-8", "replace")
+    return {"task": task, "by": by or "", **({} if top is None else {"top": top})}

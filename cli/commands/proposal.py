@@ -9,9 +9,11 @@ import click
 
 from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
 from ..context import App
+from ..json_format import to_json
 from ..lazy_group import LazyGroup
-from ..output import emit, to_json
-from ..params import OnceOption, TextType
+from ..options import message_option
+from ..output import emit
+from ..params import TextType
 from ..progress_bar import ProgressBar
 from ..registry import PROPOSAL_COMMANDS
 from ..render.changes import path_change_line, report_merge, skill_change_line, undiffable_line
@@ -26,18 +28,18 @@ if TYPE_CHECKING:
     "proposal",
     cls=LazyGroup,
     table=PROPOSAL_COMMANDS,
-    epilog="'brain proposal COMMAND --help' tells more.",
+    epilog="See 'brain proposal COMMAND --help'.",
 )
 def proposal_group() -> None:
-    """See what agents propose, and decide."""
+    """List, show, accept or reject proposals of agents."""
 
 
 @brain_command("list", examples=("brain proposal list",))
 def proposal_list_command(app: App) -> None:
-    """List what agents propose.
+    """List the proposals of agents.
 
-    An agent that is served with `brain mcp --approve` changes neither the folder nor
-    the head: what it writes waits here until somebody accepts it.
+    Changes of agents that `brain mcp --approve` serves are proposals: the folder and the
+    head stay the same until you accept them.
     """
     found = app.brain.proposals()
     emit(app, {"proposals": found}, _proposal_list_lines(found))
@@ -45,7 +47,7 @@ def proposal_list_command(app: App) -> None:
 
 def _proposal_list_lines(found: list[Proposal]) -> Iterator[str]:
     if not found:
-        yield "Nothing is proposed."
+        yield "No proposals."
     yield from align_columns(
         (
             short_id(one.snapshot),
@@ -62,9 +64,9 @@ def _proposal_list_lines(found: list[Proposal]) -> Iterator[str]:
 def proposal_show_command(app: App, name: str) -> None:
     """Show what a proposal would change.
 
-    NAME is as in `brain proposal list`, or a snapshot of it. What cannot be shown as
-    text is told with its kind, size and id. The last line says how to accept exactly
-    what is shown: what is proposed after it is not part of it.
+    NAME is as in `brain proposal list`, or a snapshot of the proposal. Files that are
+    not text are listed with kind, size and id. The last line is the command that accepts
+    exactly what is shown, without later changes of the proposal.
     """
     found = app.brain.show_proposal(name)
     diff = app.brain.diff(found.base, found.snapshot)
@@ -90,11 +92,11 @@ def _proposal_lines(
         yield escape_lines(piece.rstrip("\n"))
     yield ""
     if hidden:
-        yield "Not shown above:"
+        yield "Not shown as text:"
         yield from map(undiffable_line, hidden)
-        yield f"To look at them: {app.command_prefix} fork FOLDER --rev {short_id(found.snapshot)}"
+        yield f"To see them: {app.command_prefix} fork FOLDER --rev {short_id(found.snapshot)}"
         yield ""
-    more = " --unshown" if any(one.after for one in hidden) else ""
+    more = " --binary" if any(one.after for one in hidden) else ""
     yield f"To accept this: {app.command_prefix} proposal accept {found.snapshot}{more}"
 
 
@@ -102,24 +104,24 @@ def _proposal_lines(
     "accept",
     examples=(
         "brain proposal accept 5d1e2f3a9b0c",
-        "brain proposal accept 5d1e2f3a9b0c --unshown",
+        "brain proposal accept 5d1e2f3a9b0c --binary",
     ),
     exits=OVERWRITE_EXITS,
 )
 @click.argument("snapshot", type=TextType())
-@click.option("--message", "-m", cls=OnceOption, type=TextType(), help="Why, for the log.")
-@click.option("--unshown", is_flag=True, help="Take in also what was named but not shown.")
-def proposal_accept_command(app: App, snapshot: str, message: str | None, unshown: bool) -> None:
-    """Merge what you looked at into this branch.
+@message_option
+@click.option("--binary", is_flag=True, help="Accept also the files that cannot be shown as text.")
+def proposal_accept_command(app: App, snapshot: str, message: str | None, binary: bool) -> None:
+    """Merge a proposal into this branch.
 
-    SNAPSHOT is the id that `brain proposal show` ends with, or its beginning. A name is
-    not taken, for what it leads to may have changed since. If new snapshots are
-    signed, those that come in are, too, also by the `brain merge --continue` that
-    finishes it after conflicts.
+    SNAPSHOT is the id in the last line of `brain proposal show`, or a prefix of it. A
+    name is refused, because the proposal may have changed since you saw it. If new
+    snapshots are signed, the merged ones are signed too, also by `brain merge
+    --continue` after conflicts.
     """
     with ProgressBar(app) as bar:
         done = app.brain.accept_proposal(
-            snapshot, message or "", progress=bar, include_undiffable=unshown
+            snapshot, message or "", progress=bar, include_undiffable=binary
         )
     report_merge(app, done)
 
@@ -129,8 +131,12 @@ def proposal_accept_command(app: App, snapshot: str, message: str | None, unshow
 def proposal_reject_command(app: App, name: str) -> None:
     """Remove a proposal.
 
-    NAME is as in `brain proposal list`. `brain undo` brings it back. What its agent
-    writes next begins at the head again.
+    NAME is as in `brain proposal list`. `brain undo` restores it. The next proposal
+    of the agent starts at the head.
     """
-    gone = app.brain.reject_proposal(name)
-    emit(app, gone, [f"Rejected {escape(gone.name)}, which stood at {short_id(gone.snapshot)}"])
+    rejected = app.brain.reject_proposal(name)
+    emit(
+        app,
+        rejected,
+        [f"Rejected {escape(rejected.name)}, which was at {short_id(rejected.snapshot)}"],
+    )

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..command import READ_EXITS, brain_command
+from ..command import CHECK_EXITS, READ_EXITS, brain_command
 from ..context import App
-from ..output import emit, to_json
+from ..json_format import to_json
+from ..options import output_option, revision_option
+from ..output import emit
 from ..params import NonEmptyType, OnceOption, TextType
 from ..render.human_format import format_size
 from ..render.verdicts import claim_text, equivocation_lines, proof_caveat_lines, proof_id_lines
@@ -43,19 +45,8 @@ if TYPE_CHECKING:
     metavar="REV",
     help="Prove that the snapshot descends from this one.",
 )
-@click.option(
-    "--rev",
-    cls=OnceOption,
-    type=NonEmptyType(),
-    help="The snapshot the proof is about.  [default: @]",
-)
-@click.option(
-    "-o",
-    "--output",
-    cls=OnceOption,
-    metavar="FILE",
-    help="Write the proof to FILE, not to the screen.",
-)
+@revision_option("The snapshot the proof is about.")
+@output_option("the proof")
 def prove_command(
     app: App,
     path: str | None,
@@ -64,16 +55,16 @@ def prove_command(
     rev: str | None,
     output: str | None,
 ) -> None:
-    """Prove to somebody without the brain what is in it.
+    """Write a proof of what is in the brain.
 
-    The proof is one file, which `brain check-proof` checks by itself. A PATH that
-    ends with / is a folder at the top, proven as a whole (./ are the files there).
-    A proof of a path names no other file; docs/SECURITY.md says what else is told.
+    The proof is one file that `brain check-proof` verifies without the brain. A PATH that
+    ends with / is a top-level folder, proven as a whole (./ means the files at the top).
+    The proof of a path names no other file; docs/SECURITY.md says what it reveals.
     """
     if (path is None) == (ancestor is None):
         raise click.UsageError("Give either PATH or --ancestor.")
     if absent and (path is None or path.endswith("/")):
-        raise click.UsageError("--absent goes with the PATH of a file.")
+        raise click.UsageError("--absent requires the PATH of a file.")
     data = _build_proof(app.brain, path or "", absent, ancestor, rev or "@")
     found = _check_own_proof(data)
     if output is not None:
@@ -110,7 +101,7 @@ def _proof_lines(data: bytes, found: Proof, output: str | None) -> Iterator[str]
         return
     yield f"Proof in {escape(output)}, {format_size(len(data))}: {claim_text(found)}"
     yield f"Snapshot {found.snapshot}"
-    yield "Who checks it has to know that id: from you, a signature or a ledger."
+    yield "To verify it, one must know that id: from you, a signature or a ledger."
 
 
 @brain_command(
@@ -119,46 +110,46 @@ def _proof_lines(data: bytes, found: Proof, output: str | None) -> Iterator[str]
         "brain check-proof proof.json --content SKILL.md",
         "brain prove SOUL.md | brain check-proof - --json",
     ),
-    exits=(0, 1, 2, 3, 130),
+    exits=CHECK_EXITS,
 )
 @click.argument("file", type=TextType("bad_path"))
 @click.option(
     "--content",
     cls=OnceOption,
     metavar="FILE",
-    help="Compare this with the content that is proven.",
+    help="Compare this file with the proven content.",
 )
 @click.option(
     "--snapshot",
     cls=OnceOption,
     type=NonEmptyType(),
     metavar="ID",
-    help="It has to be about this snapshot.",
+    help="Require this snapshot.",
 )
 @click.option(
     "--brain",
     cls=OnceOption,
     type=NonEmptyType(),
     metavar="ID",
-    help="It has to be about this brain.",
+    help="Require this brain.",
 )
 def check_proof_command(
     app: App, file: str, content: str | None, snapshot: str | None, brain: str | None
 ) -> None:
-    """Check a proof, with no brain at hand.
+    """Verify a proof without access to the brain.
 
-    FILE is what `brain prove` or `brain key accuse` wrote; - is standard input. Says
-    what it shows, and of which snapshot: anybody can make a brain and prove what is
-    in it, so that id has to be known from elsewhere. Ids are given in full, 64
-    digits. For a link the content is its target. A proof that does not hold ends
-    with exit status 3.
+    FILE is the output of `brain prove` or `brain key equivocations`; - is standard input.
+    Prints what the proof shows, and of which snapshot. Anybody can create a brain and
+    prove what is in it, so you must know the id of the snapshot from another source. Ids
+    must be complete (64 digits). The content of a link is its target. An invalid proof
+    ends with exit status 3.
     """
     from brain.limits import MAX_PROOF_BYTES
 
     data = read_input(file, MAX_PROOF_BYTES, "the proof")
     if _is_equivocation_proof(data):
         if content is not None:
-            raise click.UsageError("A proof of equivocation says nothing of a content.")
+            raise click.UsageError("--content does not apply to a proof of equivocation.")
         _check_equivocation_proof(app, data, snapshot, brain)
         return
     if content is None:
@@ -170,7 +161,7 @@ def check_proof_command(
 
 
 def _is_equivocation_proof(data: bytes) -> bool:
-    if b"equivocation" not in data:  # what follows is not needed for other proofs
+    if b"equivocation" not in data:  # avoids an import for other proofs
         return False
     from brain.trust.equivocation_proof import is_equivocation_proof
 

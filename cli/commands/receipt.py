@@ -9,9 +9,11 @@ import click
 
 from brain.errors import VerificationFailed
 
-from ..command import brain_command
+from ..command import VERIFY_EXITS, brain_command, exit_statuses
 from ..context import App
+from ..error_report import CONFLICT, NO_BRAIN
 from ..lazy_group import LazyGroup
+from ..options import output_option, overwrite_option
 from ..output import emit
 from ..params import NonEmptyType, OnceOption, TextType
 from ..registry import RECEIPT_COMMANDS
@@ -19,7 +21,7 @@ from ..render.human_format import pluralize, short_id
 from ..render.run_report import read_receipt_file, run_lines, source_text
 from ..render.verdicts import finding_line
 from ..terminal import escape
-from ..user_files import overwrite_option, read_input, write_output_file
+from ..user_files import read_input, write_output_file
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
     "receipt",
     cls=LazyGroup,
     table=RECEIPT_COMMANDS,
-    epilog="'brain receipt COMMAND --help' tells more.",
+    epilog="See 'brain receipt COMMAND --help'.",
 )
 def receipt_group() -> None:
-    """See what agents did, and check that it is so."""
+    """Show and verify records of what agents did."""
 
 
 @brain_command(
@@ -43,7 +45,7 @@ def receipt_group() -> None:
         "brain receipt show @~2 --json",
         "brain receipt show -o receipt.json",
     ),
-    exits=(0, 1, 2, 10, 12, 130),
+    exits=exit_statuses(NO_BRAIN, CONFLICT),
 )
 @click.argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
 @click.option(
@@ -51,16 +53,16 @@ def receipt_group() -> None:
     "--output",
     cls=OnceOption,
     metavar="FILE",
-    help="Write the last part, as it is kept, to FILE.",
+    help="Also write the last part of the receipt to FILE.",
 )
 @overwrite_option
 def receipt_show_command(app: App, source: str | None, output: str | None, overwrite: bool) -> None:
-    """Show what was done in a run, step by step.
+    """Show the steps of a run.
 
-    REV is a snapshot that carries a receipt, by default the head: all that the run did
-    until then is shown. FILE is a receipt, whose own steps are shown; - is standard
-    input. A file of that name comes before a revision. A file to be written that is
-    there and holds something else stays as it is, unless --overwrite is given.
+    REV is a snapshot with a receipt, by default the head; all steps of the run until then
+    are shown. FILE is a receipt, of which its own steps are shown; - is standard input. A
+    file takes precedence over a revision of the same name. An existing output file with
+    other content is replaced only with --overwrite.
     """
     data = None if source is None else read_receipt_file(source)
     if data is None:
@@ -70,8 +72,8 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
 
         found = show_receipt_file(data)
     if output is not None:
-        kept = app.brain.receipt_bytes(source or "@") if data is None else data
-        write_output_file(output, kept, overwrite)
+        content = app.brain.receipt_bytes(source or "@") if data is None else data
+        write_output_file(output, content, overwrite)
         app.print_note(f"The receipt is in {output}.")
     emit(app, found, run_lines(found))
 
@@ -79,16 +81,16 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
 @brain_command(
     "verify",
     examples=("brain receipt verify", "brain receipt verify receipt.json --json"),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @click.argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
 def receipt_verify_command(app: App, source: str | None) -> None:
-    """Check that a receipt is what became of the brain.
+    """Verify a receipt against the lineage.
 
-    Each part of the run is carried by a snapshot of the lineage, in order, and what
-    that changed is what the steps say they wrote: no file more or less, with those
-    contents and versions. REV and FILE are as for `brain receipt show`. Any error
-    ends with exit status 3.
+    Verifies that snapshots of the lineage carry each part of the run, in order, and that
+    each changed exactly the files that its steps wrote, with the same contents and
+    versions. REV and FILE are as for `brain receipt show`. Any error ends with exit
+    status 3.
     """
     data = None if source is None else read_receipt_file(source)
     if data is None:
@@ -99,15 +101,15 @@ def receipt_verify_command(app: App, source: str | None) -> None:
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
         raise VerificationFailed(
-            f"the receipt does not hold: {pluralize(errors, 'error')}",
+            f"the receipt is invalid: {pluralize(errors, 'error')}",
             hint=_receipt_advice(found),
         )
 
 
 def _receipt_advice(found: ReceiptVerified) -> str:
     if any(one.code == "not_carried" for one in found.findings):
-        return "write what a snapshot carries to a file with `brain receipt show REV -o FILE`"
-    return "do not believe it; `brain verify` tells whether the brain is in order"
+        return "write the receipt of a snapshot to a file with `brain receipt show REV -o FILE`"
+    return "do not rely on it; `brain verify` checks the brain itself"
 
 
 def _receipt_verification_lines(found: ReceiptVerified) -> Iterator[str]:
@@ -124,7 +126,7 @@ TRANSCRIPT_FORMATS = ("otel", "claude", "codex", "openai")
 
 
 class ImportedReceipt(NamedTuple):
-    """What was read of a transcript; `document` is the receipt, or None if FILE holds it."""
+    """A converted transcript; `document` is the receipt, None if it was written to a file."""
 
     receipt: str
     run: str
@@ -141,7 +143,7 @@ class ImportedReceipt(NamedTuple):
         "brain receipt import session.jsonl -o receipt.json",
         "brain receipt import trace.json --from otel > receipt.json",
     ),
-    exits=(0, 1, 2, 12, 130),
+    exits=exit_statuses(CONFLICT),
 )
 @click.argument("file", type=TextType("bad_path"))
 @click.option(
@@ -149,25 +151,19 @@ class ImportedReceipt(NamedTuple):
     "form",
     cls=OnceOption,
     type=click.Choice(TRANSCRIPT_FORMATS),
-    help="What FILE is; found out if it is not given.",
+    help="The format of FILE.  [default: detected]",
 )
-@click.option(
-    "-o",
-    "--output",
-    cls=OnceOption,
-    metavar="FILE",
-    help="Write the receipt to FILE, not to the screen.",
-)
+@output_option("the receipt")
 @overwrite_option
 def receipt_import_command(
     app: App, file: str, form: str | None, output: str | None, overwrite: bool
 ) -> None:
-    """Read the transcript of another program as a receipt.
+    """Convert the transcript of another program.
 
     FILE is a session of Claude Code or Codex, messages of OpenAI, or spans of
-    OpenTelemetry in JSON; - is standard input. Texts become excerpts, without secrets.
-    Give the receipt to `brain skill upsert --receipt` with what was learnt. A file that
-    is there and holds something else stays as it is, unless --overwrite is given.
+    OpenTelemetry in JSON; - is standard input. The receipt has excerpts of the
+    texts, without secrets. Pass it to `brain skill upsert --receipt`. An existing output
+    file with other content is replaced only with --overwrite.
     """
     from brain.digest import blob_id
     from brain.limits import MAX_TRANSCRIPT_BYTES
@@ -176,18 +172,18 @@ def receipt_import_command(
     from brain.receipts.transcripts import read_transcript
 
     receipt = read_transcript(read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript"), form or "")
-    data, told = encode_receipt(receipt), receipt_to_json(receipt)["source"]
+    data, origin = encode_receipt(receipt), receipt_to_json(receipt)["source"]
     if output is not None:
         write_output_file(output, data, overwrite)
     document = None if output is not None else _receipt_document(data)
-    about = (blob_id(data).hex(), receipt.run, len(receipt.steps), receipt.outcome, told)
+    about = (blob_id(data).hex(), receipt.run, len(receipt.steps), receipt.outcome, origin)
     emit(
         app,
         ImportedReceipt(*about, output, document),
-        _imported_receipt_lines(receipt, data, told, output),
+        _imported_receipt_lines(receipt, data, origin, output),
     )
     if output is None:
-        app.print_note(f"Read from {source_text(told)}.")
+        app.print_note(f"Read from {source_text(origin)}.")
 
 
 def _receipt_document(data: bytes) -> dict[str, Any]:
@@ -198,9 +194,10 @@ def _receipt_document(data: bytes) -> dict[str, Any]:
 
 
 def _imported_receipt_lines(
-    receipt: Receipt, data: bytes, told: dict[str, Any], output: str | None
+    receipt: Receipt, data: bytes, origin: dict[str, Any], output: str | None
 ) -> Iterator[str]:
     if output is None:
         yield data.decode()
     else:
-        yield f"Receipt in {escape(output)}: {pluralize(len(receipt.steps), 'step')} of {source_text(told)}"
+        steps = pluralize(len(receipt.steps), "step")
+        yield f"Receipt in {escape(output)}: {steps} of {source_text(origin)}"

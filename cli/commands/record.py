@@ -12,18 +12,19 @@ import click
 from brain.errors import BrainError
 
 from .. import signals
-from ..command import WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, WRITE_EXITS, brain_command
 from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
+from ..options import message_option
 from ..output import emit, emit_line
 from ..params import OnceOption, SecondsType, TextType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, notice_lines
 from ..render.human_format import colorize, pluralize, short_id
-from ..settings import user_roots
-from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
+from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..std_streams import write_stderr
 from ..terminal import escape
+from ..trust_changes import pin_and_report_roots
 
 if TYPE_CHECKING:
     from brain.results import Recorded, Status, Watched
@@ -33,30 +34,30 @@ if TYPE_CHECKING:
 @brain_command(
     "init",
     examples=("brain init my-agent", "brain init --name auditor --layout flat"),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option(
-    "--name", cls=OnceOption, type=TextType(), metavar="TEXT", help="Name of the brain, for people."
+    "--name", cls=OnceOption, type=TextType(), metavar="TEXT", help="The display name of the brain."
 )
 @click.option(
     "--layout",
     cls=OnceOption,
     type=click.Choice(["directory", "flat"]),
-    help="Where new skills go: skills/SLUG/SKILL.md (directory) or skills/SLUG.md (flat).",
+    help="The path of new skills: skills/SLUG/SKILL.md (directory) or skills/SLUG.md (flat).",
 )
 def init_command(app: App, directory: str | None, name: str | None, layout: str | None) -> None:
-    """Make a brain of a folder.
+    """Turn a folder into a brain.
 
-    DIR is made if it is not there (default: the folder of -C, else the current
-    one). Files it already holds are left as they are; 'brain snapshot' records them.
-    A key that signs the first snapshot is pinned as a root key: see 'brain key roots'.
+    DIR is created if it does not exist (default: the folder of -C, else the current
+    folder). Existing files are not changed; 'brain snapshot' records them. The key that
+    signs the first snapshot, if any, is pinned as root key: see 'brain key roots'.
     """
     from brain import Brain
     from brain.results import Init
 
     if directory == "":
-        raise click.BadParameter("the folder is empty text", param_hint="DIR")
+        raise click.BadParameter("the folder name is empty", param_hint="DIR")
     path = Path(directory or app.directory or ".").absolute()
     brain = Brain.init(
         path,
@@ -67,20 +68,20 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     )
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
-        user_roots.pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures()])
+        pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures()])
     emit(app, made, [f"Brain {short_id(made.brain)} created in {escape(made.path)}"])
     _warn_outer_brain(app, path)
 
 
 def _warn_outer_brain(app: App, path: Path) -> None:
-    """Say where a brain lies in another one: they share files, and which is meant depends."""
+    """Warn if the brain is inside another one: both record the same files."""
     from brain import NoBrain, find_brain
 
     try:
         outer = find_brain(path.parent)
     except (NoBrain, OSError):
         return
-    app.print_note(f"Note: it lies in the brain in {outer}, which records the same files")
+    app.print_note(f"Note: it is inside the brain in {outer}, which records the same files")
 
 
 @brain_command("status", examples=("brain status", "brain -C my-agent status --json"))
@@ -100,7 +101,7 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
     yield f"On {escape(found.branch)} at {short_id(found.head)} in {escape(root)}"
     if found.merging is not None:
         left = sum(row.choice is None for row in found.conflicts)
-        yield f"Merging {escape(found.merging)}: {pluralize(left, 'conflict')} to decide"
+        yield f"Merging {escape(found.merging)}: {pluralize(left, 'conflict')} to resolve"
         yield from map(conflict_line, found.conflicts)
     if found.clean:
         yield "Nothing changed since the last snapshot."
@@ -123,21 +124,14 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
     exits=WRITE_EXITS,
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
-@click.option(
-    "-m",
-    "--message",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="TEXT",
-    help="Say what was done and why.",
-)
+@message_option
 def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> None:
     """Record the folder as it is.
 
-    PATH is a file or folder, from the top of the brain; only these are then looked
-    at and recorded, and the rest stays as it was. Nothing is recorded where nothing
-    changed since the last snapshot. What looks like a secret is named; where
-    more than 4 MiB changed, it is said how many files are left to `brain secrets`.
+    PATH is a file or folder, relative to the top of the brain; with PATH, only these are
+    recorded. Nothing is recorded if nothing changed since the last snapshot. Text that
+    looks like a secret is reported. If more than 4 MiB changed, the number of unscanned
+    files is printed; `brain secrets` scans them.
     """
     with ProgressBar(app) as bar:
         done = app.brain.snapshot(message or "", paths, progress=bar)
@@ -163,38 +157,38 @@ DEFAULT_MAX_WAIT_SECONDS = 10.0
 
 @brain_command(
     "watch",
-    examples=("brain watch", "brain watch --quiet 2 --longest 60", "brain watch --json"),
+    examples=("brain watch", "brain watch --debounce 2 --max-wait 60", "brain watch --json"),
     exits=WRITE_EXITS,
-    json_help="Print one JSON document a line, for each snapshot.",
+    json_help="Print one JSON document per line for each snapshot.",
 )
 @click.option(
-    "--quiet",
+    "--debounce",
     cls=OnceOption,
     type=SecondsType(),
     metavar="SECONDS",
-    help=f"Record when nothing changed for so long.  [{DEFAULT_DEBOUNCE_SECONDS}]",
+    help=f"Record after SECONDS without a change.  [default: {DEFAULT_DEBOUNCE_SECONDS}]",
 )
 @click.option(
-    "--longest",
+    "--max-wait",
     cls=OnceOption,
     type=SecondsType(),
     metavar="SECONDS",
-    help=f"Record at the latest so long after a change.  [{DEFAULT_MAX_WAIT_SECONDS:g}]",
+    help=f"Record at the latest SECONDS after a change.  [default: {DEFAULT_MAX_WAIT_SECONDS:g}]",
 )
-def watch_command(app: App, quiet: float | None, longest: float | None) -> None:
-    """Record what any program changes, as it changes.
+def watch_command(app: App, debounce: float | None, max_wait: float | None) -> None:
+    """Record changes as they happen.
 
-    What changed while nobody watched is recorded first. Then a snapshot is made
-    whenever files changed, by an editor, an agent or anything else, and its message
-    says what. Ctrl-C or SIGTERM ends it, when what waits is recorded. What cannot be
-    recorded is told on stderr and tried again with the next change.
+    First records what changed since the last snapshot. Then makes a snapshot whenever a
+    program changes files; its message lists the changes. Ctrl-C or SIGTERM records
+    pending changes and ends the command. Errors are printed to stderr, and recording is
+    retried with the next change.
     """
     from brain.watching import Watch, WatchFailure
 
     _refuse_output_into_brain(app.brain.root)
-    wait = DEFAULT_DEBOUNCE_SECONDS if quiet is None else quiet
+    wait = DEFAULT_DEBOUNCE_SECONDS if debounce is None else debounce
     with (
-        Watch(app.brain, wait, DEFAULT_MAX_WAIT_SECONDS if longest is None else longest) as watch,
+        Watch(app.brain, wait, DEFAULT_MAX_WAIT_SECONDS if max_wait is None else max_wait) as watch,
         signals.stop_on_signal(watch.stop),
     ):
         _print_watched(app, watch.catch_up())
@@ -211,13 +205,13 @@ def _refuse_output_into_brain(root: Path) -> None:
     for number in (1, 2):
         try:
             printed = Path(os.readlink(f"/proc/self/fd/{number}"))
-        except OSError:  # a system that does not say
+        except OSError:  # no /proc on this system
             continue
         if printed.is_file() and printed.is_relative_to(root.resolve()):
             raise Failure(
                 "prints_into_brain",
-                f"what it prints would go into the brain it watches: {escape(str(printed))}",
-                "write to a file outside of the brain",
+                f"its output would be written into the watched brain: {escape(str(printed))}",
+                "write to a file outside the brain",
                 USAGE,
             )
 
@@ -236,7 +230,7 @@ def _print_watched(app: App, done: Watched | None) -> None:
 def _print_watch_failure(app: App, failed: WatchFailure) -> None:
     print_error(describe_error(failed.error), as_json=app.as_json)
     if not app.as_json:
-        write_stderr("It is tried again with the next change.")
+        write_stderr("Recording is retried with the next change.")
 
 
 def _watched_lines(done: Watched) -> Iterator[str]:

@@ -9,18 +9,18 @@ import click
 
 from ..command import WRITE_EXITS, brain_command
 from ..context import App
+from ..options import signing_options
 from ..output import emit
 from ..params import NonEmptyType
 from ..render.human_format import short_id
 from ..settings import user_keys
-from ..trust_changes import signing_options
 
 if TYPE_CHECKING:
     from brain.results import Signature
 
 
 class SignedDocument(NamedTuple):
-    """The signatures that were made, oldest snapshot first."""
+    """The new signatures, oldest snapshot first."""
 
     signatures: list[Signature]
 
@@ -35,7 +35,7 @@ class SignedDocument(NamedTuple):
     "--all",
     "every",
     is_flag=True,
-    help="Sign REV and all before it, wherever a signature by your key is missed.",
+    help="Sign REV and its ancestors that lack signatures.",
 )
 @signing_options
 def sign_command(
@@ -43,10 +43,10 @@ def sign_command(
 ) -> None:
     """Sign a snapshot with one of your keys.
 
-    REV is by default the head. With --all, every snapshot of the lineage is signed that
-    fewer have signed than the trust file asks for, if your key may; look at 'brain log'
-    before, for you stand behind each. With BRAIN_SIGN_KEY set to the name of a key of
-    yours, every snapshot that a command records is signed when it is recorded.
+    REV is by default the head. --all signs every snapshot of the lineage that has fewer
+    signatures than the trust file requires, if your key may sign it; review 'brain log'
+    first. If BRAIN_SIGN_KEY has the name of one of your keys, every new snapshot is
+    signed when it is recorded.
     """
     seed = user_keys.load_private_key(user_keys.require_signing_key(own), passphrase_file)
     if every:
@@ -61,4 +61,4 @@ def _signature_lines(made: list[Signature]) -> Iterator[str]:
     for one in made:
         yield f"{short_id(one.snapshot)} signed by {one.key}"
     if not made:
-        yield "Nothing lacks a signature that this key may give"
+        yield "No snapshot lacks a signature of this key"

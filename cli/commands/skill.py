@@ -11,11 +11,13 @@ import click
 from brain import limits
 from brain.errors import BrainError
 
+from ..chosen_ledger import open_chosen_ledger
 from ..command import OVERWRITE_EXITS, brain_command
 from ..context import App
 from ..lazy_group import LazyGroup
+from ..options import message_option, revision_option
 from ..output import emit
-from ..params import NonEmptyType, OnceOption, SlugType, TextType
+from ..params import OnceOption, SlugType, TextType
 from ..registry import SKILL_COMMANDS
 from ..render.changes import notice_lines, upsert_line
 from ..render.human_format import (
@@ -26,7 +28,7 @@ from ..render.human_format import (
     pluralize,
     short_id,
 )
-from ..settings.user_ledgers import commitment_lines, open_chosen_ledger, raise_if_not_committed
+from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..std_streams import write_stdout
 from ..terminal import escape, escape_lines, is_terminal, terminal_width
 from ..user_files import read_input
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "skill", cls=LazyGroup, table=SKILL_COMMANDS, epilog="'brain skill COMMAND --help' tells more."
+    "skill", cls=LazyGroup, table=SKILL_COMMANDS, epilog="See 'brain skill COMMAND --help'."
 )
 def skill_group() -> None:
     """Write, read and check skills."""
@@ -81,24 +83,17 @@ def skill_group() -> None:
     cls=OnceOption,
     type=TextType(),
     metavar="VERSION",
-    help="The version the text was written for; what others wrote since is merged.",
+    help="The version your text is based on; later changes are merged.",
 )
-@click.option("--if-changed", is_flag=True, help="Do nothing if the text is the same.")
+@click.option("--if-changed", is_flag=True, help="Record nothing if the text is the same.")
 @click.option(
     "--receipt",
     cls=OnceOption,
     metavar="FILE",
-    help="Keep FILE as the record of the work behind it.",
+    help="Record FILE as the receipt of the work.",
 )
-@click.option(
-    "-m",
-    "--message",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="TEXT",
-    help="Say what was done and why.",
-)
-@click.option("--commit", is_flag=True, help="Commit the snapshot to a ledger, too.")
+@message_option
+@click.option("--commit", is_flag=True, help="Also commit the snapshot to a ledger.")
 def skill_upsert_command(
     app: App,
     name: str,
@@ -110,13 +105,13 @@ def skill_upsert_command(
     message: str | None,
     commit: bool,
 ) -> None:
-    """Create a skill, or raise it to its next version.
+    """Create a skill, or write its next version.
 
     NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
     same skill. Without -f an existing skill keeps its body. The version in the
-    front matter rises by one, and a snapshot of just that file is recorded. If its
-    commitment fails, the snapshot stands all the same. Skills that a new one is much
-    like are named, and so is what looks like a secret in its text.
+    front matter increases by one, and a snapshot of only that file is recorded. If the
+    commitment fails, the snapshot is kept. Existing skills that are similar to a new one
+    are listed, and text that looks like a secret is reported.
     """
     body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
     similar = app.brain.similar_skills(name, description, body)
@@ -134,14 +129,14 @@ def skill_upsert_command(
     for line in notice_lines(done.notices):
         app.print_note(line)
     for one in similar:
-        app.print_note(f"Note: much like {one.slug}: {escape(one.description)}")
+        app.print_note(f"Note: similar to {one.slug}: {escape(one.description)}")
     if similar:
-        app.print_note(f"To make one of both: brain skill merge {similar[0].slug} {done.slug}")
+        app.print_note(f"To merge both: brain skill merge {similar[0].slug} {done.slug}")
     raise_if_not_committed(done.commitment)
 
 
 def _read_receipt(name: str) -> Receipt | bytes:
-    """Return the receipt in a file, or what else stands in it."""
+    """Return the receipt in a file, or its bytes if it is not a receipt."""
     from brain.receipts import decode_or_bytes
 
     return decode_or_bytes(read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
@@ -164,15 +159,15 @@ def _upsert_lines(done: Upserted) -> Iterator[str]:
     cls=OnceOption,
     type=TextType(),
     metavar="VERSION",
-    help="The version whose text comes back.  [required]",
+    help="The version to restore.  [required]",
 )
 def skill_revert_command(app: App, slug: str, version: str | None) -> None:
-    """Bring back an earlier text as a new version.
+    """Restore an earlier text as a new version.
 
-    The lineage only grows: the text of VERSION is recorded under the next version.
+    Records the text of VERSION as the next version; the history stays.
     """
     if not version:
-        raise click.UsageError("Missing option '--to': the version whose text comes back.")
+        raise click.UsageError("Missing option '--to': the version to restore.")
     done = app.brain.revert_skill(slug, version)
     emit(
         app,
@@ -197,23 +192,21 @@ def skill_revert_command(app: App, slug: str, version: str | None) -> None:
 @click.argument("slug", type=SlugType(), metavar="A")
 @click.argument("other", type=SlugType(), metavar="B")
 @click.option(
-    "-d", "--description", cls=OnceOption, type=TextType(), metavar="TEXT", help="When to use both."
+    "-d",
+    "--description",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="TEXT",
+    help="One line that says when to use the merged skill.",
 )
 @click.option(
     "-f",
     "--file",
     cls=OnceOption,
     metavar="FILE",
-    help="Take the text of both from FILE; - is standard input.",
+    help="Take the merged body from FILE; - is standard input.",
 )
-@click.option(
-    "-m",
-    "--message",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="TEXT",
-    help="Say what was done and why.",
-)
+@message_option
 def skill_merge_command(
     app: App,
     slug: str,
@@ -222,11 +215,11 @@ def skill_merge_command(
     file: str | None,
     message: str | None,
 ) -> None:
-    """Let one skill absorb another, which is removed.
+    """Merge one skill into another and remove it.
 
-    A takes in what the text of B has and it has not: by lines if both come from one
-    text, else in a section at its end. The files of B move to A. Both happens in one
-    snapshot; the histories of both stay, and 'brain undo' takes it back.
+    The text of B is merged into A: by lines if both derive from one text, else as a
+    section at the end. The files of B move to A. All of it is one snapshot; both
+    histories stay, and 'brain undo' reverses it.
     """
     done = app.brain.merge_skills(
         slug,
@@ -242,7 +235,7 @@ def skill_merge_command(
 def _skill_merge_lines(done: SkillMergeResult) -> Iterator[str]:
     yield escape(
         f"{done.slug} upgraded {done.previous_version} → {done.version}:"
-        f" it absorbed {done.absorbed}, version {done.absorbed_version}"
+        f" merged with {done.absorbed}, version {done.absorbed_version}"
     )
     for path in done.files:
         yield escape(f"  {path}")
@@ -257,8 +250,8 @@ def _skill_merge_lines(done: SkillMergeResult) -> Iterator[str]:
 def skill_delete_command(app: App, slug: str) -> None:
     """Remove a skill; its history stays.
 
-    A skill of the same name made later continues its versions. 'brain undo' takes
-    the removal back.
+    A new skill of the same name continues its versions. 'brain undo' reverses the
+    removal.
     """
     done = app.brain.delete_skill(slug)
     emit(
@@ -274,9 +267,7 @@ def skill_delete_command(app: App, slug: str) -> None:
 
 
 @brain_command("list", examples=("brain skill list", "brain skill list --rev @~3 --json"))
-@click.option(
-    "--rev", cls=OnceOption, type=NonEmptyType(), metavar="REV", help="The state to list."
-)
+@revision_option("The snapshot to list.")
 def skill_list_command(app: App, rev: str | None) -> None:
     """List the skills.
 
@@ -296,13 +287,12 @@ def _skill_list_lines(found: list[Skill]) -> Iterator[str]:
     examples=("brain skill view oracle-manipulation", "brain skill view oracle-manipulation@1"),
 )
 @click.argument("slug", type=SlugType())
-@click.option(
-    "--rev", cls=OnceOption, type=NonEmptyType(), metavar="REV", help="The state to read from."
-)
+@revision_option("The snapshot to read.")
 def skill_view_command(app: App, slug: str, rev: str | None) -> None:
     """Print the body of a skill.
 
-    SLUG@VERSION names an earlier version. A pipe gets the body and nothing else.
+    SLUG@VERSION names an earlier version. If stdout is not a terminal, only the body is
+    printed.
     """
     view = app.brain.view_skill(slug, rev or "@")
     if app.as_json or is_terminal(sys.stdout):
@@ -328,7 +318,7 @@ def _skill_view_lines(view: SkillView) -> Iterator[str]:
 def skill_history_command(app: App, slug: str) -> None:
     """List the versions of a skill, newest first.
 
-    'brain skill revert SLUG --to VERSION' brings one back.
+    'brain skill revert SLUG --to VERSION' restores one.
     """
     versions = app.brain.skill_history(slug)
     emit(app, {"slug": slug, "versions": versions}, _skill_version_lines(versions))
@@ -351,10 +341,10 @@ def _skill_version_lines(versions: list[SkillVersion]) -> Iterator[str]:
 @brain_command("similar", examples=("brain skill similar oracle-manipulation",))
 @click.argument("slug", type=SlugType())
 def skill_similar_command(app: App, slug: str) -> None:
-    """List the skills that one nearly duplicates.
+    """List the skills that are similar to a skill.
 
-    Names, descriptions and lines of the bodies are compared; 1.00 is the same.
-    'brain skill merge A B' makes one of two.
+    Compares names, descriptions and lines of the bodies; 1.00 means identical. 'brain
+    skill merge A B' merges two skills.
     """
     similar = app.brain.similar_to(slug)
     emit(app, {"slug": slug, "similar": similar}, _similar_skill_lines(slug, similar))
@@ -362,7 +352,7 @@ def skill_similar_command(app: App, slug: str) -> None:
 
 def _similar_skill_lines(slug: str, similar: list[Similar]) -> Iterator[str]:
     if not similar:
-        yield escape(f"No skill is much like {slug}.")
+        yield escape(f"No skill is similar to {slug}.")
     yield from align_columns((f"{one.score:.2f}", one.slug, one.description) for one in similar)
 
 
@@ -370,12 +360,12 @@ def _similar_skill_lines(slug: str, similar: list[Similar]) -> Iterator[str]:
     "check", examples=("brain skill check", "brain skill check oracle-manipulation --strict")
 )
 @click.argument("slugs", metavar="[SLUG]...", nargs=-1, type=SlugType())
-@click.option("--strict", is_flag=True, help="Take the specification at its word.")
+@click.option("--strict", is_flag=True, help="Report every deviation from the specification.")
 def skill_check_command(app: App, slugs: tuple[str, ...], strict: bool) -> None:
     """Check skills against the rules of agentskills.io.
 
-    Without --strict, what the common clients read is enough. Errors end with exit
-    status 1, warnings alone do not.
+    Without --strict, deviations that common clients accept are allowed. Errors end with
+    exit status 1, warnings do not.
     """
     problems = app.brain.check_skills(slugs, strict=strict)
     errors = sum(problem.severity == "error" for problem in problems)
@@ -391,4 +381,4 @@ def _skill_problem_lines(problems: list[SkillProblem]) -> Iterator[str]:
         severity = colorize(problem.severity, colour)
         yield f"{escape(place)}: {severity}: {escape(problem.message)}"
     if not problems:
-        yield "All skills are in order."
+        yield "All skills are valid."

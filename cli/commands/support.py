@@ -10,7 +10,7 @@ import click
 
 from brain.errors import BrainError
 
-from ..command import WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, WRITE_EXITS, brain_command
 from ..context import App
 from ..output import emit
 from ..render.human_format import colorize, pluralize
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 @click.option(
     "--repair",
     is_flag=True,
-    help="First drop files that cannot be written, and empty a cache that is wrong.",
+    help="First discard pending files that cannot be written, and clear a wrong cache.",
 )
 def doctor_command(app: App, repair: bool) -> None:
-    """Check that this brain and this machine are in order.
+    """Check this brain and this machine for problems.
 
-    Without --repair it changes nothing. A check that fails says what to do.
+    Changes nothing without --repair. Failed checks print a hint.
     """
     repaired = app.brain.repair() if repair else []
     checks = app.brain.doctor()
@@ -62,17 +62,17 @@ def _check_lines(checks: list[DoctorCheck]) -> Iterator[str]:
 @brain_command(
     "completion",
     examples=(
-        'eval "$(brain completion bash)"  (in ~/.bashrc; zsh alike)',
+        'eval "$(brain completion bash)"  (in ~/.bashrc; the same for zsh)',
         "brain completion fish > ~/.config/fish/completions/brain.fish",
         "brain completion powershell | Out-String | Invoke-Expression  (in $PROFILE)",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion_command(app: App, shell: str) -> None:
     """Print a completion script for a shell.
 
-    Commands, options and the slugs of the brain at hand are completed.
+    Completes commands, options, and skills and branches of the brain.
     """
     text = completion_script(shell)
     emit(app, {"shell": shell, "script": text}, [text.rstrip("\n")])

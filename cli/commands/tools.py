@@ -10,7 +10,7 @@ import click
 
 from brain import limits
 
-from ..command import OVERWRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, OVERWRITE_EXITS, brain_command
 from ..context import App
 from ..lazy_group import LazyGroup
 from ..output import emit
@@ -22,10 +22,10 @@ from ..user_files import read_input
 
 
 @click.command(
-    "tools", cls=LazyGroup, table=TOOLS_COMMANDS, epilog="'brain tools COMMAND --help' tells more."
+    "tools", cls=LazyGroup, table=TOOLS_COMMANDS, epilog="See 'brain tools COMMAND --help'."
 )
 def tools_group() -> None:
-    """Give a model its tools, or call one yourself."""
+    """List the tools for models, or call one."""
 
 
 TOOL_FORMATS = ("openai", "responses", "anthropic", "mcp")
@@ -38,20 +38,20 @@ TOOL_FORMATS = ("openai", "responses", "anthropic", "mcp")
         "brain tools list --for openai > tools.json",
         "brain tools list --for anthropic",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.option(
     "--for",
     "form",
     cls=OnceOption,
     type=click.Choice(TOOL_FORMATS),
-    help="Print the definitions as this interface takes them.",
+    help="Print the definitions in the format of this interface.",
 )
 def tools_list_command(app: App, form: str | None) -> None:
-    """Print the tools that a model may be given.
+    """Print the definitions of the tools for models.
 
-    With --for it is a list in JSON, ready to be sent: openai stands for chat
-    completions, responses for OpenAI's Responses.
+    With --for, prints a JSON list to send to the model: openai is the format of chat
+    completions, responses that of the Responses API of OpenAI.
     """
     from brain.serve.tools import TOOLS
     from brain.serve.tools.tool_formats import EXPORT_FORMATS
@@ -78,16 +78,16 @@ def tools_list_command(app: App, form: str | None) -> None:
 @click.argument("name", type=TextType())
 @click.argument("arguments", metavar="[JSON]", default="{}", type=TextType())
 def tools_call_command(app: App, name: str, arguments: str) -> None:
-    """Call a tool as a model does, with the same answers.
+    """Call a tool as a model does.
 
-    JSON is an object with the arguments; - reads it from standard input.
+    JSON is an object with the arguments of the tool; - reads it from standard input.
     """
     from brain.serve.tools import Toolbox
 
-    given: str | bytes = (
+    call_arguments: str | bytes = (
         arguments
         if arguments != "-"
         else read_input("-", limits.MAX_CALL_BYTES, "the arguments, as JSON,")
     )
-    answer = Toolbox(app.brain).call(name, given)
+    answer = Toolbox(app.brain).call(name, call_arguments)
     emit(app, answer, [escape_lines(answer.text.rstrip("\n"))])

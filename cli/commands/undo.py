@@ -1,4 +1,4 @@
-"""Commands that go back: restore, undo, redo."""
+"""Commands that restore an earlier state: restore, undo, redo."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..render.changes import restore_line
 @click.argument("rev", type=NonEmptyType())
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
 def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
-    """Bring files back from a snapshot.
+    """Restore files from a snapshot.
 
-    PATH is a file or folder, from the top of the brain; without one, all files.
-    What the folder holds and no snapshot does is recorded first; the restored
-    state becomes a new snapshot.
+    PATH is a file or folder, relative to the top of the brain (default: all files).
+    Changes in the folder that no snapshot has are recorded first; the restored state
+    becomes a new snapshot.
     """
     with ProgressBar(app) as bar:
         done = app.brain.restore(rev, paths, progress=bar)
@@ -33,9 +33,9 @@ def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
 
 @brain_command("undo", examples=("brain undo",), exits=OVERWRITE_EXITS)
 def undo_command(app: App) -> None:
-    """Take back the last operation.
+    """Undo the last operation.
 
-    The folder and the head return to what they were before. 'brain redo' reverses it.
+    The folder and the head return to their previous state. 'brain redo' reverses it.
     """
     done = app.brain.undo()
     emit(app, done, [restore_line(done)])
@@ -43,9 +43,9 @@ def undo_command(app: App) -> None:
 
 @brain_command("redo", examples=("brain redo",), exits=OVERWRITE_EXITS)
 def redo_command(app: App) -> None:
-    """Do again what was undone.
+    """Redo the operation that was undone last.
 
-    It works until the next operation is recorded.
+    Works until the next operation is recorded.
     """
     done = app.brain.redo()
     emit(app, done, [restore_line(done)])

@@ -1,4 +1,4 @@
-"""Commands that check the lineage: verify, ancestry, lineage."""
+"""Commands that verify and export the lineage: verify, ancestry, export-lineage."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import click
 from brain.errors import VerificationFailed
 from brain.util.atomic_file import write_atomic
 
-from ..command import READ_EXITS, brain_command
+from ..chosen_ledger import open_ledgers
+from ..command import READ_EXITS, VERIFY_EXITS, brain_command
 from ..context import App
 from ..error_report import Failure
 from ..output import emit
 from ..params import NonEmptyType, OnceOption, TextType
 from ..progress_bar import ProgressBar
 from ..render.human_format import pluralize, short_id
+from ..render.ledgers import ledger_advice, verified_ledger_lines
 from ..render.verdicts import finding_line
 from ..settings import user_keys
-from ..settings import user_roots as pins
-from ..settings.user_ledgers import ledger_advice as advice_of_ledgers
-from ..settings.user_ledgers import open_ledgers, verified_ledger_lines
 from ..terminal import escape
-from ..trust_changes import signing_advice
+from ..trust_changes import pin_and_report_roots, signing_advice
 
 if TYPE_CHECKING:
     from brain.results import Ancestry, Finding, Verified
@@ -41,13 +40,13 @@ _SIGNATURE_CODES |= {"forged_author"}
         "brain verify --require-signatures --root auditor",
         "brain verify --ledger all",
     ),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @click.option("--deep", is_flag=True, help="Read and hash the content of every file again.")
 @click.option(
     "--require-signatures",
     is_flag=True,
-    help="Refuse snapshots that nobody signed, but for those before the trust file.",
+    help="Require a signature of every snapshot since the trust file was added.",
 )
 @click.option(
     "--root",
@@ -55,25 +54,26 @@ _SIGNATURE_CODES |= {"forged_author"}
     multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
-    help="A key you know, which must have signed the first trust file; may be repeated."
-    " Pinned if none is.",
+    help="A key that must have signed the first trust file; repeatable."
+    " It is pinned if no key is pinned yet.",
 )
 @click.option(
     "--ledger",
     cls=OnceOption,
     type=TextType("bad_ledger"),
     metavar="NAME",
-    help="Ask this ledger too, or all there are with `all`.",
+    help="Also verify against this ledger, or against `all`.",
 )
 def verify_command(
     app: App, deep: bool, require_signatures: bool, roots: tuple[str, ...], ledger: str | None
 ) -> None:
-    """Check the lineage back to its first snapshot.
+    """Verify the lineage back to its first snapshot.
 
-    Objects hash to their ids, trees are canonical, parents lead to one genesis,
-    versions only rise, and where there is a trust file, those have signed who may.
-    Root keys that are pinned for this brain ('brain key roots') are asked for too.
-    Any error ends with exit status 3; warnings and notes do not.
+    Verifies that objects hash to their ids, trees are canonical, all parents lead to one
+    genesis, versions only increase, and, if there is a trust file, that trusted keys
+    signed each snapshot. The root keys that are pinned for this brain ('brain key
+    roots') are required too. Any error ends with exit status 3; warnings and notes do
+    not.
     """
     from brain.verify.verification import parse_requirements, verify_folder
 
@@ -83,13 +83,13 @@ def verify_command(
     with ProgressBar(app) as bar:
         found = verify_folder(app.brain_folder(), deep, asked, bar, app.pinned_roots)
     if found.ok and roots:
-        pins.pin_and_report_roots(app, found.brain, list(map(user_keys.resolve_public_key, roots)))
+        pin_and_report_roots(app, found.brain, list(map(user_keys.resolve_public_key, roots)))
     hint = "" if found.ok else _verification_advice(app, found.findings)
     if ledger and found.head:
         from brain.repo.ledgers.ledger_verify import add_ledger_findings
 
-        told = app.brain.verify_against(open_ledgers(app, ledger))
-        found, hint = add_ledger_findings(found, told), hint or advice_of_ledgers(told.findings)
+        verified = app.brain.verify_against(open_ledgers(app, ledger))
+        found, hint = add_ledger_findings(found, verified), hint or ledger_advice(verified.findings)
     emit(app, found, _verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
@@ -104,23 +104,25 @@ def _verification_advice(app: App, findings: list[Finding]) -> str:
         if "other_roots" in wrong:
             return f"see which keys are pinned with `{app.command_prefix} key roots`"
         if "before_trust" in wrong:
-            return "switch to the branch that leads to the trust file, or merge that one"
+            return "switch to the branch that has the trust file, or merge it"
         if "bad_trust" in wrong:
-            return f"put the last good trust file back with `{app.command_prefix} key repair`"
+            return f"restore the last valid trust file with `{app.command_prefix} key repair`"
     if "bad_roots" in wrong:
-        return "mend the file of pinned root keys, or remove it and pin the keys that you know anew"
+        return "repair the file of pinned root keys, or delete it and pin the keys again"
     if wrong == {"wrong_cache"}:
-        return f"make the cache anew with `{app.command_prefix} doctor --repair`"
+        return f"rebuild the cache with `{app.command_prefix} doctor --repair`"
     if not wrong <= _SIGNATURE_CODES:
-        return "restore the store from a copy, or ask 'brain doctor'"
+        return "restore the store from a backup, or run 'brain doctor'"
     if "forged_author" in wrong:
         return (
             f"do not trust it, or have the authors it names run `{app.command_prefix} sign --all`"
         )
     if not app.brain.trusted().keys:
-        return "say who may sign with `brain key trust KEY --as NAME`, or do not trust it"
+        return (
+            "name the keys that may sign with `brain key trust KEY --as NAME`, or do not trust it"
+        )
     asked = signing_advice(app.brain.trusted(), f"{app.command_prefix} sign --all")
-    return f"do not trust it, or, once it is looked through, {asked}"
+    return f"do not trust it, or, after a review, {asked}"
 
 
 def _verification_lines(found: Verified) -> Iterator[str]:
@@ -144,15 +146,18 @@ def _verification_lines(found: Verified) -> Iterator[str]:
 @click.argument("old", metavar="ANCESTOR", type=NonEmptyType())
 @click.argument("new", metavar="[REV]", required=False, type=NonEmptyType())
 @click.option(
-    "--lineage", cls=OnceOption, metavar="FILE", help="Ask a file of `brain lineage`, not a brain."
+    "--lineage",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Read a file of `brain export-lineage` instead of a brain.",
 )
 def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -> None:
-    """Tell whether a snapshot descends from another.
+    """Check whether a snapshot descends from another.
 
-    Prints the way from REV, by default the head, down to ANCESTOR, also across
-    forks. Each snapshot names the next: as parent, jump, or origin of the fork.
-    With --lineage no brain is needed, and the snapshots are given by their ids.
-    Ends with status 1 if there is no way.
+    Prints the path from REV, by default the head, to ANCESTOR, also across forks. Each
+    snapshot names the next one as its parent, jump, or origin of the fork. With
+    --lineage no brain is needed, and the snapshots must be ids. Ends with exit status 1
+    if REV does not descend from ANCESTOR.
     """
     if lineage is None:
         found = app.brain.ancestry(old, new or "@")
@@ -163,7 +168,7 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
             found = Brain.check_exported_lineage(source, old, new)
     emit(app, found, _ancestry_lines(found))
     if not found.descends:
-        raise Failure("not_an_ancestor", "the one does not descend from the other")
+        raise Failure("not_an_ancestor", "the snapshot does not descend from the ancestor")
 
 
 def _ancestry_lines(found: Ancestry) -> Iterator[str]:
@@ -176,7 +181,7 @@ def _ancestry_lines(found: Ancestry) -> Iterator[str]:
 
 
 class LineageExport(NamedTuple):
-    """A lineage that was written to a file."""
+    """A lineage in a file."""
 
     snapshot: str
     file: str
@@ -184,19 +189,22 @@ class LineageExport(NamedTuple):
 
 
 @brain_command(
-    "lineage", examples=("brain lineage -o lineage.bin", "brain lineage main~3 -o l.bin")
+    "export-lineage",
+    examples=("brain export-lineage -o lineage.bin", "brain export-lineage main~3 -o l.bin"),
 )
 @click.argument("rev", required=False, type=NonEmptyType())
-@click.option("-o", "--output", cls=OnceOption, metavar="FILE", help="Where to write.  [required]")
-def lineage_command(app: App, rev: str | None, output: str | None) -> None:
-    """Write a lineage to a file, without what it holds.
+@click.option(
+    "-o", "--output", cls=OnceOption, metavar="FILE", help="The file to write.  [required]"
+)
+def export_lineage_command(app: App, rev: str | None, output: str | None) -> None:
+    """Write a lineage to a file, without its files.
 
-    The file has every snapshot from REV, by default the head, back to the first
-    one, and on through forks: enough for `brain ancestry --lineage`, and nothing of
-    any skill, memory or prompt but what messages and operations say.
+    The file has every snapshot from REV, by default the head, back to the first one, also
+    across forks. `brain ancestry --lineage` reads it. It has no content of skills, memory
+    or prompts, except in messages and operations.
     """
     if not output:
-        raise click.UsageError("Missing option '-o': where to write.")
+        raise click.UsageError("Missing option '-o': the file to write.")
     head = app.brain.show(rev or "@").info.snapshot
     size = write_atomic(output, app.brain.export_lineage(rev or "@"), mode=None)
     words = f"The lineage of {short_id(head)} is in {escape(output)}, {pluralize(size, 'byte')}"

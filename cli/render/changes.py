@@ -10,9 +10,9 @@ from brain.results import text_format
 
 from ..context import App
 from ..output import emit
-from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
 from ..terminal import escape
 from .human_format import pluralize, short_id
+from .ledgers import commitment_lines, raise_if_not_committed
 
 if TYPE_CHECKING:
     from brain.results import (
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 _MAX_NAMED_PATHS = 12
-"""Paths that are named in one line."""
+"""Paths that are listed in one line."""
 FILE_TYPE_NAMES = {"file": "a file", "executable": "an executable file", "link": "a link"}
-"""What a path may hold."""
-_UNDIFFABLE_REASONS = {"binary": "no text", "too_large": "too large", "redacted": "redacted"}
+"""Type of a file to its description."""
+_UNDIFFABLE_REASONS = {"binary": "not text", "too_large": "too large", "redacted": "redacted"}
 
 
 def skill_change_line(change: SkillChange) -> str:
-    """Say what became of a skill: "oracle-manipulation upgraded 1 → 2"."""
+    """Describe the change of a skill: "oracle-manipulation upgraded 1 → 2"."""
     return escape(text_format.format_skill_change(change))
 
 
 def upsert_line(result: Upserted) -> str:
-    """Say what an upsert or a revert did."""
+    """Describe the result of an upsert or a revert."""
     if not result.changed:
         done = f"unchanged at version {result.version}"
     elif result.previous_version is None:
@@ -53,22 +53,22 @@ def upsert_line(result: Upserted) -> str:
 
 
 def operation_text(fields: dict[str, Any]) -> str:
-    """Say what a snapshot did; `fields` are those of `SnapshotInfo.operation`."""
+    """Describe the operation of a snapshot; `fields` are those of `SnapshotInfo.operation`."""
     return escape(text_format.format_operation(fields))
 
 
 def merged_skill_line(skill: MergedSkill) -> str:
-    """Say what became of a skill that both sides had changed."""
+    """Describe a skill that both sides changed."""
     ours, theirs = ("removed" if side == "" else side for side in (skill.ours, skill.theirs))
     return escape(f"{skill.slug} merged {ours} + {theirs} → {skill.version}")
 
 
 def conflict_line(row: MergeConflict) -> str:
-    """Return a conflict with why it is one, and what was decided or can be edited."""
+    """Return a conflict with its reason, and its resolution or the file to edit."""
     reason = row.reason.replace("_", " ")
     if row.choice:
         note = "edited" if row.choice == "content" else row.choice
-        return escape(f"C {row.path}: {reason}, decided: {note}")
+        return escape(f"C {row.path}: {reason}, resolved: {note}")
     where = f", markers in {row.file}" if row.file else ""
     return escape(f"C {row.path}: {reason}{where}")
 
@@ -79,7 +79,7 @@ def path_change_line(change: PathChange) -> str:
 
 
 def undiffable_line(one: UndiffableFile) -> str:
-    """Say what a change is that is not shown as text."""
+    """Describe a change that cannot be shown as text."""
     path = f"{one.from_path} → {one.path}" if one.from_path else one.path
     if one.before is None or one.after is None:
         done = "removed" if one.after is None else "added"
@@ -98,14 +98,14 @@ def _content_text(content: FileState | None) -> str:
 
 
 def notice_lines(found: Sequence[Notice]) -> Iterator[str]:
-    """Say what was left out or looks odd."""
+    """Describe skipped and suspicious files."""
     for notice in found:
         place = f"{escape(notice.path)}: " if notice.path else ""
         yield f"Note: {place}{escape(notice.message)}"
 
 
 def skipped_lines(found: list[Notice]) -> Iterator[str]:
-    """Say what was left out, one line a reason."""
+    """List skipped files, one line for each reason."""
     by_reason: dict[str, list[str]] = {}
     for notice in found:
         by_reason.setdefault(notice.message, []).append(escape(notice.path) or "at the top")
@@ -115,25 +115,25 @@ def skipped_lines(found: list[Notice]) -> Iterator[str]:
 
 
 def restore_line(done: Restored) -> str:
-    """Say where the head is after a restore, an undo or a redo."""
+    """Describe the head after a restore, an undo or a redo."""
     files = f"{pluralize(len(done.written), 'file')} written, {len(done.removed)} removed"
     return f"Head is {short_id(done.snapshot)}; {files}{redacted_suffix(done.redacted)}"
 
 
 def redacted_suffix(redacted: list[str]) -> str:
-    """Say which files could not be written, for their content was redacted."""
+    """List the files that were not written because their content is redacted."""
     return f"; redacted: {', '.join(map(escape, redacted))}" if redacted else ""
 
 
 def report_merge(app: App, done: Merged) -> None:
-    """Print what a merge did. Raises `Conflict` (`merge_conflict`) for what is to decide."""
+    """Print what a merge did. Raises `Conflict` (`merge_conflict`) if there are conflicts."""
     emit(app, done, _merge_lines(done))
     if done.conflicts:
         left = sum(row.choice is None for row in done.conflicts)
         raise Conflict(
-            f"{pluralize(left, 'conflict')} to decide; nothing was merged yet",
+            f"{pluralize(left, 'conflict')} to resolve; nothing was merged yet",
             code="merge_conflict",
-            hint="decide with `brain resolve`, then `brain merge --continue`, or `--abort`",
+            hint="resolve them with `brain resolve`, then `brain merge --continue`, or `--abort`",
         )
     raise_if_not_committed(done.commitment)
 
@@ -146,9 +146,9 @@ def _merge_lines(done: Merged) -> Iterator[str]:
     for skill in done.skills:
         yield merged_skill_line(skill)
     if not done.changed:
-        yield f"Nothing to merge: the head, {short_id(done.snapshot)}, has it all"
+        yield f"Nothing to merge: the head, {short_id(done.snapshot)}, already has it"
         return
     files = f"{done.added} added, {done.modified} modified, {done.removed} removed"
-    how = "Went forward to" if done.fast_forward else "Merged as"
+    how = "Fast-forwarded to" if done.fast_forward else "Merged as"
     yield f"{how} {short_id(done.snapshot)}; {escape(files)}"
     yield from commitment_lines(done.commitment)

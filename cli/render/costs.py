@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from brain.chain.evm.fees import Quote
     from brain.chain.evm.tx_status import SentTransaction
     from brain.results import CostQuote
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
 _WEI_PER_GWEI = 10**9
 
 
-def dry_run_option(function: Decorated) -> Decorated:
-    """Add --dry-run to a command."""
-    return click.option("--dry-run", is_flag=True, help="Tell what it would cost, and stop.")(
-        function
-    )
-
-
 def price_lines(price: CostQuote) -> Iterator[str]:
-    """Say what something would cost."""
+    """Describe an estimated cost."""
     if not price.gas:
-        yield "It costs nothing"
+        yield "No cost"
         return
     yield cost_line(price)
 
 
 def transaction_lines(sent: SentTransaction | None) -> Iterator[str]:
-    """Say which transaction it was, and what it cost."""
+    """Describe a transaction and its cost."""
     if sent is None:
         return
     where = f" in block {sent.block}" if sent.block is not None else ""
@@ -43,7 +32,7 @@ def transaction_lines(sent: SentTransaction | None) -> Iterator[str]:
 
 
 def pending_prefix(sent: SentTransaction, what: str) -> str:
-    """Return what a transaction did, or will have done once it is in a block."""
+    """Return `what` a transaction does, marked if it is not in a block yet."""
     from brain.chain.ledger_protocol import PENDING
 
     return f"Not yet in a block: {what}" if sent.status == PENDING else what
@@ -58,7 +47,7 @@ def cost_line(price: CostQuote | Quote) -> str:
 
 
 def format_ether(wei: int) -> str:
-    """Return an amount in ether, as exactly as it is."""
+    """Return an exact amount in ether."""
     whole, rest = divmod(wei, 10**18)
     digits = f"{rest:018d}".rstrip("0")
     return f"{whole}.{digits} ETH" if digits else f"{whole} ETH"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..output import iso_time
+from ..json_format import iso_time
 from ..terminal import escape
 from ..user_files import read_input
 from .human_format import align_columns, first_line, pluralize, short_id
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from brain.results import RunInfo
 
 _MAX_STEP_CHARS = 70
-"""Characters of a text of a step that are shown."""
+"""Characters of a text of a step that are printed."""
 
 
 def read_receipt_file(name: str) -> bytes | None:
-    """Return the receipt in the file `name` ("-": standard input), None if there is no file."""
+    """Return the receipt in the file `name` ("-": standard input), None for any other name."""
     from brain.limits import MAX_RECEIPT_BYTES
 
     return (
@@ -63,14 +63,14 @@ def _run_header(found: RunInfo) -> Iterator[tuple[str, str]]:
 
 
 def source_text(source_fields: Mapping[str, Any]) -> str:
-    """Return what an imported receipt was read from."""
+    """Describe the source of an imported receipt."""
     unknown = source_fields.get("unknown", 0)
     rest = f", {unknown} not understood" if unknown else ""
     return f"{source_fields['format']}, {pluralize(source_fields['records'], 'record')}{rest}"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Return how often each of some things was done."""
+    """Return the names with their counts."""
     return ", ".join(f"{name} {often}" if often > 1 else name for name, often in counts.items())
 
 

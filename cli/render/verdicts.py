@@ -31,7 +31,7 @@ _ID_FIELDS = ("blob", "root", "ancestor", "ancestor_brain", "bundle", "snapshot"
 
 
 def claim_text(proof: Proof) -> str:
-    """Say what is shown."""
+    """Describe what the proof shows."""
     return escape(_CLAIMS[proof.kind](proof))
 
 
@@ -46,7 +46,8 @@ def _absence_claim(proof: Proof) -> str:
 
 def _section_claim(proof: Proof) -> str:
     name = "the section ." if proof.section == "." else f"{proof.section}/"
-    return f"{name} is in the snapshot, {pluralize(proof.files or 0, 'file')}, {format_size(proof.size or 0)}"
+    files = pluralize(proof.files or 0, "file")
+    return f"{name} is in the snapshot, {files}, {format_size(proof.size or 0)}"
 
 
 def _descent_claim(proof: Proof) -> str:
@@ -66,22 +67,20 @@ _CLAIMS = {
 
 
 def proof_id_lines(proof: Proof) -> list[str]:
-    """Return the ids that the proof ties together, in full."""
+    """Return the ids in the proof, complete."""
     rows = ((name.replace("_", "'s "), getattr(proof, name)) for name in _ID_FIELDS)
     return align_columns((name, value) for name, value in rows if value)
 
 
 PROOF_ADVICE = (
-    "To rely on it, know the snapshot besides: compare its id with one from a signature, a",
-    "ledger or somebody you trust, or name that one with --snapshot.",
+    "To rely on it, compare the id of the snapshot with one from a signature, a ledger or",
+    "a person you trust, or pass that id with --snapshot.",
 )
-ABSENCE_CAUTION = (
-    "It is certain that nothing is there if somebody you trust has verified the snapshot."
-)
+ABSENCE_CAUTION = "Rely on the absence only if a person you trust verified the snapshot."
 
 
 def proof_caveat_lines(proof: Proof, snapshot: str) -> Iterator[str]:
-    """Say what has to be known besides; `snapshot` is the one that was asked for, if any."""
+    """Describe what the user must know to rely on it; `snapshot` is the required id, if any."""
     if snapshot:
         yield "It is about the snapshot you named."
     else:
@@ -91,9 +90,9 @@ def proof_caveat_lines(proof: Proof, snapshot: str) -> Iterator[str]:
 
 
 def equivocation_lines(found: EquivocationResult) -> Iterator[str]:
-    """Say what a proof of equivocation shows, and what it does not."""
+    """Describe what a proof of equivocation shows, and what it does not."""
     yield "Proven: one key signed two continuations of one snapshot"
     first, second = found.snapshots
     rows = (("key", found.key), ("signed", first), ("and", second), ("after", found.parent))
     yield from align_columns((*rows, ("brain", found.brain)))
-    yield "It may be a branch that was made on purpose, which looks the same."
+    yield "An intended branch looks the same."

@@ -1,21 +1,19 @@
-"""Ledgers on a chain: their settings, and opening them with the user's key."""
+"""The settings of ledgers on a chain, and the key that sends transactions."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brain.errors import InvalidInput, NotFound, printable_text
 
-from ..render.human_format import pluralize
-from ..terminal import escape
 from . import user_keys
-from .user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder, open_local_log
+from .user_ledgers import ledger_settings_path, ledgers_folder
 
 if TYPE_CHECKING:
     from brain.chain.evm.account import Account
@@ -25,17 +23,17 @@ if TYPE_CHECKING:
     from brain.chain.ledger_protocol import Ledger
     from brain.results import CostQuote
 
-    from ..context import App
-
 
 TRANSACTION_TIMEOUT_SECONDS = 120.0
-"""Seconds to wait until a transaction is in a block; then it is pending, and goes on alone."""
+"""Seconds to wait until a transaction is in a block; after that it is reported as pending."""
 _MAX_KEYSTORE_BYTES = 64 << 10
 _PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 
 
-def open_evm_ledger(app: App, name: str) -> EvmLedger:
-    """Open a ledger; its key is asked for when something is to be signed, and not before.
+def open_evm_ledger(name: str, approve: Callable[[Quote], None]) -> EvmLedger:
+    """Open a ledger. Its key is loaded when a transaction is signed.
+
+    `approve` gets the cost of each transaction before it is sent.
 
     Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
     """
@@ -54,34 +52,13 @@ def open_evm_ledger(app: App, name: str) -> EvmLedger:
         config,
         ledgers_folder(),
         account,
-        approve=partial(_print_cost, app),
+        approve=approve,
         patience=TRANSACTION_TIMEOUT_SECONDS,
     )
 
 
-def resolve_anchored_log(app: App, ledger: Ledger) -> Ledger:
-    """Return what holds this brain on a chain: the contract, or a log anchored in it."""
-    from brain.chain import anchored_log
-    from brain.chain.evm.evm_ledger import EvmLedger
-
-    if not isinstance(ledger, EvmLedger):
-        return ledger
-    return anchored_log.find_holding_ledger(bytes.fromhex(app.brain.id), ledger, open_local_log())
-
-
-def require_evm_ledger(app: App, name: str | None) -> EvmLedger:
-    """Open the ledger that is named, which has to be on a chain."""
-    if name is None or name == LOCAL_LEDGER:
-        raise InvalidInput(
-            "this is for a ledger on a chain",
-            code="bad_ledger",
-            hint="name it with --ledger; `brain config list` shows which there are",
-        )
-    return open_evm_ledger(app, name)
-
-
 def save_creator(chain: Ledger, sender: str | None) -> None:
-    """Keep who opens brains in a ledger on a chain: their names there are bound to it."""
+    """Store the account that opens brains in a ledger: their ids there depend on it."""
     from brain.chain.evm.evm_ledger import EvmLedger
 
     if (
@@ -93,20 +70,22 @@ def save_creator(chain: Ledger, sender: str | None) -> None:
 
 
 def _read_ledger_settings(name: str) -> Mapping[str, Any]:
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
-    return settings.find_ledger(ledger_settings_path(), name)
+    return ledger_config.find_ledger(ledger_settings_path(), name)
 
 
 def save_ledger_settings(name: str, **changed: object) -> None:
-    """Keep what became known of a ledger."""
-    from brain.chain import ledger_config as settings
+    """Change settings of a ledger."""
+    from brain.chain import ledger_config
 
-    settings.save_ledger(ledger_settings_path(), name, {**_read_ledger_settings(name), **changed})
+    ledger_config.save_ledger(
+        ledger_settings_path(), name, {**_read_ledger_settings(name), **changed}
+    )
 
 
 def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
-    """Return a price of something that is about no brain."""
+    """Return the price of a transaction that concerns no brain."""
     from brain.repo.ledgers import commit
 
     return commit.describe_quote(chain, b"", b"", quote)
@@ -115,7 +94,7 @@ def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
 def transaction_document(
     chain: EvmLedger, brain: str, sent: SentTransaction, snapshot: str | None = None
 ) -> dict[str, Any]:
-    """Return what was sent about a brain, as JSON has it."""
+    """Return the JSON document for a transaction about a brain."""
     return {
         "ledger": chain.name,
         "identity": chain.identity,
@@ -127,12 +106,6 @@ def transaction_document(
         "gas": sent.gas,
         "fee": sent.fee,
     }
-
-
-def _print_cost(app: App, quote: Quote) -> None:
-    from ..render.costs import cost_line
-
-    app.print_note(f"Sending: {cost_line(quote)}")
 
 
 def _load_account(keystore: str) -> Account:
@@ -185,21 +158,21 @@ def _read_keystore(keystore: str) -> bytes:
 
 
 KEYSTORE_FIELD = "keystore"
-"""The one setting that is not the ledger's, but of who sends."""
+"""The setting that belongs to the sender, not to the ledger."""
 _PLACEHOLDER_CHAIN = {"chain_id": 1, "genesis": "0x" + "0" * 64}
 _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 
 
 def merge_ledger_settings(
-    name: str, before: Mapping[str, Any], given: Mapping[str, Any]
+    name: str, before: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return settings with what is given changed, and what pins the chain filled in.
+    """Return `before` with `changes`, and with the chain id and genesis filled in.
 
     Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
     """
     from brain.chain.evm.evm_config import config_to_mapping, parse_config
 
-    changed = {key: value for key, value in given.items() if value not in (None, ())}
+    changed = {key: value for key, value in changes.items() if value not in (None, ())}
     if "rpc" in changed:
         changed["rpc"] = list(changed["rpc"])
     for key in ("finality", "max_cost_wei"):
@@ -209,12 +182,12 @@ def merge_ledger_settings(
         changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
     fields, keystore = split_keystore(name, {**before, **changed})
     _pin_chain(name, fields)
-    kept = config_to_mapping(parse_config(name, fields))
-    return {**kept, KEYSTORE_FIELD: keystore} if keystore else kept
+    settings = config_to_mapping(parse_config(name, fields))
+    return {**settings, KEYSTORE_FIELD: keystore} if keystore else settings
 
 
 def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return what is the ledger's of settings, and the file of the key that sends, or "".
+    """Return the settings of the ledger, and the keystore file of the sender or "".
 
     Raises `InvalidInput` (`bad_ledger`).
     """
@@ -222,7 +195,7 @@ def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, An
     keystore = fields.pop(KEYSTORE_FIELD, "")
     if not isinstance(keystore, str) or "\0" in keystore:
         raise InvalidInput(
-            f"the ledger {name}: {KEYSTORE_FIELD} is not the name of a file",
+            f"the ledger {name}: {KEYSTORE_FIELD} must be a file name",
             code="bad_ledger",
             hint=f"name it with `brain config ledger {name} --keystore FILE`",
         )
@@ -230,9 +203,9 @@ def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, An
 
 
 def _pin_chain(name: str, fields: dict[str, Any]) -> None:
-    """Fill in chain id and genesis: of a known chain, else as its nodes say.
+    """Fill in chain id and genesis: of a known chain, else from its nodes.
 
-    Whatever else is wrong with the settings is said before a node is asked.
+    All other settings are validated before a node is asked.
     """
     from brain.chain.evm.chain_identity import PUBLIC_NETWORKS
     from brain.chain.evm.evm_config import parse_config
@@ -249,14 +222,14 @@ def _pin_chain(name: str, fields: dict[str, Any]) -> None:
     for key, value in found.items():
         if fields.setdefault(key, value) != value:
             raise InvalidInput(
-                f"the nodes are of another chain: its {key} is {value}",
+                f"the nodes belong to another chain: its {key} is {value}",
                 code="wrong_chain",
-                hint="name nodes of one chain, or leave out what pins it",
+                hint="name nodes of one chain, or remove --chain-id and --genesis",
             )
 
 
 def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what may be shown of settings."""
+    """Return the settings for display; URLs are reduced to their hosts."""
     from brain.chain.evm.evm_config import parse_config, url_host
 
     fields, keystore = split_keystore(name, settings)
@@ -275,17 +248,3 @@ def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         "max_cost": config.max_cost,
         "keystore": keystore or None,
     }
-
-
-def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
-    """Say what a ledger is."""
-    from ..render.costs import format_ether
-
-    nodes = ", ".join(description["nodes"])
-    contract = description["contract"] or "none yet: `brain chain deploy`"
-    yield escape(f"{description['ledger']}: chain {description['chain_id']}, contract {contract}")
-    final = description["finality"]
-    if isinstance(final, int):
-        final = f"what has {pluralize(final, 'block')} on top"
-    yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
-    yield f"  at most {description['max_fee'] / 10**9:g} gwei a gas, {format_ether(description['max_cost'])} a call"

@@ -1,4 +1,4 @@
-"""The user's own keys: where they are kept, which one signs, how it is unlocked."""
+"""The user's keys: their folder, the signing key, and passphrases."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from brain.repo.open.session import SigningKeyProvider
 
 DEFAULT_KEY_NAME = "default"
-"""The name of a key that is made without one."""
-PASSPHRASE_FILE_HINT = "give --passphrase-file FILE, or set BRAIN_PASSPHRASE_FILE"
+"""The name of a key that is created without a name."""
+PASSPHRASE_FILE_HINT = "pass --passphrase-file FILE, or set BRAIN_PASSPHRASE_FILE"
 
 
 def keys_folder() -> Path:
-    """Return the folder of keys: BRAIN_KEYS, else `brain/keys` where the user's settings are."""
+    """Return the folder of keys: BRAIN_KEYS, else `brain/keys` in the folder of settings."""
     named = os.environ.get("BRAIN_KEYS")
     if named:
         return Path(named)
@@ -32,7 +32,7 @@ def keys_folder() -> Path:
 
 
 def resolve_public_key(text: str) -> str:
-    """Return a public key that is given as `ed25519:…` or as the name of an own key."""
+    """Return a public key from `ed25519:…` or from the name of a key of the user."""
     if text.startswith("ed25519:"):
         return text
     from brain.trust import keyfile
@@ -46,15 +46,15 @@ def resolve_public_key(text: str) -> str:
         raise type(error)(
             error.message,
             code=error.code,
-            hint="name one of your own (`brain key list`), or write it as `ed25519:…`"
-            " (`brain key trusted` shows those of this brain)",
+            hint="name one of your keys (`brain key list`), or write `ed25519:…`"
+            " (`brain key trusted` lists the keys of this brain)",
         ) from error
 
 
 def choose_signing_key(name: str | None) -> str | None:
-    """Return the own key to sign with: `name`, else BRAIN_SIGN_KEY, else the only one.
+    """Return the name of the signing key: `name`, else BRAIN_SIGN_KEY, else the only key.
 
-    None if there is none at all. Raises `InvalidInput` (`which_key`) if there are several.
+    None if the user has no key. Raises `InvalidInput` (`which_key`) if there are several.
     """
     named = name or os.environ.get("BRAIN_SIGN_KEY")
     if named:
@@ -64,7 +64,7 @@ def choose_signing_key(name: str | None) -> str | None:
     names = keyfile.list_key_names(keys_folder())
     if len(names) > 1:
         raise InvalidInput(
-            f"which of your {len(names)} keys shall sign?",
+            f"which of your {len(names)} keys should sign?",
             code="which_key",
             hint=f"name one with --key or BRAIN_SIGN_KEY: {', '.join(names[:8])}",
         )
@@ -72,7 +72,7 @@ def choose_signing_key(name: str | None) -> str | None:
 
 
 def find_own_key(trusted: Sequence[str]) -> str | None:
-    """Return the name of the first own key that is among public keys, None if none is."""
+    """Return the name of the user's first key whose public key is in `trusted`, else None."""
     from brain.trust import keyfile
     from brain.trust.signature_format import format_key
 
@@ -81,7 +81,7 @@ def find_own_key(trusted: Sequence[str]) -> str | None:
 
 
 def require_signing_key(name: str | None) -> str:
-    """Return the own key to sign with; raises as `chosen`, and `NotFound` (`no_key`)."""
+    """Return the signing key as `choose_signing_key`. Raises `NotFound` (`no_key`) if none."""
     found = choose_signing_key(name)
     if found is None:
         raise NotFound("you have no key yet", code="no_key", hint="make one with `brain key new`")
@@ -89,7 +89,7 @@ def require_signing_key(name: str | None) -> str:
 
 
 def load_private_key(name: str, passphrase_file: str | None) -> bytes:
-    """Return an own private key; its passphrase is read from a file, or asked for."""
+    """Return a private key of the user; read its passphrase from a file or ask for it."""
     from brain.trust import keyfile
 
     folder = keys_folder()
@@ -102,7 +102,7 @@ def load_private_key(name: str, passphrase_file: str | None) -> bytes:
 
 
 def private_key_loader(name: str) -> SigningKeyProvider:
-    """Return what gives an own private key, once it is needed, without asking for anything."""
+    """Return a provider that loads a private key on first use, without a prompt."""
     return cache(partial(_load_without_prompt, name))
 
 
@@ -113,9 +113,9 @@ def _load_without_prompt(name: str) -> bytes:
 
 
 def read_passphrase(passphrase_file: str | None) -> bytes:
-    """Return the passphrase in a file, or in that of BRAIN_PASSPHRASE_FILE; b"" without.
+    """Return the first line of a file, by default BRAIN_PASSPHRASE_FILE; b"" without a file.
 
-    It is the first line. Raises `InvalidInput` (`no_passphrase`) if that is empty.
+    Raises `InvalidInput` (`no_passphrase`) if that line is empty.
     """
     path = passphrase_file or os.environ.get("BRAIN_PASSPHRASE_FILE")
     if not path:
@@ -124,14 +124,14 @@ def read_passphrase(passphrase_file: str | None) -> bytes:
         line = file.readline(4096)
     passphrase = line.rstrip(b"\r\n")
     if not passphrase:
-        raise InvalidInput("the file of the passphrase begins with no text", code="no_passphrase")
+        raise InvalidInput("the first line of the passphrase file is empty", code="no_passphrase")
     return passphrase
 
 
 def ask_passphrase(what: str, otherwise: str, *, twice: bool) -> bytes:
-    """Ask for a passphrase at the terminal; `otherwise` is how to give it without one.
+    """Ask for a passphrase at the terminal.
 
-    Raises `InvalidInput` (`passphrase_needed`) if nobody is there.
+    Raises `InvalidInput` (`passphrase_needed`) with the hint `otherwise` without one.
     """
     if not is_terminal(sys.stdin):
         raise InvalidInput(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brain.errors import InvalidInput, NotFound
 
-from ..context import App
 from ..terminal import escape
 from .user_ledgers import ledger_settings_path
 
@@ -30,7 +29,7 @@ _PROVIDER_KEY_VARIABLES = {
 
 
 def model_settings_path() -> Path:
-    """Return the file of the settings, beside that of the ledgers."""
+    """Return the settings file, in the folder of the ledger settings."""
     return ledger_settings_path().with_name("model.json")
 
 
@@ -46,15 +45,15 @@ def open_user_model() -> Model:
     settings = load_model_config(model_settings_path())
     if settings is None:
         raise NotFound(
-            "no model is configured, so nothing is learned from runs",
+            "no model is configured",
             code="no_model",
-            hint="name one with `brain config model PROVIDER:NAME`",
+            hint="choose one with `brain config model PROVIDER:NAME`",
         )
     return open_endpoint(settings, _read_model_key(settings))
 
 
 def merge_model_settings(before: ModelConfig | None, changes: Mapping[str, Any]) -> ModelConfig:
-    """Return settings with what is given changed; those of another provider are dropped.
+    """Return `before` with `changes`; a change of the provider drops all other settings.
 
     Raises `InvalidInput` (`bad_model`).
     """
@@ -62,16 +61,13 @@ def merge_model_settings(before: ModelConfig | None, changes: Mapping[str, Any])
     from brain.util.settings_file import non_default_settings
 
     fields = non_default_settings(before) if before else {}
-    new = {key: value for key, value in changes.items() if value is not None}
-    if before and new.get("model", before.model).partition(":")[0] != before.provider:
+    if before and changes.get("model", before.model).partition(":")[0] != before.provider:
         fields = {}
-    if new.get("key_file"):
-        new["key_file"] = os.path.abspath(os.path.expanduser(new["key_file"]))
-    return parse_model_config({**fields, **new})
+    return parse_model_config({**fields, **_absolute_paths(changes)})
 
 
 def describe_model(settings: ModelConfig | None) -> dict[str, Any]:
-    """Return what may be shown of settings; never a key."""
+    """Return the settings for display; it never includes a key."""
     shown: dict[str, Any] = {"file": str(model_settings_path())}
     if settings is None:
         names = ("model", "base_url", "key", "max_tokens", "timeout", "retries")
@@ -88,21 +84,24 @@ def describe_model(settings: ModelConfig | None) -> dict[str, Any]:
 
 
 def model_lines(description: Mapping[str, Any]) -> Iterator[str]:
-    """Say which model is asked, and how."""
+    """Describe the model."""
     if description["model"] is None:
-        yield "No model is configured: nothing is learned from runs by itself."
+        yield "No model is configured: no skills are made from runs."
         return
     where = f" at {description['base_url']}" if description["base_url"] else ""
     yield escape(f"{description['model']}{where}")
     yield escape(f"  key: {description['key'] or 'none'}")
     yield (
-        f"  at most {description['max_tokens']} tokens an answer, {description['timeout']} seconds a request,"
-        f" {description['retries']} further attempts"
+        f"  at most {description['max_tokens']} tokens an answer,"
+        f" {description['timeout']} seconds a request, {description['retries']} retries"
     )
 
 
 def _model_key_variables(settings: ModelConfig) -> list[str]:
-    """Return the variables that may hold the key; that of a provider is for its own endpoint."""
+    """Return the variables that may hold the key.
+
+    The key of a provider is sent to its own endpoint only.
+    """
     return (
         [MODEL_KEY_VARIABLE]
         if settings.base_url
@@ -111,13 +110,9 @@ def _model_key_variables(settings: ModelConfig) -> list[str]:
 
 
 def _model_key_source(settings: ModelConfig) -> str:
-    """Say where the key comes from, "" if there is none."""
-    if settings.key_file:
-        return f"file {settings.key_file}"
-    named = next((name for name in _model_key_variables(settings) if os.environ.get(name)), "")
-    if named:
-        return f"environment {named}"
-    return "credentials of AWS" if settings.provider == "bedrock" else ""
+    """Return where the key comes from, "" if there is none."""
+    found = _key_source(settings.key_file, _model_key_variables(settings))
+    return found or ("credentials of AWS" if settings.provider == "bedrock" else "")
 
 
 def _read_model_key(settings: ModelConfig) -> str:
@@ -125,15 +120,16 @@ def _read_model_key(settings: ModelConfig) -> str:
 
     if settings.key_file:
         return read_model_key(settings.key_file)
-    for name in _model_key_variables(settings):
-        if os.environ.get(name):
-            return os.environ[name].strip()
+    variable = _set_variable(_model_key_variables(settings))
+    if variable:
+        return os.environ[variable].strip()
     if settings.provider == "bedrock" or settings.base_url:
         return ""
     raise InvalidInput(
         f"there is no key for {settings.model}",
         code="no_key",
-        hint=f"set {_PROVIDER_KEY_VARIABLES[settings.provider]}, or `brain config model --key-file FILE`",
+        hint=f"set {_PROVIDER_KEY_VARIABLES[settings.provider]}, "
+        "or run `brain config model --key-file FILE`",
     )
 
 
@@ -143,7 +139,7 @@ _OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 def embedder_settings_path() -> Path:
-    """Return the file of the settings, beside that of the ledgers."""
+    """Return the settings file, in the folder of the ledger settings."""
     return ledger_settings_path().with_name("embedder.json")
 
 
@@ -163,14 +159,14 @@ def open_user_embedder() -> Embedder | None:
         return None
     if settings.key_file:
         return embedding.open_embedder(settings, read_embedder_key(settings.key_file))
-    named = next((name for name in _embedder_key_variables(settings) if os.environ.get(name)), "")
-    return embedding.open_embedder(settings, os.environ.get(named, "").strip())
+    variable = _set_variable(_embedder_key_variables(settings))
+    return embedding.open_embedder(settings, os.environ.get(variable, "").strip())
 
 
 def merge_embedder_settings(
     before: EmbedderSettings | None, changes: Mapping[str, Any]
 ) -> EmbedderSettings:
-    """Return settings with what is given changed; a folder and a model take turns.
+    """Return `before` with `changes`; a folder replaces a model, and a model a folder.
 
     Raises `InvalidInput` (`bad_embedder`).
     """
@@ -182,15 +178,11 @@ def merge_embedder_settings(
         fields = {}
     elif changes.get("model"):
         fields.pop("folder", None)
-    new = {key: value for key, value in changes.items() if value is not None}
-    for name in ("key_file", "folder"):
-        if new.get(name):
-            new[name] = os.path.abspath(os.path.expanduser(new[name]))
-    return parse_embedder_settings({**fields, **new})
+    return parse_embedder_settings({**fields, **_absolute_paths(changes)})
 
 
 def describe_embedder(settings: EmbedderSettings | None) -> dict[str, Any]:
-    """Return what may be shown of settings; never a key."""
+    """Return the settings for display; it never includes a key."""
     shown: dict[str, Any] = {"file": str(embedder_settings_path())}
     if settings is None:
         return {**shown, **dict.fromkeys(("folder", "model", "base_url", "key", "timeout"))}
@@ -206,7 +198,7 @@ def describe_embedder(settings: EmbedderSettings | None) -> dict[str, Any]:
 
 
 def embedder_lines(description: Mapping[str, Any]) -> Iterator[str]:
-    """Say what skills are embedded with."""
+    """Describe the embedder."""
     if description["folder"]:
         yield escape(f"The model in {description['folder']}, on this machine")
     elif description["model"]:
@@ -217,11 +209,11 @@ def embedder_lines(description: Mapping[str, Any]) -> Iterator[str]:
             f"  key: {description['key'] or 'none'}; {description['timeout']} seconds a request"
         )
     else:
-        yield "No embedder is configured: skills are selected by their words."
+        yield "No embedder is configured: skills are selected by words."
 
 
 def _embedder_key_variables(settings: EmbedderSettings) -> list[str]:
-    """Return the variables that may hold the key; that of OpenAI goes to OpenAI alone."""
+    """Return the variables that may hold the key; the OpenAI key is sent to OpenAI only."""
     from brain.search.embedding.embedder_settings import OPENAI_BASE_URL
 
     return (
@@ -232,18 +224,29 @@ def _embedder_key_variables(settings: EmbedderSettings) -> list[str]:
 
 
 def _embedder_key_source(settings: EmbedderSettings) -> str:
-    """Say where the key comes from, "" if there is none."""
+    """Return where the key comes from, "" if there is none."""
     if settings.folder:
         return ""
-    if settings.key_file:
-        return f"file {settings.key_file}"
-    named = next((name for name in _embedder_key_variables(settings) if os.environ.get(name)), "")
-    return f"environment {named}" if named else ""
+    return _key_source(settings.key_file, _embedder_key_variables(settings))
 
 
-def warn_unreadable_key(app: App, read_key: Callable[[str], str], file: str) -> None:
-    """Say why no key can be read from `file`, if it cannot; it may come later."""
-    try:
-        read_key(file)
-    except InvalidInput as error:
-        app.print_note("; ".join(filter(None, (f"Note: {error.message}", error.hint))))
+def _key_source(key_file: str, variables: Sequence[str]) -> str:
+    if key_file:
+        return f"file {key_file}"
+    variable = _set_variable(variables)
+    return f"environment {variable}" if variable else ""
+
+
+def _set_variable(names: Sequence[str]) -> str:
+    """Return the first environment variable that is set and not empty, else ""."""
+    return next((name for name in names if os.environ.get(name)), "")
+
+
+def _absolute_paths(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `changes` with the names of files and folders made absolute."""
+    return {
+        name: os.path.abspath(os.path.expanduser(value))
+        if name in ("key_file", "folder") and value
+        else value
+        for name, value in changes.items()
+    }

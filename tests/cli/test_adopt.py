@@ -25,7 +25,7 @@ def test_what_was_taken_and_left_out_is_said_by_reason(home: Path, cli: Call) ->
 def test_a_dry_run_tells_the_same_and_writes_nothing(home: Path, cli: Call) -> None:
     before = sorted(home.rglob("*"))
     told = cli("adopt", "home", "copy", "--dry-run")
-    assert told.out.startswith("Would take 2 skills, 7 files from hermes at ")
+    assert told.out.startswith("Would adopt 2 skills, 7 files from hermes at ")
     assert "  secrets: .env, auth.json\n" in told.out
     assert cli("adopt", "home", "--dry-run").status == 0
     assert sorted(home.rglob("*")) == before and not Path("copy").exists()
@@ -46,7 +46,7 @@ def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
     told = cli("adopt", "home", "copy")
 
     assert told.status == 12 and "SOUL.md" in told.out
-    assert told.err.splitlines()[1].startswith("Hint: decide with `brain resolve`")
+    assert told.err.splitlines()[1].startswith("Hint: resolve them with `brain resolve`")
     assert Path("copy/SOUL.md").read_text() == "You are shy."
     assert cli("-C", "copy", "resolve", "SOUL.md", "--theirs").status == 0
     assert cli("-C", "copy", "merge", "--continue").status == 0

@@ -35,11 +35,11 @@ def test_the_status_lists_commitments_and_what_is_not_covered(agent: Path, cli: 
     assert told.out.startswith("Ledger local, tlog:brain.local/")
     assert "finalized" in told.out and told.out.endswith("1 snapshot not covered yet\n")
     cli("chain", "commit")
-    assert cli("chain", "status").out.endswith("Everything is covered\n")
+    assert cli("chain", "status").out.endswith("All snapshots are covered\n")
 
 
 def test_a_dry_run_records_nothing(agent: Path, cli: Call) -> None:
-    assert cli("chain", "commit", "--dry-run").out == "It costs nothing\n"
+    assert cli("chain", "commit", "--dry-run").out == "No cost\n"
     assert cli("chain", "status", "--json").document["seq"] == 0
 
 
@@ -279,7 +279,7 @@ def test_what_a_witness_signed_travels_in_the_evidence(
     line = checkpoints.sign_cosignature(signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7)
     file.write_text(text + str(line))
     told = cli("chain", "checkpoint", "--cosigned", str(file), *by)
-    assert told.status == 0 and "Kept 1 cosignature: witness.example/w1" in told.out
+    assert told.status == 0 and "Stored 1 cosignature: witness.example/w1" in told.out
     evidence = str(tmp_path / "evidence.json")
     cli("chain", "evidence", "-o", evidence)
     assert cli("chain", "check", evidence, *by).status == 0

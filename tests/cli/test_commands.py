@@ -37,7 +37,7 @@ def test_init_says_which_brain_is_where(folder: Path, cli: Call) -> None:
 def test_init_in_another_brain_says_that_the_two_share_files(agent: Path, cli: Call) -> None:
     told = cli("init", "skills/inner")
     assert told.status == 0
-    assert told.err == f"Note: it lies in the brain in {agent}, which records the same files\n"
+    assert told.err == f"Note: it is inside the brain in {agent}, which records the same files\n"
 
 
 def test_init_twice_is_an_error_that_changes_nothing(agent: Path, cli: Call) -> None:
@@ -186,7 +186,7 @@ def test_skills_in_order_pass_the_check(folder: Path, project: Path, cli: Call) 
     assert cli("init", "auditor").status == 0
     assert cli("-C", "auditor", "snapshot").status == 0
     told = cli("-C", "auditor", "skill", "check", "--strict")
-    assert (told.status, told.out) == (0, "All skills are in order.\n")
+    assert (told.status, told.out) == (0, "All skills are valid.\n")
 
 
 def test_a_warning_of_the_check_is_no_failure(agent: Path, cli: Call) -> None:
@@ -238,7 +238,7 @@ def test_show_tells_one_snapshot_in_full(agent: Path, cli: Call) -> None:
     learn(cli)
     text = masked(cli("show"))
     assert text.startswith("snapshot  ID64\nbundle    ID64\nparent    ID64\nauthor    ada\n")
-    assert "did       oracle-manipulation upgraded 1 → 2\n" in text
+    assert "action    oracle-manipulation upgraded 1 → 2\n" in text
     assert "0 added, 1 modified, 0 removed; 5 files, " in text
     assert re.search(r"^skills   ID12  2 files  \d+ B$", text, re.MULTILINE)
 
@@ -255,8 +255,8 @@ def test_a_difference_is_told_in_words(agent: Path, cli: Call) -> None:
 
 
 def test_no_difference_is_said(agent: Path, cli: Call) -> None:
-    assert cli("diff").out == "No difference.\n"
-    assert cli("diff", "@", "@").out == "No difference.\n"
+    assert cli("diff").out == "No differences.\n"
+    assert cli("diff", "@", "@").out == "No differences.\n"
 
 
 def test_stat_counts_lines_and_names_binary_files(agent: Path, cli: Call) -> None:

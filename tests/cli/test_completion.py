@@ -45,7 +45,7 @@ def test_powershell_is_answered_with_kind_value_and_help(process: Call) -> None:
         _BRAIN_COMPLETE="powershell_complete", COMP_WORDS="brain\nskill", COMP_WORD="up"
     )
     told = process(env=asked)
-    assert told.out == "plain\tupsert\tCreate a skill, or raise it to its next version.\n"
+    assert told.out == "plain\tupsert\tCreate a skill, or write its next version.\n"
 
 
 def test_slugs_of_the_brain_are_completed(agent: Path, process: Call) -> None:

@@ -22,7 +22,7 @@ def test_the_whole_story_is_told_and_every_step_is_as_said(process: Call) -> Non
     assert len(set(bundles)) == 2
     last = told.out[told.out.index("flipped") :]
     assert "skills/oracle-manipulation/SKILL.md" in last
-    assert "exit status 3, as it should be" in last
+    assert "exit status 3, as expected" in last
 
 
 def test_the_story_in_json_has_every_step(process: Call) -> None:

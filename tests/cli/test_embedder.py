@@ -18,7 +18,7 @@ def settings(tmp_path: Path) -> dict[str, object]:
 
 def test_without_an_embedder_it_is_said_what_selects(cli: Call) -> None:
     told = cli("config", "embedder")
-    assert told.out == "No embedder is configured: skills are selected by their words.\n"
+    assert told.out == "No embedder is configured: skills are selected by words.\n"
 
 
 def test_an_endpoint_is_kept_without_its_key(

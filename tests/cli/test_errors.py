@@ -93,7 +93,7 @@ def test_an_internal_error_is_one_line_without_a_traceback(
     print_error(describe_error(problem), as_json=False, problem=problem)
     assert capsys.readouterr().err == (
         "Error: internal error: Odd: boom\\n\\x07\n"
-        "Hint: BRAIN_DEBUG=1 shows where; please report it\n"
+        "Hint: BRAIN_DEBUG=1 prints a traceback; please report it\n"
     )
 
 

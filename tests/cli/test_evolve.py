@@ -141,7 +141,7 @@ def test_an_easy_run_asks_nobody_unless_it_is_asked_anyway(
     work(agent, "")
     assert "not hard" in cli("evolve", "synthesize").out and model.asked == []
     model.replies.append(completion_reply('{"decision": "nothing", "reason": "Routine."}'))
-    assert "Nothing worth keeping: Routine." in cli("evolve", "synthesize", "--anyway").out
+    assert "No skill was made: Routine." in cli("evolve", "synthesize", "--anyway").out
 
 
 @pytest.mark.parametrize(

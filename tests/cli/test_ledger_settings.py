@@ -69,7 +69,7 @@ def test_a_chain_id_that_its_nodes_do_not_have_is_refused(
     assert told.status == 1 and told.error["code"] == "wrong_chain"
     assert not (tmp_path / "settings.json").exists()
     told = cli("config", "ledger", "dev", "--rpc", node.url, "--finality", "2")
-    assert told.status == 0 and "final is what has 2 blocks on top" in told.out
+    assert told.status == 0 and "final is a block with 2 blocks on top" in told.out
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_log_that_cannot_be_opened_is_a_finding_beside_those_of_the_lineage(
 
 
 def test_the_status_of_a_log_that_is_not_there_yet_says_so(agent: Path, cli: Call) -> None:
-    assert cli("chain", "status").out.startswith("Ledger local, not there yet\n")
+    assert cli("chain", "status").out.startswith("Ledger local, not created yet\n")
 
 
 def test_a_passphrase_that_is_no_text_opens_nothing(

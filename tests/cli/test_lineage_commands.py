@@ -62,13 +62,13 @@ def test_a_conflict_ends_with_12_and_is_decided_step_by_step(agent: Path, cli: C
     assert told.out == (
         "C prompts/system.md: content, markers in .brain/conflicts/prompts/system.md\n"
     )
-    assert "Error: 1 conflict to decide; nothing was merged yet" in told.err
-    assert "Merging idea: 1 conflict to decide" in cli("status").out
+    assert "Error: 1 conflict to resolve; nothing was merged yet" in told.err
+    assert "Merging idea: 1 conflict to resolve" in cli("status").out
     assert cli("merge", "--continue").status == 12
     assert (
         cli("resolve", "prompts/system.md", "--theirs")
         .out.splitlines()[-1]
-        .startswith("All decided")
+        .startswith("All resolved")
     )
     assert cli("merge", "--continue").status == 0
     assert Path("prompts/system.md").read_text() == "Be idea.\n"
@@ -174,7 +174,7 @@ def test_ancestry_is_told_from_a_file_where_no_brain_is(
 ) -> None:
     first = cli("show", "--json").document["snapshot"]
     cli("fork", "../child")
-    assert cli("-C", "../child", "lineage", "-o", "../lineage.bin").status == 0
+    assert cli("-C", "../child", "export-lineage", "-o", "../lineage.bin").status == 0
     monkeypatch.chdir(agent.parent)
     told = cli("ancestry", first, "--lineage", "lineage.bin")
     assert told.status == 0 and "descends from" in told.out

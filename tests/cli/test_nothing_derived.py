@@ -64,7 +64,7 @@ resolve
 proposal list
 fork ../child
 ancestry @~1
-lineage -o ../lineage.bin
+export-lineage -o ../lineage.bin
 prove skills/reentrancy/SKILL.md -o ../proof.json
 check-proof ../proof.json
 sign

@@ -315,4 +315,4 @@ def test_what_waits_for_a_block_is_not_told_as_done(
     finally:
         node.mine()
         node.set_automine(True)
-    assert cli("chain", "signer", "--none", *on).out.startswith("Nobody but the owner")
+    assert cli("chain", "signer", "--none", *on).out.startswith("Only the owner")

@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any, NamedTuple
 
-from brain_cli.output import iso_time, to_json
+from brain_cli.json_format import iso_time, to_json
 from hypothesis import given
 from hypothesis import strategies as st
 

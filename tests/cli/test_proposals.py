@@ -17,7 +17,7 @@ def propose(body: str = "Proposed.\n") -> str:
 
 
 def test_nothing_proposed_is_said_so(agent: Path, cli: Call) -> None:
-    assert cli("proposal", "list").out == "Nothing is proposed.\n"
+    assert cli("proposal", "list").out == "No proposals.\n"
 
 
 def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent: Path, cli: Call) -> None:
@@ -27,7 +27,7 @@ def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent: Path, c
     assert "+Proposed." in shown and "by claude" in shown
     assert shown.splitlines()[-1] == f"To accept this: brain proposal accept {snapshot}"
     propose("Not what was shown.\n")
-    assert masked(cli("proposal", "accept", snapshot)).startswith("Went forward to ID12; 1 added")
+    assert masked(cli("proposal", "accept", snapshot)).startswith("Fast-forwarded to ID12; 1 added")
     assert Path("skills/fresh/SKILL.md").read_text().endswith("Proposed.\n")
     assert "fresh upgraded 1 → 2" in cli("proposal", "list").out
 
@@ -54,7 +54,7 @@ def test_a_conflict_waits_to_be_decided(agent: Path, cli: Call) -> None:
 def test_a_rejected_proposal_comes_back_with_undo(agent: Path, cli: Call) -> None:
     propose()
     told = cli("proposal", "reject", "claude")
-    assert masked(told) == "Rejected claude, which stood at ID12\n"
+    assert masked(told) == "Rejected claude, which was at ID12\n"
     assert cli("proposal", "reject", "claude").status == 1
     assert cli("undo").status == 0
     assert "fresh added" in cli("proposal", "list").out
@@ -81,16 +81,16 @@ def test_what_cannot_be_shown_as_text_is_told_and_not_accepted_unasked(
     shown = cli("proposal", "show", "tools")
     assert "new file mode 100755\n--- /dev/null\n+++ b/skills/reentrancy/run" in shown.out
     blob = blob_id(b"\0PNG").hex()
-    told = f"  skills/reentrancy/logo: no text; added, a file of 4 bytes, blob {blob}"
+    told = f"  skills/reentrancy/logo: not text; added, a file of 4 bytes, blob {blob}"
     assert told in shown.out.splitlines()
     last = shown.out.splitlines()[-1]
-    assert last == f"To accept this: brain proposal accept {snapshot} --unshown"
+    assert last == f"To accept this: brain proposal accept {snapshot} --binary"
     assert cli("fork", str(agent.parent / "look"), "--rev", snapshot).status == 0
     assert (agent.parent / "look/skills/reentrancy/logo").read_bytes() == b"\0PNG"
     refused = cli("proposal", "accept", snapshot, "--json")
     assert (refused.status, refused.error["code"]) == (1, "not_shown")
     assert not Path("skills/reentrancy/logo").exists()
-    assert cli("proposal", "accept", snapshot, "--unshown").status == 0
+    assert cli("proposal", "accept", snapshot, "--binary").status == 0
     assert Path("skills/reentrancy/logo").read_bytes() == b"\0PNG"
 
 
@@ -106,7 +106,7 @@ def test_content_that_goes_or_only_moves_hides_nothing(agent: Path, cli: Call) -
         snapshot = brain.snapshot("tidy").snapshot
         brain.switch("main")
     shown = cli("proposal", "show", "tools").out
-    assert "  skills/reentrancy/gone: no text; removed, a file of 1 byte, blob " in shown
+    assert "  skills/reentrancy/gone: not text; removed, a file of 1 byte, blob " in shown
     assert (
         "rename to skills/reentrancy/moved" in shown
         and "Binary files a/skills/reentrancy/l" not in shown

@@ -29,7 +29,7 @@ def test_what_was_changed_there_is_a_conflict(agent: Path, cli: Call) -> None:
     told = cli("publish", "--to", "agentskills", "../out")
     assert told.status == 12
     assert told.out.splitlines()[0] == ("C reentrancy/SKILL.md: was changed since it was published")
-    assert "Hint: take them in with `brain adopt`, or replace them with --overwrite" in told.err
+    assert "Hint: import them with `brain adopt`, or replace them with --overwrite" in told.err
     assert cli("publish", "--to", "agentskills", "../out", "--overwrite").status == 0
 
 

@@ -58,7 +58,7 @@ def test_a_receipt_that_does_not_hold_ends_with_3(worked: Path, cli: Call) -> No
     told = cli("receipt", "verify", "r.json")
     assert told.status == 3
     assert "error: not_carried" in told.out and "error: other_run" in told.out
-    assert told.err.startswith("Error: the receipt does not hold: 2 errors\nHint: write what")
+    assert told.err.startswith("Error: the receipt is invalid: 2 errors\nHint: write the receipt")
 
 
 @pytest.mark.parametrize("what", [["show", "@~2"], ["verify", "@~2"], ["show", "none.json"]])
@@ -117,8 +117,8 @@ def test_why_says_what_is_not_known(worked: Path, cli: Call) -> None:
     Path("letter.txt").write_text("By hand")
     cli("skill", "upsert", "oracle-manipulation", "-d", "x", "--receipt", "letter.txt")
     told = cli("why", "oracle-manipulation").out
-    assert "a record of another format was kept with it" in told
-    assert "no receipt: what led to it was not recorded" in told
+    assert "its record is not a receipt" in told
+    assert "no receipt: the work was not recorded" in told
     assert "by a\n    steps: skill_load, tool, llm, skill_create, 1 error\n" in told
     assert cli("why", "oracle-manipulation@9").status == 1
 

@@ -168,7 +168,7 @@ def test_a_file_of_pins_that_is_broken_stops_what_asks_for_it(
     for call in (["prompt"], ["key", "roots"], ["key", "roots", "--add", "ada"]):
         assert cli(*call, "--json").error["code"] == "bad_roots"
     assert codes(cli) == {"bad_roots"}
-    assert "mend the file of pinned root keys" in cli("verify").err
+    assert "repair the file of pinned root keys" in cli("verify").err
 
 
 def test_settings_that_cannot_be_written_stop_nothing_but_the_pin(

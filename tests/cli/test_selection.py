@@ -46,8 +46,8 @@ def test_a_new_skill_that_is_much_like_another_is_made_with_a_note(agent: Path, 
     told = cli("skill", "upsert", "manipulated-oracles", "-d", "About oracle manipulation")
     assert told.status == 0 and "added" in told.out
     assert told.err.splitlines() == [
-        "Note: much like oracle-manipulation: About oracle-manipulation",
-        "To make one of both: brain skill merge oracle-manipulation manipulated-oracles",
+        "Note: similar to oracle-manipulation: About oracle-manipulation",
+        "To merge both: brain skill merge oracle-manipulation manipulated-oracles",
     ]
 
 
@@ -61,7 +61,7 @@ def test_programs_find_what_a_new_skill_is_like_in_the_document(agent: Path, cli
 
 
 def test_similar_skills_are_listed_with_how_much_they_are_alike(agent: Path, cli: Call) -> None:
-    assert cli("skill", "similar", "reentrancy").out == "No skill is much like reentrancy.\n"
+    assert cli("skill", "similar", "reentrancy").out == "No skill is similar to reentrancy.\n"
     cli("skill", "upsert", "reentrancy-bugs", "-d", "About reentrancy")
     told = cli("skill", "similar", "reentrancy")
     assert told.out.split()[1:] == ["reentrancy-bugs", "About", "reentrancy"]
@@ -71,7 +71,7 @@ def test_a_merge_of_skills_is_told_in_words(agent: Path, cli: Call) -> None:
     told = cli("skill", "merge", "reentrancy", "oracle-manipulation")
     assert told.status == 0
     first, second = told.out.splitlines()
-    assert first == "reentrancy upgraded 3 → 4: it absorbed oracle-manipulation, version 1"
+    assert first == "reentrancy upgraded 3 → 4: merged with oracle-manipulation, version 1"
     assert second.startswith("Snapshot ")
     assert "Absorb oracle-manipulation, version 1" in cli("skill", "history", "reentrancy").out
     assert "reentrancy absorbed oracle-manipulation → 4" in cli("show").out

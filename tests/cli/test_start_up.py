@@ -96,7 +96,7 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
 def test_a_verification_of_a_brain_without_a_trust_file_loads_no_yaml(folder: Path) -> None:
     loaded("init", cwd=folder)
     modules = loaded("verify", cwd=folder)
-    assert "brain.verify.verification.signature_check" in modules
+    assert "brain.verify.signature_check" in modules
     assert not modules & {"yaml", "cryptography", "brain.proofs.json_fields"}
 
 

@@ -59,7 +59,7 @@ def test_a_deleted_current_folder_is_one_clear_error(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert done.stderr == (
-        "Error: the current folder does not exist any more\n"
+        "Error: the current folder no longer exists\n"
         "Hint: change to a folder that exists, or name the brain with -C\n"
     )
 

@@ -78,10 +78,10 @@ def test_a_body_is_shown_with_its_control_characters_escaped(agent: Path) -> Non
 
 
 BAR = """
-from brain_cli import progress
+from brain_cli import progress_bar
 from brain_cli.context import App
-progress.WAIT = {wait}
-with progress.Bar(App(as_json={as_json})) as bar:
+progress_bar.DELAY_SECONDS = {wait}
+with progress_bar.ProgressBar(App(as_json={as_json})) as bar:
     bar("files hashed", 1, 0)
     bar("files hashed", 7, 9)
 import sys

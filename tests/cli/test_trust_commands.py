@@ -35,7 +35,7 @@ def test_a_session_from_a_new_key_to_a_signed_brain(agent: Path, cli: Call, keys
     assert stat.S_IMODE((keys / "default.pem").stat().st_mode) == 0o600
     assert masked(cli("sign")) == "ID12 signed by ed25519:ID64\n"
     told = cli("key", "trust", key, "--as", "auditor")
-    assert told.out.splitlines()[:2] == ["1 signature needed, of:", f"{key}  auditor"]
+    assert told.out.splitlines()[:2] == ["1 signature required, of:", f"{key}  auditor"]
     assert told.out.splitlines()[2].endswith(", signed") and told.err.startswith("Pinned")
     told = cli("verify", "--require-signatures")
     assert told.status == 0 and "Verified 3 snapshots" in told.out
@@ -96,7 +96,7 @@ def test_what_lacks_signatures_is_signed_in_one_go(trusting: Call) -> None:
     for _ in range(3):
         learn(trusting)
     told = trusting("sign", "--all", "--key", "mallory")
-    assert told.out == "Nothing lacks a signature that this key may give\n"
+    assert told.out == "No snapshot lacks a signature of this key\n"
     signed = trusting("sign", "@~1", "--all", "--key", "bob", "--json").document["signatures"]
     names = [one["snapshot"] for one in trusting("log", "--json").document["snapshots"]]
     assert [one["snapshot"] for one in signed] == names[2:0:-1]
@@ -118,16 +118,16 @@ def test_a_failed_verification_says_exactly_what_to_run(
     learn(cli)
     told = cli("-C", str(agent), "verify")
     call = f"brain -C {agent} sign --all"
-    assert told.status == 3 and told.err.endswith(f"looked through, run `{call} --key ada`\n")
+    assert told.status == 3 and told.err.endswith(f"a review, run `{call} --key ada`\n")
     assert "nothing was changed; do not trust it, or" in told.err
     assert cli(*call.split()[1:], "--key", "ada").status == 0
     assert codes(cli) == set()
     cli("key", "threshold", "2", "--key", "ada")
     learn(cli)
     hint = cli("verify").err
-    assert "run `brain sign --all --key ada`, and have one more of Ada, Bob do so" in hint
+    assert "run `brain sign --all --key ada`, and ask one more of Ada, Bob to do so" in hint
     monkeypatch.setenv("BRAIN_KEYS", str(agent.parent / "none"))
-    assert "have 2 of Ada, Bob run `brain sign --all`" in cli("verify").err
+    assert "ask 2 of Ada, Bob to run `brain sign --all`" in cli("verify").err
 
 
 def test_a_forged_author_has_to_sign_or_is_not_believed(trusting: Call) -> None:
@@ -158,7 +158,7 @@ def test_a_fork_without_a_key_says_who_has_to_sign_it(
     assert trusting("fork", "../third", "--json").err == ""
     monkeypatch.setenv("BRAIN_KEYS", str(Path("none").absolute()))
     monkeypatch.delenv("BRAIN_SIGN_KEY")
-    assert "have 2 of ada, bob run `brain -C " in trusting("fork", "../fourth").err
+    assert "ask 2 of ada, bob to run `brain -C " in trusting("fork", "../fourth").err
 
 
 def test_a_fork_that_needs_no_signature_asks_for_none(
@@ -229,7 +229,9 @@ def test_who_names_a_key_as_the_trust_file_does_is_told_where_its_text_is(trusti
 
 def test_the_rights_are_listed(trusting: Call) -> None:
     told = trusting("key", "trusted", "@~1")
-    assert told.out.splitlines()[0] == "1 signature needed, of:" and len(told.out.split("\n")) == 3
+    assert (
+        told.out.splitlines()[0] == "1 signature required, of:" and len(told.out.split("\n")) == 3
+    )
     assert "No trust file" in trusting("key", "trusted", "@~2").out
 
 
@@ -263,7 +265,7 @@ def test_a_call_that_does_not_add_up_is_refused(
 def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
     agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "No key signed two" in cli("key", "accuse", "proofs").out
+    assert "No key signed two" in cli("key", "equivocations", "proofs").out
     (key,) = new(cli, "ada")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
     cli("branch", "idea")
@@ -273,7 +275,7 @@ def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
     told = cli("verify", "--json")
     assert told.status == 0
     assert [one["code"] for one in told.document["findings"]] == ["equivocation"]
-    (row,) = cli("key", "accuse", "../proofs", "--json").document["equivocations"]
+    (row,) = cli("key", "equivocations", "../proofs", "--json").document["equivocations"]
     text = Path(row["file"]).read_bytes()
     assert (
         row["key"] == key
@@ -292,7 +294,7 @@ def test_a_proof_of_equivocation_is_checked_where_there_is_no_brain(
         cli("switch", name)
         learn(cli, name, "text")
         cli("sign")
-    (row,) = cli("key", "accuse", "../elsewhere", "--json").document["equivocations"]
+    (row,) = cli("key", "equivocations", "../elsewhere", "--json").document["equivocations"]
     elsewhere = agent.parent / "elsewhere"
     monkeypatch.chdir(elsewhere)
     (proof,) = elsewhere.iterdir()

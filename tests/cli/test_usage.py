@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from brain_cli.invocation import MAX_ARGUMENTS
-from brain_cli.synonyms import SYNONYMS
+from brain_cli.synonyms import COMMAND_SYNONYMS, RENAMED_OPTIONS
 
 from tests.cli.conftest import Call
 
@@ -14,7 +14,12 @@ NUMBERS = ["", "-1", "1e9", "0x10", "NaN", "1.0", " 1", "+1", "1_000", "٣", "9"
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize(
     "call",
-    [["log", "--limit"], ["index", "--limit"], ["prompt", "--budget"], ["op", "log", "--limit"]],
+    [
+        ["log", "--limit"],
+        ["index", "--max-chars"],
+        ["prompt", "--budget"],
+        ["op", "log", "--limit"],
+    ],
 )
 def test_a_number_in_another_form_is_refused(cli: Call, call: list[str], number: str) -> None:
     *words, option = call
@@ -26,8 +31,8 @@ def test_a_number_in_another_form_is_refused(cli: Call, call: list[str], number:
 
 
 def test_a_refused_number_is_named_with_its_option(cli: Call) -> None:
-    assert cli("index", "--limit=1e9").err == (
-        "Error: Invalid value for '--limit': '1e9' is not a whole number from 0 to 1000000000\n"
+    assert cli("index", "--max-chars=1e9").err == (
+        "Error: Invalid value for '--max-chars': '1e9' is not a whole number from 0 to 1000000000\n"
         "Hint: see 'brain index --help'\n"
     )
 
@@ -66,7 +71,7 @@ def test_an_empty_revision_of_a_variable_not_set_does_not_stand_for_the_head(
 ) -> None:
     told = cli(*call)
     assert told.status == 2 and told.out == ""
-    assert "it is empty" in told.err
+    assert "the value is empty" in told.err
 
 
 def test_a_mistyped_command_is_answered_with_the_nearest_ones(cli: Call) -> None:
@@ -88,7 +93,7 @@ def test_a_word_of_another_program_is_answered_with_what_it_is_called_here(cli: 
     ("group", "word", "meant"),
     [
         (group, word, meant)
-        for group, words in SYNONYMS.items()
+        for group, words in COMMAND_SYNONYMS.items()
         for word, all_meant in words.items()
         for meant in all_meant
     ],
@@ -104,11 +109,26 @@ def test_a_mistyped_option_is_answered_with_the_nearest_one(cli: Call) -> None:
     assert "--graph" in cli("log", "--grahp").err
 
 
+@pytest.mark.parametrize(
+    ("command", "earlier", "name"),
+    [
+        (command, earlier, name)
+        for command, names in RENAMED_OPTIONS.items()
+        for earlier, name in names.items()
+    ],
+)
+def test_an_earlier_spelling_of_an_option_is_answered_with_its_name(
+    cli: Call, command: str, earlier: str, name: str
+) -> None:
+    assert cli(*command.split(), earlier, "1").err.endswith(f"Hint: {earlier} is now {name}\n")
+    assert f"  {name}" in cli(*command.split(), "--help").out
+
+
 @pytest.mark.parametrize("option", ["-C", "--author", "--no-color"])
 def test_an_option_of_all_commands_stands_before_the_command(cli: Call, option: str) -> None:
     told = cli("log", option, "x")
     assert told.status == 2
-    assert told.err.endswith(f"Hint: {option} stands before the command\n")
+    assert told.err.endswith(f"Hint: {option} comes before the command\n")
 
 
 def test_an_unknown_command_cannot_steer_the_terminal(cli: Call) -> None:

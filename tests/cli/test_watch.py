@@ -98,7 +98,7 @@ def snapshots(cli: Call) -> list[dict[str, Any]]:
 def test_what_an_editor_changes_is_recorded_and_said_in_words(
     agent: Path, start: Start, cli: Call
 ) -> None:
-    watcher = start("--quiet", "0").ready()
+    watcher = start("--debounce", "0").ready()
     with (agent / "skills/reentrancy/SKILL.md").open("a") as file:
         file.write("More.\n")
     assert watcher.next() == "reentrancy edited"
@@ -129,7 +129,7 @@ def test_what_changed_while_nobody_watched_is_recorded_first(agent: Path, start:
 def test_a_signal_ends_it_when_what_waits_is_recorded(
     agent: Path, start: Start, cli: Call, number: int
 ) -> None:
-    watcher = start("--quiet", "3600", "--longest", "3600").ready()
+    watcher = start("--debounce", "3600", "--max-wait", "3600").ready()
     (agent / "SOUL.md").write_text("Calm.\n")
     status, (line,) = watcher.end(number)
     assert status == 0 and line.endswith(": SOUL.md added")
@@ -139,7 +139,7 @@ def test_a_signal_ends_it_when_what_waits_is_recorded(
 def test_an_upsert_by_another_process_makes_no_second_snapshot(
     agent: Path, start: Start, cli: Call
 ) -> None:
-    watcher = start("--quiet", "0").ready()
+    watcher = start("--debounce", "0").ready()
     before = len(snapshots(cli))
     for number in range(3):
         assert cli("skill", "upsert", "reentrancy", "-d", f"Text {number}").status == 0
@@ -150,7 +150,7 @@ def test_an_upsert_by_another_process_makes_no_second_snapshot(
 
 
 def test_temporary_files_of_editors_are_no_changes(agent: Path, start: Start) -> None:
-    watcher = start("--quiet", "0.3").ready()
+    watcher = start("--debounce", "0.3").ready()
     (agent / "4913").touch()
     (agent / "4913").unlink()
     (agent / ".SOUL.md.swp").write_text("x")
@@ -164,7 +164,7 @@ def test_temporary_files_of_editors_are_no_changes(agent: Path, start: Start) ->
 def test_a_file_that_is_being_written_is_recorded_when_it_is_whole(
     agent: Path, start: Start, cli: Call
 ) -> None:
-    watcher = start("--quiet", "0", "--longest", "3600").ready()
+    watcher = start("--debounce", "0", "--max-wait", "3600").ready()
     with (agent / "memory/slow.md").open("w") as file:
         for _ in range(50):
             file.write("line\n")
@@ -177,7 +177,7 @@ def test_a_file_that_is_being_written_is_recorded_when_it_is_whole(
 
 
 def test_what_is_left_out_is_not_looked_at(agent: Path, start: Start) -> None:
-    watcher = start("--quiet", "0").ready()
+    watcher = start("--debounce", "0").ready()
     (agent / ".brainignore").write_text("*.log\nscratch/\n")
     assert watcher.next() == ".brainignore added"
     (agent / "run.log").write_text("x")
@@ -199,7 +199,7 @@ def test_with_json_each_snapshot_is_one_line_that_keeps_its_schema(
     agent: Path, start: Start
 ) -> None:
     (agent / "SOUL.md").write_text("Calm.\n")
-    watcher = start("--json", "--quiet", "0")
+    watcher = start("--json", "--debounce", "0")
     first = json.loads(watcher.out.get(timeout=TIMEOUT_SECONDS))
     (agent / "SOUL.md").write_text("Calm.\nKind.\n")
     second = json.loads(watcher.out.get(timeout=TIMEOUT_SECONDS))
@@ -235,4 +235,4 @@ def test_it_does_not_print_into_the_brain_it_watches(agent: Path) -> None:
 
 @pytest.mark.parametrize("value", ["-1", "nan", "1e3", "99999", "", "x"])
 def test_times_are_seconds(agent: Path, cli: Call, value: str) -> None:
-    assert cli("watch", "--quiet", value).status == 2
+    assert cli("watch", "--debounce", value).status == 2

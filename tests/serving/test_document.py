@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from brain_cli.clients.client_settings import build_entry, entry_snippet
 from brain_cli.clients.mcp_clients import MCP_CLIENTS
-from brain_cli.commands.mcp_serve import mcp_serve_command
+from brain_cli.commands.mcp import mcp_serve_command
 
 from brain.serve.mcp import connection_limits, http_auth, jsonrpc, mcp_server, strict_http
 from brain.serve.tools import TOOLS

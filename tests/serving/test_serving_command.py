@@ -51,7 +51,10 @@ def test_what_cannot_be_served_is_refused(folder: Path, options: list[str], code
 def test_one_document_on_a_stream_of_messages_is_refused_in_words_of_its_own(
     folder: Path,
 ) -> None:
-    assert refused(folder)["message"] == "--json goes with --http: else stdout is the client's."
+    assert (
+        refused(folder)["message"]
+        == "--json requires --http: stdout belongs to the client without it."
+    )
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def refuse_undiffable(session: Session, diff: Diff) -> None:
         raise InvalidInput(
             f"not shown as text: {names}{f' and {unnamed_count} more' * (unnamed_count > 0)}",
             code="not_shown",
-            hint="see `brain proposal show`; accept them too with --unshown",
+            hint="`brain proposal show` tells what they are; accept them, too, with --binary",
         )
 
 

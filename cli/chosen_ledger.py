@@ -1,0 +1,68 @@
+"""Open the ledgers that a command works with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brain.errors import InvalidInput
+
+from .settings.user_ledgers import LOCAL_LEDGER, ledger_settings_path, open_local_log
+
+if TYPE_CHECKING:
+    from brain.chain.evm.evm_ledger import EvmLedger
+    from brain.chain.ledger_protocol import Ledger
+
+    from .context import App
+
+ALL_LEDGERS = "all"
+
+
+def resolve_ledger_name(app: App, name: str | None) -> str:
+    """Return `name`, else the ledger in the manifest, else "local"."""
+    if name:
+        return name
+    policy = app.brain.commit_policy()
+    return policy.ledger if policy else LOCAL_LEDGER
+
+
+def open_chosen_ledger(app: App, name: str | None) -> Ledger:
+    """Open the ledger that `resolve_ledger_name` returns, to write to it."""
+    return app.open_ledger(resolve_ledger_name(app, name))
+
+
+def open_anchoring_ledger(app: App, name: str | None) -> Ledger:
+    """Open the ledger that `resolve_ledger_name` returns, to read it.
+
+    For a ledger on a chain this may be a log that is anchored there.
+    """
+    ledger = open_chosen_ledger(app, name)
+    if ledger.name == LOCAL_LEDGER:
+        return ledger
+    from brain.chain import anchored_log
+    from brain.chain.evm.evm_ledger import EvmLedger
+
+    if not isinstance(ledger, EvmLedger):
+        return ledger
+    return anchored_log.find_holding_ledger(bytes.fromhex(app.brain.id), ledger, open_local_log())
+
+
+def open_ledgers(app: App, name: str) -> list[Ledger]:
+    """Open the ledger `name` to read it, or for "all" every ledger with a contract and the log."""
+    if name != ALL_LEDGERS:
+        return [open_anchoring_ledger(app, name)]
+    from brain.chain import ledger_config
+
+    settings = ledger_config.load_ledgers(ledger_settings_path())
+    deployed = sorted(each for each, fields in settings.items() if fields.get("contract"))
+    return [open_anchoring_ledger(app, each) for each in (LOCAL_LEDGER, *deployed)]
+
+
+def require_evm_ledger(app: App, name: str | None) -> EvmLedger:
+    """Open a ledger on a chain. Raises `InvalidInput` (`bad_ledger`) for any other."""
+    if name is None or name == LOCAL_LEDGER:
+        raise InvalidInput(
+            "this command needs a ledger on a chain",
+            code="bad_ledger",
+            hint="name one with --ledger; `brain config list` lists them",
+        )
+    return app.open_evm_ledger(name)

@@ -1,0 +1,84 @@
+"""Ledgers, commitments and their verification in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..terminal import escape
+from .costs import format_ether
+from .human_format import pluralize, short_id
+
+if TYPE_CHECKING:
+    from brain.results import Committed, Finding, LedgerVerdict, NotCommitted
+
+
+def verified_ledger_lines(ledgers: Sequence[LedgerVerdict]) -> Iterator[str]:
+    """Describe the last commitment in each ledger."""
+    for one in ledgers:
+        name = escape(one.ledger)
+        if one.snapshot is None:
+            yield f"{name}: no commitment of this brain"
+            continue
+        behind = f", {pluralize(one.behind, 'snapshot')} behind the head" if one.behind else ""
+        yield (
+            f"{name}: commitment {one.seq} of {short_id(one.snapshot)},"
+            f" {one.status}, {one.trust_level}{behind}"
+        )
+
+
+def ledger_advice(findings: Sequence[Finding]) -> str:
+    """Return a hint for failed verification against ledgers."""
+    if {one.code for one in findings if one.severity == "error"} == {"not_committed"}:
+        return "commit it with `brain chain commit`"
+    return "see `brain chain status`"
+
+
+def committed_lines(done: Committed) -> Iterator[str]:
+    """Describe a commitment and its cost."""
+    covers = "" if done.snapshots is None else f", covers {pluralize(done.snapshots, 'snapshot')}"
+    yield (
+        f"Committed {short_id(done.snapshot)} to {escape(done.ledger)} as commitment"
+        f" {done.seq}{covers}: {done.status}, {done.trust_level}"
+    )
+    if done.transaction:
+        yield f"Transaction {done.transaction}"
+    if done.gas is not None:
+        fee = f", {format_ether(done.fee)}" if done.fee is not None else ""
+        yield f"Gas {done.gas:,}{fee}"
+
+
+def commitment_lines(made: Committed | NotCommitted | None) -> Iterator[str]:
+    """Describe the commitment that a write made."""
+    if made is None:
+        return
+    from brain.results import Committed
+
+    if isinstance(made, Committed):
+        yield from committed_lines(made)
+
+
+def raise_if_not_committed(made: Committed | NotCommitted | None) -> None:
+    """Raise `BrainError` if a write could not be committed."""
+    if made is None:
+        return
+    from brain.errors import BrainError
+    from brain.results import NotCommitted
+
+    if isinstance(made, NotCommitted):
+        where = "" if made.ledger == "?" else f" to {made.ledger}"
+        what = f"not committed{where}: {made.message}"
+        raise BrainError(what, code=made.code, hint=made.hint)
+
+
+def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
+    """Describe the settings of a ledger."""
+    nodes = ", ".join(description["nodes"])
+    contract = description["contract"] or "none yet: `brain chain deploy`"
+    yield escape(f"{description['ledger']}: chain {description['chain_id']}, contract {contract}")
+    final = description["finality"]
+    if isinstance(final, int):
+        final = f"a block with {pluralize(final, 'block')} on top"
+    yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
+    fee, cost = description["max_fee"] / 10**9, format_ether(description["max_cost"])
+    yield f"  at most {fee:g} gwei per gas and {cost} per transaction"
