@@ -13,10 +13,10 @@ from contextlib import suppress
 from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects.snapshot import Snapshot
-from ..repo.core.checkout import Progress
 from ..repo.open.session import Session
 from ..results import Finding
 from ..store.protocol import BlobCheckResult
+from ..util.progress import Progress
 from . import graph_check
 
 

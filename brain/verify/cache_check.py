@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from ..cache.derived_cache import CacheUnusable, SkillHistoryRow
 from ..errors import FormatError, NotFound, StoreError, printable_text
 from ..repo.open.session import Session
-from ..repo.read import index_cache, index_update, lineage_cache, skill_lookup, skill_rows
+from ..repo.read import index_cache, skill_rows, snapshot_rows
+from ..repo.read.skill_rows import SkillWithCard
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096
@@ -64,8 +65,8 @@ def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[Cache
     bundle = found[0].bundle if found else session.bundle_of(head)
     missing_names: list[str] = []
 
-    def places() -> Iterator[index_update.SkillWithCard]:
-        for place in skill_lookup.iter_skills(session, bundle):
+    def places() -> Iterator[SkillWithCard]:
+        for place in skill_rows.walk_skills(session, bundle, skill_rows.find_cards):
             path = f"{skill_rows.SKILLS_SECTION}/{place[0]}"
             if any(
                 (slug, path) not in names
@@ -76,7 +77,7 @@ def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[Cache
 
     try:
         cached = found[1] if found else index_cache.IndexLines([], 0)
-        if not index_update.is_built_from(session, cached, places()) and found:
+        if not index_cache.is_built_from(session, cached, places()) and found:
             yield b"", _WRONG_INDEX
     except NotFound:  # it is of a tree that only another copy of the brain has
         return
@@ -84,21 +85,8 @@ def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[Cache
         yield b"", f"the cache lacks a name of {printable_text(missing_names[0])}"
 
 
-def repair_cache(session: Session) -> list[str]:
-    """Replace the cache if it deviates; return what was wrong with it."""
-    found = [
-        message
-        for _, message in (
-            *card_deviations(_find_wrong_cards(session)),
-            *find_cache_deviations(session),
-        )
-    ]
-    if found:
-        session.replace_cache()
-    return found
-
-
-def _find_wrong_cards(session: Session) -> Iterator[bytes]:
+def find_wrong_cards(session: Session) -> Iterator[bytes]:
+    """Yield the blobs here whose cached cards are not those of their content."""
     is_wrong_card = build_card_check(session)
     try:
         blobs = [blob for blob, _ in session.cache.list_metadata()]
@@ -125,7 +113,7 @@ def _check_lineages(session: Session, names: set[tuple[str, str]]) -> Iterator[C
             continue
         seen.add(here)
         waiting += session.load_snapshot(here).parents
-        expected = lineage_cache.build_brief_cache_entry(session, here)
+        expected = snapshot_rows.derive_snapshot_briefly(session, here, skill_rows.find_cards)
         expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
         if (
             sorted(expected.rows) != sorted(cached.get(here, []))

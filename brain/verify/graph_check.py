@@ -9,8 +9,8 @@ from ..digest import NO_DIGEST, domain_hash
 from ..errors import BrainError
 from ..objects import ancestry, lineage, operation
 from ..objects.snapshot import Jump, Snapshot
-from ..repo.changes.undo import decode_log_entry
 from ..repo.open.session import Session, head_ref
+from ..repo.read.operation_entry import decode_log_entry
 from ..results import Finding
 
 MAX_CLOCK_SKEW_MS = 5 * 60 * 1000

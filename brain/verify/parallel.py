@@ -14,10 +14,10 @@ from typing import Any
 from ..digest import DIGEST_SIZE, NO_DIGEST
 from ..errors import BrainError
 from ..objects.snapshot import Snapshot
-from ..repo.core.checkout import Progress, no_progress
 from ..repo.open.session import Session
 from ..results import Finding
 from ..util.process_pool import MAX_QUEUED_JOBS
+from ..util.progress import Progress, no_progress
 from . import object_check
 from .blob_check import ClaimedSizes
 from .parent_diff import EdgeChecker

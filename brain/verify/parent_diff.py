@@ -14,8 +14,8 @@ from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects import paths, portability
 from ..objects.bundle import Bundle
+from ..objects.link_targets import read_link_target
 from ..objects.snapshot import Snapshot
-from ..repo.core.path_collisions import read_link_target
 from ..repo.open.session import Session
 from ..results import Finding
 from ..trust.policy import POLICY_PATH as TRUST
@@ -143,7 +143,12 @@ class EdgeChecker:
         came = chain.from_iterable(change.walk_new_entries() for change in changes)
         new = [path for change in changes for path in change.walk_added_paths()]
         for fault in portability.find_portability_faults(
-            session.nodes, before, after, came, new, lambda blob: read_link_target(session, blob)
+            session.nodes,
+            before,
+            after,
+            came,
+            new,
+            lambda blob: read_link_target(session.reader, blob),
         ):
             yield Finding(fault.code, "error", name, fault.path, fault.message)
 

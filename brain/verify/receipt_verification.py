@@ -29,7 +29,6 @@ from ..objects.snapshot import Snapshot
 from ..receipts import FileWrite, Receipt, RunStep, decode_receipt
 from ..repo.open.session import Session
 from ..repo.read import write_steps
-from ..repo.read.ancestor_set import AncestorSet
 from ..repo.read.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
@@ -111,7 +110,12 @@ def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
 
 def _is_reachable(session: Session, snapshot_id: bytes) -> bool:
     starts = dict.fromkeys([session.head(), *session.reader.list_refs().values()])
-    return any(snapshot_id in AncestorSet(session, start) for start in starts)
+    return any(_is_ancestor(session, snapshot_id, start) for start in starts)
+
+
+def _is_ancestor(session: Session, old: bytes, new: bytes) -> bool:
+    """Tell whether `old` is `new` or one of its ancestors, by the snapshots alone."""
+    return lineage.is_ancestor(session.load_snapshot, old, new)
 
 
 def _check_continuation(
@@ -126,7 +130,7 @@ def _check_continuation(
     # 3. It is carried by an ancestor of what carries the next part.
     if part is later or not later.snapshot:
         return
-    if part.snapshot not in AncestorSet(session, later.snapshot):
+    if not _is_ancestor(session, part.snapshot, later.snapshot):
         message = f"{later.snapshot.hex()[:12]}, which carries the next part, does not descend"
         yield _error_finding("not_in_lineage", part.snapshot, message)
 
@@ -136,7 +140,7 @@ def _check_start(session: Session, first: ReceiptPart) -> Iterator[Finding]:
     start = first.receipt.snapshot_before
     if not start or not first.snapshot:
         return
-    if start == first.snapshot or start not in AncestorSet(session, first.snapshot):
+    if start == first.snapshot or not _is_ancestor(session, start, first.snapshot):
         yield _error_finding(
             "wrong_before", first.snapshot, "does not descend from where the run began"
         )

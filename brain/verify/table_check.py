@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from ..digest import DIGEST_SIZE
 from ..errors import BrainError, printable_text
-from ..repo.core.pending_writes import check_against_head
-from ..repo.merge import merge_state
 from ..repo.open.session import Session
+from ..repo.read.merge_state_format import load_merge_state
+from ..repo.read.pending_check import check_against_head
 from ..results import Finding
 from ..store.protocol import PendingWrite
 
@@ -60,7 +60,7 @@ def _check_redaction_rows(session: Session) -> Iterator[Finding]:
 
 def _check_waiting_merge(session: Session) -> Iterator[Finding]:
     """A merge that waits is one that can be gone on with: all that it names is here."""
-    waiting = merge_state.load_merge_state(session)
+    waiting = load_merge_state(session)
     if waiting is not None:
         session.load_snapshot(waiting.theirs)
         chosen = [row.chosen for row in waiting.rows if row.chosen]

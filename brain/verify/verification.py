@@ -45,10 +45,10 @@ from itertools import chain
 from pathlib import Path
 
 from ..errors import BrainError, FormatError, NotFound, StoreError
-from ..repo.core.checkout import Progress, no_progress
 from ..repo.open.session import CONTROL_FOLDER, PinnedRootsProvider, Session
 from ..results import Finding, Verified
 from ..util.process_pool import SendValue, processor_count, run_in_child, share_jobs
+from ..util.progress import Progress, no_progress
 from . import blob_check, cache_check, graph_check, table_check
 from .blob_check import ClaimedSizes
 from .parallel import ParallelCheck
@@ -187,10 +187,10 @@ def verify_folder(
 
     `roots` gives the root keys that the user has pinned, as for `Brain.open`.
     """
-    from ..store.sqlite_store import open_store_or_readonly
+    from ..store.readonly_store import open_store_reader
 
     try:
-        session = Session(root, open_store_or_readonly(root / CONTROL_FOLDER))
+        session = Session(root, open_store_reader(root / CONTROL_FOLDER))
     except StoreError as error:
         found = [Finding(error.code, "error", "", "", error.message)]
         return Verified(False, "", "", 0, 0, TRUST_LEVEL, found)

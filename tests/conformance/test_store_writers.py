@@ -15,7 +15,8 @@ from brain.digest import blob_id
 from brain.errors import Conflict, Locked, StoreError
 from brain.store.memory import MemoryStore
 from brain.store.protocol import ObjectKind, Store
-from brain.store.sqlite_store import create_store, open_store, open_store_reader
+from brain.store.readonly_store import open_store_reader
+from brain.store.sqlite_store import create_store, open_store
 
 START = """
 import os, sys

@@ -23,7 +23,7 @@ from ..core.read_files import READ_BATCH_BYTES
 from ..core.transaction import WriteTransaction, lock_for_writing, log_operation, store_transaction
 from ..merge.branches import check_branch_name
 from ..open.session import Session, head_ref
-from ..read import skill_rows
+from ..read import card_cache, skill_rows
 from . import snapshot_folder
 
 BRAIN_OWNED_FILES = frozenset({"manifest.yaml", ".brainignore", "trust.json"})
@@ -199,7 +199,7 @@ class _StepImporter:
             batch.append((blob, file.content))
             waiting += len(file.content)
             if skill_rows.may_be_skill(path):
-                cards.append(skill_rows.build_card_row(session, path, blob, file.content))
+                cards.append(card_cache.build_card_row(session, path, blob, file.content))
             if waiting >= READ_BATCH_BYTES:
                 tx.put_blobs(batch)
                 batch, waiting = [], 0
@@ -207,7 +207,7 @@ class _StepImporter:
         if batch:
             tx.put_blobs(batch)
         if cards:
-            skill_rows.stage_cards(session, cards)
+            card_cache.stage_cards(session, cards)
 
     def _report_skipped(self, collisions: Iterable[str]) -> None:
         for path in collisions:

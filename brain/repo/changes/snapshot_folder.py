@@ -17,6 +17,7 @@ from ..core.checkout import Progress, no_progress
 from ..core.pending_writes import find_pending_writes
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session
+from ..read.merge_state_format import load_merge_state
 
 SNAPSHOT_OPERATION = operation.snapshot_operation()
 UNWRITTEN_CODE = "unwritten"
@@ -40,7 +41,7 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
     there = {path: bundles.get_entry(session.nodes, target, path) is not None for path in found}
     pending = find_pending_writes(session, session.reader.list_pending_writes())
     names = sorted(path for path in found if path not in pending)
-    pending_merge = merge_state.load_merge_state(session)
+    pending_merge = load_merge_state(session)
     return Status(
         session.brain_id().hex(),
         head.hex(),

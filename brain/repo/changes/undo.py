@@ -8,69 +8,20 @@ wrote no files, so undoing a snapshot leaves the folder as it is.
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import Any, NamedTuple
-
-from ... import limits
-from ...digest import DIGEST_SIZE, NO_DIGEST
-from ...encoding import unpack
-from ...errors import Conflict, FormatError, NotFound, printable_text
+from ...digest import NO_DIGEST
+from ...errors import Conflict, NotFound, printable_text
 from ...objects import bundle as bundles
-from ...objects.operation import MAX_KIND_BYTES
-from ...objects.snapshot import MAX_TIME_MS
 from ...objects.tree_entry import TreeEntry
 from ...results import Operation, Restored
-from ...store.protocol import OperationRow, StoreReader, StoreTransaction
+from ...store.protocol import StoreReader, StoreTransaction
 from ..core import working_copy
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.pending_writes import add_pending_writes, apply_pending_writes
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session, head_ref
+from ..read.operation_entry import LoggedOperation, decode_log_entry
 from .restore import build_restore_result
-
-_FIELD_TYPES = [int, str, str, str, tuple, tuple, int]
-_REF_MOVE_TYPES = [str, bytes, bytes]
-
-
-class LogEntry(NamedTuple):
-    """An entry of the operation log, decoded; `refs` are (name, old, new)."""
-
-    number: int
-    id: bytes
-    time: int
-    author: str
-    kind: str
-    description: str
-    refs: list[tuple[str, bytes, bytes]]
-    files_moved: tuple[bytes, bytes]
-    target: int
-
-
-def decode_log_entry(row: OperationRow) -> LogEntry:
-    """Decode an entry of the operation log. Raises `FormatError` (`bad_operation`)."""
-    value = unpack(row.data)
-    if not _is_log_entry(value, row.number):
-        raise FormatError(f"operation {row.number} is malformed", code="bad_operation")
-    time, author, kind, description, refs, moved, target = value
-    return LogEntry(row.number, row.id, time, author, kind, description, list(refs), moved, target)
-
-
-def _is_log_entry(value: Any, number: int) -> bool:
-    """Tell whether this is an entry as FORMAT.md has it; what is undone came before."""
-    if type(value) is not tuple or list(map(type, value)) != _FIELD_TYPES:
-        return False
-    time, author, kind, _, refs, moved, target = value
-    return (
-        0 <= time <= MAX_TIME_MS
-        and len(author.encode()) <= limits.MAX_AUTHOR_BYTES
-        and 0 < len(kind.encode()) <= MAX_KIND_BYTES
-        and all(type(move) is tuple and list(map(type, move)) == _REF_MOVE_TYPES for move in refs)
-        and list(map(type, moved)) == [bytes, bytes]
-        and {len(side) for side in (*moved, *chain(*(move[1:] for move in refs)))}
-        <= {0, DIGEST_SIZE}
-        and 0 <= target < number
-    )
 
 
 def list_operations(session: Session, limit: int | None = None) -> list[Operation]:
@@ -129,7 +80,7 @@ def redo_operation(session: Session) -> Restored:
     return build_restore_result(head, writes)
 
 
-def _find_operation_to_undo(reader: StoreReader, current: str) -> LogEntry:
+def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperation:
     number = reader.operation_count()
     while number > 1:
         log_entry = decode_log_entry(reader.read_operation(number))
@@ -146,14 +97,14 @@ def _find_operation_to_undo(reader: StoreReader, current: str) -> LogEntry:
     raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
 
 
-def _is_proposal_only(log_entry: LogEntry, current: str) -> bool:
+def _is_proposal_only(log_entry: LoggedOperation, current: str) -> bool:
     """Tell whether an operation only wrote to a proposal; `reject` takes that back."""
     names = [name for name, _, _ in log_entry.refs]
     beside = all(name.startswith(PROPOSAL_REF_PREFIX) and name != current for name in names)
     return beside and log_entry.kind not in ("branch", "undo", "redo")
 
 
-def _require_reversible(log_entry: LogEntry, current: str) -> LogEntry:
+def _require_reversible(log_entry: LoggedOperation, current: str) -> LoggedOperation:
     names = [name for name, _, _ in log_entry.refs]
     if log_entry.kind == "switch" and current not in names:
         left = printable_text(names[0].removeprefix(head_ref("")))
@@ -171,7 +122,7 @@ def _require_reversible(log_entry: LogEntry, current: str) -> LogEntry:
     return log_entry
 
 
-def _find_operation_to_redo(reader: StoreReader, current: str) -> LogEntry:
+def _find_operation_to_redo(reader: StoreReader, current: str) -> LoggedOperation:
     """Find what the undos at the end of the log took back and no redo brought again."""
     redone = 0
     for row in reader.stream_operations():
@@ -191,7 +142,7 @@ def _move_refs(
     session: Session,
     tx: StoreTransaction,
     kind: str,
-    log_entry: LogEntry,
+    log_entry: LoggedOperation,
     refs: list[tuple[str, bytes, bytes]],
     moved: tuple[bytes, bytes],
 ) -> dict[str, TreeEntry | None]:

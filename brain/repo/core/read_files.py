@@ -13,7 +13,7 @@ from ...worktree import file_reader
 from ...worktree.file_reader import STREAMED_FILE_BYTES
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
-from ..read import skill_rows
+from ..read import card_cache, skill_rows
 from .checkout import Progress, no_progress
 
 READ_BATCH_BYTES = 1 << 20
@@ -61,14 +61,14 @@ def store_files(
         batch.append((blob, content))
         waiting += len(content)
         if skill_rows.may_be_skill(candidate.path):
-            cards.append(skill_rows.build_card_row(session, candidate.path, blob, content))
+            cards.append(card_cache.build_card_row(session, candidate.path, blob, content))
         if waiting >= READ_BATCH_BYTES:
             tx.put_blobs(batch)
-            skill_rows.stage_cards(session, cards)
+            card_cache.stage_cards(session, cards)
             batch, cards, waiting = [], [], 0
             progress("reading", done, total)
     tx.put_blobs(batch)
-    skill_rows.stage_cards(session, cards)
+    card_cache.stage_cards(session, cards)
 
 
 def _total_small_bytes(candidates: list[CandidateFile]) -> int:

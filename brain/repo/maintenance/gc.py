@@ -17,13 +17,13 @@ from ...objects.tree_node import LEAF
 from ...results import Collected
 from ...store.protocol import ObjectKind, StoreReader
 from ...store.sweep import incomplete_store_error
-from ..changes.undo import decode_log_entry
 from ..core import working_copy
 from ..core.checkout import Progress, no_progress
 from ..core.transaction import lock_for_writing, store_transaction
 from ..ledgers import last_seen_head
-from ..merge import merge_state
 from ..open.session import Session
+from ..read.merge_state_format import load_merge_state
+from ..read.operation_entry import decode_log_entry
 
 GRACE_DAYS = 30
 _DAY_MS = 86_400_000
@@ -112,7 +112,7 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
             break
         record = decode_log_entry(row)
         roots.update(record.files_moved, *((old, new) for _, old, new in record.refs))
-    pending_merge = merge_state.load_merge_state(session)
+    pending_merge = load_merge_state(session)
     if pending_merge is not None:
         roots.add(pending_merge.theirs)
     roots.update(
@@ -123,7 +123,7 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
 
 def _merge_state_blobs(session: Session) -> Iterator[bytes]:
     """Yield the blobs that a merge which waits was decided with; its sides may be of no file."""
-    pending_merge = merge_state.load_merge_state(session)
+    pending_merge = load_merge_state(session)
     for row in pending_merge.rows if pending_merge else ():
         if row.chosen:
             yield row.chosen

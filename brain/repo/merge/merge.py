@@ -24,10 +24,10 @@ from ..core.transaction import (
     write_transaction,
 )
 from ..open.session import Session
-from ..read import lineage_cache, skill_rows
+from ..read import card_cache, lineage_cache, skill_rows
+from ..read.merge_state_format import ConflictRow, MergeState
 from ..read.revisions import resolve_revision
 from . import append_merge, merge_state, merge_versions
-from .merge_state import ConflictRow, MergeState
 from .reconcile import Chooser, MergeOutcome, Merger, UnresolvedConflict, list_merge_paths
 
 CONTENT_CHOICE = "content"
@@ -230,8 +230,8 @@ def _record_merge(txn: WriteTransaction, request: MergeState, plan: _MergePlan) 
         if (content := plan.merger.new_blobs.get(entry.blob)) is not None:
             tx.put_blob(content)
             if skill_rows.may_be_skill(path):
-                row = skill_rows.build_card_row(session, path, entry.blob, content)
-                skill_rows.stage_cards(session, [row])
+                row = card_cache.build_card_row(session, path, entry.blob, content)
+                card_cache.stage_cards(session, [row])
         if (appended_blob := plan.merger.appended_blobs.get(entry.blob)) is not None:
             append_merge.store_appended(session, tx, appended_blob)
     done = operation.merge_operation(plan.bases, plan.outcome.skills)

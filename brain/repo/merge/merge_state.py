@@ -10,91 +10,29 @@ from __future__ import annotations
 import shutil
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ... import limits
-from ...digest import DIGEST_SIZE
-from ...encoding import pack, unpack
-from ...errors import BrainError, Conflict, InvalidInput, NotFound, StoreError, printable_text
-from ...objects import paths
+from ...encoding import pack
+from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects.tree_entry import FILE
 from ...results import MergeConflict
 from ...store.protocol import StoreTransaction
 from ...worktree import file_reader, file_writer
 from ...worktree.dirfd import FolderHandles, open_root
 from ..open.session import CONTROL_FOLDER, Session
+from ..read.merge_state_format import (
+    MERGE_STATE_KEY,
+    ConflictRow,
+    MergeState,
+    load_merge_state,
+)
 
 if TYPE_CHECKING:  # a status, which asks for the merge that waits, merges nothing
     from ...merging.tree_merge import PathConflict
     from .reconcile import UnresolvedConflict
 
 CONFLICTS_FOLDER = "conflicts"
-_META_KEY = "merge"
-
-
-class ConflictRow(NamedTuple):
-    """A conflict; blobs are b"" where a side has no file, `choice` is "" while it is open.
-
-    `choice` may also be "content", for the content of the blob `chosen`.
-    """
-
-    path: str
-    reason: str
-    base: bytes
-    ours: bytes
-    theirs: bytes
-    choice: str
-    chosen: bytes
-
-
-class MergeState(NamedTuple):
-    """A merge in its midst: what is merged, how it was called, where, and its conflicts.
-
-    `by` is the command that began it: "merge" or "accept", of a proposal.
-    """
-
-    theirs: bytes
-    revision: str
-    branch: str
-    message: str
-    rows: tuple[ConflictRow, ...]
-    command: str = "merge"
-
-
-def load_merge_state(session: Session) -> MergeState | None:
-    """Return the merge that waits, or None."""
-    data = session.reader.read_meta(_META_KEY)
-    if not data:
-        return None
-    try:
-        theirs, name, branch, message, rows, *command = unpack(
-            data
-        )  # early notes end with the rows
-        state = MergeState(
-            theirs, name, branch, message, tuple(ConflictRow(*row) for row in rows), *command
-        )
-        _check_merge_state(state)
-    except (TypeError, ValueError, BrainError) as error:
-        raise StoreError(
-            "the note of a merge is damaged", hint="restore the folder .brain from a copy"
-        ) from error
-    return state
-
-
-def _check_merge_state(state: MergeState) -> None:
-    """Raise `ValueError` or `InvalidInput` for a note that no merge has written."""
-    theirs, *texts, _, command = state
-    if type(theirs) is not bytes or {*map(type, texts), type(command)} != {str}:
-        raise ValueError(theirs)
-    for row in state.rows:
-        path, reason, *blobs, choice, chosen = row
-        if {type(path), type(reason), type(choice)} != {str}:
-            raise ValueError(path)
-        if not all(
-            type(blob) is bytes and len(blob) in (0, DIGEST_SIZE) for blob in (*blobs, chosen)
-        ):
-            raise ValueError(path)
-        paths.check_path(path)
 
 
 def require_merge(session: Session) -> MergeState:
@@ -118,7 +56,7 @@ def refuse_during_merge(session: Session) -> None:
 
 def save_merge_state(tx: StoreTransaction, state: MergeState | None) -> None:
     """Keep the state of a merge, or forget it."""
-    tx.write_meta(_META_KEY, pack(tuple(state)) if state else b"")
+    tx.write_meta(MERGE_STATE_KEY, pack(tuple(state)) if state else b"")
 
 
 def build_conflict_row(conflict: UnresolvedConflict) -> ConflictRow:

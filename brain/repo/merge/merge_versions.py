@@ -14,7 +14,7 @@ from ...skills import skill_version
 from ...skills.skill_document import set_version
 from ..core.transaction import WriteTransaction
 from ..open.session import Session
-from ..read import lineage_cache, skill_rows
+from ..read import card_cache, lineage_cache, skill_rows
 from ..read.ancestor_set import AncestorSet
 from .reconcile import MergeOutcome, Merger
 
@@ -72,7 +72,7 @@ def _find_needed_version(
     session: Session, entry: TreeEntry, having: AncestorSet, lacking: AncestorSet
 ) -> tuple[str, str]:
     """Return the version that a skill has, and the one it needs, "" if it may stay."""
-    stated_version = skill_rows.load_cards(session, [entry.blob])[entry.blob].version
+    stated_version = card_cache.load_cards(session, [entry.blob])[entry.blob].version
     rows = list(lineage_cache.read_skill_rows(session, entry.path))
     other = [row for row in rows if row.snapshot in lacking and row.snapshot not in having]
     if all(skill_version.compare_versions(row.version, stated_version) <= 0 for row in other):

@@ -8,6 +8,8 @@ is written anew. A reader whose tree is another one goes by what differs between
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from struct import Struct
 from typing import NamedTuple
 
@@ -15,11 +17,13 @@ from ...cache.derived_cache import CacheUnusable
 from ...errors import FormatError
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...objects.tree import TreeRoot
-from ...skills import index_text
+from ...skills import index_lines, index_text
 from ...skills.index_text import IndexPages
 from ..open.session import Session
+from .skill_rows import SKILLS_SECTION, SkillWithCard
 
-SKILLS_SECTION = "skills"
+_LINES_PER_BATCH = 4096
+"""Lines that are formatted together."""
 _FORMAT_VERSION = 1
 """Raised when lines are made otherwise; a sheet of another format is made anew."""
 _HEADER_STRUCT = Struct(">B32sIII")
@@ -66,16 +70,6 @@ class IndexLines(NamedTuple):
         return max(sum(map(len, self.pages)) - 1, 0)
 
 
-def load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
-    """Return the lines of all skills of a bundle."""
-    found = read_cached_index(session)
-    if found is not None and found[0].root_node == skills_root_node(bundle):
-        return found[1]
-    from . import index_update
-
-    return index_update.build_index_lines(session, bundle, found)
-
-
 def read_cached_index(session: Session) -> tuple[IndexCacheHeader, IndexLines] | None:
     """Return the sheet that is kept, None if there is none or it is damaged."""
     try:
@@ -112,3 +106,25 @@ def skills_root_node(bundle: Bundle) -> bytes:
     """Return the id of the tree of skills, zeros where there is none."""
     root = bundle.get(SKILLS_SECTION)
     return root.node if root else _NO_TREE
+
+
+def is_built_from(session: Session, lines: IndexLines, places: Iterable[SkillWithCard]) -> bool:
+    """Tell whether these are the lines of skills, given as `find.places` yields them."""
+    right = build_from_skills(session, places)
+    return (lines.line_count, b"".join(lines.pages)) == (right.line_count, b"".join(right.pages))
+
+
+def build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> IndexLines:
+    """Return the lines of skills, given with their cards."""
+    pages = index_text.build_pages(_render_all_lines(session, places))
+    return IndexLines(pages, sum(page.count(b"\n") for page in pages))
+
+
+def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> Iterator[bytes]:
+    """Yield the lines of skills, made many at a time, which is faster, and not all."""
+    skills = ((card.name or name, card.description) for _, name, _, card in places)
+    done = 0
+    while some := list(islice(skills, _LINES_PER_BATCH)):
+        done += len(some)
+        session.report_progress("index", done, 0)
+        yield from (line.encode() for line in index_lines.format_lines(some))

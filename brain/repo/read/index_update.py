@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -17,11 +17,14 @@ from ...skills import index_lines, index_text, skill_layout
 from ...skills.skill_metadata import SkillMetadata
 from ..open.session import Session
 from . import skill_lookup, skill_rows
+from .card_cache import load_cards
 from .index_cache import (
     IndexCacheHeader,
     IndexLines,
+    build_from_skills,
     build_header,
     decode_header,
+    is_built_from,
     read_cached_index,
     skills_root_node,
 )
@@ -32,12 +35,6 @@ _REWRITE_DIVISOR = 32
 """One line in so many, and at least the fewest, may change before the text is written anew."""
 _MAX_DIFF_DIVISOR = 4
 """If more than one path in so many changed, the lines are rather made from all cards."""
-
-_LINES_PER_BATCH = 4096
-"""Lines that are made together."""
-
-SkillWithCard = tuple[str, str, bytes, SkillMetadata]
-"""A skill: path in the section, name of the place, blob and card."""
 _LineChanges = tuple[list[bytes], list[bytes]]
 """The lines that are gone, and the new ones."""
 
@@ -54,7 +51,15 @@ def update_cached_index(session: Session, staged: StagedDerivation) -> None:
         _apply_changes(session, header, staged.after, changed)
 
 
-def build_index_lines(
+def load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
+    """Return the lines of all skills of a bundle."""
+    found = read_cached_index(session)
+    if found is not None and found[0].root_node == skills_root_node(bundle):
+        return found[1]
+    return _build_index_lines(session, bundle, found)
+
+
+def _build_index_lines(
     session: Session, bundle: Bundle, found: tuple[IndexCacheHeader, IndexLines] | None
 ) -> IndexLines:
     """Return the lines of a bundle, going by those `found` in the cache where that is less.
@@ -92,30 +97,9 @@ def is_cached_index_valid(session: Session) -> bool:
         return True
 
 
-def is_built_from(session: Session, lines: IndexLines, places: Iterable[SkillWithCard]) -> bool:
-    """Tell whether these are the lines of skills, given as `find.places` yields them."""
-    right = _build_from_skills(session, places)
-    return (lines.line_count, b"".join(lines.pages)) == (right.line_count, b"".join(right.pages))
-
-
 def build_from_cards(session: Session, bundle: Bundle) -> IndexLines:
     """Return the lines of all skills of a bundle, made from their cards."""
-    return _build_from_skills(session, skill_lookup.iter_skills(session, bundle))
-
-
-def _build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> IndexLines:
-    pages = index_text.build_pages(_render_all_lines(session, places))
-    return IndexLines(pages, sum(page.count(b"\n") for page in pages))
-
-
-def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> Iterator[bytes]:
-    """Yield the lines of skills, made many at a time, which is faster, and not all."""
-    skills = ((card.name or name, card.description) for _, name, _, card in places)
-    done = 0
-    while some := list(islice(skills, _LINES_PER_BATCH)):
-        done += len(some)
-        session.report_progress("index", done, 0)
-        yield from (line.encode() for line in index_lines.format_lines(some))
+    return build_from_skills(session, skill_lookup.iter_skills(session, bundle))
 
 
 def _apply_changes(
@@ -170,7 +154,7 @@ def _changed_lines(
     if all(_has_same_line(session.loaded_cards, pair) for pair in changed):
         return [], []
     blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]
-    cards = skill_rows.load_cards(session, blobs)
+    cards = load_cards(session, blobs)
     seen = [pair for pair in changed if not _has_same_line(cards, pair)]
     if any(was is None or now is None for _, was, now in changed):
         seen += skill_rows.find_reclassified(session, after, changed, {path for path, _, _ in seen})
@@ -196,7 +180,7 @@ def _render_lines(
     session: Session, found: Sequence[tuple[str, TreeEntry]], is_skill: SkillPredicate
 ) -> list[bytes]:
     skills = [(path, e.blob) for path, e in found if e.kind != LINK and is_skill(path)]
-    cards = skill_rows.load_cards(session, [blob for _, blob in skills])
+    cards = load_cards(session, [blob for _, blob in skills])
     named = [
         (
             cards[blob].name

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
 from typing import TypeVar
 
 from ...cache.derived_cache import (
     CacheUnusable,
     DerivedCache,
-    DerivedSnapshot,
     SkillHistoryRow,
     StagedDerivation,
 )
@@ -27,13 +25,11 @@ from ...objects import operation
 from ...objects.bundle import Bundle
 from ...objects.snapshot import Snapshot
 from ...objects.tree_diff import Difference
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_entry import TreeEntry
 from ..open.session import Session, head_ref
-from . import skill_rows
-from .skill_rows import BULK_PATH, CHANGED
+from . import card_cache, skill_rows, snapshot_rows
+from .skill_rows import BULK_PATH
 
-_CARDS_PER_BATCH = 4096
-"""Cards that are read together."""
 _SNAPSHOTS_PER_BATCH = 256
 """Snapshots that the cache learns together."""
 _FORK_RANK_BITS = 49
@@ -57,52 +53,15 @@ def stage_snapshot(
         if skill_rows.may_be_skill(path)
         and (was := bundles.get_entry(session.nodes, before, path) if before else None) != entry
     ]
-    changed += _find_reclassified(session, after, changed)
+    changed += snapshot_rows.find_reclassified_skills(session, after, changed)
     if len(changed) >= skill_rows.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
-        _note_declared_names(session, changed)  # which were not read for this snapshot
-    learned = _make_cache_entry(session, snapshot_id, snapshot, before, after, changed)
+        snapshot_rows.note_declared_names(
+            session, changed, card_cache.load_cards
+        )  # which were not read for this snapshot
+    learned = snapshot_rows.derive_from_changes(
+        session, snapshot_id, snapshot, before, after, changed, card_cache.load_cards
+    )
     session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
-
-
-def _make_cache_entry(
-    session: Session,
-    snapshot_id: bytes,
-    snapshot: Snapshot,
-    before: Bundle,
-    after: Bundle,
-    changed: list[Difference],
-) -> DerivedSnapshot:
-    """Return what the cache learns of a snapshot: each changed skill, or that very many did.
-
-    What the latter did to one skill is looked up when its history is asked for.
-    """
-    generation = snapshot.generation
-    merge = generation if len(snapshot.parents) > 1 else None
-    if len(changed) < skill_rows.MIN_BULK_PATHS:
-        sides = skill_rows.build_skill_predicates(session, before, after, changed)
-        return DerivedSnapshot(
-            snapshot_id,
-            list(skill_rows.build_skill_rows(session, snapshot_id, generation, changed, *sides)),
-            (),
-            merge,
-        )
-    row = SkillHistoryRow(BULK_PATH, snapshot_id, generation, CHANGED, "", ())
-    names = [
-        (slug, path)
-        for path, _, now in changed
-        if now
-        for slug in skill_rows.nonstandard_slugs(path, session.declared_names.get(now.blob, ""))
-    ]
-    return DerivedSnapshot(snapshot_id, [row], names, merge)
-
-
-def _find_reclassified(
-    session: Session, after: Bundle, changed: list[Difference]
-) -> list[Difference]:
-    """Return what became a skill, or is none any more, though the file did not change."""
-    known = {path for path, _, _ in changed}
-    found = skill_rows.find_reclassified(session, after, changed, known)
-    return [one for one in found if skill_rows.may_be_skill(one.path)]
 
 
 def is_redaction(session: Session, snapshot_id: bytes) -> bool:
@@ -174,12 +133,14 @@ def cache_lineage(session: Session, root: bytes) -> None:
     new = _list_uncached(session, root)
     for start in range(0, len(new), _SNAPSHOTS_PER_BATCH):
         some = new[start : start + _SNAPSHOTS_PER_BATCH]
-        found = [build_cache_entry(session, here) for here in some]
+        found = [
+            snapshot_rows.derive_snapshot(session, here, card_cache.load_cards) for here in some
+        ]
         if session.cache is not cache:
             return
         with cache.transaction():
             cache.put_snapshots(found)
-        skill_rows.write_staged_cards(session)
+        card_cache.write_staged_cards(session)
         session.snapshots_in_cache.update(some)
         session.report_progress("history of skills", start + len(some), len(new))
 
@@ -202,78 +163,6 @@ def _list_uncached(session: Session, root: bytes) -> list[bytes]:
         if origin and session.reader.has_object(origin):
             left.append((origin, forks + 1))
     return sorted(new, key=new.__getitem__)
-
-
-def build_cache_entry(session: Session, here: bytes) -> DerivedSnapshot:
-    """Return what the cache has to know of a stored snapshot, from its tree and its parent's."""
-    staged = session.staged_updates.get(here)
-    if staged is not None:
-        return staged.derived
-    snapshot = session.load_snapshot(here)
-    if (snapshot.brain or here) != session.brain_id():  # of what a fork came from
-        generation = snapshot.generation
-        return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
-    after = session.load_bundle(snapshot.bundle)
-    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-    changed = list(_diff_skill_paths(session, before, after))
-    changed += _find_reclassified(session, after, changed)
-    if len(changed) >= skill_rows.MIN_BULK_PATHS:
-        _note_declared_names(session, changed)
-    found = _make_cache_entry(session, here, snapshot, before, after, changed)
-    return found._replace(rows=_restore_redacted_version(session, snapshot, changed, found.rows))
-
-
-def build_brief_cache_entry(session: Session, here: bytes) -> DerivedSnapshot:
-    """Return what `learned_of` does, but for the names of very many skills, at little cost."""
-    snapshot = session.load_snapshot(here)
-    if (snapshot.brain or here) == session.brain_id():
-        after = session.load_bundle(snapshot.bundle)
-        before = (
-            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-        )
-        changed = list(islice(_diff_skill_paths(session, before, after), skill_rows.MIN_BULK_PATHS))
-        if len(changed) == skill_rows.MIN_BULK_PATHS:
-            return _make_cache_entry(session, here, snapshot, before, after, changed)._replace(
-                extra_names=()
-            )
-    return build_cache_entry(session, here)
-
-
-def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
-    """Yield what differs of what may be a skill."""
-    for difference in bundles.diff_bundles(session.nodes, before, after):
-        if skill_rows.may_be_skill(difference.path):
-            yield difference
-
-
-def _restore_redacted_version(
-    session: Session, snapshot: Snapshot, changed: list[Difference], rows: list[SkillHistoryRow]
-) -> list[SkillHistoryRow]:
-    """Take the version of a skill whose content was redacted from the operation that wrote it.
-
-    So no version is given a second time.
-    """
-    new = {pair.after.blob: pair.path for pair in changed if pair.after}
-    gone = (
-        session.reader.find_redactions(list(new))
-        if len(changed) < skill_rows.MIN_BULK_PATHS
-        else {}
-    )
-    number = operation.written_version(snapshot.operation)
-    if len(gone) != 1 or not number:
-        return rows
-    path = new[next(iter(gone))]
-    return [row._replace(version=number) if row.path == path else row for row in rows]
-
-
-def _note_declared_names(session: Session, changed: list[Difference]) -> None:
-    found = {d.after.blob: d.path for d in changed if d.after and d.after.kind != LINK}
-    blobs = list(found)
-    for start in range(0, len(blobs), _CARDS_PER_BATCH):
-        some = skill_rows.load_cards(session, blobs[start : start + _CARDS_PER_BATCH])
-        for blob, card in some.items():
-            skill_rows.note_declared_name(session, found[blob], blob, card.name)
-        session.report_progress("skills", min(start + _CARDS_PER_BATCH, len(blobs)), len(blobs))
 
 
 def read_skill_rows(
@@ -309,7 +198,7 @@ def read_skill_rows(
                 skill_rows.build_skill_predicate(session, after, changed),
             )
             yield from skill_rows.build_skill_rows(
-                session, bulk.snapshot, bulk.generation, changed, *sides
+                session, bulk.snapshot, bulk.generation, changed, *sides, card_cache.load_cards
             )
 
 

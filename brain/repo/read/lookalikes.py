@@ -17,7 +17,7 @@ from ...skills import deceptive_names, unicode_scripts
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
-from . import skill_lookup, skill_rows
+from . import card_cache, skill_lookup, skill_rows
 
 SAME_NAME_CODE = "same_name"
 MAX_COMPARED_NAMES = 1000
@@ -42,7 +42,7 @@ def check_edited_names(
     for path, entry in changed:
         was = bundles.get_entry(session.nodes, before, path)
         if skill_rows.is_skill(session, after, path):
-            known = skill_rows.load_cards(
+            known = card_cache.load_cards(
                 session, [one.blob for one in (was, entry) if one is not None]
             )
             now, old = known[entry.blob], known[was.blob] if was is not None else None

@@ -133,4 +133,4 @@ def _read_skill_version(session: Session, bundle: Bundle, path: str) -> str:
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None or entry.kind == LINK or not skill_rows.is_skill(session, bundle, path):
         return ""
-    return skill_rows.load_cards(session, [entry.blob])[entry.blob].version
+    return skill_rows.read_cards(session, [entry.blob])[entry.blob].version

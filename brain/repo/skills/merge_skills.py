@@ -18,7 +18,7 @@ from ..core import working_copy
 from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from ..read import lineage_cache, skill_lookup, skill_rows
+from ..read import card_cache, lineage_cache, skill_lookup, skill_rows
 from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill
 from .upsert import list_skill_entries, list_skill_files
@@ -96,7 +96,7 @@ def _merge_and_record(
         gone[ours.path] = None
     blob = tx.put_blob(new.content)
     txn.contents[blob] = new.content
-    skill_rows.stage_cards(session, [skill_rows.build_card_row(session, path, blob, new.content)])
+    card_cache.stage_cards(session, [card_cache.build_card_row(session, path, blob, new.content)])
     edits = {**gone, **moved, path: TreeEntry(path, FILE, blob, len(new.content))}
     done = operation.absorb_operation(
         slug, new.previous_version or "", new.version, theirs.slug, theirs.card.version

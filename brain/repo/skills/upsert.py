@@ -23,7 +23,7 @@ from ..core import working_copy
 from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
+from ..read import card_cache, skill_lookup, skill_rows
 from .version_history import find_last_version, has_had_version
 
 if TYPE_CHECKING:
@@ -242,8 +242,8 @@ def _store_skill_text(txn: WriteTransaction, path: str, content: bytes) -> TreeE
     """Store a SKILL.md with its card; return its entry."""
     blob = txn.store_tx.put_blob(content)
     txn.contents[blob] = content
-    skill_rows.stage_cards(
-        txn.session, [skill_rows.build_card_row(txn.session, path, blob, content)]
+    card_cache.stage_cards(
+        txn.session, [card_cache.build_card_row(txn.session, path, blob, content)]
     )
     return TreeEntry(path, FILE, blob, len(content))
 

@@ -236,7 +236,7 @@ def test_taking_the_trust_file_out_unsigned_is_noticed(brain: Brain) -> None:
     (brain.root / "trust.json").unlink()
     brain.snapshot()
     assert told(brain) == {"unsigned"}
-    session_of(brain).store._db.run("DELETE FROM signatures")  # type: ignore[attr-defined]
+    session_of(brain).store._db.execute("DELETE FROM signatures")  # type: ignore[attr-defined]
     assert told(brain) == {"unsigned"}
 
 
