@@ -84,7 +84,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
 ) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", rng.choice((3, 40, 256)))
-    monkeypatch.setattr(skill_lookup, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
+    monkeypatch.setattr(skill_rows, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]
         for step in range(14):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -56,6 +57,27 @@ def test_a_healthy_brain_verifies(brain: Brain) -> None:
     found = brain.verify(deep=True)
     assert (found.ok, found.findings, found.snapshots) == (True, [], 3)
     assert found.trust_level == "L0"
+
+
+def test_verification_changes_no_file(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(brain.root.parent / "cache"))
+    with Brain.open(brain.root) as reader:
+        reader.index()
+        reader.skill_history("skill-007")
+    copy = shutil.copytree(brain.root, brain.root.parent / "copy")
+    before = contents_below(brain.root.parent)
+    assert verify_folder(copy, True).findings == []
+    assert contents_below(brain.root.parent) == before
+
+
+def contents_below(folder: Path) -> dict[Path, bytes]:
+    """Return the content of all files but the index and the empty log that SQLite's readers share."""
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path: content
+        for path, content in files.items()
+        if not path.name.endswith("-shm") and (content or not path.name.endswith("-wal"))
+    }
 
 
 def forged(brain: Brain, change: Callable[[Session, Snapshot], Snapshot]) -> None:
@@ -307,9 +329,7 @@ def test_a_size_is_found_wrong_beside_an_entry_that_has_it_right(brain: Brain) -
 FINDINGS = """
 import json, os, sys
 from pathlib import Path
-from brain.verify import verify_folder
-from brain_cli.invocation import run as command_line
-from tests.support.command_outcomes import READING, judged
+from brain.verify.verification import verify_folder
 forks = []
 os.register_at_fork(before=lambda: forks.append(1))
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
