@@ -75,12 +75,17 @@ def hasher_factory(context: str) -> Callable[[], Callable[[bytes], bytes]]:
     return start
 
 
+def is_hex_digest(text: str) -> bool:
+    """Tell whether a text is 64 lower-case hex digits."""
+    return len(text) == 2 * DIGEST_SIZE and not set(text) - set("0123456789abcdef")
+
+
 def parse_digest(text: str) -> bytes:
     """Return the digest that 64 lower-case hex digits stand for.
 
     Raises `InvalidInput` (`bad_id`) for any other text.
     """
-    if len(text) == 2 * DIGEST_SIZE and not set(text) - set("0123456789abcdef"):
+    if is_hex_digest(text):
         return bytes.fromhex(text)
     raise InvalidInput(
         f"not a digest: {printable_text(text, 80)!r}",

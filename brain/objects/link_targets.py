@@ -1,8 +1,8 @@
 """Check from its text alone that a symbolic link stays inside the brain.
 
-`..` stands only at the beginning, where it leads up from the folder of the link, which is
-no link itself. What follows are names, and each may be a link for which the same holds. So
-no chain of links leads outside, whatever else is in the tree, and none has to be followed.
+`..` is allowed only at the beginning, where it leads up from the folder of the link, which
+is not a link itself. The names after it may be links that obey the same rule. So no chain
+of links leads outside, whatever else is in the tree, and none has to be followed.
 """
 
 from __future__ import annotations

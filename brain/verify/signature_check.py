@@ -129,7 +129,7 @@ class SignatureCheck:
         yield from collect(_discard_judged(elsewhere, verdicts))
         for here in sorted(elsewhere):
             for key in signers[here].invalid:
-                text = f"the signature of {format_key(key)} does not fit"
+                text = f"the signature of {format_key(key)} is invalid"
                 yield Finding("bad_signature", "error", here.hex(), "", text)
 
 

@@ -18,7 +18,7 @@ from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.node_boundary import MIN_NODE_ENTRIES, is_node_boundary
 from ..objects.node_cache import NodeCache
-from ..objects.tree import TreeRoot
+from ..objects.tree import TreeRoot, tree_depth
 from ..objects.tree_entry import TreeEntry
 from ..objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
 
@@ -64,7 +64,7 @@ class _OldTree:
     def __init__(self, nodes: NodeCache, root: TreeRoot | None) -> None:
         self._nodes = nodes
         self.level: list[bytes] = [root.node] if root else []
-        self.depth = _tree_depth(nodes, root.node) if root else -1
+        self.depth = tree_depth(nodes, root.node) if root else -1
         self.entry_by_node: dict[bytes, NodeEntry] = {}
         self.path_before_node: dict[bytes, str] = {}
         self.entries: list[NodeEntry] = []
@@ -130,7 +130,7 @@ def _check_tree(
     top = nodes.get(after.node)
     if top.kind == INNER and len(top.entries) < 2:
         raise _tree_error("a root with a single child")
-    depth = _tree_depth(nodes, after.node)
+    depth = tree_depth(nodes, after.node)
     old = _OldTree(nodes, before)
     level = [_NodeToCheck((top.last, after.node, after.files, after.bytes), "", True)]
     found: list[NodeEntry] = []
@@ -243,15 +243,6 @@ def _right_edge(nodes: NodeCache, node_id: bytes) -> set[bytes]:
         edge.add(node_id)
         node = nodes.get(node_id)
     return edge
-
-
-def _tree_depth(nodes: NodeCache, node_id: bytes) -> int:
-    depth = 0
-    node = nodes.get(node_id)
-    while node.kind == INNER:
-        node = nodes.get(node.entries[0][1])
-        depth += 1
-    return depth
 
 
 def _tree_error(what: str) -> FormatError:

@@ -92,7 +92,7 @@ def _raise_version(
     sides: tuple[str, str],
     new_version: str,
 ) -> None:
-    slug = skill_rows.slug_from_path(entry.path)
+    slug = skill_rows.slug_from_full_path(entry.path)
     try:
         content = set_version(merger.read_content(entry.blob), new_version, slug)
     except InvalidInput:  # no version can be written into what cannot be read

@@ -224,7 +224,7 @@ class Merger:
 
     def _skill_slug(self, path: str, ours: EditedBundle) -> str:
         if skill_rows.is_skill(self._session, ours.bundle, path):
-            return skill_rows.slug_from_path(path)
+            return skill_rows.slug_from_full_path(path)
         return ""
 
 

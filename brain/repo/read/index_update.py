@@ -23,7 +23,7 @@ from .index_cache import (
     IndexLines,
     build_from_skills,
     build_header,
-    decode_header,
+    decode_index_header,
     is_built_from,
     read_cached_index,
     skills_root_node,
@@ -32,16 +32,16 @@ from .skill_rows import SKILLS_SECTION, SkillPredicate
 
 _MIN_REWRITE_LINES = 256
 _REWRITE_DIVISOR = 32
-"""One line in so many, and at least the fewest, may change before the text is written anew."""
+"""One line in this many may change, and at least the minimum, before the text is rewritten."""
 _MAX_DIFF_DIVISOR = 4
-"""If more than one path in so many changed, the lines are rather made from all cards."""
+"""If more than one path in this many changed, the lines are built from all cards."""
 _LineChanges = tuple[list[bytes], list[bytes]]
-"""The lines that are gone, and the new ones."""
+"""The removed lines and the new ones."""
 
 
 def update_cached_index(session: Session, staged: StagedDerivation) -> None:
-    """Bring the sheet from the tree before a new snapshot to the one after, if it is of that."""
-    header = decode_header(session.cache.read_index_note())
+    """Update the cached index to a new snapshot, if it is of the tree before."""
+    header = decode_index_header(session.cache.read_index_note())
     changed = staged.changed
     if (
         header is not None
@@ -62,9 +62,9 @@ def load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
 def _build_index_lines(
     session: Session, bundle: Bundle, found: tuple[IndexCacheHeader, IndexLines] | None
 ) -> IndexLines:
-    """Return the lines of a bundle, going by those `found` in the cache where that is less.
+    """Return the lines of a bundle, derived from those `found` in the cache if that is faster.
 
-    Those of the head are kept.
+    Those of the head are cached.
     """
     changed = found and _diff_skills(session, found[0], bundle)
     if found is None or changed is None:
@@ -80,32 +80,32 @@ def _build_index_lines(
 
 
 def _cache_if_head(session: Session, bundle: Bundle, write: Callable[[], None]) -> None:
-    """Write the sheet of the head to the cache, if it takes it: it can be made anew."""
+    """Cache the index of the head, ignoring errors: it can be derived again."""
     if skills_root_node(bundle) == skills_root_node(session.bundle_of(session.head())):
         with suppress(CacheUnusable), session.cache.transaction():
             write()
 
 
 def is_cached_index_valid(session: Session) -> bool:
-    """Tell whether the sheet that is kept, if any, is what follows from the files of its tree."""
+    """Tell whether the cached index, if any, follows from the files of its tree."""
     found = read_cached_index(session)
     if found is None:
         return not session.cache.read_index_note()
     try:
         return is_built_from(session, found[1], skill_lookup.iter_skills(session, found[0].bundle))
-    except NotFound:  # it is of a tree that only another copy of the brain has
+    except NotFound:  # it is of a tree of another copy of the brain
         return True
 
 
 def build_from_cards(session: Session, bundle: Bundle) -> IndexLines:
-    """Return the lines of all skills of a bundle, made from their cards."""
+    """Return the lines of all skills of a bundle, built from their cards."""
     return build_from_skills(session, skill_lookup.iter_skills(session, bundle))
 
 
 def _apply_changes(
     session: Session, header: IndexCacheHeader, after: Bundle, changed: list[Difference]
 ) -> None:
-    if decode_header(session.cache.read_index_note()) != header:  # another process brought it along
+    if decode_index_header(session.cache.read_index_note()) != header:  # another process updated it
         return
     gone, new = _changed_lines(session, header.bundle, after, changed)
     lines = header.line_count - len(gone) + len(new)
@@ -131,12 +131,12 @@ def _write_index(session: Session, bundle: Bundle, lines: IndexLines) -> None:
 def _diff_skills(
     session: Session, header: IndexCacheHeader, bundle: Bundle
 ) -> list[Difference] | None:
-    """Return what differs from the tree of the sheet, None if it is too much to go by."""
+    """Return the differences from the cached tree, None if there are too many."""
     most = _max_changed_paths(header)
     skills = {SKILLS_SECTION: bundle[SKILLS_SECTION]} if SKILLS_SECTION in bundle else EMPTY_BUNDLE
     try:
         changed = list(islice(bundles.diff_bundles(session.nodes, header.bundle, skills), most + 1))
-    except NotFound:  # what it stood on was collected
+    except NotFound:  # its tree was collected
         return None
     if len(changed) > most:
         return None
@@ -150,7 +150,7 @@ def _max_changed_paths(header: IndexCacheHeader) -> int:
 def _changed_lines(
     session: Session, before: Bundle, after: Bundle, changed: list[Difference]
 ) -> _LineChanges:
-    """Return the lines that `changed` paths took away, and those they brought."""
+    """Return the lines that `changed` paths removed and those they added."""
     if all(_has_same_line(session.loaded_cards, pair) for pair in changed):
         return [], []
     blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...results import Skill
 
 _MAX_SUBSTRING_MATCHES = 3
-"""Names that are told because they hold what was asked for, if none is much like it."""
+"""Names that contain the text, suggested if no name is similar."""
 
 
 class FoundSkill(NamedTuple):
@@ -113,7 +113,7 @@ def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
     if "/" in text:
         return True
     slug = slugify(text)
-    if skill_rows.slug_from_path(path) == slug:
+    if skill_rows.slug_from_full_path(path) == slug:
         return True
     entry = bundles.get_entry(session.nodes, bundle, path)
     card = card_cache.load_cards(session, [entry.blob])[entry.blob] if entry else None

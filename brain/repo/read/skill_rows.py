@@ -36,14 +36,14 @@ ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")
 
 MIN_BULK_PATHS = 500
-"""From so many changed paths on, skills are told from other files in one sweep, and
-their log has one row for all of them."""
+"""Changed paths from which on skills are found in one sweep, and one history row stands for
+all of them."""
 _MAX_CARDS_TO_REMEMBER = 64
 """Most cards of one call that are kept in memory: those of a change, not those of a list."""
 _MIN_BATCH_FILES = 4096
 """Fewest files that are examined together."""
 BULK_PATH = ""
-"""Stands in the log for "very many paths"."""
+"""The path of a history row about very many paths."""
 
 SkillPredicate = Callable[[str], bool]
 """Tells whether a full path is a skill."""
@@ -130,11 +130,11 @@ def read_skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[
 
 def note_declared_name(session: Session, path: str, blob: bytes, name: str) -> None:
     """Note a skill whose name leads to another slug than its path."""
-    if name and name != slug_from_path(path):
+    if name and name != slug_from_full_path(path):
         session.declared_names[blob] = name
 
 
-def slug_from_path(path: str) -> str:
+def slug_from_full_path(path: str) -> str:
     """Return the slug that its place gives a skill."""
     plain = _plain_path_slug(path)
     return plain if plain else skill_layout.slug_from_path(paths.split_section(path)[1])
@@ -269,7 +269,7 @@ def nonstandard_slugs(path: str, name: str) -> tuple[str, ...]:
 
 def skill_slugs(path: str, name: str) -> tuple[str, ...]:
     """Return the slugs that a skill answers to: that of its place, and that of its name."""
-    own = slug_from_path(path)
+    own = slug_from_full_path(path)
     try:
         other = slugify(name) if name and name != own else own
     except InvalidInput:
@@ -300,7 +300,7 @@ def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[_Skill
     """Yield all skills, some at a time and by path, without looking into them."""
     for part in _iter_file_batches(session, bundle):
         names = skill_layout.find_skill_paths(line[0] for line in part)
-        # A link is no skill, but may keep the files beside it from being some.
+        # A link is not a skill, but may keep the files beside it from being skills.
         yield [
             (path, names[path], blob)
             for path, kind, blob, _ in part

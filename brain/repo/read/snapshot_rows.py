@@ -21,7 +21,7 @@ _CARDS_PER_BATCH = 4096
 
 
 def derive_snapshot(session: Session, here: bytes, load_cards: CardLoader) -> DerivedSnapshot:
-    """Return what the cache has to know of a stored snapshot, from its tree and its parent's."""
+    """Derive the cache entry of a stored snapshot from its tree and its parent's."""
     staged = session.staged_updates.get(here)
     if staged is not None:
         return staged.derived
@@ -42,7 +42,7 @@ def derive_snapshot(session: Session, here: bytes, load_cards: CardLoader) -> De
 def derive_snapshot_briefly(
     session: Session, here: bytes, load_cards: CardLoader
 ) -> DerivedSnapshot:
-    """Return what `learned_of` does, but for the names of very many skills, at little cost."""
+    """As `derive_snapshot`, but quick and without names for very many changed skills."""
     snapshot = session.load_snapshot(here)
     if (snapshot.brain or here) == session.brain_id():
         after = session.load_bundle(snapshot.bundle)
@@ -58,7 +58,7 @@ def derive_snapshot_briefly(
 
 
 def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
-    """Yield what differs of what may be a skill."""
+    """Yield the differences of files that may be skills."""
     for difference in bundles.diff_bundles(session.nodes, before, after):
         if skill_rows.may_be_skill(difference.path):
             yield difference
@@ -67,9 +67,9 @@ def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterat
 def _restore_redacted_version(
     session: Session, snapshot: Snapshot, changed: list[Difference], rows: list[SkillHistoryRow]
 ) -> list[SkillHistoryRow]:
-    """Take the version of a skill whose content was redacted from the operation that wrote it.
+    """Take the version of a redacted skill from the operation that wrote it.
 
-    So no version is given a second time.
+    So no version is assigned twice.
     """
     new = {pair.after.blob: pair.path for pair in changed if pair.after}
     gone = (
@@ -87,6 +87,7 @@ def _restore_redacted_version(
 def note_declared_names(
     session: Session, changed: list[Difference], load_cards: CardLoader
 ) -> None:
+    """Note the skills among the changed files whose names lead to another slug than their paths."""
     found = {d.after.blob: d.path for d in changed if d.after and d.after.kind != LINK}
     blobs = list(found)
     for start in range(0, len(blobs), _CARDS_PER_BATCH):
@@ -105,9 +106,9 @@ def derive_from_changes(
     changed: list[Difference],
     load_cards: CardLoader,
 ) -> DerivedSnapshot:
-    """Return what the cache learns of a snapshot: each changed skill, or that very many did.
+    """Derive a cache entry: a row for each changed skill, or one for very many.
 
-    What the latter did to one skill is looked up when its history is asked for.
+    In the latter case the change of one skill is computed when its history is read.
     """
     generation = snapshot.generation
     merge = generation if len(snapshot.parents) > 1 else None
@@ -136,7 +137,7 @@ def derive_from_changes(
 def find_reclassified_skills(
     session: Session, after: Bundle, changed: list[Difference]
 ) -> list[Difference]:
-    """Return what became a skill, or is none any more, though the file did not change."""
+    """Return unchanged files that became skills or ceased to be skills."""
     known = {path for path, _, _ in changed}
     found = skill_rows.find_reclassified(session, after, changed, known)
     return [one for one in found if skill_rows.may_be_skill(one.path)]

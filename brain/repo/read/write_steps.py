@@ -77,7 +77,7 @@ def build_write_steps(
     rest = groups.pop("", [])
     out = []
     for home in sorted(groups):
-        slug, writes = skill_rows.slug_from_path(home), _build_writes(groups[home])
+        slug, writes = skill_rows.slug_from_full_path(home), _build_writes(groups[home])
         old, new = _find_skill_versions(session, before, after, home, operation)
         out.append(RunStep("skill_create", at, slug, new, old, writes=writes))
     if rest or omitted:
@@ -115,7 +115,7 @@ def _find_skill_versions(
     session: Session, before: Bundle, after: Bundle, home: str, operation: SnapshotOperation
 ) -> tuple[str, str]:
     """Return the versions of a skill before and after, as the operation says or the files do."""
-    if operation[0] == "upsert" and operation[1] == skill_rows.slug_from_path(home):
+    if operation[0] == "upsert" and operation[1] == skill_rows.slug_from_full_path(home):
         return operation[2], operation[3]
     return _read_skill_version(session, before, home), _read_skill_version(session, after, home)
 

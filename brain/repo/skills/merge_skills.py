@@ -79,7 +79,7 @@ def _merge_and_record(
     txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill, request: MergeSkillsRequest
 ) -> SkillMergeResult:
     session, tx = txn.session, txn.store_tx
-    slug = skill_rows.slug_from_path(ours.path)
+    slug = skill_rows.slug_from_full_path(ours.path)
     moved, renamed = _plan_moved_files(txn, ours, theirs)
     path = ours.path
     if moved and ours.folder is None:
@@ -140,7 +140,8 @@ def _plan_moved_files(
     """
     session = txn.session
     target = (
-        ours.folder or f"{ours.path.rpartition('/')[0]}/{skill_rows.slug_from_path(ours.path)}/"
+        ours.folder
+        or f"{ours.path.rpartition('/')[0]}/{skill_rows.slug_from_full_path(ours.path)}/"
     )
     moved: dict[str, TreeEntry | None] = {}
     renamed: dict[str, str] = {}
@@ -179,7 +180,7 @@ def _entries_without(
 
 def _refuse_occupied_folder(txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill) -> None:
     """Refuse to make a folder of a flat skill where others lie: they would become its files."""
-    folder = f"{ours.path.rpartition('/')[0]}/{skill_rows.slug_from_path(ours.path)}"
+    folder = f"{ours.path.rpartition('/')[0]}/{skill_rows.slug_from_full_path(ours.path)}"
     own = {entry.path for entry in _entries_without(txn, theirs, ours)}
     for entry in bundles.walk_below(txn.session.nodes, txn.bundle, folder):
         if entry.path not in own:

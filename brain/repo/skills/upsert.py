@@ -113,7 +113,7 @@ def locate_prior_text(
             working_copy.refuse_unsafe_parents(session, path)
             return slug, path, None
         path, prior_text = found.path, session.reader.read_blob(found.blob)
-    slug = skill_rows.slug_from_path(path)
+    slug = skill_rows.slug_from_full_path(path)
     if not of:
         _refuse_name_collision(name, slug, prior_text)
     return slug, path, prior_text
@@ -346,7 +346,9 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
         )
         note = message or f"Revert {old_skill.slug} to version {to_version}"
         path = places(old_skill.path)
-        return record_skill(txn, skill_rows.slug_from_path(path), path, raised, None, note, others)
+        return record_skill(
+            txn, skill_rows.slug_from_full_path(path), path, raised, None, note, others
+        )
 
 
 def _map_reverted_paths(
@@ -360,6 +362,7 @@ def _map_reverted_paths(
     if old_skill.folder is None:
         return lambda path: found.path
     home = (
-        found.folder or f"{found.path.rpartition('/')[0]}/{skill_rows.slug_from_path(found.path)}/"
+        found.folder
+        or f"{found.path.rpartition('/')[0]}/{skill_rows.slug_from_full_path(found.path)}/"
     )
     return lambda path: home + path[len(old_skill.folder or "") :]

@@ -71,7 +71,7 @@ def test_verification_changes_no_file(brain: Brain, monkeypatch: pytest.MonkeyPa
 
 
 def contents_below(folder: Path) -> dict[Path, bytes]:
-    """Return the content of all files but the index and the empty log that SQLite's readers share."""
+    """Return the content of all files but SQLite's shared memory and empty logs."""
     files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return {
         path: content
