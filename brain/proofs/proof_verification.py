@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ..digest import NO_DIGEST, stream_blob_id
 from ..errors import InvalidInput
 from ..objects import paths
-from ..results import Proof
 from .absence_check import check_path_absence, check_section_absence, require_section
 from .descent_check import check_descent_proof
 from .json_fields import parse_expected_ids
@@ -27,6 +26,8 @@ from .recompute_root import (
 
 if TYPE_CHECKING:
     from io import RawIOBase
+
+    from ..results import Proof
 
 
 class ProvenFact(NamedTuple):
@@ -164,6 +165,8 @@ def check_proof(
 
 
 def _proof_result(proven: ProvenFact) -> Proof:
+    from ..results import Proof
+
     has_path, has_section = proven.kind == "path", proven.kind == "section"
     return Proof(
         True,

@@ -29,7 +29,7 @@ from tests.conformance.independent import trust_policies as other_trust
 from tests.support.conformance.golden_vectors import (
     GoldenVector,
     read_vectors,
-    test_id,
+    vector_id,
     vector_paths,
 )
 from tests.support.hypothesis_strategies import brain_paths, encodable_values
@@ -271,12 +271,12 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("vector", read_vectors(valid=True), ids=test_id)
+@pytest.mark.parametrize("vector", read_vectors(valid=True), ids=vector_id)
 def test_the_second_implementation_gives_what_a_valid_vector_says(vector: GoldenVector) -> None:
     assert TAKERS[vector.kind](vector) == vector.expected
 
 
-@pytest.mark.parametrize("vector", read_vectors(valid=False), ids=test_id)
+@pytest.mark.parametrize("vector", read_vectors(valid=False), ids=vector_id)
 def test_the_second_implementation_refuses_what_must_fail(vector: GoldenVector) -> None:
     with pytest.raises(other.InvalidFormat):
         TAKERS[vector.kind](vector)

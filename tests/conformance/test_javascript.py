@@ -19,7 +19,7 @@ from tests.support.conformance.exported_brains import (
 from tests.support.conformance.golden_vectors import (
     GoldenVector,
     read_vectors,
-    test_id,
+    vector_id,
     vector_paths,
 )
 from tests.support.conformance.javascript_peer import JavascriptPeer, Question
@@ -66,7 +66,7 @@ def _flipped(data: bytes) -> Generator[bytes]:
         yield bytes(flipped)
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=test_id)
+@pytest.mark.parametrize("vector", VECTORS, ids=vector_id)
 def test_it_gives_what_each_vector_says_or_refuses_it(
     peer: JavascriptPeer, vector: GoldenVector
 ) -> None:

@@ -47,7 +47,7 @@ from tests.support.conformance.golden_vectors import (
     VECTORS_FOLDER,
     GoldenVector,
     read_vectors,
-    test_id,
+    vector_id,
     vector_paths,
 )
 from tests.support.node_store import MemoryNodeStore
@@ -450,12 +450,12 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("vector", read_vectors(valid=True), ids=test_id)
+@pytest.mark.parametrize("vector", read_vectors(valid=True), ids=vector_id)
 def test_a_valid_vector_gives_what_it_says(vector: GoldenVector) -> None:
     assert take(vector) == vector.expected
 
 
-@pytest.mark.parametrize("vector", read_vectors(valid=False), ids=test_id)
+@pytest.mark.parametrize("vector", read_vectors(valid=False), ids=vector_id)
 def test_a_vector_that_must_fail_is_refused_for_its_reason(vector: GoldenVector) -> None:
     with pytest.raises(BrainError) as caught:
         take(vector)

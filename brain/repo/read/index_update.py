@@ -168,7 +168,7 @@ def _changed_lines(
 
 
 def _has_same_line(cards: Mapping[bytes, SkillMetadata], pair: Difference) -> bool:
-    """Tell, by the cards at hand, whether a file is there as before, with the same line if any."""
+    """Tell from loaded cards whether the index line of a file is certainly unchanged."""
     _, was, now = pair
     if was is None or now is None or was.kind == LINK or now.kind == LINK:
         return False

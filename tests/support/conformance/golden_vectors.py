@@ -54,7 +54,7 @@ def read_vectors(*kinds: str, valid: bool | None = None) -> list[GoldenVector]:
     ]
 
 
-def test_id(vector: GoldenVector) -> str:
+def vector_id(vector: GoldenVector) -> str:
     """Return how a test is called that checks `vector`."""
     return f"{vector.kind}: {vector.name}".encode("unicode_escape").decode()
 

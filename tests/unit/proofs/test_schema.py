@@ -10,7 +10,7 @@ import pytest
 
 from brain.errors import ProofError
 from brain.proofs.proof_json import parse_proof
-from tests.support.conformance.golden_vectors import GoldenVector, test_id
+from tests.support.conformance.golden_vectors import GoldenVector, vector_id
 from tests.support.conformance.golden_vectors import read_vectors as vectors
 from tests.support.json_mutations import mutate_json
 from tests.support.recorded_snapshots import json_bytes
@@ -18,12 +18,12 @@ from tests.support.recorded_snapshots import json_bytes
 SCHEMA = jsonschema_rs.validator_for(brain._schemas.load("proof"))
 
 
-@pytest.mark.parametrize("vector", vectors("proof", valid=True), ids=test_id)
+@pytest.mark.parametrize("vector", vectors("proof", valid=True), ids=vector_id)
 def test_a_proof_keeps_its_schema(vector: GoldenVector) -> None:
     SCHEMA.validate(json.loads(vector.data))
 
 
-@pytest.mark.parametrize("vector", vectors("proof", valid=True)[::3], ids=test_id)
+@pytest.mark.parametrize("vector", vectors("proof", valid=True)[::3], ids=vector_id)
 def test_what_breaks_the_schema_is_not_read(vector: GoldenVector) -> None:
     for what, mutant in mutate_json(json.loads(vector.data)):
         try:

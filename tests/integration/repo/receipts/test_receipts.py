@@ -337,7 +337,7 @@ def test_why_tells_of_a_run_that_failed_or_is_open(brain: Brain) -> None:
 
 def delete_blob(brain: Brain, blob: str) -> None:
     db = brain._session.store._db  # type: ignore[attr-defined]
-    db.run("DELETE FROM blobs WHERE id = ?", (bytes.fromhex(blob),))
+    db.execute("DELETE FROM blobs WHERE id = ?", (bytes.fromhex(blob),))
 
 
 def test_a_receipt_that_is_gone_is_said_to_be(run: Brain) -> None:
