@@ -45,17 +45,17 @@ def build_card_row(session: Session, path: str, blob: bytes, content: bytes) -> 
 
 
 def stage_cards(session: Session, rows: Iterable[tuple[bytes, bytes]]) -> None:
-    """Keep cards, given as (blob, card), for the cache; very many are written at once."""
+    """Stage cards, given as (blob, card), for the cache; very many are written at once."""
     session.new_cards.update(rows)
     if len(session.new_cards) >= _CARDS_PER_BATCH:
         write_staged_cards(session)
 
 
 def write_staged_cards(session: Session) -> None:
-    """Put the cards that were made into the cache, if it takes them: they can be made anew.
+    """Write the staged cards to the cache, ignoring errors: they can be read again.
 
-    What was redacted since its content was read is left out. The cache is asked for before
-    that is: one of after a later redaction never takes them.
+    Cards of content that was redacted meanwhile are left out. The cache is opened before
+    that check, so that a cache created after a later redaction never gets them.
     """
     made, session.new_cards = session.new_cards, {}
     if made:

@@ -1,9 +1,8 @@
 """The lineage cache: which skills each snapshot changed, and which snapshots are merges.
 
-Of each snapshot it knows which skills it changed and whether it is a merge: functions of
-the snapshot alone. A snapshot is learned after its parents, so knowing one is knowing all
-behind it. A cache may be shared with copies of the brain: what it knows of snapshots that
-are not in this store is left out.
+Both follow from the snapshot alone. A snapshot is cached after its parents, so if one is
+cached, all its ancestors are. Copies of the brain may share a cache: rows of snapshots that
+are not in this store are left out.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from . import card_cache, skill_rows, snapshot_rows
 from .skill_rows import BULK_PATH
 
 _SNAPSHOTS_PER_BATCH = 256
-"""Snapshots that the cache learns together."""
+"""Snapshots that are cached in one transaction."""
 _FORK_RANK_BITS = 49
-"""More than a generation has: what a fork came from stands before all of the fork."""
+"""More bits than a generation has: the origin of a fork sorts before all of the fork."""
 
 T = TypeVar("T")
 
@@ -65,18 +64,18 @@ def stage_snapshot(
 
 
 def is_redaction(session: Session, snapshot_id: bytes) -> bool:
-    """Tell whether a snapshot says that content was destroyed."""
+    """Tell whether a snapshot records a redaction."""
     return bool(session.load_snapshot(snapshot_id).operation[0] == "redact")
 
 
 def clear_derived_data(session: Session) -> None:
-    """Clear the cache, which may know of what is to be nowhere."""
+    """Clear the cache, which may hold redacted text."""
     session.clear_cache()
     session.new_cards.clear()
 
 
 def is_cached(session: Session, snapshot_id: bytes) -> bool:
-    """Tell whether the cache knows a snapshot, and so all behind it."""
+    """Tell whether a snapshot is cached, and so all its ancestors."""
     if snapshot_id not in session.snapshots_in_cache:
         if not session.cache.has_snapshot(snapshot_id):
             return False
@@ -85,10 +84,10 @@ def is_cached(session: Session, snapshot_id: bytes) -> bool:
 
 
 def query_cache(session: Session, query: Callable[[DerivedCache], T]) -> T:
-    """Return what `use` makes of the cache, brought up to date with the lineages in the store.
+    """Return the result of `query` on the cache, after updating it to the store's lineages.
 
-    If the file of the cache fails, all is made anew in memory; if another process redacts
-    something meanwhile, in the cache that takes its place.
+    If the cache file fails, all is derived anew in memory; if another process redacts
+    something meanwhile, in the new cache.
     """
     failed = 0
     while failed < 2:
@@ -104,10 +103,10 @@ def query_cache(session: Session, query: Callable[[DerivedCache], T]) -> T:
 
 
 def update_lineage_cache(session: Session) -> None:
-    """Let the cache learn every snapshot behind the refs, and behind what was asked about.
+    """Cache every snapshot that a ref or a resolved revision reaches.
 
-    What cannot be read behind another ref than that of the current branch is left out: it
-    is a finding of `verify`, and no reason to refuse what has nothing to do with it.
+    An unreadable lineage of another branch than the current one is left out: `verify`
+    reports it, and unrelated queries still work.
     """
     refs = session.reader.list_refs()
     current = refs.get(head_ref((session.reader.read_meta("branch") or b"").decode()))
@@ -123,9 +122,9 @@ def update_lineage_cache(session: Session) -> None:
 
 
 def cache_lineage(session: Session, root: bytes) -> None:
-    """Let the cache learn a snapshot and all behind it.
+    """Cache a snapshot and all its ancestors.
 
-    It stops if another cache takes its place, which would know some and not their parents.
+    Stop if another cache replaces this one: it would hold snapshots without their parents.
     """
     cache = session.cache
     if is_cached(session, root):
@@ -146,9 +145,9 @@ def cache_lineage(session: Session, root: bytes) -> None:
 
 
 def _list_uncached(session: Session, root: bytes) -> list[bytes]:
-    """Return a snapshot and those behind it that the cache does not know, parents first.
+    """Return a snapshot and its ancestors that are not cached, parents first.
 
-    A fork goes on at what it came from, where that is here.
+    The ancestors of a fork include those of its origin, if that is stored.
     """
     new: dict[bytes, int] = {}
     left = [(root, 0)]
@@ -168,10 +167,7 @@ def _list_uncached(session: Session, root: bytes) -> list[bytes]:
 def read_skill_rows(
     session: Session, path: str, version: str | None = None
 ) -> Iterator[SkillHistoryRow]:
-    """Yield what changed the skill at a full path, in any lineage here; see `Cache.history`.
-
-    What the cache knows of snapshots that are not in this store is left out.
-    """
+    """Yield the changes of the skill at a full path, in any stored lineage."""
     found, many = query_cache(
         session,
         lambda cache: (
@@ -191,7 +187,7 @@ def read_skill_rows(
         )
         was = bundles.get_entry(session.nodes, before, path)
         now = bundles.get_entry(session.nodes, after, path)
-        if was != now or (was and path.count("/") == 2):  # see `derived.unsettled`
+        if was != now or (was and path.count("/") == 2):  # see `find_reclassified`
             changed = [Difference(path, was, now)]
             sides = (
                 skill_rows.build_skill_predicate(session, before, changed),
@@ -203,7 +199,7 @@ def read_skill_rows(
 
 
 def list_bulk_changes(session: Session) -> list[SkillHistoryRow]:
-    """Return the rows of the snapshots here that changed very many skills at once."""
+    """Return the rows of stored snapshots that changed very many skills at once."""
     found = query_cache(session, lambda cache: cache.read_skill_history(BULK_PATH))
     here = filter_stored(session, [row.snapshot for row in found])
     return [row for row in found if row.snapshot in here]
@@ -217,9 +213,9 @@ def count_additions(session: Session, paths: Iterable[str]) -> list[int]:
 
 
 def filter_stored(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
-    """Return those of some snapshots that are in the store: a cache may know of others.
+    """Return the snapshots that are stored.
 
-    Raises `NotFound` if one was taken out of a lineage that is asked about.
+    Raises `NotFound` if one was removed from a lineage that was asked about.
     """
     wanted = set(snapshots)
     absent = session.reader.find_missing({one for one in wanted if not session.has_loaded(one)})
@@ -229,7 +225,7 @@ def filter_stored(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
 
 
 def _refuse_missing_ancestors(session: Session) -> None:
-    """See that nothing is missing behind the head and what was asked about."""
+    """Raise `NotFound` if an ancestor of the head or of a resolved snapshot is missing."""
     asked_about = set(session.resolved_snapshots) - session.reader.find_missing(
         session.resolved_snapshots
     )
@@ -243,7 +239,7 @@ def _refuse_missing_ancestors(session: Session) -> None:
 
 
 def list_skill_changes(session: Session) -> list[tuple[str, bytes]]:
-    """Return (path, snapshot) of all that is in the histories of skills."""
+    """Return (path, snapshot) of all changes of skills."""
     return query_cache(session, DerivedCache.list_skill_changes)
 
 

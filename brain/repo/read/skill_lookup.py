@@ -80,7 +80,7 @@ def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
 
 
 def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkill | None:
-    """Return what `one` returns, or None where there is no such skill."""
+    """Return the skill that `text` means, or None. Raises `InvalidInput` (`ambiguous_skill`)."""
     path = find_skill_path(session, bundle, text)
     return None if path is None else load_skill(session, bundle, path)
 
@@ -88,7 +88,7 @@ def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkil
 def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
     """Return the full path of the skill that `text` means, None where there is none.
 
-    Raises as `one`.
+    Raises `InvalidInput` (`ambiguous_skill`).
     """
     for candidates in _rank_candidate_paths(session, text):
         there = [path for path in candidates if bundles.has_entry(session.nodes, bundle, path)]
@@ -132,16 +132,16 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
 
 
 def find_candidate_paths(session: Session, slug: str) -> list[str]:
-    """Return the full paths at which a skill of that slug lies, lay or would lie."""
+    """Return the full paths at which a skill of that slug is, was or would be."""
     usual = skill_rows.standard_skill_paths(slug)
     return list(dict.fromkeys([*usual, *lineage_cache.find_nonstandard_paths(session, slug)]))
 
 
 def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -> list[str]:
-    """Return those `known_paths` at which a skill of that slug lies or lay in one lineage.
+    """Return the candidate paths at which a skill of that slug is or was in one lineage.
 
-    The usual ones are among them in any case. In another lineage, such as one that was
-    undone, another skill may have had a path that is of no concern to this one.
+    The standard paths are always included. Paths of other lineages, such as undone ones,
+    may be those of unrelated skills.
     """
     usual = skill_rows.standard_skill_paths(slug)
     return [
@@ -156,7 +156,7 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
 
 
 def _rank_candidate_paths(session: Session, text: str) -> list[list[str]]:
-    """Paths to look at, in the order of how well they fit: own slug first, names second."""
+    """Return the paths to try, best first: those of the slug, then those of the name."""
     if "/" in text:
         return [[f"skills/{text}/SKILL.md"], [f"skills/{text}.md", f"skills/{text}"]]
     slug = slugify(text)

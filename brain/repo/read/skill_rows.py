@@ -135,13 +135,13 @@ def note_declared_name(session: Session, path: str, blob: bytes, name: str) -> N
 
 
 def slug_from_full_path(path: str) -> str:
-    """Return the slug that its place gives a skill."""
+    """Return the slug that the full path gives a skill."""
     plain = _plain_path_slug(path)
     return plain if plain else skill_layout.slug_from_path(paths.split_section(path)[1])
 
 
 def _plain_path_slug(path: str) -> str:
-    """Return the slug of a skill right below skills/ that is called by it, else ""."""
+    """Return the slug of a skill right below skills/ if its name is one, else ""."""
     for ending in _SKILL_PATH_ENDINGS[:2]:
         if path.endswith(ending):
             name = path[len(SKILLS_SECTION) + 1 : -len(ending)]
@@ -191,10 +191,10 @@ def _classify_change(old: SkillMetadata | None, new: SkillMetadata | None) -> in
 def build_skill_predicates(
     session: Session, before: Bundle, after: Bundle, changed: list[Difference]
 ) -> tuple[SkillPredicate, SkillPredicate]:
-    """Return the `classifier` of either side, where `changed` is all that may make a difference.
+    """Return the skill predicates of both sides, which differ in `changed` only.
 
-    Whether a path is a skill hangs on the SKILL.md files around it, so where none of
-    these came or went, one side answers for the other too.
+    Whether a path is a skill depends on the SKILL.md files around it. If none of these was
+    added or removed, one predicate serves both sides.
     """
     was_skill = build_skill_predicate(session, before, changed)
     moved = any(path.endswith(skill_layout.SKILL_FILES) for path, _, _ in changed)
@@ -206,10 +206,9 @@ def build_skill_predicates(
 def find_reclassified(
     session: Session, after: Bundle, changed: Iterable[Difference], known: Set[str]
 ) -> Iterator[Difference]:
-    """Yield files that are no skills any more, or only now, since others came or went.
+    """Yield unchanged files that became or ceased to be skills as a SKILL.md came or went.
 
-    In a folder at the top they are, unless there is a SKILL.md; see `layout`. The paths
-    that are `known` are left out.
+    See `skill_layout`. The paths that are `known` are left out.
     """
     moved = [path.split("/") for path, was, now in changed if was is None or now is None]
     folders = {

@@ -28,7 +28,7 @@ def build_edit_steps(
     edits: Mapping[str, TreeEntry | None],
     operation: SnapshotOperation,
 ) -> tuple[RunStep, ...]:
-    """Return the steps that the edits of a snapshot are, which did `done`."""
+    """Return the write steps of the edits of a snapshot."""
     changes = (
         Difference(path, bundles.get_entry(session.nodes, before, path), edits[path])
         for path in sorted(edits)
