@@ -81,12 +81,17 @@ def is_hex(text: str) -> bool:
     return text != "" and set(text) <= _HEX_DIGITS
 
 
+def is_hex_digest(text: str) -> bool:
+    """Tell whether a text is 64 lower-case hex digits."""
+    return len(text) == 2 * DIGEST_SIZE and is_hex(text)
+
+
 def parse_digest(text: str) -> bytes:
     """Return the digest that 64 lower-case hex digits stand for.
 
     Raises `InvalidInput` (`bad_id`) for any other text.
     """
-    if len(text) == 2 * DIGEST_SIZE and is_hex(text):
+    if is_hex_digest(text):
         return bytes.fromhex(text)
     raise InvalidInput(
         f"not a digest: {printable_text(text, 80)!r}",

@@ -42,19 +42,19 @@ class BrainError(Exception):
 
 
 class InvalidInput(BrainError):
-    """Something given from outside cannot be taken: a name, a path, a file, front matter."""
+    """Input is invalid: a name, a path, a file, front matter."""
 
     code = "bad_input"
 
 
 class FormatError(BrainError):
-    """Bytes that are not a canonical object of format 1."""
+    """Bytes are not a canonical object of format 1."""
 
     code = "bad_object"
 
 
 class NotFound(BrainError):
-    """A revision, skill, path or object that is not there."""
+    """A revision, skill, path or object does not exist."""
 
     code = "not_found"
 
@@ -72,13 +72,13 @@ class LedgerError(BrainError):
 
 
 class ModelError(BrainError):
-    """A language model, or whoever serves it, does not answer as it should."""
+    """A language model, or its server, does not answer as it should."""
 
     code = "model_failed"
 
 
 class VerificationFailed(BrainError):
-    """Verification found the brain, or a part of it, not to be what it claims."""
+    """Verification found that the brain, or a part of it, is not what it claims."""
 
     code = "verification_failed"
     exit_status = 3
@@ -91,7 +91,7 @@ class ProofError(VerificationFailed):
 
 
 class NoBrain(BrainError):
-    """There is no brain at the given folder nor above it."""
+    """There is no brain in the given folder or above it."""
 
     code = "no_brain"
     exit_status = 10
@@ -112,7 +112,7 @@ class Conflict(BrainError):
 
 
 class ToolFailure(BrainError):
-    """A call of an agent's tool that cannot be carried out, told so that a model can act on it.
+    """A tool call that failed, with a message that a model can act on.
 
     `code` is that of the error behind it; `text` holds no path of the machine.
     """
@@ -121,12 +121,12 @@ class ToolFailure(BrainError):
 
     @property
     def text(self) -> str:
-        """What the model is told: what happened, and on a line of its own what to do."""
+        """The text for the model: what happened, and on a line of its own what to do."""
         return f"{self.message}\n{self.hint}" if self.hint else self.message
 
 
 ACCESS_HINT = "check who may read and write it, and the folder it is in"
-"""The hint where the system does not let us have a file or folder, which the message names."""
+"""The hint if the system denies access to the file or folder that the message names."""
 
 _ERRNO_ERRORS = {
     errno.ENOSPC: ("no_space", "free some space and try again"),
@@ -149,7 +149,7 @@ def hash_mismatch_error(id: bytes) -> StoreError:
 
 
 def error_from_os(error: OSError) -> BrainError:
-    """Return the typed error for one of the operating system that nobody foresaw."""
+    """Return the error for an unexpected one of the operating system."""
     code, hint = _ERRNO_ERRORS.get(error.errno or 0, ("io_error", "check the disk"))
     where = f": {printable_text(error.filename)}" if error.filename else ""
     return BrainError(f"{printable_text(error.strerror or error)}{where}", code=code, hint=hint)

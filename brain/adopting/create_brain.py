@@ -17,7 +17,7 @@ from ..repo.changes.undo import list_operations
 from ..repo.maintenance.create import INITIAL_FOLDERS
 from ..repo.open import manifest
 from ..repo.open.discovery import CONTROL_FOLDER, is_brain
-from ..repo.open.session import open_session
+from ..repo.open.open_session import open_session
 from ..worktree.ignore_rules import IGNORE_FILE_NAME as IGNORE
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout

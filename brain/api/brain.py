@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from ..repo.open.discovery import find_brain, is_brain
-from ..repo.open.session import open_session
 from ._old import OldMethods
 from .opened import call_system, progress_args
 
@@ -81,6 +80,8 @@ class Brain(OldMethods):
         A store without write permission can be read. Raises `NoBrain`, or `StoreError` for a
         damaged store.
         """
+        from ..repo.open.open_session import open_session
+
         session = call_system(open_session, Path(path), author)
         session.sign_with = sign_with
         session.open_embedder = embedder

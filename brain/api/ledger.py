@@ -10,7 +10,7 @@ from .opened import Part
 if TYPE_CHECKING:
     from .. import results
     from ..chain.evm.evm_ledger import EvmLedger
-    from ..chain.evm.ledger_base import SentTransaction
+    from ..chain.evm.tx_status import SentTransaction
     from ..chain.ledger_protocol import CommitRequest, Ledger
     from ..chain.tlog.embedded_ledger import EmbeddedLedger
     from ..repo.ledgers.commit_policy import OpenLedger
@@ -109,23 +109,23 @@ class LedgerPart(Part):
 
     def set_signer(self, ledger: EvmLedger, address: str) -> SentTransaction:
         """Let the account `address` commit this brain, beside its owner; "" for nobody."""
-        return ledger.set_signer(self._brain_id(), address)
+        return ledger.ownership.set_signer(self._brain_id(), address)
 
     def offer(self, ledger: EvmLedger, address: str) -> SentTransaction:
         """Offer the brain to the account `address`, which owns it once it accepts."""
-        return ledger.offer(self._brain_id(), address)
+        return ledger.ownership.offer(self._brain_id(), address)
 
     def withdraw_offer(self, ledger: EvmLedger) -> SentTransaction:
         """Withdraw the offer of the brain to another account."""
-        return ledger.offer(self._brain_id(), "")
+        return ledger.ownership.offer(self._brain_id(), "")
 
     def accept_offer(self, ledger: EvmLedger) -> SentTransaction:
         """Become the owner of the brain, which was offered to the account of this ledger."""
-        return ledger.accept(self._brain_id())
+        return ledger.ownership.accept(self._brain_id())
 
     def authorize(self, ledger: EvmLedger, rev: str = "@", *, deadline: int) -> dict[str, Any]:
         """Sign a commitment for another account to send, until `deadline` (s since 1970, UTC)."""
-        return ledger.authorize(*self.build_request(ledger, rev), deadline)
+        return ledger.ownership.authorize(*self.build_request(ledger, rev), deadline)
 
     def find_holder(self, ledger: EvmLedger, log: EmbeddedLedger) -> Ledger:
         """Return the ledger with this brain: the contract, or the log that is anchored in it."""

@@ -46,7 +46,7 @@ class MergeBaseFinder:
         self._merges = sorted((-rank, merge) for merge, rank in merges)
 
     def find(self, a: bytes, b: bytes) -> list[bytes]:
-        """As `merge_bases`."""
+        """Return the best common ancestors of a pair; see `find_merge_bases`."""
         top = max(self._load(a).generation, self._load(b).generation)
         start = bisect_left(self._merges, (-top, b""))
         below = ((-rank, merge) for rank, merge in islice(self._merges, start, None))

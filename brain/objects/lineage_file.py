@@ -2,8 +2,8 @@
 
 The file is the line "brain lineage 1", then each snapshot as four bytes of length,
 most significant first, and its canonical bytes; each once, descendants before ancestors,
-and across forks. The first one is the one it is the lineage of. Ids are not in it:
-they follow from the bytes, so whoever knows one id needs to trust nothing else.
+and across forks. The file is the lineage of the first one. It contains no ids:
+they follow from the bytes, so a reader who knows one id needs to trust nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LENGTH_BYTES = 4
 
 
 class ExportedLineage(NamedTuple):
-    """A lineage that was read: the id it leads back from, and all snapshots by id."""
+    """A lineage that was read: its head, and all snapshots by id."""
 
     head: bytes
     snapshots: dict[bytes, Snapshot]
@@ -56,7 +56,7 @@ def _can_load(load: LoadSnapshot, snapshot_id: bytes) -> bool:
 
 
 def read_lineage(source: BinaryIO) -> ExportedLineage:
-    """Return the lineage in a file, after checking that it is whole and in order.
+    """Return the lineage in a file after checking that it is complete and consistent.
 
     Every parent is there, generations, jumps and the bases of merges are right, and each
     snapshot names its brain. Raises `FormatError`: `bad_lineage`, `incomplete_lineage`, and what
@@ -91,14 +91,14 @@ def read_lineage(source: BinaryIO) -> ExportedLineage:
 def _check_order(
     found: dict[bytes, Snapshot], expected: set[bytes], here: bytes, snapshot: Snapshot
 ) -> None:
-    """Check that a snapshot stands once, after one that it is a parent or the origin of."""
+    """Check that a snapshot comes once, after a child or fork of it and before its parents."""
     if here in found:
-        raise _lineage_error(here, "stands twice in the file")
+        raise _lineage_error(here, "is twice in the file")
     if found and here not in expected:
-        raise _lineage_error(here, "is no part of the lineage of the first one")
+        raise _lineage_error(here, "does not belong to the lineage of the first one")
     origin = operation.fork_origin(snapshot.operation) if snapshot.is_genesis else NO_DIGEST
     if any(above in found for above in (*snapshot.parents, origin)):
-        raise _lineage_error(here, "stands after what it follows")
+        raise _lineage_error(here, "comes after its parent or origin")
 
 
 def _check_parents(found: dict[bytes, Snapshot], here: bytes, snapshot: Snapshot) -> None:

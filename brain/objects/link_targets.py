@@ -1,13 +1,29 @@
 """Check from its text alone that a symbolic link stays inside the brain.
 
-`..` stands only at the beginning, where it leads up from the folder of the link, which is
-no link itself. What follows are names, and each may be a link for which the same holds. So
-no chain of links leads outside, whatever else is in the tree, and none has to be followed.
+`..` is allowed only at the beginning, where it leads up from the folder of the link, which
+is not a link itself. The names after it may be links that obey the same rule. So no chain
+of links leads outside, whatever else is in the tree, and none has to be followed.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ..errors import NotFound
 from . import paths
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class BlobReader(Protocol):
+        """The part of a store that links are read from."""
+
+        def blob_size(self, id: bytes, /) -> int:
+            """Return the size of a blob."""
+
+        def read_blob(self, id: bytes, /) -> bytes:
+            """Return the content of a blob."""
+
 
 MAX_LINK_TARGET_BYTES = 4095
 """Longest text of a link (Linux: PATH_MAX, of which the NUL at the end takes one)."""
@@ -43,3 +59,13 @@ def is_safe_link_target(path: str, target: bytes) -> bool:
             if paths.is_reserved_name(part):
                 return False
     return True
+
+
+def read_link_target(reader: BlobReader, blob: bytes) -> bytes | None:
+    """Return the text of a link, b"" if it is too long for one; None if it is not stored."""
+    try:
+        if reader.blob_size(blob) > MAX_LINK_TARGET_BYTES:
+            return b""
+        return reader.read_blob(blob)
+    except NotFound:
+        return None

@@ -9,18 +9,18 @@ from .tree_node import NodeEntry, TreeNode, decode_node, decode_verified_node
 MAX_CACHED_NODES = 2048
 """Decoded nodes kept in memory, about 20 KB each."""
 MAX_CACHED_SWEEP_NODES = 512
-"""Of more nodes than this, those of a sweep are not kept."""
+"""Cached nodes from which on those of a sweep are not cached."""
 MAX_CACHED_NEW_NODES = 256
-"""Of more new nodes than this, the later ones are kept as bytes alone."""
+"""New nodes from which on only bytes are kept."""
 
 
 class NodeCache:
     """Access to the nodes of trees.
 
-    `load` returns the bytes of a node by its id, which are hashed to it. What is built is
-    kept in `fresh` (id to bytes) until the caller has stored it and calls `settled`, or
-    does not want it stored and calls `dropped`. What is stored is not built anew while it
-    is at hand.
+    `load` returns the bytes of a node by its id, against which they are checked. New nodes
+    are kept in `unstored` (id to bytes) until the caller has stored them and calls
+    `mark_stored`, or discards them and calls `drop_unstored`. Stored nodes are not hashed
+    again while they are cached.
     """
 
     def __init__(self, load: Callable[[bytes], bytes]) -> None:
@@ -30,7 +30,7 @@ class NodeCache:
         self.unstored: dict[bytes, bytes] = {}
 
     def get(self, node_id: bytes) -> TreeNode:
-        """Return a node. Raises what the loader raises, and as `node.proven`."""
+        """Return a node. Raises what the loader raises, and as `decode_verified_node`."""
         node = self._cached.get(node_id)
         if node is None:
             data = self.unstored.get(node_id)
@@ -45,9 +45,9 @@ class NodeCache:
         return node
 
     def peek(self, node_id: bytes) -> TreeNode:
-        """Return a node that may not be read again: it is kept only while few are.
+        """Return a node for a sweep: it is cached only while few are.
 
-        A sweep would hold a whole tree, and push out what is read often. Raises as `get`.
+        A sweep would fill the cache and evict nodes that are read often. Raises as `get`.
         """
         if node_id in self._cached or len(self._cached) < MAX_CACHED_SWEEP_NODES:
             return self.get(node_id)
@@ -59,19 +59,21 @@ class NodeCache:
         )
 
     def add(self, node: TreeNode) -> bytes:
-        """Take a new node in; return its id."""
+        """Add a new node; return its id."""
         stored = self._id_by_entries.get(node.entries)
         if stored is not None:
             return stored
         node_id = node.id
         if node_id not in self.unstored:
             self.unstored[node_id] = node.encode()
-        if len(self.unstored) < MAX_CACHED_NEW_NODES:  # a whole new tree is rather stored than kept
+        if (
+            len(self.unstored) < MAX_CACHED_NEW_NODES
+        ):  # the nodes of a whole new tree are not cached
             self.put(node_id, node)
         return node_id
 
     def mark_stored(self) -> None:
-        """Take note that what is fresh is now stored."""
+        """Note that the new nodes are stored now."""
         for node_id in self.unstored:
             node = self._cached.get(node_id)
             if node is not None:
@@ -79,19 +81,19 @@ class NodeCache:
         self.unstored.clear()
 
     def drop_unstored(self) -> None:
-        """Take note that what is fresh will not be stored."""
+        """Note that the new nodes will not be stored."""
         for node_id in self.unstored:
             self._cached.pop(node_id, None)
         self.unstored.clear()
 
     def clear(self) -> None:
-        """Forget everything: what was built has not been stored after all."""
+        """Forget everything, new nodes included."""
         self.unstored.clear()
         self._cached.clear()
         self._id_by_entries.clear()
 
     def put(self, node_id: bytes, node: TreeNode) -> None:
-        """Keep a node at hand."""
+        """Cache a node."""
         if len(self._cached) >= MAX_CACHED_NODES:
             for old in list(self._cached)[: MAX_CACHED_NODES // 4]:
                 self._id_by_entries.pop(self._cached.pop(old).entries, None)

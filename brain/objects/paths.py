@@ -73,7 +73,7 @@ def check_path(path: str) -> str:
         raise InvalidInput(
             f"invisible character in a path: {_show_hidden_chars(path)}", code="bad_char"
         )
-    drive = path[1:2] == ":"  # Windows can be told to take any character for a drive
+    drive = path[1:2] == ":"  # Windows can map any character to a drive
     bad_part = not _FORBIDDEN_PARTS.isdisjoint(map(strip_ignorable_chars, parts))
     if size > limits.MAX_PATH_BYTES or "\\" in path or drive or bad_part:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Snapshots: a bundle, where it came from, who recorded it when, and what was done.
+"""Snapshots: a bundle with its parents, author, time and operation.
 
 A snapshot is the canonical MessagePack of `[format, brain, bundle, parents,
 generation, jump, author, time, operation, message, receipt]`. Its id is the
@@ -72,7 +72,7 @@ def decode_snapshot(data: bytes) -> Snapshot:
     """
     value = unpack_unchecked(data)
     if not _is_known_shape(value) or pack(value) != data:
-        value = unpack(data)  # looks into fields of any shape, and tells what is wrong
+        value = unpack(data)  # checks fields of any shape, and raises what is wrong
         _check_format(value)
         if not _is_well_formed(value):
             raise FormatError("not a snapshot", code="bad_object")
@@ -83,7 +83,7 @@ def decode_snapshot(data: bytes) -> Snapshot:
 
 
 def _is_known_shape(value: Any) -> bool:
-    """Tell whether this is a snapshot of this format that did something known.
+    """Tell whether this is a snapshot of this format with a known operation.
 
     Then every type in it is checked, which saves the general walk.
     """
@@ -146,4 +146,6 @@ def _check_genesis(snapshot: Snapshot) -> None:
         raise FormatError("neither a genesis nor a later snapshot", code="bad_object")
     if not operations.can_have_parents(snapshot.operation, len(snapshot.parents)):
         kind, count = snapshot.operation[0], len(snapshot.parents)
-        raise FormatError(f"a snapshot of {count} parents that says {kind}", code="bad_object")
+        raise FormatError(
+            f"a snapshot of {count} parents with the operation {kind}", code="bad_object"
+        )

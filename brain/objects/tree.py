@@ -86,6 +86,16 @@ def _first_entry_from(nodes: NodeCache, root: TreeRoot | None, path: str) -> Nod
         node = nodes.get(line[1])
 
 
+def tree_depth(nodes: NodeCache, node_id: bytes) -> int:
+    """Return the number of levels below a node: 0 for a leaf."""
+    depth = 0
+    node = nodes.get(node_id)
+    while node.kind != LEAF:
+        node = nodes.get(node.entries[0][1])
+        depth += 1
+    return depth
+
+
 def walk_tree(nodes: NodeCache, root: TreeRoot | None, start: str = "") -> Iterator[TreeEntry]:
     """Yield the entries in order, from the first whose path is not below `start`."""
     for node in walk_leaves(nodes.get, root, start):
@@ -99,7 +109,7 @@ def walk_leaves(
 ) -> Iterator[TreeNode]:
     """Yield the leaf nodes in order, from the first that may hold `start`.
 
-    `get` is that of `Nodes`, or its `glance` where many are looked at once.
+    `get` is `NodeCache.get`, or `NodeCache.peek` for a sweep over many nodes.
     """
     if root is None:
         return

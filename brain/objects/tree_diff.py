@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .node_cache import NodeCache
-from .tree import TreeRoot
+from .tree import TreeRoot, tree_depth
 from .tree_entry import TreeEntry
-from .tree_node import LEAF, NodeEntry
+from .tree_node import NodeEntry
 
 
 class Difference(NamedTuple):
@@ -31,7 +31,7 @@ def diff_trees(
     old = [before.node] if before else []
     new = [after.node] if after else []
     old, new = _drop_shared(old, new)
-    old_depth, new_depth = _tree_depth(nodes, old), _tree_depth(nodes, new)
+    old_depth, new_depth = (tree_depth(nodes, ids[0]) if ids else 0 for ids in (old, new))
     while depth := max(old_depth, new_depth):
         # The deeper side is opened first, so that like stands against like.
         if old_depth == depth:
@@ -45,7 +45,7 @@ def diff_trees(
 
 def _drop_shared(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
     """Return the nodes of either side that the other does not have."""
-    if len(old) == len(new):  # most stand at the same place, which is told faster than by a set
+    if len(old) == len(new):  # mostly at the same places: comparing these first beats a set
         pairs = [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]
         old, new = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     return _exclude(old, new), _exclude(new, old)
@@ -54,18 +54,6 @@ def _drop_shared(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[list[bytes
 def _exclude(ids: Sequence[bytes], others: Sequence[bytes]) -> list[bytes]:
     known = set(others)
     return [node_id for node_id in ids if node_id not in known]
-
-
-def _tree_depth(nodes: NodeCache, ids: Sequence[bytes]) -> int:
-    """Levels below the nodes `ids`, which all lie on one level."""
-    if not ids:
-        return 0
-    depth = 0
-    node = nodes.get(ids[0])
-    while node.kind != LEAF:
-        node = nodes.get(node.entries[0][1])
-        depth += 1
-    return depth
 
 
 def _child_ids(nodes: NodeCache, ids: Sequence[bytes]) -> list[bytes]:

@@ -140,7 +140,7 @@ def decode_node(data: bytes) -> TreeNode:
 
     Raises `FormatError`: `bad_object` for another shape, `not_canonical` for
     entries out of order or bytes that would not be written so. Paths are not
-    looked into; `verify` and whoever writes files does that.
+    checked here, but by `verify` and before files are written.
     """
     value = unpack_unchecked(data)
     try:

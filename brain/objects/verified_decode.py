@@ -1,7 +1,7 @@
 """Decode objects and verify that they hash to their ids.
 
-A checksum that everybody can compute proves nothing against somebody who writes to the
-store; the id does, and what leads to it is an id again, up to the head.
+Any program that writes to the store can compute its checksums. Only ids protect objects: each
+is named by another object, up to the head.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .snapshot import Snapshot
 def decode_verified_bundle(bundle_id: bytes, data: bytes) -> Bundle:
     """Return the bundle that `data` encodes.
 
-    Raises `FormatError` as `bundle.decode`, and `StoreError` (`corrupt_object`) if it has
+    Raises `FormatError` as `decode_bundle`, and `StoreError` (`corrupt_object`) if it has
     another id.
     """
     found = bundles.decode_bundle(data)
@@ -26,7 +26,7 @@ def decode_verified_bundle(bundle_id: bytes, data: bytes) -> Bundle:
 
 
 def decode_verified_snapshot(snapshot_id: bytes, data: bytes) -> Snapshot:
-    """Return the snapshot that `data` encodes. Raises as `bundle`."""
+    """Return the snapshot that `data` encodes. Raises `StoreError`, and as `decode_snapshot`."""
     if snapshots.snapshot_id(data) != snapshot_id:
         raise hash_mismatch_error(snapshot_id)
     return snapshots.decode_snapshot(data)

@@ -1,1 +1,1 @@
-"""Proofs that stand alone: one file shows something of a brain to who holds nothing else of it."""
+"""Proofs about a snapshot that can be verified without access to the brain."""

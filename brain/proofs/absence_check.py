@@ -3,7 +3,7 @@
 All lines of a tree ascend by path, in the whole bundle by section and path. Two
 lines are neighbours if, below the hash that joins them, the first is the last of
 its side (it has siblings on its left alone) and the second the first of its own.
-The sides of the steps say so; there are no positions to believe.
+The sides of the steps show that, so no claimed positions are needed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .recompute_root import (
 
 
 def check_path_absence(proof: PathAbsenceProof) -> None:
-    """Check that the path has no room among the files of its section."""
+    """Check that no file of the section can be at the path."""
     section, inner = paths.split_section(proof.path)
     before, after = proof.before, proof.after
     lines = [line for line in (before, after) if line]
@@ -53,7 +53,7 @@ def check_path_absence(proof: PathAbsenceProof) -> None:
 
 
 def check_section_absence(proof: SectionAbsenceProof) -> None:
-    """Check that the section of the path has no room among the sections."""
+    """Check that no section of the bundle can have the name of the path's section."""
     before, after = proof.before, proof.after
     _check_sides(before and before.steps, after and after.steps, proof.steps)
     _check_between(before and before.name, paths.split_section(proof.path)[0], after and after.name)
@@ -68,7 +68,7 @@ def require_section(head: ProofHead, section: str, root: bytes, above: SectionPa
 
 
 def _count_levels(line: FileInclusion) -> int:
-    """Return the levels of a tree that a climb passes: the same for neighbours."""
+    """Return the number of levels that a climb passes: the same for neighbours."""
     return sum(isinstance(one, LevelStep) for one in line.climb)
 
 
@@ -77,7 +77,7 @@ def _check_sides(
 ) -> None:
     """Check the sides of all steps below the hash that joins two neighbours.
 
-    A single neighbour stands at an end of the whole tree, so it shares no way.
+    A single neighbour is at an end of the whole tree, so it shares no steps.
     """
     _check_siblings_on_side(before, True)
     _check_siblings_on_side(after, False)
@@ -88,7 +88,7 @@ def _check_sides(
 def _check_siblings_on_side(climb: TreeAuditPath | None, on_left: bool) -> None:
     for one in climb or ():
         between = not isinstance(one, LevelStep) and one.is_left != on_left
-        require_valid_proof(not between, "not_neighbours", "something stands between")
+        require_valid_proof(not between, "not_neighbours", "something is between them")
 
 
 def _check_between(before: str | None, name: str, after: str | None) -> None:

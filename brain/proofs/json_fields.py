@@ -1,7 +1,7 @@
-"""Read the fields of untrusted JSON strictly, with ProofError for what does not fit.
+"""Read the fields of untrusted JSON strictly.
 
-Everything here raises `ProofError`: `too_large`, `too_deep`, `bad_json`,
-`duplicate_key`, or `bad_field` for a value that is not what its place wants.
+The readers raise `ProofError`: `too_large`, `too_deep`, `bad_json`, `duplicate_key`, or
+`bad_field` for an unexpected value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _proof_error(message: str, code: str) -> ProofError:
 def read_record(value: Any, *names: str) -> list[Any]:
     """Return the values of an object that has exactly the keys `names`, in their order."""
     if type(value) is not dict:
-        raise field_error(value, f"an object of {', '.join(names)}")
+        raise bad_field_error(value, f"an object of {', '.join(names)}")
     for name in value.keys() ^ set(names):
         raise ProofError(
             f"{'unknown' if name in value else 'missing'} field: {printable_text(name)}",
@@ -48,35 +48,35 @@ def read_record(value: Any, *names: str) -> list[Any]:
 def read_array(value: Any) -> list[Any]:
     """Return a list."""
     if type(value) is not list:
-        raise field_error(value, "a list")
+        raise bad_field_error(value, "a list")
     return value
 
 
 def read_digest(value: Any) -> bytes:
     """Return the digest that 64 lower-case hex digits stand for."""
     if type(value) is not str:
-        raise field_error(value, "a digest")
+        raise bad_field_error(value, "a digest")
     try:
         return parse_digest(value)
     except InvalidInput as error:
-        raise field_error(value, "a digest") from error
+        raise bad_field_error(value, "a digest") from error
 
 
-def read_integer(value: Any, least: int, most: int) -> int:
+def read_integer_field(value: Any, least: int, most: int) -> int:
     """Return an integer from `least` to `most`."""
     if type(value) is not int or not least <= value <= most:
-        raise field_error(value, f"an integer from {least} to {most}")
+        raise bad_field_error(value, f"an integer from {least} to {most}")
     return value
 
 
 def read_path(value: Any) -> str:
     """Return a path of a brain."""
     if type(value) is not str:
-        raise field_error(value, "a path")
+        raise bad_field_error(value, "a path")
     try:
         return paths.check_path(value)
     except InvalidInput as error:
-        raise field_error(value, "a path") from error
+        raise bad_field_error(value, "a path") from error
 
 
 def read_base64(value: Any) -> bytes:
@@ -85,10 +85,18 @@ def read_base64(value: Any) -> bytes:
         try:
             data = a2b_base64(value, strict_mode=True)
         except ValueError as error:
-            raise field_error(value, "base64") from error
+            raise bad_field_error(value, "base64") from error
         if to_base64(data) == value:
             return data
-    raise field_error(value, "base64")
+    raise bad_field_error(value, "base64")
+
+
+def parse_expected_ids(brain: str, snapshot: str) -> dict[str, bytes]:
+    """Return the ids that a proof must be about, by name; "" expects nothing.
+
+    Raises `InvalidInput` (`bad_id`).
+    """
+    return {name: parse_digest(id) for name, id in (("brain", brain), ("snapshot", snapshot)) if id}
 
 
 def to_base64(data: bytes) -> str:
@@ -96,7 +104,7 @@ def to_base64(data: bytes) -> str:
     return b2a_base64(data, newline=False).decode("ascii")
 
 
-def field_error(value: Any, wanted: str) -> ProofError:
-    """Return the error for a `value` that is not what is `wanted`."""
+def bad_field_error(value: Any, wanted: str) -> ProofError:
+    """Return the error for a `value` that is not the `wanted` one."""
     shown = value if isinstance(value, str) else f"a value of type {type(value).__name__}"
     return ProofError(f"not {wanted}: {printable_text(shown, 80)}", code="bad_field")

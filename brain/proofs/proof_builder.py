@@ -31,7 +31,7 @@ from .proof_types import (
 )
 
 _NodePath = list[tuple[TreeNode, int]]
-"""Nodes from the root of a tree down, each with a place among its entries."""
+"""Nodes from the root of a tree down, each with an index into its entries."""
 
 
 def build_path_proof(nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path: str) -> PathProof:
@@ -46,7 +46,7 @@ def build_path_proof(nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path:
         raise NotFound(
             f"no such file in the snapshot: {printable_text(path)}",
             code="no_path",
-            hint="a proof of absence shows that it is not there",
+            hint="prove its absence instead",
         )
     return PathProof(
         _build_head(snapshot),
@@ -60,7 +60,7 @@ def build_absence_proof(
 ) -> PathAbsenceProof | SectionAbsenceProof:
     """Prove that no file is at the full `path` in `snapshot`, whose bundle is `bundle`.
 
-    Raises `InvalidInput`: `path_is_there`, or the codes of `paths.check`.
+    Raises `InvalidInput`: `path_is_there`, or the codes of `paths.check_path`.
     """
     section, inner = paths.split_section(paths.check_path(path))
     root = bundle.get(section)
@@ -71,7 +71,7 @@ def build_absence_proof(
         raise InvalidInput(
             f"the snapshot holds {printable_text(path)}",
             code="path_is_there",
-            hint="prove that it is there instead",
+            hint="prove its presence instead",
         )
     before, after, tree_path = _build_gap(nodes, section, node_path)
     return PathAbsenceProof(
@@ -118,7 +118,7 @@ def _build_section_path(bundle: Bundle, section: str) -> SectionPath:
 
 
 def _find_node_path(nodes: NodeCache, root: TreeRoot, inner: str) -> _NodePath:
-    """Return the way to `inner`, or to the first path after it, or past the end of the root."""
+    """Return the nodes down to `inner`, to the first path after it, or past the root's end."""
     node_path: _NodePath = []
     node = nodes.get(root.node)
     while True:
@@ -156,13 +156,13 @@ def _build_file_inclusion(section: str, node_path: _NodePath) -> FileInclusion:
 
 
 def _build_tree_path(node_path: _NodePath) -> TreeAuditPath:
-    """Return the climb from the entry at the end of `way` to the root."""
+    """Return the climb from the entry at the end of `node_path` to the root."""
     *above, (node, place) = node_path
     return [*merkle.audit_path(node.rows(), place), *_extend_tree_path(above)]
 
 
 def _extend_tree_path(node_path: _NodePath) -> TreeAuditPath:
-    """Return the climb from the id of the node below `way` to the root."""
+    """Return the climb from the id of the node below `node_path` to the root."""
     out: list[merkle.AuditStep | LevelStep] = []
     for node, place in reversed(node_path):
         out.append(_build_level_step(node, place))
@@ -178,7 +178,7 @@ def _build_level_step(node: TreeNode, place: int) -> LevelStep:
 def _build_gap(
     nodes: NodeCache, section: str, node_path: _NodePath
 ) -> tuple[FileInclusion | None, FileInclusion | None, TreeAuditPath]:
-    """Return the files around the place that `way` leads to, and the climb they share."""
+    """Return the files around the place at the end of `node_path`, and the climb they share."""
     before = _previous_node_path(nodes, node_path)
     if not before:
         return None, _build_file_inclusion(section, node_path), []
@@ -201,7 +201,7 @@ def _build_gap(
 def _build_gap_side(
     section: str, node_path: _NodePath, fork_level: int, steps: list[merkle.AuditStep]
 ) -> FileInclusion:
-    """Return the file at the end of `way` and its climb to where it joins its neighbour."""
+    """Return the file at the end of `node_path` and its climb to where it joins its neighbour."""
     if len(node_path) == fork_level + 1:
         return _build_file_inclusion(section, node_path)._replace(climb=steps)
     line = _build_file_inclusion(section, node_path[fork_level + 1 :])

@@ -136,7 +136,7 @@ def parse_proof(data: bytes) -> AnyProof:
 def proof_from_json(value: Any) -> AnyProof:
     """Return the proof that a value of JSON writes down, as `read` does of its text."""
     if type(value) is not dict:
-        raise json_fields.field_error(value, "a proof")
+        raise json_fields.bad_field_error(value, "a proof")
     found = value.get("format")
     if found != PROOF_FORMAT:
         raise ProofError(
@@ -164,7 +164,7 @@ def proof_from_json(value: Any) -> AnyProof:
         return SectionProof(head, _read_section_inclusion(line))
     if kind == "absence":
         return _read_path_absence(value) if "tree" in value else _read_section_absence(value)
-    raise json_fields.field_error(kind, "a kind of proof")
+    raise json_fields.bad_field_error(kind, "a kind of proof")
 
 
 def _read_with_head(value: Any, *names: str) -> list[Any]:
@@ -212,12 +212,12 @@ def _read_optional(
 def _read_file_inclusion(fields: list[Any]) -> FileInclusion:
     path, kind, blob, size, climb = fields
     if kind not in ENTRY_TYPES:
-        raise json_fields.field_error(kind, f"one of {', '.join(ENTRY_TYPES)}")
+        raise json_fields.bad_field_error(kind, f"one of {', '.join(ENTRY_TYPES)}")
     entry = TreeEntry(
         json_fields.read_path(path),
         ENTRY_TYPES.index(kind),
         json_fields.read_digest(blob),
-        json_fields.read_integer(size, 0, MAX_SAFE_INTEGER),
+        json_fields.read_integer_field(size, 0, MAX_SAFE_INTEGER),
     )
     return FileInclusion(entry, _read_tree_path(climb))
 
@@ -225,7 +225,7 @@ def _read_file_inclusion(fields: list[Any]) -> FileInclusion:
 def _read_section_inclusion(fields: list[Any]) -> SectionInclusion:
     name, node, files, size, steps = fields
     if name != TOP_SECTION and "/" in json_fields.read_path(name):
-        raise json_fields.field_error(name, "a section")
+        raise json_fields.bad_field_error(name, "a section")
     root = TreeRoot(json_fields.read_digest(node), *_read_totals(files, size))
     return SectionInclusion(name, root, _read_steps(steps))
 
@@ -236,9 +236,9 @@ def _read_section_path(value: Any) -> SectionPath:
 
 
 def _read_totals(files: Any, size: Any) -> tuple[int, int]:
-    return json_fields.read_integer(files, 1, MAX_SAFE_INTEGER), json_fields.read_integer(
-        size, 0, MAX_SAFE_INTEGER
-    )
+    return json_fields.read_integer_field(
+        files, 1, MAX_SAFE_INTEGER
+    ), json_fields.read_integer_field(size, 0, MAX_SAFE_INTEGER)
 
 
 def _read_tree_path(value: Any) -> TreeAuditPath:
@@ -259,5 +259,5 @@ def _read_level_step(value: Any) -> LevelStep:
 
 def _read_step(value: Any) -> AuditStep:
     if type(value) is not str or value[:1] not in ("l", "r"):
-        raise json_fields.field_error(value, "a step")
+        raise json_fields.bad_field_error(value, "a step")
     return AuditStep(value[0] == "l", json_fields.read_digest(value[1:]))

@@ -1,8 +1,7 @@
 """The parts that proofs consist of.
 
-Every proof but one of descent leads from some lines, hash by hash, up to the bundle
-of a snapshot, and carries that snapshot. docs/FORMAT.md says how, and proofs/proof_json.py
-how they are written down.
+Every proof except one of descent leads from some entries, hash by hash, up to the bundle
+of a snapshot, and carries that snapshot: see docs/FORMAT.md. `proof_json` has their JSON.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from ..objects.tree_entry import TreeEntry
 class LevelStep(NamedTuple):
     """A step from a node to the entry that names it in an inner node.
 
-    `last` is the hash of the last path below; `files` and `bytes` count what is below.
-    With the hash come from below they are the whole entry, as it is hashed.
+    `last` is the hash of the last path below; `files` and `bytes` are totals of the node.
+    Together with the hash of the node they are the entry, as it is hashed.
     """
 
     last: bytes
@@ -56,7 +55,7 @@ class SectionInclusion(NamedTuple):
 
 
 class SectionPath(NamedTuple):
-    """What leads from the root of a tree, which the proof computes, to the bundle."""
+    """The steps from the root of a tree, which the verifier computes, to the bundle."""
 
     files: int
     bytes: int

@@ -1,19 +1,19 @@
 """Verify a proof without access to the brain.
 
-A proof ties what it says to the id of a snapshot, by hashes. That this snapshot is
-one to rely on is for the caller to know: from a signature, a ledger, or a friend.
+A proof ties a statement to the id of a snapshot by hashes. The caller has to know from
+elsewhere that this snapshot can be trusted: from a signature or a ledger.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ..digest import NO_DIGEST, parse_digest, stream_blob_id
+from ..digest import NO_DIGEST, stream_blob_id
 from ..errors import InvalidInput
 from ..objects import paths
-from ..results import Proof
 from .absence_check import check_path_absence, check_section_absence, require_section
 from .descent_check import check_descent_proof
+from .json_fields import parse_expected_ids
 from .proof_json import ENTRY_TYPES, parse_proof
 from .proof_types import AnyProof, DescentProof, PathAbsenceProof, PathProof, SectionAbsenceProof
 from .recompute_root import (
@@ -27,9 +27,11 @@ from .recompute_root import (
 if TYPE_CHECKING:
     from io import RawIOBase
 
+    from ..results import Proof
+
 
 class ProvenFact(NamedTuple):
-    """What a proof shows of a snapshot; what its kind does not speak of is empty or 0.
+    """What a proof shows of a snapshot; fields that its kind does not use are empty or 0.
 
     `path`: the file `path`, of `type` (FILE, EXECUTABLE or LINK), is in the snapshot
     with the content `blob` of `size` bytes. `absence`: no file is at `path`.
@@ -56,7 +58,7 @@ class ProvenFact(NamedTuple):
 def verify_proof_bytes(data: bytes) -> ProvenFact:
     """Return what the proof in `data` shows.
 
-    Raises `ProofError`: as `document.read` says for what is not well-formed, else
+    Raises `ProofError`: the codes of `parse_proof` if malformed, else
     `wrong_snapshot`, `bad_snapshot`, `wrong_brain`, `wrong_section`, `wrong_bundle`,
     `not_neighbours`, `not_between`, `wrong_ancestor` or `broken_chain`.
     """
@@ -64,26 +66,52 @@ def verify_proof_bytes(data: bytes) -> ProvenFact:
 
 
 def verify_proof(proof: AnyProof) -> ProvenFact:
-    """Return what a proof shows that was read, and raise as `check` does."""
+    """Return what a parsed proof shows. Raises as `verify_proof_bytes`."""
     if isinstance(proof, DescentProof):
         brain = check_descent_proof(proof)
-        return ProvenFact("descent", *proof[:2], ancestor=proof.ancestor, ancestor_brain=brain)
+        return ProvenFact(
+            kind="descent",
+            brain=proof.brain,
+            snapshot=proof.snapshot,
+            ancestor=proof.ancestor,
+            ancestor_brain=brain,
+        )
     check_proof_head(proof.head)
-    ids = proof.head[:3]
+    brain, snapshot, bundle, _ = proof.head
     if isinstance(proof, PathProof):
         path, kind, blob, size = proof.line.entry
         section, _ = paths.split_section(path)
         require_section(proof.head, section, root_from_file(section, proof.line), proof.tree)
-        return ProvenFact("path", *ids, path, kind, blob, size)
-    if isinstance(proof, PathAbsenceProof):
-        check_path_absence(proof)
-        return ProvenFact("absence", *ids, proof.path)
-    if isinstance(proof, SectionAbsenceProof):
-        check_section_absence(proof)
-        return ProvenFact("absence", *ids, proof.path)
+        return ProvenFact(
+            kind="path",
+            brain=brain,
+            snapshot=snapshot,
+            bundle=bundle,
+            path=path,
+            type=kind,
+            blob=blob,
+            size=size,
+        )
+    if isinstance(proof, PathAbsenceProof | SectionAbsenceProof):
+        if isinstance(proof, PathAbsenceProof):
+            check_path_absence(proof)
+        else:
+            check_section_absence(proof)
+        return ProvenFact(
+            kind="absence", brain=brain, snapshot=snapshot, bundle=bundle, path=proof.path
+        )
     require_bundle(proof.head, root_from_section(proof.line))
     name, (node, files, size), _ = proof.line
-    return ProvenFact("section", *ids, section=name, root=node, files=files, size=size)
+    return ProvenFact(
+        kind="section",
+        brain=brain,
+        snapshot=snapshot,
+        bundle=bundle,
+        section=name,
+        root=node,
+        files=files,
+        size=size,
+    )
 
 
 def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
@@ -93,7 +121,7 @@ def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
     `wrong_size`), and `InvalidInput` (`no_content`) if no path was proven.
     """
     if proven.kind != "path":
-        raise InvalidInput(f"a proof of {proven.kind} says nothing of a content", code="no_content")
+        raise InvalidInput(f"a proof of {proven.kind} is not about content", code="no_content")
     counted = _CountingReader(source)
     found = stream_blob_id(cast("RawIOBase", counted))
     require_valid_proof(found == proven.blob, "wrong_content", "the file has another content")
@@ -103,7 +131,7 @@ def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
 
 
 class _CountingReader:
-    """Passes on what is read and counts its bytes."""
+    """Reads from a source and counts the bytes."""
 
     def __init__(self, source: RawIOBase) -> None:
         self._source = source
@@ -118,16 +146,15 @@ class _CountingReader:
 def check_proof(
     data: bytes, *, content: RawIOBase | None = None, brain: str = "", snapshot: str = ""
 ) -> Proof:
-    """Return what the proof in `data` shows, and raise if it does not hold.
+    """Verify the proof in `data` without access to the brain; return what it shows.
 
-    `content` is the content of the file, which has to be the one proven; `brain` and
-    `snapshot` are ids that the proof has to be about, in full. Needs no brain. Raises
-    `ProofError` (`not_this_brain`, `not_this_snapshot`, and the codes of
-    `proofs.check`) or `InvalidInput` (`bad_id`, `no_content`).
+    `content` must be the proven content; `brain` and `snapshot` are full ids that the proof
+    must be about. Raises `ProofError` (`not_this_brain`, `not_this_snapshot`, and as
+    `verify_proof_bytes`) or `InvalidInput` (`bad_id`, `no_content`).
     """
-    wanted = {name: parse_digest(id) for name, id in _expected_ids(brain, snapshot) if id}
+    expected_ids = parse_expected_ids(brain, snapshot)
     proven = verify_proof_bytes(data)
-    for name, id in wanted.items():
+    for name, id in expected_ids.items():
         found = getattr(proven, name)
         require_valid_proof(
             found == id, f"not_this_{name}", f"it is about the {name} {found.hex()}"
@@ -137,11 +164,9 @@ def check_proof(
     return _proof_result(proven)
 
 
-def _expected_ids(brain: str, snapshot: str) -> list[tuple[str, str]]:
-    return [("brain", brain), ("snapshot", snapshot)]
-
-
 def _proof_result(proven: ProvenFact) -> Proof:
+    from ..results import Proof
+
     has_path, has_section = proven.kind == "path", proven.kind == "section"
     return Proof(
         True,

@@ -12,14 +12,14 @@ from ..objects.tree_node import child_hash, entry_hash, join_hashes
 from .proof_types import FileInclusion, LevelStep, ProofHead, SectionInclusion, TreeAuditPath
 
 
-def require_valid_proof(truth: object, code: str, what: str) -> None:
-    """Raise `ProofError` unless `truth`."""
-    if not truth:
+def require_valid_proof(condition: object, code: str, what: str) -> None:
+    """Raise `ProofError` unless `condition`."""
+    if not condition:
         raise ProofError(f"the proof does not hold: {what}", code=code)
 
 
 def check_proof_head(head: ProofHead) -> None:
-    """Check that the snapshot is the one it is said to be, with that brain and bundle."""
+    """Check that the encoded snapshot has the id, brain and bundle that the head claims."""
     require_valid_proof(
         snapshot_id(head.encoded) == head.snapshot, "wrong_snapshot", "another snapshot"
     )
@@ -56,7 +56,7 @@ def root_from_file(section: str, line: FileInclusion) -> bytes:
 
 
 def root_from_tree_path(node_hash: bytes, climb: TreeAuditPath) -> bytes:
-    """Return the hash that `climb` leads to from `here`."""
+    """Return the hash that `climb` leads to from `node_hash`."""
     for one in climb:
         if isinstance(one, LevelStep):
             node_hash = child_hash(one.last, node_hash, one.files, one.bytes)
@@ -71,5 +71,5 @@ def root_from_section(line: SectionInclusion) -> bytes:
 
 
 def require_bundle(head: ProofHead, found: bytes) -> None:
-    """Check that the way up has ended at the bundle of the snapshot."""
+    """Check that a recomputed root is the bundle of the snapshot."""
     require_valid_proof(found == head.bundle, "wrong_bundle", "it leads to another bundle")

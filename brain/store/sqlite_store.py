@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import StoreError
 from . import store_database
 from .protocol import Store, TransactionContext
+from .readonly_store import open_store_reader
 from .sqlite_reader import SqliteReader
 from .sqlite_transaction import SqliteTransaction
 
@@ -50,22 +51,6 @@ class SqliteStore(SqliteReader):
             self._db.execute("PRAGMA synchronous=FULL")
 
 
-class ReadOnlyStore(SqliteReader):
-    """A store that can only be read; writing raises `StoreError` (`read_only`)."""
-
-    def transaction(self, expected_bytes: int = 0) -> TransactionContext:
-        """Refuse; see `Store.transaction`."""
-        raise store_database.store_not_writable_error()
-
-    def compact(self) -> bool:
-        """Refuse; see `Store.compact`."""
-        raise store_database.store_not_writable_error()
-
-    def clear_pending_writes(self) -> None:
-        """Refuse; see `Store.settle`."""
-        raise store_database.store_not_writable_error()
-
-
 def create_store(folder: Path) -> SqliteStore:
     """Make a new store in `folder` and open it; errors as for `database.create`."""
     return SqliteStore(store_database.create_store_database(folder), _store_path(folder))
@@ -77,15 +62,6 @@ def open_store(folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT
     `timeout` is how many seconds to wait for another process's transaction.
     """
     return SqliteStore(store_database.open_store_database(folder, timeout), _store_path(folder))
-
-
-def open_store_reader(
-    folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT
-) -> SqliteReader:
-    """Open the store in `folder` for reading; errors as for `database.open_readonly`."""
-    return SqliteReader(
-        store_database.open_store_database_readonly(folder, timeout), _store_path(folder)
-    )
 
 
 def open_store_or_readonly(
@@ -100,9 +76,7 @@ def open_store_or_readonly(
     except StoreError as error:
         if error.code != "read_only":
             raise
-    return ReadOnlyStore(
-        store_database.open_store_database_readonly(folder, timeout), _store_path(folder)
-    )
+    return open_store_reader(folder, timeout)
 
 
 def _store_path(folder: Path) -> str:

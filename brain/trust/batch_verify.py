@@ -1,8 +1,8 @@
 """Verify all signatures of a brain in parallel.
 
-One takes about 150 µs, as long as all else that is done for a snapshot. It depends on
-nothing else, so forked children do it while their parent reads the lineage; then the
-parent takes its share of what is left.
+Verifying one takes about 150 µs, as long as everything else that is checked of a snapshot.
+Signatures are independent, so forked children verify them while their parent reads the
+lineage; then the parent joins them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ SignatureRow = tuple[bytes, bytes, bytes]
 """Snapshot, key, signature."""
 
 _SIGNATURES_PER_JOB = 512
-"""Signatures that one process checks at a time."""
+"""Signatures in one job."""
 _MAX_JOBS = MAX_QUEUED_JOBS // 2
-"""Leaves as many turns to who has other work to share with them."""
+"""Leaves half of the queue to other jobs of the caller."""
 
 
 class SnapshotSigners(NamedTuple):
-    """The keys whose signatures fit a snapshot, each once, and those whose do not."""
+    """The keys with a valid signature of a snapshot, each once, and those with an invalid one."""
 
     valid: tuple[bytes, ...]
     invalid: tuple[bytes, ...]
@@ -34,11 +34,11 @@ class SnapshotSigners(NamedTuple):
 NO_SIGNERS = SnapshotSigners((), ())
 
 SignersBySnapshot = Mapping[bytes, SnapshotSigners]
-"""Who signed, by snapshot."""
+"""Signers by snapshot."""
 
 
 class SignatureBatch:
-    """Signatures to be checked for `brain`, in jobs that may be done in any order, anywhere.
+    """Signatures to verify for `brain`, in jobs that any process may run in any order.
 
     Raises what `rows` raises.
     """
@@ -50,14 +50,14 @@ class SignatureBatch:
         self.job_count = -(-len(self._rows) // self._size)
 
     def verify_job(self, job: int) -> list[int]:
-        """Return which signatures of a job do not fit, by number."""
+        """Return the numbers of the invalid signatures of a job."""
         numbers = range(job * self._size, min((job + 1) * self._size, len(self._rows)))
         return [
             number for number in numbers if not _is_valid_signature(self._brain, self._rows[number])
         ]
 
     def collect_signers(self, answers: Iterable[list[int]]) -> SignersBySnapshot:
-        """Return who signed, from what `check` returned for all jobs."""
+        """Return the signers, given what `verify_job` returned for all jobs."""
         return _group_by_snapshot(self._rows, {number for answer in answers for number in answer})
 
 
@@ -65,7 +65,7 @@ class SignatureBatch:
 def verify_in_background(
     brain: bytes, rows: Iterable[SignatureRow]
 ) -> Iterator[Callable[[], SignersBySnapshot]]:
-    """Check signatures for `brain` while the block runs; yield what waits and returns who signed.
+    """Verify signatures while the block runs; yield a function that waits and returns signers.
 
     Raises what `rows` raises.
     """
@@ -80,7 +80,7 @@ def _is_valid_signature(brain: bytes, row: SignatureRow) -> bool:
 
 
 def _group_by_snapshot(batch: list[SignatureRow], wrong: set[int]) -> SignersBySnapshot:
-    """Return who signed; keys are few, so each is kept once."""
+    """Return the signers by snapshot; equal ones share one object."""
     out: dict[bytes, SnapshotSigners] = {}
     interned: dict[SnapshotSigners, SnapshotSigners] = {}
     for number, (snapshot, key, _) in enumerate(batch):

@@ -1,13 +1,10 @@
 """Equivocation: one key signed two continuations of one snapshot.
 
-Two snapshots with the same first parent, of which neither descends from the other, and
-both signed by one key. It may be a key in two hands, or one hand that tells two stories;
-it may also be a branch that was made on purpose, which looks the same. So it is a
-warning, and a fact to ask about: the key did sign both.
+Two snapshots have the same first parent, neither descends from the other, and one key
+signed both. The key may have been stolen, or its owner shows different histories to
+different readers; a deliberate branch looks the same. So it is a warning.
 
-Where a head descends from both, whoever reads that head has both stories before him, and
-they are one again: nothing is kept from him. The key signed both all the same, which may
-matter to who was shown one of them alone.
+A head that descends from both hides neither, so to its reader it is no equivocation.
 """
 
 from __future__ import annotations
@@ -41,9 +38,9 @@ class SignedChild(NamedTuple):
 
 
 class SiblingGroups:
-    """The snapshots that continue the same one, gathered in a walk from children to parents.
+    """Snapshots with the same first parent, grouped during a walk from children to parents.
 
-    Memory grows with the width of the walk, and with the families of more than one child.
+    Memory grows with the width of the walk, and with the groups of more than one child.
     """
 
     def __init__(self) -> None:
@@ -51,7 +48,7 @@ class SiblingGroups:
         self._groups: list[tuple[bytes, list[tuple[bytes, int]]]] = []
 
     def add_snapshot(self, here: bytes, snapshot: Snapshot) -> None:
-        """Take the next snapshot of the walk."""
+        """Add the next snapshot of the walk."""
         children = self._children.pop(here, [])
         if len(children) > 1:
             self._groups.append((here, children))
@@ -65,7 +62,7 @@ class SiblingGroups:
         signers: SignersBySnapshot,
         merged_snapshots: Collection[bytes] = (),
     ) -> Iterator[EquivocationPair]:
-        """Yield the equivocations among those met, as `among` does."""
+        """Yield the equivocations in all groups; see `find_among_siblings`."""
         for parent, children in self._groups:
             signed_children = [
                 SignedChild(here, generation, signers.get(here, NO_SIGNERS).valid)
@@ -80,14 +77,14 @@ def find_equivocations(
     signers: SignersBySnapshot,
     merged_snapshots: Collection[bytes] = (),
 ) -> Iterator[EquivocationPair]:
-    """Yield equivocations in a walk, in which children come before parents, as `among` does.
+    """Yield equivocations in a walk, children before parents; see `find_among_siblings`.
 
     Raises what `load` and `walk` raise.
     """
-    families = SiblingGroups()
+    groups = SiblingGroups()
     for here, snapshot in walk:
-        families.add_snapshot(here, snapshot)
-    yield from families.find_equivocations(load, signers, merged_snapshots)
+        groups.add_snapshot(here, snapshot)
+    yield from groups.find_equivocations(load, signers, merged_snapshots)
 
 
 def find_among_siblings(
@@ -98,8 +95,8 @@ def find_among_siblings(
 ) -> Iterator[EquivocationPair]:
     """Yield equivocations among the children of one first parent; raises what `load` raises.
 
-    Each child is told against one sibling, not against all. Two that are both among `read`,
-    the snapshots that a reader's head descends from, are none to that reader.
+    Each child is reported against one sibling, not all. Two that are both among
+    `merged_snapshots`, which a reader's head descends from, are not reported.
     """
     ordered = sorted(siblings, key=lambda child: (child.generation, child.id))
     for key in sorted({key for child in ordered for key in child.keys}):

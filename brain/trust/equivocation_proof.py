@@ -3,34 +3,30 @@
     {"format": "brain v1 equivocation", "brain": ID, "parent": ID, "key": KEY,
      "signed": [{"encoded": BASE64, "signature": HEX}, {…}]}
 
-`encoded` are the two snapshots, the one of the lower id first. That neither descends from
-the other has to show in what they say of themselves. A snapshot descends from another
-through its parents, and generations rise on the way; so it is plain if the generations
-differ by at most one and neither is a parent of the other. Where a merge lies much later
-than its sibling it is not, and there is no such proof.
+`encoded` are the two snapshots, the one of the lower id first. The snapshots themselves
+must show that neither descends from the other. Generations rise from parent to child, so
+this is certain if the generations differ by at most one and neither is a parent of the
+other. A merge that is much later than its sibling does not show it and has no such proof.
 
-It shows that the key signed both; not which was first, nor that anybody was deceived.
+The proof shows that the key signed both snapshots; not which was first, nor that anybody
+was deceived.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, NamedTuple
 
-from ..digest import parse_digest
-from ..errors import FormatError, InvalidInput, ProofError
+from ..errors import InvalidInput, ProofError
 from ..objects import snapshot as snapshots
-from ..objects.snapshot import Snapshot
 from ..proofs import json_fields
+from ..proofs.recompute_root import decode_proof_snapshot
 from ..results import EquivocationResult
 from . import ed25519
 from .equivocation import EquivocationPair
-from .signature_format import format_key, parse_key, snapshot_message
+from .signature_format import format_key, is_signature_text, parse_key, snapshot_message
 
 EQUIVOCATION_FORMAT = "brain v1 equivocation"
-
-_SIGNATURE_PATTERN = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class SignedSnapshot(NamedTuple):
@@ -41,7 +37,7 @@ class SignedSnapshot(NamedTuple):
 
 
 class ProvenEquivocation(NamedTuple):
-    """What a proof shows: `key` signed both snapshots, which continue `parent` in `brain`."""
+    """A verified proof: `key` signed both snapshots, which continue `parent` in `brain`."""
 
     brain: bytes
     parent: bytes
@@ -54,7 +50,7 @@ def render_equivocation_proof(
 ) -> bytes:
     """Return the proof of an equivocation, a line of ASCII, from what was signed.
 
-    Raises `InvalidInput` (`not_provable`) if the two snapshots alone do not show it.
+    Raises `InvalidInput` (`not_provable`) if it does not follow from the two snapshots.
     """
     both = sorted((first, second), key=lambda one: snapshots.snapshot_id(one.encoded))
     document = {
@@ -82,21 +78,21 @@ def render_equivocation_proof(
 def verify_equivocation_proof(text: bytes) -> ProvenEquivocation:
     """Return what a proof shows.
 
-    Raises `ProofError`: those of `strict` for what is malformed, `bad_snapshot`,
+    Raises `ProofError`: the codes of `json_fields` if malformed, `bad_snapshot`,
     `no_equivocation`, `bad_signature`.
     """
     format_name, brain_text, parent_text, key_name, rows = json_fields.read_record(
         json_fields.parse_untrusted_json(text), "format", "brain", "parent", "key", "signed"
     )
     if format_name != EQUIVOCATION_FORMAT:
-        raise json_fields.field_error(format_name, f"the format {EQUIVOCATION_FORMAT!r}")
+        raise json_fields.bad_field_error(format_name, f"the format {EQUIVOCATION_FORMAT!r}")
     brain, parent = json_fields.read_digest(brain_text), json_fields.read_digest(parent_text)
     key = _read_key(key_name)
     both = [_read_signed_snapshot(row) for row in json_fields.read_array(rows)]
     ids = [snapshots.snapshot_id(one.encoded) for one in both]
     if len(ids) != 2 or ids[0] >= ids[1]:
-        raise json_fields.field_error(rows, "two snapshots, the lower id first")
-    decoded_snapshots = [_decode_snapshot(one.encoded) for one in both]
+        raise json_fields.bad_field_error(rows, "two snapshots, the lower id first")
+    decoded_snapshots = [decode_proof_snapshot(one.encoded) for one in both]
     # 1. Both continue the same snapshot of the same brain.
     for snapshot in decoded_snapshots:
         if snapshot.brain != brain or snapshot.parents[:1] != (parent,):
@@ -105,7 +101,9 @@ def verify_equivocation_proof(text: bytes) -> ProvenEquivocation:
     if ids[0] in decoded_snapshots[1].parents or ids[1] in decoded_snapshots[0].parents:
         raise _no_equivocation_error("one snapshot is a parent of the other")
     if abs(decoded_snapshots[0].generation - decoded_snapshots[1].generation) > 1:
-        raise _no_equivocation_error("whether one snapshot descends from the other does not show")
+        raise _no_equivocation_error(
+            "the snapshots do not show whether one descends from the other"
+        )
     # 3. The key signed both.
     for here, one, snapshot in zip(ids, both, decoded_snapshots, strict=True):
         if not ed25519.verify_signature(key, snapshot_message(here, snapshot), one.signature):
@@ -117,21 +115,14 @@ def _read_key(value: Any) -> bytes:
     try:
         return parse_key(value if type(value) is str else "")
     except InvalidInput as error:
-        raise json_fields.field_error(value, "a public key") from error
+        raise json_fields.bad_field_error(value, "a public key") from error
 
 
 def _read_signed_snapshot(value: Any) -> SignedSnapshot:
     encoded, signature = json_fields.read_record(value, "encoded", "signature")
-    if type(signature) is not str or not _SIGNATURE_PATTERN.fullmatch(signature):
-        raise json_fields.field_error(signature, "a signature")
+    if not is_signature_text(signature):
+        raise json_fields.bad_field_error(signature, "a signature")
     return SignedSnapshot(json_fields.read_base64(encoded), bytes.fromhex(signature))
-
-
-def _decode_snapshot(data: bytes) -> Snapshot:
-    try:
-        return snapshots.decode_snapshot(data)
-    except FormatError as error:
-        raise ProofError(f"not a snapshot: {error.message}", code="bad_snapshot") from error
 
 
 def _no_equivocation_error(what: str) -> ProofError:
@@ -139,8 +130,8 @@ def _no_equivocation_error(what: str) -> ProofError:
 
 
 def is_equivocation_proof(data: bytes) -> bool:
-    """Tell whether a text says of itself that it is such a proof."""
-    if EQUIVOCATION_FORMAT.encode() not in data:  # not to parse each proof twice
+    """Tell whether a text claims to be a proof of equivocation."""
+    if EQUIVOCATION_FORMAT.encode() not in data:  # avoids parsing other proofs twice
         return False
     try:
         document = json_fields.parse_untrusted_json(data)
@@ -150,13 +141,13 @@ def is_equivocation_proof(data: bytes) -> bool:
 
 
 def check_equivocation(data: bytes, *, brain: str = "", snapshot: str = "") -> EquivocationResult:
-    """Return what a proof of equivocation shows, and raise if it does not hold.
+    """Verify a proof of equivocation without access to the brain; return what it shows.
 
-    `brain` and `snapshot` are ids in full: that of its brain, and of one of the two
-    snapshots or their parent. Needs no brain. Raises `ProofError` (`not_this_brain`,
-    `not_this_snapshot`, and the codes of `accusation.check`) or `InvalidInput` (`bad_id`).
+    `brain` and `snapshot` are full ids that the proof must be about; the snapshot may be
+    either one or their parent. Raises `ProofError` (`not_this_brain`, `not_this_snapshot`,
+    and as `verify_equivocation_proof`) or `InvalidInput` (`bad_id`).
     """
-    expected_ids = {name: parse_digest(id) for name, id in _expected_ids(brain, snapshot) if id}
+    expected_ids = json_fields.parse_expected_ids(brain, snapshot)
     proven = verify_equivocation_proof(data)
     proven_ids = {"brain": [proven.brain], "snapshot": [*proven.snapshots, proven.parent]}
     for name, id in expected_ids.items():
@@ -170,7 +161,3 @@ def check_equivocation(data: bytes, *, brain: str = "", snapshot: str = "") -> E
         format_key(proven.key),
         [one.hex() for one in proven.snapshots],
     )
-
-
-def _expected_ids(brain: str, snapshot: str) -> list[tuple[str, str]]:
-    return [("brain", brain), ("snapshot", snapshot)]

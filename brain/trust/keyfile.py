@@ -1,9 +1,9 @@
 """Private keys, one file each, in a folder that the caller names.
 
 A file holds the public key as text on its first line, then PKCS#8 PEM, under a
-passphrase if one was given. It is written whole or not at all, never written again, and
-readable by its owner alone; a file that others could read is not used, since they may
-have. The first line serves listing; what signs is the PEM, and the two must agree.
+passphrase if one was given. It is written atomically, never overwritten, and readable by
+its owner alone; a file that others can read is refused. The first line serves listing;
+the PEM signs, and the two must agree.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAME_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 
 
 class KeyFile(NamedTuple):
-    """A key as it is listed; `created` is in ms since 1970, UTC."""
+    """A key without its secret; `created` is in ms since 1970, UTC."""
 
     name: str
     key: bytes
@@ -42,7 +42,7 @@ class KeyFile(NamedTuple):
 
 
 def create_key(folder: Path, name: str, passphrase: bytes = b"") -> KeyFile:
-    """Make a new key in `folder`, which is made too, and return what it is.
+    """Create a key in `folder`, which is created too, and describe it.
 
     Raises `InvalidInput` (`bad_name`, `too_large`), `Conflict` (`exists`), `BrainError`
     (`unsafe_key_folder`, or what the system refuses).
@@ -62,7 +62,7 @@ def create_key(folder: Path, name: str, passphrase: bytes = b"") -> KeyFile:
 
 
 def describe_key(folder: Path, name: str) -> KeyFile:
-    """Return what a key is, without its passphrase; raises as `load` does."""
+    """Describe a key without its passphrase. Raises as `load_key`."""
     content, created = _read_key_file(folder, name)
     return KeyFile(
         name, _read_public_key(content, name), ed25519.is_encrypted_pem(content), created
@@ -70,7 +70,7 @@ def describe_key(folder: Path, name: str) -> KeyFile:
 
 
 def list_keys(folder: Path) -> list[KeyFile]:
-    """Return what all keys in `folder` are, by name; raises as `load` does."""
+    """Describe all keys in `folder`, by name. Raises as `load_key`."""
     return [describe_key(folder, name) for name in list_key_names(folder)]
 
 
@@ -81,10 +81,8 @@ def list_key_names(folder: Path) -> list[str]:
             files = os.listdir(folder)
         except FileNotFoundError:
             return []
-    file_stat = (
-        file.removesuffix(KEY_FILE_SUFFIX) for file in files if file.endswith(KEY_FILE_SUFFIX)
-    )
-    return sorted(name for name in file_stat if _is_key_name(name))
+    names = (file.removesuffix(KEY_FILE_SUFFIX) for file in files if file.endswith(KEY_FILE_SUFFIX))
+    return sorted(filter(_is_key_name, names))
 
 
 def load_key(folder: Path, name: str, passphrase: bytes = b"") -> bytes:
@@ -138,14 +136,14 @@ def _translate_os_errors() -> Iterator[None]:
 
 @contextmanager
 def _open_key_folder(folder: Path) -> Iterator[int]:
-    """Open the folder of keys; nobody else may put files into it."""
+    """Open the folder of keys, refusing one that others may write to."""
     try:
         folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         raise
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise _unsafe_error("folder", "the folder of keys is a link or no folder") from error
+            raise _unsafe_error("folder", "the folder of keys is a link or a file") from error
         raise
     try:
         file_stat = os.fstat(folder_fd)
@@ -168,12 +166,12 @@ def _write_new_file(folder_fd: int, file: str, content: bytes) -> None:
         raise Conflict(
             f"there is a key of that name already: {file.removesuffix(KEY_FILE_SUFFIX)}",
             code="exists",
-            hint="choose another name; a key is never written over",
+            hint="choose another name; keys are never overwritten",
         ) from error
 
 
 def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:
-    """Return the content of a key file and when it was made."""
+    """Return the content of a key file and its time in ms since 1970."""
     file = _file_name(name)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with _translate_os_errors():
@@ -198,7 +196,7 @@ def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:
 
 def _check_file(file_stat: os.stat_result, name: str, path: Path) -> None:
     if not stat.S_ISREG(file_stat.st_mode) or file_stat.st_size > MAX_KEY_FILE_BYTES:
-        raise InvalidInput(f"the key {name} is no file of a key", code="bad_key")
+        raise InvalidInput(f"the key {name} is not a key file", code="bad_key")
     if file_stat.st_mode & 0o077 or not _is_owned_by_user(file_stat):
         raise _unsafe_error(
             "file",

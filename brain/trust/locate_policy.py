@@ -21,11 +21,10 @@ _MAX_CACHED_LOOKUPS = 4096
 
 
 def policy_locator(nodes: NodeCache, bundle: Callable[[bytes], Bundle]) -> LocatePolicy:
-    """Return what looks trust files up; `bundle` returns a bundle by its id.
+    """Return a function that finds trust files; `bundle` returns a bundle by its id.
 
-    Snapshots that share the files at the top share the answer. The answer raises
-    `InvalidInput` (`bad_trust`) if trust.json is a link or too large, and what `nodes` and
-    `bundle` raise.
+    It caches by the tree of top-level files. It raises `InvalidInput` (`bad_trust`) if
+    trust.json is a link or too large, and what `nodes` and `bundle` raise.
     """
     blob_by_node: dict[bytes, bytes] = {}
 
@@ -48,11 +47,11 @@ def policy_locator(nodes: NodeCache, bundle: Callable[[bytes], Bundle]) -> Locat
 
 
 def read_policy_blob(read_blob: Callable[[bytes], bytes], blob: bytes) -> bytes:
-    """Return the content of a trust file by its id, whatever the store holds under that.
+    """Return the content of a trust file, checked against its id.
 
-    Raises `StoreError` (`corrupt_object`) if it has another id, and what `read_blob` raises.
+    Raises `StoreError` (`corrupt_object`) if it does not match, and what `read_blob` raises.
     """
     text = read_blob(blob)
     if blob_id(text) != blob:
-        raise StoreError(f"blob {blob.hex()}: the content is another one", code="corrupt_object")
+        raise StoreError(f"blob {blob.hex()} does not hash to its id", code="corrupt_object")
     return text

@@ -1,6 +1,6 @@
 """The root keys that the user has pinned, by brain.
 
-They are what a brain cannot say of itself, so they are kept with the user's settings, in
+A brain cannot vouch for its own root keys, so the user keeps them with their settings, in
 one file for all brains:
 
     {
@@ -8,15 +8,15 @@ one file for all brains:
       "brains": {"1f…": ["ed25519:3d40…"]}
     }
 
-The keys of `brains` are brain ids. Which file that is, the caller says.
+The keys of `brains` are brain ids. The caller names the file.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from pathlib import Path
 
+from ..digest import is_hex_digest
 from ..errors import InvalidInput, error_from_os, printable_text
 from ..util import settings_file, strict_json
 from .signature_format import parse_key
@@ -27,7 +27,6 @@ MAX_ROOT_KEYS = 16
 
 _MAX_DEPTH = 4
 _MAX_VALUES = 1 << 16
-_ID_PATTERN = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def load_pinned_roots(path: Path, brain: str) -> list[str]:
@@ -39,9 +38,9 @@ def load_pinned_roots(path: Path, brain: str) -> list[str]:
 
 
 def pin_first_roots(path: Path, brain: str, keys: Collection[str]) -> bool:
-    """Pin the root keys of a brain for which none are pinned; tell whether that was so.
+    """Pin the root keys of a brain that has none pinned; return whether they were pinned.
 
-    Raises as `change`.
+    Raises as `change_pinned_roots`.
     """
     if not keys or brain in _load_all_roots(path):
         return False
@@ -58,8 +57,8 @@ def change_pinned_roots(
 ) -> list[str]:
     """Pin further root keys of a brain and unpin others; return those that are pinned now.
 
-    Raises `InvalidInput`: `bad_key`, `bad_roots`, or `not_pinned` for one to be removed
-    that is not pinned.
+    Raises `InvalidInput`: `bad_key`, `bad_roots`, or `not_pinned` for a key in
+    `remove` that is not pinned.
     """
     with settings_file.exclusive_lock(path):
         pins_by_brain = _load_all_roots(path)
@@ -100,7 +99,7 @@ def _load_all_roots(path: Path) -> dict[str, list[str]]:
         return InvalidInput(
             f"the pinned root keys in {printable_text(path)}: {why}",
             code="bad_roots",
-            hint="mend the file, or remove it and pin the keys that you know anew",
+            hint="repair the file, or remove it and pin your keys again",
         )
 
     if len(data) > settings_file.MAX_SETTINGS_BYTES:
@@ -112,7 +111,7 @@ def _load_all_roots(path: Path) -> dict[str, list[str]]:
     if document["format"] != ROOTS_FORMAT or not isinstance(brains, dict):
         raise make_error(f"not of the format {ROOTS_FORMAT!r}")
     for brain, keys in brains.items():
-        if not _ID_PATTERN.fullmatch(brain) or not isinstance(keys, list) or not keys:
+        if not is_hex_digest(brain) or not isinstance(keys, list) or not keys:
             raise make_error("not lists of keys by the ids of brains")
         for key in keys:
             try:

@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from ..digest import is_hex_digest
 from ..errors import InvalidInput, printable_text
 from ..util import strict_json
 from .signature_format import parse_key
@@ -46,7 +47,6 @@ _MAX_DEPTH = 8
 """Lists and objects inside each other; a trust file has four."""
 _MAX_VALUES = 32 * MAX_POLICY_KEYS
 """Values and keys of objects; a full trust file has fewer than 16 for each key of it."""
-_ID_PATTERN = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _PLANE_NONCHARACTERS = "".join(
     chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF)
 )
@@ -108,7 +108,7 @@ def parse_policy(content: bytes) -> Policy:
 
 
 def is_policy(content: bytes) -> bool:
-    """Tell whether a text is that of a trust file."""
+    """Tell whether a text is a valid trust file."""
     try:
         parse_policy(content)
     except InvalidInput:
@@ -117,24 +117,24 @@ def is_policy(content: bytes) -> bool:
 
 
 def check_policy(policy: Policy) -> None:
-    """Refuse a policy that cannot be kept, or counts one key twice; raises as `parse`."""
+    """Refuse a policy that no keys can satisfy or that lists one twice; as `parse_policy`."""
     if not 0 < len(policy.keys) <= MAX_POLICY_KEYS:
         raise policy_error(f"keys is not a list of 1 to {MAX_POLICY_KEYS}")
     if len({key.name for key in policy.keys}) < len(policy.keys):
         raise policy_error("two keys have the same name")
     if len({key.key for key in policy.keys}) < len(policy.keys):
-        raise policy_error("one key stands under two names")
+        raise policy_error("one key has two names")
     usable = sum(key.can_keep_signing for key in policy.keys)
     if type(policy.threshold) is not int or not 1 <= policy.threshold <= usable:
         raise policy_error(
-            f"threshold is not a number from 1 to {usable}, the keys that may go on signing"
+            f"threshold is not a number from 1 to {usable}, the keys whose rights do not end"
             if usable
-            else "no key may go on signing"
+            else "the rights of every key end"
         )
 
 
 def policy_error(what: str) -> InvalidInput:
-    """Return the error for a trust file that cannot be taken."""
+    """Return the error for an invalid trust file."""
     return InvalidInput(f"{POLICY_PATH}: {what}", code="bad_trust", hint="see schemas/trust.json")
 
 
@@ -153,7 +153,7 @@ def _read_key(row: Any) -> PolicyKey:
 
 
 def check_key_name(name: Any) -> str:
-    """Return the name of a key: 1 to 64 bytes of text without controls. Raises as `parse`."""
+    """Return a key name, 1 to 64 bytes without controls. Raises as `parse_policy`."""
     if not _is_plain_text(name, MAX_KEY_NAME_BYTES) or not name:
         raise policy_error(
             f"a name is not text of 1 to {MAX_KEY_NAME_BYTES} bytes without control characters"
@@ -174,10 +174,11 @@ def _read_revocation(row: dict[str, Any], where: str) -> KeyRevocation | None:
 
 
 def check_revocation_reason(reason: Any) -> str:
-    """Return the reason of a revocation: at most 256 bytes of such text. Raises as `parse`."""
+    """Return a reason, at most 256 bytes without controls. Raises as `parse_policy`."""
     if not _is_plain_text(reason, MAX_REVOCATION_REASON_BYTES):
         raise policy_error(
-            f"a reason is not text of at most {MAX_REVOCATION_REASON_BYTES} bytes without control characters"
+            f"a reason is not text of at most {MAX_REVOCATION_REASON_BYTES} bytes"
+            " without control characters"
         )
     return str(reason)
 
@@ -195,7 +196,7 @@ def _read_id(fields: dict[str, Any], field: str, where: str) -> bytes:
     text = fields.get(field)
     if field not in fields:
         return b""
-    if not isinstance(text, str) or not _ID_PATTERN.fullmatch(text):
+    if not isinstance(text, str) or not is_hex_digest(text):
         raise policy_error(f"{field} {where} is not the id of a snapshot")
     return bytes.fromhex(text)
 

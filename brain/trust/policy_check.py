@@ -1,4 +1,4 @@
-"""Judge one snapshot by its signatures and the rights in force."""
+"""Judge one snapshot by its signatures and the trust files in force."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _OBJECTIONS_BY_NEARNESS = ("revoked_key", "expired_rights", "unknown_key")
 
 
 class PolicyCase(NamedTuple):
-    """What a verdict depends on.
+    """The input of a verdict.
 
-    `in_force` are the rights to satisfy, an error standing for rights that nobody can
-    know; `roots` the keys that must have signed; `mask` says which of the snapshots that
-    rights name this one descends from. `revoked` are the rules where no rights are in
-    force: nobody may sign, and some are revoked. `own` is what is wrong with the trust
-    file that this snapshot brings, and `repaired` whether the head has none that is
-    broken; `vouched` whether a first trust file comes later.
+    `in_force`: the rules to satisfy; an error stands for a trust file that cannot be read.
+    `roots`: the keys that must have signed. `mask`: the bits of the snapshots named by
+    rules that this one descends from. `revocation_rules`: the revocations, which hold even
+    if no rules are in force. `policy_error`: what is wrong with this snapshot's own trust
+    file. `is_head_repaired`: the head's trust file is not broken.
+    `is_before_first_policy`: a descendant brings the first trust file.
     """
 
     snapshot: bytes
@@ -40,11 +40,11 @@ class PolicyCase(NamedTuple):
 
 
 class SignatureVerdict(NamedTuple):
-    """What is known of one snapshot.
+    """The verdict on one snapshot.
 
-    `standing` is TRUSTED or REFUSED where rights are in force; else VOUCHED before a first
-    trust file, or UNSIGNED. `signers` are the keys whose signatures count, or, where no
-    rights are in force, fit.
+    `standing` is TRUSTED or REFUSED if rules are in force; else VOUCHED before the first
+    trust file, or UNSIGNED. `signers` are the keys whose signatures count; without rules,
+    those whose signatures are valid.
     """
 
     snapshot: bytes
@@ -54,7 +54,7 @@ class SignatureVerdict(NamedTuple):
 
 
 def judge_snapshot(case: PolicyCase) -> SignatureVerdict:
-    """Return the verdict on a case; the numbers are those of the steps in `verify`."""
+    """Return the verdict on a case; step numbers are those of `signature_verification`."""
     rules = _known_rules(case)
     unknown_rights = [one for one in case.in_force if isinstance(one, BrainError)]
     # 4. A signature counts if its key has a right to it and is not revoked.
@@ -62,19 +62,19 @@ def judge_snapshot(case: PolicyCase) -> SignatureVerdict:
     shortcomings = _find_shortcomings(case, rules, objections)
     found = [_case_error(case, error.code, error.message) for error in unknown_rights]
     found += [
-        _case_error(case, "bad_signature", f"the signature of {format_key(key)} does not fit")
+        _case_error(case, "bad_signature", f"the signature of {format_key(key)} is invalid")
         for key in case.signers.invalid
     ]
     for key, code in objections.items():
         severity = "error" if shortcomings else "warning"
-        text = f"{format_key(key)} signed it, which does not count"
+        text = f"{format_key(key)} signed it, but has no right to"
         found.append(Finding(code, severity, case.snapshot.hex(), "", text))
     code = "below_threshold" if case.signers.valid or case.signers.invalid else "unsigned"
     found += [_case_error(case, code, text) for text in shortcomings]
     # 5. An author that is a key must have signed.
     if case.author and case.author not in _find_allowed_authors(case):
         found.append(_case_error(case, "forged_author", f"not signed by its author, {case.author}"))
-    # 6. A trust file that is new must be one.
+    # 6. A new trust file must be valid.
     if case.policy_error:
         settled = case.is_head_repaired and case.policy_error.code == BROKEN_POLICY_CODE
         severity = "warning" if settled else "error"
@@ -93,12 +93,12 @@ def judge_snapshot(case: PolicyCase) -> SignatureVerdict:
 
 
 def is_below_threshold(case: PolicyCase) -> bool:
-    """Tell whether too few have signed, by some of the rights in force."""
+    """Tell whether too few have signed for some of the rules in force."""
     return any(_count_valid_signers(case, one) < one.threshold for one in _known_rules(case))
 
 
 def is_signature_missing(case: PolicyCase, key: bytes) -> bool:
-    """Tell whether a key has not signed where it may and too few have, or is the author."""
+    """Tell whether a key did not sign though it is the author, or may and too few did."""
     if key in case.signers.valid:
         return False
     if case.author == format_key(key):
@@ -120,9 +120,9 @@ def _determine_standing(
 
 
 def _find_objections(case: PolicyCase, rules: list[SigningRules]) -> dict[bytes, str]:
-    """Return, by key, why its signature counts nowhere; where no rights are, only revocations.
+    """Return, by key, why its signature counts under no rules in force.
 
-    Of several reasons the one that comes nearest to a right is told.
+    Without rules only revocations count. Of several reasons the nearest to a right is given.
     """
     out = {}
     for key in case.signers.valid:
@@ -138,7 +138,7 @@ def _find_objections(case: PolicyCase, rules: list[SigningRules]) -> dict[bytes,
 def _find_shortcomings(
     case: PolicyCase, rules: list[SigningRules], objections: dict[bytes, str]
 ) -> list[str]:
-    """Return in which ways too few have signed."""
+    """Return messages about the rules and roots for which too few have signed."""
     out = []
     for one in rules:
         count = _count_valid_signers(case, one)
@@ -150,7 +150,7 @@ def _find_shortcomings(
 
 
 def _find_allowed_authors(case: PolicyCase) -> set[str]:
-    """Return the keys that may be named as author: signed, and not revoked."""
+    """Return the keys that may be the author: valid signers that are not revoked."""
     return {
         format_key(key)
         for key in case.signers.valid
@@ -159,12 +159,12 @@ def _find_allowed_authors(case: PolicyCase) -> set[str]:
 
 
 def _known_rules(case: PolicyCase) -> list[SigningRules]:
-    """Return the rights in force, but for those that nobody can know."""
+    """Return the rules in force that could be read."""
     return [one for one in case.in_force if isinstance(one, SigningRules)]
 
 
 def _revoking_rules(case: PolicyCase) -> list[SigningRules]:
-    """Return the rules that revoke keys: those in force, else those that revoke alone."""
+    """Return the rules whose revocations apply."""
     return _known_rules(case) or [case.revocation_rules]
 
 

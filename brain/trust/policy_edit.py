@@ -1,8 +1,7 @@
 """Edit the trust file: each function returns its new text.
 
-That is JSON with two spaces for each level, one field or item a line, the fields in the
-order in which `policy` shows them, keys as they stood with new ones last, and a line feed
-at the end.
+The text is JSON with two spaces a level, one field or item a line, fields in the order
+shown in `policy`, new keys last, and a line feed at the end.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .signature_format import format_key
 
 
 def render_policy(policy: Policy) -> bytes:
-    """Return a trust file that says this. Raises `InvalidInput` (`bad_trust`)."""
+    """Return the trust file of a policy. Raises `InvalidInput` (`bad_trust`)."""
     check_policy(policy)
     rows = [_key_to_json(key) for key in policy.keys]
     document = {"format": POLICY_FORMAT, "threshold": policy.threshold, "keys": rows}
@@ -63,7 +62,7 @@ def revoke_trusted_key(content: bytes, key: bytes, reason: str, since: bytes = b
     """Revoke a key: from the snapshot `since` on, or ever, nothing that it signed counts.
 
     A key that is revoked already may be revoked since another snapshot: both count from
-    then on. Raises `InvalidInput` (`bad_trust`) as `end_key` does.
+    then on. Raises `InvalidInput` (`bad_trust`) as `expire_trusted_key`.
     """
     policy = parse_policy(content)
     old = _find_key(policy, key)

@@ -1,8 +1,8 @@
-"""Which trust files a snapshot hands on to the snapshots after it.
+"""Find which trust files are in force for each snapshot.
 
-A snapshot hands on its own trust file. One whose file is broken hands on what it was
-under itself, the last good ones, so that who may sign by those can put it right. One
-without a file hands on none.
+A snapshot passes its own trust file on to its children. One whose file is broken passes on
+those in force for itself, so that their signers can repair it. One without a file passes
+on none.
 """
 
 from __future__ import annotations
@@ -11,27 +11,26 @@ from ..errors import BrainError
 from .rights_graph import BROKEN_POLICY_CODE, PolicyOrError, RightsGraph, RightsStep
 
 InheritedRights = frozenset[int]
-"""Numbers of rights in an outline."""
+"""Numbers of rights in a `RightsGraph`."""
 
 _NO_RIGHTS: InheritedRights = frozenset()
 
 
 class PolicyInheritance:
-    """What the snapshots of an outline hand on; numbers are those of its steps and rights.
+    """The rights that the snapshots of a graph pass on; numbers are its steps and rights.
 
-    `first` are the snapshots that bring a trust file while none is in force for them,
-    `vouched` all that these descend from. `repaired` tells whether the head's own file
-    is none that is broken.
+    `first_policies` are the snapshots that bring a trust file while none is in force,
+    `before_first_policy` their ancestors. `is_head_repaired`: the head's file is not broken.
     """
 
-    def __init__(self, outline: RightsGraph) -> None:
-        self._steps = steps = outline.steps
+    def __init__(self, graph: RightsGraph) -> None:
+        self._steps = steps = graph.steps
         self._own_rights = [
-            _rights_of_policy(number, one) for number, one in enumerate(outline.rights)
+            _rights_of_policy(number, one) for number, one in enumerate(graph.rights)
         ]
         self._inherited = [_NO_RIGHTS] * len(steps)
         self.first_policies: set[int] = set()
-        for number in reversed(outline.order):
+        for number in reversed(graph.order):
             step = steps[number]
             above, own = self.rights_in_force(step), self._own_rights[step.rights]
             self._inherited[number] = above if own is None else own
@@ -41,14 +40,14 @@ class PolicyInheritance:
         self.is_head_repaired = not self._is_broken(0)
 
     def rights_in_force(self, step: RightsStep) -> InheritedRights:
-        """Return the rights that the parents of a snapshot hand on."""
+        """Return the rights that the parents of a snapshot pass on."""
         parents = step.parents
         if len(parents) == 1:
             return self._inherited[parents[0]]
         return _NO_RIGHTS.union(*(self._inherited[parent] for parent in parents))
 
     def has_rights_change(self, number: int) -> bool:
-        """Tell whether a snapshot hands on something else than it is under."""
+        """Tell whether a snapshot passes on other rights than are in force for it."""
         return self._inherited[number] != self.rights_in_force(self._steps[number])
 
     def has_new_broken_policy(self, number: int) -> bool:
@@ -72,7 +71,7 @@ class PolicyInheritance:
 
 
 def _rights_of_policy(number: int, rights: PolicyOrError) -> InheritedRights | None:
-    """Return what a trust file says to hand on, None if it is broken."""
+    """Return the rights of a trust file, None if it is broken."""
     if isinstance(rights, BrainError) and rights.code == BROKEN_POLICY_CODE:
         return None
     return frozenset({number}) if rights is not None else _NO_RIGHTS

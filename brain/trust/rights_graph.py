@@ -1,7 +1,7 @@
 """The ancestors of a head with the trust policy each of them holds.
 
-Rights may name snapshots ("until …"), and whether one snapshot descends from another is
-known from the oldest on, while a lineage is read from its head back. So it is read once,
+Rights may name snapshots ("until …"). Whether one snapshot descends from another is known
+only from the oldest on, but a lineage is read from its head back. So it is first read,
 children first, into a few plain lists: about 200 bytes a snapshot.
 """
 
@@ -18,23 +18,20 @@ from .locate_policy import LocatePolicy, read_policy_blob
 from .policy import Policy, parse_policy
 
 PolicyOrError = Policy | BrainError | None
-"""What the trust file of a snapshot says; an error if it says nothing or cannot be read."""
+"""The policy of a snapshot; an error if its trust file is invalid or unreadable."""
 
 BROKEN_POLICY_CODE = "bad_trust"
-"""The code of a trust file that is there, but is none: the last good ones before it hold."""
+"""Error code of an invalid trust file: the last valid ones before it stay in force."""
 
 KEY_AUTHOR_PREFIX = "ed25519:"
-"""How an author begins who is a key."""
+"""How an author that is a key begins."""
 
 _ABOVE_ALL_GENERATIONS = 1 << 64
-"""Stands for the generation of a child where there is none."""
+"""The assumed generation of a child of the head."""
 
 
 class RightsSource(NamedTuple):
-    """Where a lineage is read from, snapshot by snapshot and blob by blob.
-
-    What cannot be read raises a `BrainError`.
-    """
+    """Functions that read a lineage; they raise `BrainError`."""
 
     load: LoadSnapshot
     locate: LocatePolicy
@@ -51,9 +48,9 @@ class RightsStep(NamedTuple):
 
 
 class RightsGraph:
-    """The ancestors of a head, once they are `read`. Steps are numbered as met, the head being 0.
+    """The ancestors of a head, after `read_ancestors`; steps are numbered, the head is 0.
 
-    `order` has the numbers, children before parents; `rights[0]` is None, for none.
+    `order` lists the numbers, children before parents; `rights[0]` is None, for no policy.
     """
 
     def __init__(self, source: RightsSource, head: bytes) -> None:
@@ -68,7 +65,7 @@ class RightsGraph:
         self._add_snapshot(head, _ABOVE_ALL_GENERATIONS)
 
     def read_ancestors(self, down_to: int = 0) -> RightsGraph:
-        """Read on, down to this generation; who walks the lineage himself does so in step."""
+        """Read ancestors down to this generation, in step with a walk of the caller."""
         while self._queue and -self._queue[0][0] >= down_to:
             self._visit(heapq.heappop(self._queue)[1])
         return self
@@ -85,7 +82,7 @@ class RightsGraph:
     def _add_snapshot(self, snapshot_id: bytes, child_generation: int) -> int:
         """Return the number of a snapshot whose generation is lower than that of its child.
 
-        As it is, all its children come before it, and it is met once.
+        Generations rise, so all children come before it and it is added once.
         """
         known = self._waiting.get(snapshot_id)
         if known and known[1].generation < child_generation:
@@ -95,7 +92,7 @@ class RightsGraph:
         try:
             snapshot = self._source.load(snapshot_id)
             if snapshot.generation >= child_generation:
-                raise FormatError("a parent as late as its child", code="bad_generation")
+                raise FormatError("a parent is not older than its child", code="bad_generation")
         except BrainError as error:
             return self._add_unreadable(snapshot_id, error)
         number = len(self.steps)

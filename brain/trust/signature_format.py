@@ -1,8 +1,8 @@
-"""What is signed, and how signatures and public keys are written.
+"""The signed message, and the encodings of signatures and public keys.
 
-The message covers the brain and the snapshot, so a signature can be moved neither to
-another snapshot nor to another brain. A snapshot commits to all that came before it,
-and so does its signature.
+The message covers the brain and the snapshot, so a signature cannot be moved to
+another snapshot or brain. A snapshot commits to all its ancestors, and so does its
+signature.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def signature_message(brain: bytes, snapshot_id: bytes) -> bytes:
 
 
 def snapshot_message(snapshot_id: bytes, snapshot: Snapshot) -> bytes:
-    """Return the bytes that are signed; a genesis stands for its own brain."""
+    """Return the bytes that are signed; the brain of a genesis is the genesis itself."""
     return signature_message(snapshot.brain or snapshot_id, snapshot_id)
 
 
@@ -57,18 +57,23 @@ def format_key(key: bytes) -> str:
 
 
 def parse_key(text: str) -> bytes:
-    """Return the public key that a text names; `InvalidInput` (`bad_key`) if none can be used."""
+    """Return the public key that a text names. Raises `InvalidInput` (`bad_key`)."""
     match = _KEY_PATTERN.fullmatch(text)
     key = bytes.fromhex(match[1]) if match else b""
     if not ed25519.is_usable_key(key):
         raise InvalidInput(
             f"not a public key: {printable_text(text)}",
             code="bad_key",
-            hint="everything would fit this one, or it is no point of the curve"
+            hint="it is not a point of the curve, or one of small order, which verifies anything"
             if match
             else "a key is `ed25519:` and 64 hex digits in lower case",
         )
     return key
+
+
+def is_signature_text(value: Any) -> bool:
+    """Tell whether this is a signature as 128 lower-case hex digits."""
+    return isinstance(value, str) and _SIGNATURE_PATTERN.fullmatch(value) is not None
 
 
 def encode_signatures(snapshot_id: bytes, signatures: Iterable[KeySignature]) -> bytes:
@@ -108,19 +113,15 @@ def _is_signature_pair(pair: Any) -> bool:
 
 
 def signature_to_json(signature: KeySignature) -> dict[str, str]:
-    """Return a signature as it stands in JSON."""
+    """Return a signature as JSON."""
     return {"key": format_key(signature.key), "signature": signature.signature.hex()}
 
 
 def signature_from_json(value: Any) -> KeySignature:
-    """Return the signature that JSON describes; `FormatError` (`bad_signature`)."""
+    """Return a signature from JSON. Raises `FormatError` (`bad_signature`)."""
     if isinstance(value, dict) and value.keys() == {"key", "signature"}:
         key, signature = value["key"], value["signature"]
-        if (
-            isinstance(key, str)
-            and isinstance(signature, str)
-            and _SIGNATURE_PATTERN.fullmatch(signature)
-        ):
+        if isinstance(key, str) and is_signature_text(signature):
             try:
                 return KeySignature(parse_key(key), bytes.fromhex(signature))
             except InvalidInput as error:

@@ -2,22 +2,22 @@
 
 In the order of the steps, each repeated as a comment at its code:
 
-1. The lineage is read from the head back, with the trust file of every snapshot. One that
-   cannot be read, or whose trust file cannot, gives nobody any rights. Where the file is
-   there but broken, the last good ones before it hold.
-2. Signatures are checked against brain and snapshot, meanwhile; those that do not fit are
-   `bad_signature`, always an error.
-3. The rights in force for a snapshot are those its parents hold; a merge has to satisfy
-   the rights of all of them. A snapshot whose parents hold none, but which holds a trust
-   file itself, has to satisfy that, or, if root keys are given, to be signed by all of them.
-4. A signature counts if its key has a right to it (else `unknown_key`, `expired_rights`)
-   and is revoked by no trust file on the way to the head (`revoked_key`).
-   Each key counts once. Too few are `below_threshold`, none at all `unsigned`.
+1. The lineage is read from the head back, with the trust file of every snapshot. If a
+   snapshot or its trust file cannot be read, nobody has rights by it. If the file is
+   invalid, the last valid ones before it stay in force.
+2. Signatures are verified against brain and snapshot; an invalid one is `bad_signature`,
+   always an error.
+3. The trust files in force for a snapshot are those of its parents; a merge must satisfy
+   those of all parents. If there are none and the snapshot brings the first trust file, it
+   must satisfy that file, or, if root keys are given, be signed by all of these.
+4. A signature counts if its key has the right (else `unknown_key`, `expired_rights`) and no
+   trust file on the way to the head revokes the key (`revoked_key`). Each key counts once.
+   Too few signatures are `below_threshold`, none at all `unsigned`.
 5. An author that is a key must have signed (`forged_author`).
-6. A trust file that is new must be one (`bad_trust`), an error until the head's is one again.
+6. A new trust file must be valid (`bad_trust`): an error until the head's is valid again.
 
-Snapshots from before the first trust file are under no rights. They are vouched for by
-whoever signed that file in, since a signature covers all that came before.
+No trust file is in force for snapshots before the first one. The signers of that one vouch
+for them, since a signature covers all ancestors.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def verify_signatures(
     signatures: Iterable[SignatureRow],
     roots: frozenset[bytes] = _NO_KEYS,
 ) -> Iterator[SignatureVerdict]:
-    """Yield a verdict on every snapshot that `head` descends from, parents first, head last.
+    """Yield a verdict on `head` and each of its ancestors, parents first.
 
-    `signatures` are all there are, of any snapshot; more than one by one key counts once.
-    `roots` are keys that the caller knows from elsewhere; if some are given, a head under
-    no rights is refused. Raises what `signatures` raises.
+    `signatures` are all signatures of the brain; several by one key count once. `roots`
+    are keys that the caller knows from elsewhere; if given, a head without a trust file in
+    force is refused. Raises what `signatures` raises.
     """
-    # 2. Signatures are checked against brain and snapshot.
+    # 2. Signatures are verified against brain and snapshot.
     with verify_in_background(brain, signatures) as signers:
         # 1. The lineage is read from the head back.
         graph = RightsGraph(source, head).read_ancestors()
@@ -75,28 +75,28 @@ def verify_signatures(
 def judge_lineage(
     graph: RightsGraph, signers: SignersBySnapshot, roots: frozenset[bytes] = _NO_KEYS
 ) -> Iterator[SignatureVerdict]:
-    """Return what `check` yields, for who has taken steps 1 and 2 himself, among other work."""
+    """As `verify_signatures`, after the caller has taken steps 1 and 2."""
     return map(judge_snapshot, _build_cases(graph, signers, roots))
 
 
 def find_below_threshold(graph: RightsGraph, signers: SignersBySnapshot) -> Iterator[bytes]:
-    """Yield the snapshots that too few have signed by the rights in force, parents first."""
+    """Yield the snapshots that too few have signed, parents first."""
     return (case.snapshot for case in _build_cases(graph, signers) if is_below_threshold(case))
 
 
 def find_missing_signatures(
     graph: RightsGraph, signers: SignersBySnapshot, key: bytes
 ) -> Iterator[bytes]:
-    """Yield the snapshots where a signature by `key` is missed, parents first; see `misses`."""
+    """Yield the snapshots that lack a signature by `key`, parents first."""
     return (
         case.snapshot for case in _build_cases(graph, signers) if is_signature_missing(case, key)
     )
 
 
 def find_decisive_snapshots(graph: RightsGraph) -> Iterator[bytes]:
-    """Yield the snapshots whose signatures decide whether the head is signed by who may.
+    """Yield the snapshots whose signatures decide whether the head is authorized.
 
-    They are the head and those that change who may: the head's signers vouch for the rest.
+    They are the head and those that change rights; the head's signers vouch for the rest.
     """
     inheritance = PolicyInheritance(graph)
     return (
@@ -112,16 +112,16 @@ def is_head_authorized(
     roots: frozenset[bytes],
     later: Iterable[Policy] = (),
 ) -> bool:
-    """Tell whether the head is signed by who may, by rights that lead back to the `roots`.
+    """Tell whether the head is signed under rights that lead back to the `roots`.
 
-    `signers` are those of the snapshots that `decisive` yields, which alone are judged;
-    what the `later` trust files revoke is revoked, too.
+    Only the snapshots of `find_decisive_snapshots` are judged, so `signers` may lack others.
+    Revocations by the `later` trust files count, too.
     """
-    asked = set(find_decisive_snapshots(graph))
+    decisive = set(find_decisive_snapshots(graph))
     return all(
         judge_snapshot(case).standing != REFUSED
         for case in _build_cases(graph, signers, roots, later)
-        if case.snapshot in asked
+        if case.snapshot in decisive
     )
 
 
@@ -136,23 +136,23 @@ def _build_cases(
 
 
 def collect_findings(verdicts: Iterable[SignatureVerdict]) -> Iterator[Finding]:
-    """Yield what was found, for a brain that may have unsigned snapshots where no rights are."""
+    """Yield findings; snapshots without a trust file in force may be unsigned."""
     for verdict in verdicts:
         yield from verdict.findings
 
 
 def collect_required_findings(verdicts: Iterable[SignatureVerdict]) -> Iterator[Finding]:
-    """Yield what was found, for a brain whose snapshots have all to be signed or vouched for."""
+    """Yield findings; every snapshot must be signed or vouched for."""
     latest = b""
     for verdict in verdicts:
         yield from verdict.findings
         name = verdict.snapshot.hex()
         if verdict.standing == UNSIGNED:
-            yield Finding("unsigned", "error", name, "", "no trust file says who may sign it")
+            yield Finding("unsigned", "error", name, "", "no trust file is in force for it")
         elif verdict.standing == VOUCHED:
             latest = verdict.snapshot
     if latest:
-        text = "this and what came before is from before the trust file, whose signers vouch for it"
+        text = "this and its ancestors precede the trust file, whose signers vouch for them"
         yield Finding("unsigned", "warning", latest.hex(), "", text)
 
 
@@ -166,30 +166,30 @@ class _CaseBuilder:
         roots: frozenset[bytes],
         later: Iterable[Policy],
     ) -> None:
-        self._outline = graph
+        self._graph = graph
         self._signers = signers
         self._roots = roots
         self._steps = graph.steps
         rights = graph.rights
         policies = [*(one for one in rights if isinstance(one, Policy)), *later]
-        self._marks = assign_bits(policies)
+        self._bits = assign_bits(policies)
         self._masks = [EVERY_SNAPSHOT] * len(self._steps)
         self._inheritance = PolicyInheritance(graph)
-        revoked = collect_revocations(policies, self._marks)
+        revoked = collect_revocations(policies, self._bits)
         self._revocation_rules = SigningRules(0, {}, revoked)
         self._rules = [
-            build_rules(one, self._marks, revoked) if isinstance(one, Policy) else one
+            build_rules(one, self._bits, revoked) if isinstance(one, Policy) else one
             for one in rights
         ]
 
     def build_case(self, number: int) -> PolicyCase:
-        """Return what the verdict on the next snapshot depends on."""
+        """Return the case of the next snapshot."""
         step = self._steps[number]
-        mask = self._marks.get(step.id, 0) | EVERY_SNAPSHOT
+        mask = self._bits.get(step.id, 0) | EVERY_SNAPSHOT
         for parent in step.parents:
             mask |= self._masks[parent]
         self._masks[number] = mask
-        # 3. The rights in force are those of all parents, or its own if it brings the first.
+        # 3. The trust files in force are those of all parents, or the first one itself.
         rights_in_force = self._inheritance.rights_in_force(step)
         first = number in self._inheritance.first_policies
         roots = self._roots if first or (number == 0 and not rights_in_force) else _NO_KEYS
@@ -209,14 +209,14 @@ class _CaseBuilder:
         )
 
     def _policy_error(self, number: int, rights_in_force: InheritedRights) -> BrainError | None:
-        """Return what is wrong with the trust file of a snapshot, if that is told of it."""
+        """Return what is wrong with the trust file of a snapshot, if that is reported there."""
         rights = self._steps[number].rights
-        own = self._outline.rights[rights]
+        own = self._graph.rights[rights]
         if not isinstance(own, BrainError):
             return None
-        tells = (
+        is_reported = (
             self._inheritance.has_new_broken_policy(number)
             if own.code == BROKEN_POLICY_CODE
             else rights not in rights_in_force
         )
-        return own if tells else None
+        return own if is_reported else None

@@ -1,10 +1,10 @@
 """Decide with bit masks whether a signature counts.
 
 Each snapshot that some trust file names has a bit. The mask of a snapshot has the bits
-of those it is or descends from, and always `EVERY`; so "from X on" is one `&`.
+of those it is or descends from, and always `EVERY_SNAPSHOT`; so "from X on" is one `&`.
 
-A revocation counts wherever it stands on the way to the head, so all trust files share
-one table of them: a later file cannot take one back by leaving it out.
+All trust files on the way to the head share one table of revocations: a later file cannot
+undo a revocation by omitting it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SnapshotBits = Mapping[bytes, int]
 class SigningRules(NamedTuple):
     """The rights of a trust file.
 
-    `spans` has, by key, the bit its rights begin with and the one they end with (0:
-    never); `banned` is what `bans` returned for all trust files.
+    `spans` has, by key, the bits that its rights begin and end with (0: never); `banned` is
+    what `collect_revocations` returned for all trust files.
     """
 
     threshold: int
@@ -35,28 +35,28 @@ class SigningRules(NamedTuple):
 
 def assign_bits(policies: Iterable[Policy]) -> SnapshotBits:
     """Return a bit for each snapshot that one of the policies names."""
-    marks = {b"": EVERY_SNAPSHOT}
+    bits = {b"": EVERY_SNAPSHOT}
     for policy in policies:
         for key in policy.keys:
             since = key.revoked.since if key.revoked else b""
             for name in (key.begin, key.end, since):
-                marks.setdefault(name, EVERY_SNAPSHOT << len(marks))
-    return marks
+                bits.setdefault(name, EVERY_SNAPSHOT << len(bits))
+    return bits
 
 
-def collect_revocations(policies: Iterable[Policy], marks: SnapshotBits) -> dict[bytes, int]:
+def collect_revocations(policies: Iterable[Policy], bits: SnapshotBits) -> dict[bytes, int]:
     """Return, by key, the bits from which on some policy revokes it."""
     banned: dict[bytes, int] = {}
     for policy in policies:
         for key in policy.keys:
             if key.revoked:
-                banned[key.key] = banned.get(key.key, 0) | marks[key.revoked.since]
+                banned[key.key] = banned.get(key.key, 0) | bits[key.revoked.since]
     return banned
 
 
-def build_rules(policy: Policy, marks: SnapshotBits, banned: Mapping[bytes, int]) -> SigningRules:
-    """Return the rules of a policy, under the revocations of all."""
-    spans = {key.key: (marks[key.begin], marks[key.end] if key.end else 0) for key in policy.keys}
+def build_rules(policy: Policy, bits: SnapshotBits, banned: Mapping[bytes, int]) -> SigningRules:
+    """Return the rules of a policy, with the revocations of all policies."""
+    spans = {key.key: (bits[key.begin], bits[key.end] if key.end else 0) for key in policy.keys}
     return SigningRules(policy.threshold, spans, banned)
 
 

@@ -1,1 +1,1 @@
-"""Verification: its steps in order, and the checks they run."""
+"""Verification: `verification` lists the numbered steps; the other modules are their checks."""

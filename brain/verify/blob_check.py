@@ -1,8 +1,8 @@
 """Check the content and sizes of blobs, and name the files that damaged blobs belong to.
 
-Blobs are read while trees are checked. So what the entries say is noted first, and
-crossed out as the blobs turn out to be so. Only where something is left, which a
-healthy brain never sees, are the trees checked once more, now that it is known.
+Blobs are read while trees are checked. So the sizes that entries claim are collected, and
+crossed out as blobs confirm them. Only if some are left, as in no healthy brain, are the
+trees checked a second time, against the true sizes.
 """
 
 from __future__ import annotations
@@ -18,53 +18,58 @@ from ..results import Finding
 from ..store.protocol import BlobCheckResult
 from ..util.progress import Progress
 from . import graph_check
+from .findings import error_finding
 
 
-def check_blobs(
-    session: Session,
-    progress: Progress,
-    verdicts: Iterable[BlobCheckResult],
-    sizes: ClaimedSizes,
-    wrong_cards: list[bytes],
-) -> Iterator[Finding]:
-    """Check that every blob of the store, read again, hashes to its id and has its size.
+class BlobCheck:
+    """Reads every blob of the store again: it must hash to its id and have its size.
 
-    What the reader picked out is appended to `named`.
+    `faults` says what is wrong with damaged blobs; `wrong_cards` are the sound blobs that
+    the predicate of the reader selected.
     """
-    faults: dict[bytes, str] = {}
-    done = 0
-    for checked in verdicts:
-        sizes.confirm(checked.sizes)
-        wrong_cards += checked.selected
-        for blob, fault in checked.faults:
-            faults[blob] = fault.removeprefix(f"object {blob.hex()} is damaged: ")
-        done += len(checked.sizes) + len(checked.faults)
-        progress("blobs", done, 0)
-    sizes.find_true_sizes(session.reader.blob_size, faults.keys())
-    if faults:
-        yield from _name_damaged_files(session, faults)
+
+    def __init__(self, session: Session, progress: Progress, sizes: ClaimedSizes) -> None:
+        self._session = session
+        self._progress = progress
+        self._sizes = sizes
+        self.faults: dict[bytes, str] = {}
+        self.wrong_cards: list[bytes] = []
+
+    def findings(self, verdicts: Iterable[BlobCheckResult]) -> Iterator[Finding]:
+        """Yield a finding for each damaged blob; find the true sizes of the others."""
+        blob_count = 0
+        for checked in verdicts:
+            self._sizes.confirm(checked.sizes)
+            self.wrong_cards += checked.selected
+            for blob, fault in checked.faults:
+                self.faults[blob] = fault.removeprefix(f"object {blob.hex()} is damaged: ")
+            blob_count += len(checked.sizes) + len(checked.faults)
+            self._progress("blobs", blob_count, 0)
+        self._sizes.find_true_sizes(self._session.reader.blob_size, self.faults.keys())
+        if self.faults:
+            yield from _name_damaged_files(self._session, self.faults)
 
 
 def _name_damaged_files(session: Session, faults: dict[bytes, str]) -> Iterator[Finding]:
-    """Name the files that damaged blobs are the content of, newest snapshot first."""
+    """Yield findings that name the files of damaged blobs, newest snapshot first."""
     unnamed = dict(faults)
     starts, _ = graph_check.check_refs(session)
     for snapshot_id, snapshot in graph_check.walk_reachable(session, starts):
         if not unnamed:
             return
         try:
-            found = (
+            paths_by_blob = (
                 _find_paths_of_blobs(session, snapshot, unnamed)
                 if isinstance(snapshot, Snapshot)
                 else {}
             )
-        except BrainError:  # a finding of the trees already
+        except BrainError:  # reported with the trees
             continue
-        for blob, path in found.items():
+        for blob, path in paths_by_blob.items():
             message = f"blob {blob.hex()}: {unnamed.pop(blob)}"
-            yield Finding("corrupt_blob", "error", snapshot_id.hex(), path, message)
+            yield error_finding("corrupt_blob", message, snapshot_id.hex(), path)
     for blob, fault in unnamed.items():
-        yield Finding("corrupt_blob", "error", "", "", f"blob {blob.hex()}: {fault}")
+        yield error_finding("corrupt_blob", f"blob {blob.hex()}: {fault}")
 
 
 def _find_paths_of_blobs(
@@ -81,7 +86,7 @@ def _find_paths_of_blobs(
 
 
 class ClaimedSizes:
-    """What entries say of blobs, and in `true` the sizes of those of which they say wrong."""
+    """The sizes that entries claim of blobs, and the true sizes where claims are wrong."""
 
     def __init__(self) -> None:
         self._unconfirmed: set[tuple[bytes, int]] = set()
@@ -89,17 +94,17 @@ class ClaimedSizes:
         self._claimed: dict[bytes, int] | None = None
 
     def add_claims(self, claims: Iterable[tuple[bytes, int]]) -> None:
-        """Note what entries say of some blobs."""
+        """Add (blob, size) claims of entries."""
         self._unconfirmed.update(claims)
 
     def confirm(self, sizes: Iterable[tuple[bytes, int]]) -> None:
-        """Cross out what is true of some blobs."""
+        """Drop the claims that are true."""
         self._unconfirmed.difference_update(sizes)
 
     def expected_size(self, blob: bytes, size: int) -> int:
-        """Return the size that a large blob has to have which claims to have `size` bytes.
+        """Return the size that a large blob must have, given the `size` that the store claims.
 
-        If no entry says that, it is what one says; a blob that no entry names has what it claims.
+        That is `size` if an entry claims it too or none names the blob, else an entry's claim.
         """
         if (blob, size) in self._unconfirmed:
             return size
@@ -108,7 +113,7 @@ class ClaimedSizes:
         return self._claimed.get(blob, size)
 
     def find_true_sizes(self, size_of: Callable[[bytes], int], damaged: Collection[bytes]) -> None:
-        """Find the true sizes of blobs of which something else is said, where they have one."""
+        """Find the true sizes of the undamaged blobs of which unconfirmed claims are left."""
         for blob in {blob for blob, _ in self._unconfirmed}.difference(damaged):
             with suppress(BrainError):
                 self.true_sizes[blob] = size_of(blob)

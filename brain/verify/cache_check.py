@@ -7,25 +7,31 @@ from collections.abc import Callable, Iterable, Iterator
 from ..cache.derived_cache import CacheUnusable, SkillHistoryRow
 from ..errors import FormatError, NotFound, StoreError, printable_text
 from ..repo.open.session import Session
-from ..repo.read import index_cache, index_update, lineage_cache, skill_lookup, skill_rows
+from ..repo.read import index_cache, skill_rows, snapshot_rows
+from ..repo.read.skill_rows import SkillWithCard
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096
-"""Cards that are compared together."""
+"""Cards that are compared in one batch."""
 
-_WRONG_INDEX = "the cache has another text of the index than its skills"
+_WRONG_INDEX = "the cached index differs from the skills"
 
 CardCheck = Callable[[bytes, bytes], bool]
-"""Tells whether a blob, given with its content, is not what the cache says of it."""
+"""Tells, given a blob and its content, whether the cached card of the blob is wrong."""
 CacheDeviation = tuple[bytes, str]
-"""The snapshot that the cache is wrong about, empty for none, and what is wrong."""
+"""The snapshot that the cache is wrong about, b"" if none, and a message."""
 
 
 def build_card_check(session: Session) -> CardCheck:
-    """Return what tells whether the card that is kept of a blob is another one than its own."""
+    """Return a predicate that finds blobs whose cached card differs from their content's."""
     try:
         cached = dict(session.cache.list_metadata())
-    except (CacheUnusable, FormatError, NotFound, StoreError):  # nobody can say whose cache it is
+    except (
+        CacheUnusable,
+        FormatError,
+        NotFound,
+        StoreError,
+    ):  # the brain cannot be identified, nor its cache
         cached = {}
 
     def differs(blob: bytes, content: bytes) -> bool:
@@ -36,16 +42,16 @@ def build_card_check(session: Session) -> CardCheck:
 
 
 def card_deviations(wrong: Iterable[bytes]) -> Iterator[CacheDeviation]:
-    """Yield what is wrong with the blobs of which the cache has other cards."""
+    """Yield a deviation for each blob whose cached card is wrong."""
     for blob in wrong:
-        yield b"", f"the cache has another card of blob {blob.hex()} than its content"
+        yield b"", f"the cached card of blob {blob.hex()} differs from its content"
 
 
 def find_cache_deviations(session: Session) -> Iterator[CacheDeviation]:
-    """Yield where the cache deviates, but for its cards.
+    """Yield where the cache deviates from the objects, cards aside.
 
-    Its histories of skills, its merges, names and index are made anew and compared; of a
-    snapshot that changed very many skills, what it says of those that are still there.
+    Histories of skills, merges, names and the index are derived anew and compared; for a
+    snapshot that changed very many skills, only the names of skills that still exist.
     """
     try:
         names = session.cache.list_skill_names()
@@ -56,7 +62,7 @@ def find_cache_deviations(session: Session) -> Iterator[CacheDeviation]:
 
 
 def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[CacheDeviation]:
-    """Compare what is said of the skills of one tree, reading their cards once."""
+    """Compare the cached index and the names of the head's skills, reading cards once."""
     found = index_cache.read_cached_index(session)
     if found is None and session.cache.read_index_note():
         yield b"", _WRONG_INDEX
@@ -64,8 +70,8 @@ def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[Cache
     bundle = found[0].bundle if found else session.bundle_of(head)
     missing_names: list[str] = []
 
-    def places() -> Iterator[index_update.SkillWithCard]:
-        for place in skill_lookup.iter_skills(session, bundle):
+    def walk_and_note_names() -> Iterator[SkillWithCard]:
+        for place in skill_rows.walk_skills(session, bundle, skill_rows.find_cards):
             path = f"{skill_rows.SKILLS_SECTION}/{place[0]}"
             if any(
                 (slug, path) not in names
@@ -76,29 +82,16 @@ def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[Cache
 
     try:
         cached = found[1] if found else index_cache.IndexLines([], 0)
-        if not index_update.is_built_from(session, cached, places()) and found:
+        if not index_cache.is_built_from(session, cached, walk_and_note_names()) and found:
             yield b"", _WRONG_INDEX
-    except NotFound:  # it is of a tree that only another copy of the brain has
+    except NotFound:  # the index is of a tree of another copy of the brain
         return
     if missing_names and session.cache.has_snapshot(head):
         yield b"", f"the cache lacks a name of {printable_text(missing_names[0])}"
 
 
-def repair_cache(session: Session) -> list[str]:
-    """Replace the cache if it deviates; return what was wrong with it."""
-    found = [
-        message
-        for _, message in (
-            *card_deviations(_find_wrong_cards(session)),
-            *find_cache_deviations(session),
-        )
-    ]
-    if found:
-        session.replace_cache()
-    return found
-
-
-def _find_wrong_cards(session: Session) -> Iterator[bytes]:
+def find_wrong_cards(session: Session) -> Iterator[bytes]:
+    """Yield the stored blobs whose cached cards differ from their content's."""
     is_wrong_card = build_card_check(session)
     try:
         blobs = [blob for blob, _ in session.cache.list_metadata()]
@@ -125,11 +118,11 @@ def _check_lineages(session: Session, names: set[tuple[str, str]]) -> Iterator[C
             continue
         seen.add(here)
         waiting += session.load_snapshot(here).parents
-        expected = lineage_cache.build_brief_cache_entry(session, here)
+        expected = snapshot_rows.derive_snapshot_briefly(session, here, skill_rows.find_cards)
         expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
         if (
             sorted(expected.rows) != sorted(cached.get(here, []))
             or merges.get(here) != expected.merge_generation
             or not expected_names <= names
         ):
-            yield here, "the cache has other changes of skills, or other parents, of it"
+            yield here, "the cached changes of skills, or its merge, differ from the snapshot"

@@ -9,29 +9,30 @@ from ..digest import NO_DIGEST, domain_hash
 from ..errors import BrainError
 from ..objects import ancestry, lineage, operation
 from ..objects.snapshot import Jump, Snapshot
-from ..repo.changes.undo import decode_operation_entry
 from ..repo.open.session import Session, head_ref
+from ..repo.read.operation_entry import decode_log_entry
 from ..results import Finding
+from .findings import error_finding, finding_from_error
 
 MAX_CLOCK_SKEW_MS = 5 * 60 * 1000
-"""Milliseconds by which the clocks of two writers may differ without remark."""
+"""Milliseconds that a snapshot may be older than its parent without a warning."""
 MAX_AHEAD_MS = 24 * 60 * 60 * 1000
-"""Milliseconds by which a snapshot may be ahead of the clock here without remark."""
+"""Milliseconds that a snapshot may be ahead of this machine's clock without a warning."""
 
 _hash_operation = domain_hash("brain v1 operation")
 
 
 def check_refs(session: Session) -> tuple[list[bytes], list[Finding]]:
-    """Return the snapshots that refs lead to, and what is wrong with refs."""
+    """Return the snapshots that refs point to, and findings about refs."""
     try:
         refs = session.reader.list_refs()
         current = head_ref(session.current_branch())
         session.read_brain_id()
     except BrainError as error:
-        return [], [_error_finding(error.code, error.message)]
+        return [], [finding_from_error(error)]
     if current not in refs:
         return list(refs.values()), [
-            _error_finding("bad_ref", f"the current branch {current} is not there")
+            error_finding("bad_ref", f"the current branch {current} does not exist")
         ]
     return list(dict.fromkeys(refs.values())), []
 
@@ -39,9 +40,9 @@ def check_refs(session: Session) -> tuple[list[bytes], list[Finding]]:
 def walk_reachable(
     session: Session, starts: list[bytes]
 ) -> Iterator[tuple[bytes, Snapshot | BrainError]]:
-    """Yield all snapshots from `starts` back, children first; an error where one cannot be read.
+    """Yield `starts` and all their ancestors, children first; an error for an unreadable one.
 
-    Memory grows with the width of the lineage alone.
+    Memory grows with the width of the lineage only.
     """
     queue: list[tuple[int, bytes]] = []
     waiting: dict[bytes, Snapshot] = {}
@@ -70,11 +71,11 @@ def walk_reachable(
 
 
 def check_graph_position(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding]:
-    """Check what a snapshot says of its place in the lineage."""
+    """Check a snapshot's brain, parents, generation, jump and time."""
     name, brain = here.hex(), session.read_brain_id()
     if snapshot.is_genesis:
         if here != brain:
-            message = f"a genesis that is not this brain's, {brain.hex()}"
+            message = f"a genesis other than this brain's, {brain.hex()}"
             yield Finding("foreign_genesis", "error", name, "", message)
         yield from _check_fork_origin(session, name, snapshot)
         return
@@ -85,13 +86,15 @@ def check_graph_position(session: Session, here: bytes, snapshot: Snapshot) -> I
         parents = [session.load_snapshot(parent) for parent in snapshot.parents]
         jump = lineage.next_jump(session.load_snapshot, snapshot.parents[0], parents[0])
     except BrainError as error:
-        yield Finding(error.code, "error", name, "", error.message)
+        yield finding_from_error(error, name)
         return
     if snapshot.generation != lineage.next_generation(parents):
-        yield Finding("bad_generation", "error", name, "", "its generation is not its parents' + 1")
+        yield Finding(
+            "bad_generation", "error", name, "", "its generation is not that of its parents + 1"
+        )
     if snapshot.jump != jump:
         yield Finding("bad_jump", "error", name, "", _describe_jump_mismatch(snapshot.jump, jump))
-    if snapshot.operation[0] != "import":  # it keeps the times of its source
+    if snapshot.operation[0] != "import":  # imports keep the times of their source
         yield from _check_time(session, name, snapshot, parents)
 
 
@@ -104,12 +107,12 @@ def _check_time(
         yield Finding("time_backwards", "warning", name, "", message)
     ahead = snapshot.time - session.timestamp_ms()
     if ahead > MAX_AHEAD_MS:
-        message = f"is of a day that is {ahead // MAX_AHEAD_MS} days ahead of the clock here"
+        message = f"is {ahead // MAX_AHEAD_MS} days ahead of the clock here"
         yield Finding("time_ahead", "warning", name, "", message)
 
 
 class MergeBaseCheck:
-    """Checks that merges name the best common ancestors; fed with the walk over a lineage."""
+    """Checks, while a lineage is walked, that merges name the best common ancestors."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -117,78 +120,78 @@ class MergeBaseCheck:
         self._merges: list[bytes] = []
 
     def add_snapshot(self, here: bytes, snapshot: Snapshot) -> None:
-        """Take the next snapshot."""
+        """Add the next snapshot of the walk."""
         if len(snapshot.parents) > 1:
             self._multi_parent.append((here, snapshot.generation))
             if snapshot.operation[0] == "merge":
                 self._merges.append(here)
 
     def findings(self) -> Iterator[Finding]:
-        """Yield which merges name others."""
+        """Yield the merges that name other bases."""
         load = self._session.load_snapshot
         bases = ancestry.MergeBaseFinder(load, self._multi_parent)
         for here in self._merges:
             snapshot = load(here)
             try:
-                right = bases.find(*snapshot.parents)
-            except BrainError:  # of an ancestor that is a finding already
+                expected = bases.find(*snapshot.parents)
+            except BrainError:  # of an ancestor, reported by itself
                 continue
-            if right != list(snapshot.operation[1]):
-                names = ", ".join(base.hex()[:12] for base in right) or "none"
-                message = f"merges over other bases than its parents have: {names}"
+            if expected != list(snapshot.operation[1]):
+                names = ", ".join(base.hex()[:12] for base in expected) or "none"
+                message = f"the merge bases of its parents are others: {names}"
                 yield Finding("bad_bases", "error", here.hex(), "", message)
 
 
 def _check_fork_origin(session: Session, name: str, genesis: Snapshot) -> Iterator[Finding]:
-    """Check that a fork begins with the bundle of the snapshot it came from, if that is here."""
+    """Check that a fork begins with the bundle of its origin, if that is stored."""
     origin = operation.fork_origin(genesis.operation)
     if origin == NO_DIGEST or not session.reader.has_object(origin):
         return
     try:
         bundle = session.load_snapshot(origin).bundle
     except BrainError as error:
-        yield Finding(error.code, "error", name, "", error.message)
+        yield finding_from_error(error, name)
         return
     if bundle != genesis.bundle:
-        message = f"begins with another bundle than {origin.hex()}, which it says it came from"
+        message = f"begins with another bundle than its origin {origin.hex()}"
         yield Finding("bad_origin", "error", name, "", message)
 
 
-def _describe_jump_mismatch(found: Jump, right: Jump) -> str:
+def _describe_jump_mismatch(found: Jump, expected: Jump) -> str:
     return (
         f"jumps from depth {found.depth} to {found.target.hex()[:12]}, "
-        f"not from {right.depth} to {right.target.hex()[:12]}"
+        f"not from {expected.depth} to {expected.target.hex()[:12]}"
     )
 
 
 def check_operation_log(session: Session) -> Iterator[Finding]:
-    """Check that the operation log is an unbroken chain whose end is where the refs stand."""
+    """Check that the operation log is an unbroken chain that ends with the current refs."""
     try:
         ref_targets, last = _read_refs_and_last_operation(session)
         newer: tuple[int, bytes, bytes] | None = None
         for row in session.reader.stream_operations():
-            if row.number > last:  # of a writer that came since
+            if row.number > last:  # logged after the refs were read
                 continue
             if newer is not None:
                 yield from _check_log_link(newer, row.id)
             newer = (row.number, row.id, row.data)
-            for name, old, new in decode_operation_entry(row).refs:
+            for name, old, new in decode_log_entry(row).refs:
                 if ref_targets.get(name, NO_DIGEST) != new:
                     message = f"operation {row.number} left {name} at {new.hex()[:12]}"
-                    yield _error_finding("ref_mismatch", f"{message}, not where it is found")
+                    yield error_finding("ref_mismatch", f"{message}, but it is elsewhere")
                 ref_targets[name] = old
         if newer is not None:
             yield from _check_log_link(newer, NO_DIGEST)
     except BrainError as error:
-        yield _error_finding(error.code, error.message)
+        yield finding_from_error(error)
         return
     for name, old in ref_targets.items():
         if old:
-            yield _error_finding("ref_mismatch", f"no operation set {name} to {old.hex()[:12]}")
+            yield error_finding("ref_mismatch", f"no operation set {name} to {old.hex()[:12]}")
 
 
 def _read_refs_and_last_operation(session: Session) -> tuple[dict[str, bytes], int]:
-    """Return the refs and the number of the last operation, of one moment between two writers."""
+    """Return refs and the number of the last operation, with no writer in between."""
     before = -1
     while True:
         refs = dict(session.reader.list_refs())
@@ -201,8 +204,4 @@ def _read_refs_and_last_operation(session: Session) -> tuple[dict[str, bytes], i
 def _check_log_link(newer: tuple[int, bytes, bytes], previous: bytes) -> Iterator[Finding]:
     number, operation_id, data = newer
     if _hash_operation(previous + data) != operation_id:
-        yield _error_finding("broken_log", f"operation {number} does not follow the one before it")
-
-
-def _error_finding(code: str, message: str) -> Finding:
-    return Finding(code, "error", "", "", message)
+        yield error_finding("broken_log", f"operation {number} does not follow the one before it")

@@ -1,17 +1,18 @@
 """Check the structured objects of the store, part by part, in insertion order.
 
-What an object refers to was stored before it. So each is read and decoded once, and
-when a snapshot comes, its tree and those of its parents are mostly still at hand: it is
-checked against its first parent there and then. Parts depend on nothing but what is
-stored, so several processes take them in turn, and memory is flat.
+An object is stored after those that it refers to. So each object is read and decoded once:
+when a snapshot is read, its tree and its parents' are mostly still in memory, and it is
+checked against its first parent at once. Parts are independent, so several processes share
+them, and memory is flat.
 
-Which snapshots count, the walk from the refs knows. So what is wrong with an edge is
-told by snapshot.
+Findings about an edge name its snapshot, since only the walk from the refs knows which
+snapshots count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from ..errors import BrainError, FormatError
 from ..objects import bundle as bundles
@@ -21,10 +22,11 @@ from ..objects.tree_node import TreeNode
 from ..repo.open.session import Session
 from ..results import Finding
 from ..store.protocol import ObjectKind, ObjectRange
+from .findings import finding_from_error
 from .parent_diff import EdgeChecker, EdgeResult
 
 OBJECTS_PER_PART = 4096
-"""Objects in a part: fewer, and too much of what is at hand would be read anew in each."""
+"""Objects in a part; in smaller parts too many objects would be read twice."""
 
 _MAX_REMEMBERED_NODES = 256
 """Nodes kept with their hashes, about 30 KB each."""
@@ -34,10 +36,8 @@ _KIND_NAMES = {
     ObjectKind.SNAPSHOT: "snapshot",
 }
 
-PartAnswer = tuple[
-    list[tuple[str, ...]], list[tuple[str, ...]], list[bytes], list[tuple[bytes, int]]
-]
-"""What a part tells, as it goes from process to process: see `unpack`."""
+PartAnswer = tuple[list[tuple[str, ...]], list[tuple[str, ...]], tuple[list[Any], ...]]
+"""The results of a part as plain values, which processes exchange; see `unpack_answer`."""
 
 
 def check_part(
@@ -47,9 +47,9 @@ def check_part(
     sizes: Mapping[bytes, int],
     collect_sizes: bool,
 ) -> PartAnswer:
-    """Check the objects of a part, and the edges to the snapshots in it of the brain `home`.
+    """Check the objects of a part, and the edges to its snapshots of the brain `brain_id`.
 
-    `sizes` and `noting` are as for `Edges`.
+    `sizes` and `collect_sizes` are as for `EdgeChecker`.
     """
     found: list[Finding] = []
     edges = EdgeChecker(session, sizes, collect_sizes)
@@ -60,21 +60,21 @@ def check_part(
                 edges.check_edge(snapshot_id, snapshot)
         edges.flush()
     except BrainError as error:
-        found.append(Finding(error.code, "error", "", "", error.message))
+        found.append(finding_from_error(error))
     result = edges.result
-    return [tuple(one) for one in found], [tuple(one) for one in result.findings], *result[1:]
+    return [tuple(one) for one in found], [tuple(one) for one in result.findings], result[1:]
 
 
 def unpack_answer(answer: PartAnswer) -> tuple[list[Finding], EdgeResult]:
-    """Return the findings about single objects, and what came of edges."""
-    found, edges, trusting, said = answer
-    return [Finding(*one) for one in found], EdgeResult(
-        [Finding(*one) for one in edges], trusting, said
+    """Return the findings about single objects, and the results of edges."""
+    object_rows, edge_rows, rest = answer
+    return [Finding(*row) for row in object_rows], EdgeResult(
+        [Finding(*row) for row in edge_rows], *rest
     )
 
 
 def _read_objects(session: Session, part: ObjectRange, found: list[Finding]) -> Iterator[bytes]:
-    """Read the objects of a part; yield the snapshots, tell in `found` what is wrong."""
+    """Read the objects of a part; yield the snapshots, add to `found` what is wrong."""
     object_reader = _ObjectReader(session)
     for kind, id, data in session.reader.read_object_range(part):
         name = f"{_KIND_NAMES.get(kind, 'object')} {id.hex()}"
@@ -91,7 +91,7 @@ def _read_objects(session: Session, part: ObjectRange, found: list[Finding]) -> 
 
 
 class _ObjectReader:
-    """Decodes objects, keeps them at hand, and gives their true ids."""
+    """Decodes objects, keeps them in memory, and computes their true ids."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -103,15 +103,15 @@ class _ObjectReader:
         }
 
     def decode_object(self, kind: int, id: bytes, data: bytes | BrainError) -> bytes:
-        """Return the true id of an object; raises `BrainError` if it is not what it has to be."""
+        """Return the true id of an object. Raises `BrainError` if it is malformed."""
         if isinstance(data, BrainError):
             raise data
         if kind not in self._decoders:
-            raise FormatError("no kind of object that is known", code="wrong_type")
+            raise FormatError("an unknown kind of object", code="wrong_type")
         return self._decoders[kind](id, data)
 
     def _decode_node(self, id: bytes, data: bytes) -> bytes:
-        """What a node shares with the like one before is not hashed again."""
+        """Decode a node, hashing only the rows in which it differs from the similar one before."""
         node = tree_nodes.decode_node(data)
         place = node.kind, node.last
         if (similar := self._latest.get(place)) is not None:

@@ -1,8 +1,8 @@
 """Check that a snapshot changed only what its operation may change.
 
-The rules are those of FORMAT.md, "What an operation may change". They cost what the
-snapshot changed, but for a redaction, after which no file may hold the blob: for that
-the tree after it is read, once for all redactions that are checked together.
+The rules are those of FORMAT.md, "What an operation may change". The cost is that of the
+changes, except for redactions: no file may hold the blob afterwards, so the whole tree is
+read, once for all redactions of a batch.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _KINDS_WITHOUT_CHANGES = ("task", *operations.BINDING_KINDS)
 """Kinds that leave the bundle of the parent as it is."""
 _SINGLE_SKILL_KINDS = ("upsert", "delete", "absorb", *operations.DECISION_KINDS)
 LIMITED_KINDS = frozenset((*_KINDS_WITHOUT_CHANGES, *_SINGLE_SKILL_KINDS, "restore", "redact"))
-"""Kinds that may not change just anything."""
+"""Kinds that limit what they may change."""
 
 
 class OperationDiff(NamedTuple):
-    """A snapshot whose operation limits what it changes: what is gone and what is new, by path."""
+    """The changes, by path, of a snapshot whose operation limits them."""
 
     name: str
     operation: operations.SnapshotOperation
@@ -50,7 +50,7 @@ class OperationDiff(NamedTuple):
         ]
 
     def report_paths(self, paths_: list[str], what: str) -> Iterator[Finding]:
-        """Yield one finding about `paths_`, if there are any."""
+        """Yield one finding about `paths_` if there are any."""
         if paths_:
             more = f", and {len(paths_) - 1} more" if len(paths_) > 1 else ""
             kind = self.operation[0]
@@ -67,7 +67,7 @@ def build_operation_diff(
     after: Bundle,
     changes: Iterable[SectionDiff],
 ) -> OperationDiff:
-    """Return an edge with its changes by full path; sections that are gone are read."""
+    """Return the changes of an edge by full path; removed sections are read."""
     gone: dict[str, TreeEntry] = {}
     fresh: dict[str, TreeEntry] = {}
     for section, was, now in changes:
@@ -81,7 +81,7 @@ def build_operation_diff(
 
 
 def check_operation_diff(session: Session, diff: OperationDiff) -> Iterator[Finding]:
-    """Yield what an edge changed that its operation does not say; raises `BrainError`."""
+    """Yield changes that the operation does not allow. Raises `BrainError`."""
     kind = diff.operation[0]
     if kind in _KINDS_WITHOUT_CHANGES:
         yield from diff.report_paths(diff.changed_paths, "the files are not those of its parent")
@@ -94,7 +94,7 @@ def check_operation_diff(session: Session, diff: OperationDiff) -> Iterator[Find
 
 
 def _check_restore(session: Session, diff: OperationDiff) -> Iterator[Finding]:
-    """A source that is not here, or is without its files, tells nothing."""
+    """Check that the changed files are those of the source, if that is stored."""
     source = diff.operation[1]
     if not session.reader.has_object(source):
         return
@@ -107,7 +107,7 @@ def _check_restore(session: Session, diff: OperationDiff) -> Iterator[Finding]:
         for p in diff.changed_paths
         if bundles.get_entry(session.nodes, then, p) != diff.new_entries.get(p)
     ]
-    yield from diff.report_paths(other, f"this is not as it was in {source.hex()[:12]}")
+    yield from diff.report_paths(other, f"this differs from {source.hex()[:12]}")
 
 
 def _check_redaction(diff: OperationDiff) -> Iterator[Finding]:
@@ -116,11 +116,11 @@ def _check_redaction(diff: OperationDiff) -> Iterator[Finding]:
     others = [path for path, was in diff.old_entries.items() if was.blob != blob]
     yield from diff.report_paths(others, "this did not hold the blob")
     if TRUST in diff.old_entries:
-        yield from diff.report_paths([TRUST], "it took away who may sign")
+        yield from diff.report_paths([TRUST], "it removed the trust file")
 
 
 def find_undestroyed_blobs(session: Session, edges: Iterable[OperationDiff]) -> Iterator[Finding]:
-    """Yield the files that still hold what redactions among `edges` destroyed."""
+    """Yield the files that still hold blobs which redactions among `edges` destroyed."""
     redactions = [diff for diff in edges if diff.operation[0] == "redact"]
     holding = _find_held_blobs(session, redactions)
     for diff in redactions:
@@ -133,7 +133,7 @@ def find_undestroyed_blobs(session: Session, edges: Iterable[OperationDiff]) -> 
 
 
 def _find_held_blobs(session: Session, redactions: list[OperationDiff]) -> set[bytes]:
-    """Return which of the redacted blobs any of the trees after them holds."""
+    """Return the redacted blobs that some tree after a redaction holds."""
     wanted = {diff.operation[2] for diff in redactions}
     waiting = [root.node for diff in redactions for root in diff.after.values()]
     seen: set[bytes] = set()
@@ -164,19 +164,19 @@ def _check_single_skill(session: Session, diff: OperationDiff) -> Iterator[Findi
             gone = [path - diff.new_entries.keys() for path in taken]
             others = min(([path for path in others if path not in g] for g in gone), key=len)
         unexplained.append(others)
-    yield from diff.report_paths(min(unexplained, key=len), f"this is no file of {slug}")
+    yield from diff.report_paths(min(unexplained, key=len), f"this file does not belong to {slug}")
     if kind == "absorb" and not diff.new_entries:
         yield from diff.report_paths([f"{_SKILLS}/{slug}"], "nothing of it was written")
     if kind == "absorb" and not _find_removed_texts(diff, diff.operation[4]):
         yield from diff.report_paths(
-            [f"{_SKILLS}/{diff.operation[4]}"], "that skill is not gone with it"
+            [f"{_SKILLS}/{diff.operation[4]}"], "that skill was not removed with it"
         )
     if kind == "delete":
         yield from _check_deletion(session, diff)
 
 
 def _find_removed_texts(diff: OperationDiff, slug: str) -> list[str]:
-    """Return the texts of skills with a slug that are gone, shortest first."""
+    """Return the removed SKILL.md paths of a slug, shortest first."""
     gone = (path for path in diff.old_entries if path not in diff.new_entries)
     return sorted((path for path in gone if can_have_slug(skill_name_of_text(path), slug)), key=len)
 
@@ -186,19 +186,21 @@ def _check_deletion(session: Session, diff: OperationDiff) -> Iterator[Finding]:
     texts = _find_removed_texts(diff, diff.operation[1])
     folder = _skill_folder(texts[0]) if texts else ""
     if not texts:
-        yield from diff.report_paths([f"{_SKILLS}/{diff.operation[1]}"], "that skill is not gone")
+        yield from diff.report_paths(
+            [f"{_SKILLS}/{diff.operation[1]}"], "that skill was not removed"
+        )
         return
     outside = [
         p for p in diff.old_entries if p != texts[0] and not (folder and p.startswith(folder))
     ]
-    yield from diff.report_paths(outside, "this is of another skill")
+    yield from diff.report_paths(outside, "this belongs to another skill")
     if folder:
         there = bundles.walk_below(session.nodes, diff.after, folder.rstrip("/"))
-        yield from diff.report_paths([entry.path for entry in there], "this is left of it")
+        yield from diff.report_paths([entry.path for entry in there], "this file of it is left")
 
 
 def skill_name_of_text(path: str) -> str:
-    """Return the name of the skill of which a full path would be the text, "" for no text."""
+    """Return the name of the skill whose SKILL.md a full path would be, "" if none."""
     inner = _path_in_skills(path)
     folder, slash, file = inner.rpartition("/")
     if slash and file in skill_layout.SKILL_FILES:
@@ -209,8 +211,8 @@ def skill_name_of_text(path: str) -> str:
 def can_have_slug(name: str, slug: str) -> bool:
     """Tell whether a skill of this name may have that slug.
 
-    A name of other than ASCII letters may have any, for that would hang on a version of
-    Unicode.
+    A name with other than ASCII characters may have any, since slugs of these depend on a
+    version of Unicode.
     """
     if not name.isascii():
         return True
@@ -220,7 +222,7 @@ def can_have_slug(name: str, slug: str) -> bool:
 
 
 class _SkillOwners:
-    """Tells to which skills the paths of an edge belong."""
+    """Finds the skills that the paths of an edge belong to."""
 
     def __init__(self, session: Session, diff: OperationDiff) -> None:
         self._session = session
@@ -228,9 +230,9 @@ class _SkillOwners:
         self._skill_folders: dict[str, bool] = {}
 
     def find_owned_paths(self, slug: str, changed: Iterable[str], first: str) -> list[set[str]]:
-        """Return those paths that may be the files of one skill with that slug.
+        """Return the possible sets of paths that belong to the skill of that slug.
 
-        If none has an ASCII name with that slug, it may be any one name that `first` has.
+        If no ASCII name has that slug, any one non-ASCII name of `first` may have it.
         """
         names = {path: self._owner_names(path) for path in changed}
         sure = {
@@ -269,7 +271,7 @@ class _SkillOwners:
 
 
 def _path_in_skills(path: str) -> str:
-    """Return a full path within the section of skills, "" if it is in another."""
+    """Return the part of a full path below skills/, "" if it is elsewhere."""
     section, slash, inner = path.partition("/")
     return inner if slash and section == _SKILLS else ""
 

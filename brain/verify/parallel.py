@@ -1,8 +1,7 @@
 """Run the parts of a verification on all processors.
 
-The jobs are the parts of the store, then the signatures. Each depends on nothing but
-what is stored. Their answers are put together with what the walk reached, since what is
-wrong with a snapshot to which no ref leads is nobody's concern.
+The jobs are the parts of the store, then the signatures. Each depends only on the store.
+Findings about snapshots that no ref leads to are dropped.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from .signature_check import SignatureCheck, SignatureRequirements
 
 
 class ParallelCheck:
-    """The jobs of one verification, and what came of them.
+    """The jobs of one verification, and their findings.
 
-    Make it once the refs are read: what they lead to is stored by then. `sizes` takes
-    what entries say of blobs, if blobs are read too. `large` are the sizes that large blobs
-    have in the store.
+    Create it after reading the refs, so that all they lead to is stored. `sizes` collects
+    the sizes that entries claim, if blobs are read too; `large` are the sizes that the
+    store claims of large blobs.
     """
 
     def __init__(
@@ -56,34 +55,34 @@ class ParallelCheck:
         self.job_count = len(self._parts) + self._signature_check.batch.job_count
 
     def run_job(self, job: int) -> Any:
-        """Do a job, in whatever process."""
+        """Run a job, in any process."""
         self._progress("parts", job, self.job_count)
         count = len(self._parts)
         if job < count:
-            part, noting = self._parts[job], self._sizes is not None
+            collect_sizes = self._sizes is not None
             return object_check.check_part(
-                self._session, part, self._brain_id, self._known_sizes, noting
+                self._session, self._parts[job], self._brain_id, self._known_sizes, collect_sizes
             )
         return self._signature_check.batch.verify_job(job - count)
 
     @contextmanager
     def reopen_for_fork(self) -> Iterator[None]:
-        """Be a forked child: read through a connection of its own, and show nothing."""
+        """In a forked child: read through a connection of its own, and report no progress."""
         self._progress = no_progress
         with self._session.reader.reopen_for_fork() as reader:
             self._session.reader = reader
             yield
 
     def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
-        """Take the next snapshot that the walk reached, children before parents."""
+        """Add the next snapshot of the walk, children before parents."""
         self._reached_ids += snapshot_id
         self._signature_check.add_snapshot(snapshot_id, snapshot)
         self._redaction_check.add_snapshot(snapshot_id, snapshot)
-        if (snapshot.brain or snapshot_id) != self._brain_id:  # left out by the parts
+        if (snapshot.brain or snapshot_id) != self._brain_id:  # the parts skip it
             self._foreign_edges.check_edge(snapshot_id, snapshot)
 
     def findings(self, answers: Sequence[Any]) -> Iterator[Finding]:
-        """Yield what is wrong, from the answers to all jobs in their order."""
+        """Yield the findings, given the answers of all jobs in order."""
         self._foreign_edges.flush()
         edge_results = [self._foreign_edges.result]
         count = len(self._parts)
@@ -99,8 +98,12 @@ class ParallelCheck:
         for one in edge_results:
             if self._sizes:
                 self._sizes.add_claims(one.claimed_sizes)
-            reached_findings = [f for f in one.findings if bytes.fromhex(f.snapshot) in reached]
-            yield from map(self._redaction_check.explain, reached_findings)
+            missing_blobs = dict(one.missing_blobs)
+            for index, finding in enumerate(one.findings):
+                if bytes.fromhex(finding.snapshot) not in reached:
+                    continue
+                blob = missing_blobs.get(index)
+                yield finding if blob is None else self._redaction_check.explain(finding, blob)
         yield from self._redaction_check.findings()
         signers = self._signature_check.batch.collect_signers(answers[count:])
         yield from self._signature_check.findings(signers, not reached.isdisjoint(policy_changes))

@@ -1,7 +1,4 @@
-"""Check what snapshots changed against their first parents.
-
-The tree, the blobs, that nothing changed but what the operation says, and the versions.
-"""
+"""Check each snapshot against its first parent: its tree, blobs, operation and versions."""
 
 from __future__ import annotations
 
@@ -14,31 +11,30 @@ from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects import paths, portability
 from ..objects.bundle import Bundle
+from ..objects.link_targets import read_link_target
 from ..objects.snapshot import Snapshot
-from ..repo.core.path_collisions import read_link_target
 from ..repo.open.session import Session
 from ..results import Finding
-from ..trust.policy import POLICY_PATH as TRUST
-from . import operation_check as truth
-from . import tree_check
-from .redaction_check import missing_blob_message
+from ..trust.policy import POLICY_PATH
+from . import operation_check, tree_check
+from .findings import error_finding, finding_from_error
 from .tree_check import SectionDiff
 from .version_check import VersionChange, VersionCheck
 
 LOOKUP_BATCH_ENTRIES = 512
-"""Changed entries from which on blobs are looked up, for all edges that wait for it."""
+"""Changed entries from which on blobs are looked up, for all pending edges together."""
 
 _MAX_PORTABILITY_FINDINGS = 100
-"""Of what no folder can hold, so much is told of one snapshot."""
+"""Most findings about paths of one snapshot that no folder can hold."""
 
 _entry_blob = itemgetter(2)
 _entry_blob_and_size = itemgetter(2, 3)
 
 
 class _PendingEdge(NamedTuple):
-    """A snapshot, and what waits to be looked up for it; `faults` are what is wrong already.
+    """A snapshot whose blobs and versions are yet to be looked up.
 
-    They wait too, so that findings come in the order of the snapshots.
+    `findings` are those so far; they wait, to be reported in the order of the snapshots.
     """
 
     name: str
@@ -48,32 +44,34 @@ class _PendingEdge(NamedTuple):
 
 
 class EdgeResult(NamedTuple):
-    """What came of some edges.
+    """The results of checking some edges.
 
-    `trusting` are snapshots that brought another trust file, or a tree that cannot be read;
-    `said` is what new entries say of the sizes of blobs, if that was asked.
+    `missing_blobs` are (index, blob) for the findings about a missing blob; `policy_changes`
+    are the snapshots that changed the trust file or whose tree cannot be read;
+    `claimed_sizes` are the sizes of blobs in new entries, if they were asked for.
     """
 
     findings: list[Finding]
+    missing_blobs: list[tuple[int, bytes]]
     policy_changes: list[bytes]
     claimed_sizes: list[tuple[bytes, int]]
 
 
 class EdgeChecker:
-    """Checks one edge after the other, and looks up what they need together.
+    """Checks one edge after the other into `result`, and looks up what they need in batches.
 
-    `sizes` are known sizes of blobs, to which entries are held. If `noting`, what entries
-    say of all blobs is noted too. What comes of it stands in `told`.
+    `sizes` are known sizes of blobs, with which entries must agree. With `collect_sizes`,
+    the sizes that entries claim of all blobs are collected.
     """
 
     def __init__(self, session: Session, sizes: Mapping[bytes, int], collect_sizes: bool) -> None:
-        self.result = EdgeResult([], [], [])
+        self.result = EdgeResult([], [], [], [])
         self._session = session
         self._sizes = sizes
         self._collects_sizes = collect_sizes
         self._version_check = VersionCheck(session)
         self._pending: list[_PendingEdge] = []
-        self._redactions: list[truth.OperationDiff] = []
+        self._redactions: list[operation_check.OperationDiff] = []
         self._pending_entries = 0
 
     def check_edge(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
@@ -86,12 +84,12 @@ class EdgeChecker:
             )
             changes = list(tree_check.check_bundles(session.nodes, before, after))
             edge = self._diff_if_limited(name, snapshot, before, after, changes)
-            faults = list(truth.check_operation_diff(session, edge)) if edge else []
+            faults = list(operation_check.check_operation_diff(session, edge)) if edge else []
             faults += islice(
                 self._find_unportable(name, before, after, changes), _MAX_PORTABILITY_FINDINGS
             )
         except BrainError as error:
-            fault = Finding(error.code, "error", name, "", error.message)
+            fault = finding_from_error(error, name)
             self._pending.append(_PendingEdge(name, [], None, [fault]))
             self.result.policy_changes.append(snapshot_id)
             return
@@ -123,12 +121,12 @@ class EdgeChecker:
         before: Bundle,
         after: Bundle,
         changes: list[SectionDiff],
-    ) -> truth.OperationDiff | None:
-        """Return the edge by paths, if its operation limits what may have changed."""
+    ) -> operation_check.OperationDiff | None:
+        """Return the changes by path, if the operation limits what may have changed."""
         kind = snapshot.operation[0]
-        if kind not in truth.LIMITED_KINDS:
+        if kind not in operation_check.LIMITED_KINDS:
             return None
-        edge = truth.build_operation_diff(
+        edge = operation_check.build_operation_diff(
             self._session, name, snapshot.operation, before, after, changes
         )
         if kind == "redact":
@@ -138,17 +136,22 @@ class EdgeChecker:
     def _find_unportable(
         self, name: str, before: Bundle, after: Bundle, changes: list[SectionDiff]
     ) -> Iterator[Finding]:
-        """Yield what no folder can hold of the tree after."""
+        """Yield the paths of the tree after that no folder can hold."""
         session = self._session
         came = chain.from_iterable(change.walk_new_entries() for change in changes)
         new = [path for change in changes for path in change.walk_added_paths()]
         for fault in portability.find_portability_faults(
-            session.nodes, before, after, came, new, lambda blob: read_link_target(session, blob)
+            session.nodes,
+            before,
+            after,
+            came,
+            new,
+            lambda blob: read_link_target(session.reader, blob),
         ):
             yield Finding(fault.code, "error", name, fault.path, fault.message)
 
     def flush(self) -> None:
-        """Look up what edges wait for, and tell what is wrong with them."""
+        """Look up what pending edges need, and report their findings."""
         reader = self._session.reader
         waiting, self._pending, self._pending_entries = self._pending, [], 0
         missing = reader.find_missing(_new_blobs(waiting))
@@ -164,28 +167,29 @@ class EdgeChecker:
                 self.result.findings.extend(self._version_check.check_versions(edge.version_change))
         redactions, self._redactions = self._redactions, []
         if redactions:
-            self.result.findings.extend(truth.find_undestroyed_blobs(self._session, redactions))
+            self.result.findings.extend(
+                operation_check.find_undestroyed_blobs(self._session, redactions)
+            )
 
     def _check_blobs(
         self, edge: _PendingEdge, missing: set[bytes], true_sizes: Mapping[bytes, int]
     ) -> None:
-        """Tell which new entries name a blob that is missing or of another size."""
+        """Report new entries that name a blob that is missing or of another size."""
         for change in edge.changes:
             for inner, _, blob, size in change.new_entries:
                 if blob in missing:
-                    message = missing_blob_message(blob)
-                    kind = ("missing_object", "error")
+                    self.result.missing_blobs.append((len(self.result.findings), blob))
+                    code, message = "missing_object", f"blob {blob.hex()} is missing"
                 elif true_sizes.get(blob, size) != size:
-                    message = f"has {true_sizes[blob]} bytes, not {size}"
-                    kind = ("bad_size", "error")
+                    code, message = "bad_size", f"has {true_sizes[blob]} bytes, not {size}"
                 else:
                     continue
                 path = paths.join_section(change.section, inner)
-                self.result.findings.append(Finding(*kind, edge.name, path, message))
+                self.result.findings.append(error_finding(code, message, edge.name, path))
 
 
 def _is_policy_change(change: SectionDiff) -> bool:
-    return any(line[0] == TRUST for line in chain(change.old_entries, change.new_entries))
+    return any(line[0] == POLICY_PATH for line in chain(change.old_entries, change.new_entries))
 
 
 def _new_blobs(edges: Iterable[_PendingEdge]) -> Iterable[bytes]:

@@ -1,9 +1,7 @@
-"""Check that the receipts and documents which snapshots name are stored.
+"""Check that the receipts and the evidence documents that snapshots name are stored.
 
-Also that the document is there by which a snapshot says that something was decided.
-
-What a receipt says is checked by `actions.receipt_checks`, run by run. A snapshot stays
-what it is without its receipt, so nothing here is an error.
+What receipts claim is checked by `receipt_verification`, run by run. A snapshot holds the
+same without its receipt, so nothing here is an error.
 """
 
 from __future__ import annotations
@@ -19,12 +17,12 @@ from ..repo.open.session import Session
 from ..results import Finding
 
 LOOKUP_BATCH_RECEIPTS = 512
-"""Receipts that are looked up together."""
+"""Receipts that are looked up in one batch."""
 _RECEIPT_MARKER = b'"format":"brain v1 receipt"'
 
 
 class ReceiptPresence:
-    """Checks one snapshot after the other. With `deeply` each receipt is read."""
+    """Checks one snapshot after the other; with `deeply`, receipts are read."""
 
     def __init__(self, session: Session, deeply: bool) -> None:
         self._session = session
@@ -32,7 +30,7 @@ class ReceiptPresence:
         self._pending: list[tuple[bytes, bytes, str]] = []
 
     def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
-        """Note the receipt of a snapshot; return what is wrong with those noted, now and then."""
+        """Add the next snapshot; return findings when a batch is full."""
         if snapshot.receipt != NO_DIGEST:
             self._pending.append((snapshot_id, snapshot.receipt, "receipt"))
         if (document := operation.evidence_blob(snapshot.operation)) != NO_DIGEST:
@@ -40,7 +38,7 @@ class ReceiptPresence:
         return self.flush() if len(self._pending) >= LOOKUP_BATCH_RECEIPTS else []
 
     def flush(self) -> list[Finding]:
-        """Return what is wrong with the receipts noted since."""
+        """Return the findings about the snapshots added since the last batch."""
         waiting, self._pending = self._pending, []
         return list(self._check_batch(waiting)) if waiting else []
 
@@ -67,13 +65,13 @@ class ReceiptPresence:
                 yield Finding("foreign_receipt", "note", snapshot_id.hex(), "", _FOREIGN_MESSAGE)
                 return
             data = reader.read_blob(blob)
-        except BrainError:  # told where every blob is read
+        except BrainError:  # reported where every blob is read
             return
         try:
             decode_receipt(data)
         except FormatError as error:
             if _RECEIPT_MARKER in data:
-                message = f"its receipt is none: {error.message}"
+                message = f"its receipt is malformed: {error.message}"
                 yield Finding("bad_receipt", "warning", snapshot_id.hex(), "", message)
             else:
                 yield Finding("foreign_receipt", "note", snapshot_id.hex(), "", _FOREIGN_MESSAGE)

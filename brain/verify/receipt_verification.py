@@ -1,18 +1,18 @@
 """Verify a receipt against the lineage, in numbered steps.
 
 1. The receipt decodes, and a snapshot of the lineage carries it.
-2. The parts before it are there, one by one back to part 0, and tell of the same run.
-3. Each is carried by a descendant of the snapshot that carries the one before, the first
-   by one of the snapshot the run began at, whose bundle is `bundle_before`.
+2. The parts before it are stored, back to part 0, and are of the same run.
+3. Each part is carried by a descendant of the snapshot that carries the part before; the
+   first by a descendant of `snapshot_before`, whose bundle is `bundle_before`.
 4. `bundle_after` of each part is the bundle of the snapshot that carries it.
-5. What a snapshot changed against its first parent is what the steps of its part say they
-   wrote: no file more, none less, the same blobs, and the versions of skills.
+5. The steps of a part claim exactly what its snapshot changed against its first parent:
+   the same files, blobs and versions of skills.
 6. No other snapshot since the run began carries a receipt of this run.
-7. The run was closed, and its last snapshot says the same outcome.
+7. The run was closed, and its last snapshot states the same outcome.
 
-What others did in between is theirs: they have snapshots of their own. A receipt does not
-prove that a model or a tool said what it says; it proves what became of it, and that it
-was not written, shortened or moved afterwards.
+Other writers may record snapshots in between. A receipt does not prove what a model or
+tool said; it proves what was written, and that the record was not made up, shortened or
+moved afterwards. Everything is computed from stored objects, never from the cache.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from ..objects.snapshot import Snapshot
 from ..receipts import FileWrite, Receipt, RunStep, decode_receipt
 from ..repo.open.session import Session
 from ..repo.read import write_steps
-from ..repo.read.ancestor_set import AncestorSet
 from ..repo.read.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
@@ -44,7 +43,7 @@ _WRITE_KINDS = ("skill_create", "memory_write")
 
 
 class _PartSummary(NamedTuple):
-    """What a part says, without its texts, which need not stay in memory."""
+    """A part without its texts, to save memory."""
 
     snapshot: bytes
     writes: int
@@ -52,12 +51,12 @@ class _PartSummary(NamedTuple):
 
 
 def verify_receipt(session: Session, revision: str) -> ReceiptVerified:
-    """Check what a revision carries. Raises as `receipts.resolved` if that cannot be read."""
+    """Verify the receipt that a revision carries. Raises as `read_part_at_revision`."""
     return _verify_run(session, read_part_at_revision(session, revision))
 
 
 def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:
-    """Check a receipt in a file. Raises `FormatError` if it is none."""
+    """Verify the receipt in a file. Raises `FormatError`."""
     blob = blob_id(data)
     return _verify_run(
         session, ReceiptPart(decode_receipt(data), blob, _find_carrier(session, blob))
@@ -65,7 +64,7 @@ def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:
 
 
 def _find_carrier(session: Session, blob: bytes) -> bytes:
-    """Return the snapshot that carries a receipt: of the head's lineage, or of another ref's."""
+    """Return the snapshot that carries a receipt, b"" if none; the head's lineage comes first."""
     for start in dict.fromkeys([session.head(), *session.reader.list_refs().values()]):
         for snapshot_id, snapshot in lineage.walk_ancestors(session.load_snapshot, start):
             if snapshot.receipt == blob:
@@ -82,7 +81,7 @@ def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
             _error_finding("not_carried", NO_DIGEST, "no snapshot of this brain carries it")
         )
     elif not _is_reachable(session, last.snapshot):
-        message = "carried by a snapshot that no branch leads to"
+        message = "carried by a snapshot that no branch reaches"
         findings.append(_error_finding("not_in_lineage", last.snapshot, message))
     later = last
     try:
@@ -94,30 +93,35 @@ def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
             summaries.append(_PartSummary(part.snapshot, writes, len(part.receipt.steps)))
             later = part
         findings += _check_start(session, later)
-        findings += _find_unnamed_parts(session, last, {one.snapshot for one in summaries})
+        findings += _find_unnamed_parts(session, last, {part.snapshot for part in summaries})
     except BrainError as error:  # 2. A part is not there, or does not decode or follow.
         findings.append(_error_finding(error.code, later.receipt.previous, error.message))
     findings += _check_end(session, last)
     return ReceiptVerified(
-        all(one.severity != "error" for one in findings),
+        all(finding.severity != "error" for finding in findings),
         last.blob.hex(),
         last.receipt.run,
-        [one.snapshot.hex() for one in reversed(summaries) if one.snapshot],
-        sum(one.steps for one in summaries),
-        sum(one.writes for one in summaries),
+        [part.snapshot.hex() for part in reversed(summaries) if part.snapshot],
+        sum(part.steps for part in summaries),
+        sum(part.writes for part in summaries),
         findings,
     )
 
 
 def _is_reachable(session: Session, snapshot_id: bytes) -> bool:
     starts = dict.fromkeys([session.head(), *session.reader.list_refs().values()])
-    return any(snapshot_id in AncestorSet(session, start) for start in starts)
+    return any(_is_ancestor(session, snapshot_id, start) for start in starts)
+
+
+def _is_ancestor(session: Session, old: bytes, new: bytes) -> bool:
+    """Tell whether `old` is `new` or one of its ancestors, by the snapshots alone."""
+    return lineage.is_ancestor(session.load_snapshot, old, new)
 
 
 def _check_continuation(
     session: Session, part: ReceiptPart, later: ReceiptPart, last: Receipt
 ) -> Iterator[Finding]:
-    # 2. It tells of the same run.
+    # 2. It is of the same run.
     for name in _RUN_FIELDS:
         if getattr(part.receipt, name) != getattr(last, name):
             yield _error_finding(
@@ -126,7 +130,7 @@ def _check_continuation(
     # 3. It is carried by an ancestor of what carries the next part.
     if part is later or not later.snapshot:
         return
-    if part.snapshot not in AncestorSet(session, later.snapshot):
+    if not _is_ancestor(session, part.snapshot, later.snapshot):
         message = f"{later.snapshot.hex()[:12]}, which carries the next part, does not descend"
         yield _error_finding("not_in_lineage", part.snapshot, message)
 
@@ -136,14 +140,14 @@ def _check_start(session: Session, first: ReceiptPart) -> Iterator[Finding]:
     start = first.receipt.snapshot_before
     if not start or not first.snapshot:
         return
-    if start == first.snapshot or start not in AncestorSet(session, first.snapshot):
+    if start == first.snapshot or not _is_ancestor(session, start, first.snapshot):
         yield _error_finding(
-            "wrong_before", first.snapshot, "does not descend from where the run began"
+            "wrong_before",
+            first.snapshot,
+            "does not descend from the snapshot that the run began at",
         )
     if session.load_snapshot(start).bundle != first.receipt.bundle_before:
-        yield _error_finding(
-            "wrong_before", start, "where the run began, the bundle was another one"
-        )
+        yield _error_finding("wrong_before", start, "the run began with another bundle")
 
 
 def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
@@ -152,7 +156,9 @@ def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
     # 4. It names the bundle of its snapshot.
     if receipt.bundle_after != snapshot.bundle:
         yield _error_finding(
-            "wrong_after", snapshot_id, f"left bundle {snapshot.bundle.hex()[:12]}, not as told"
+            "wrong_after",
+            snapshot_id,
+            f"its bundle is {snapshot.bundle.hex()[:12]}, not the one claimed",
         )
     # 5. The steps wrote what changed.
     parent = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
@@ -163,7 +169,7 @@ def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
     yield from _check_versions(session, snapshot_id, receipt.steps, actual)
     ending = snapshot.operation[1:]
     if operations.is_task_end(snapshot.operation) and ending != (receipt.run, receipt.outcome):
-        yield _error_finding("wrong_outcome", snapshot_id, "the snapshot tells of another end")
+        yield _error_finding("wrong_outcome", snapshot_id, "the snapshot states another outcome")
 
 
 def _check_writes(
@@ -173,15 +179,15 @@ def _check_writes(
     actual_writes = [write for step in actual for write in step.writes]
     for write in sorted(set(actual_writes) - set(claimed)):
         yield _error_finding(
-            "unnamed_write", snapshot_id, "changed, which no step says", write.path
+            "unnamed_write", snapshot_id, "changed, which no step claims", write.path
         )
     for write in sorted(set(claimed) - set(actual_writes)):
         yield _error_finding("unproven_write", snapshot_id, _describe_mismatch(write), write.path)
     if len(claimed) != len(set(claimed)):
-        yield _error_finding("unproven_write", snapshot_id, "says twice that it wrote one file")
+        yield _error_finding("unproven_write", snapshot_id, "claims one file twice")
     if sum(step.omitted for step in steps) != sum(step.omitted for step in actual):
         yield _error_finding(
-            "wrong_count", snapshot_id, "another number of files changed than it says"
+            "wrong_count", snapshot_id, "another number of files changed than it claims"
         )
     for step in steps:
         if step.kind in _WRITE_KINDS and not step.writes and not step.omitted:
@@ -191,14 +197,14 @@ def _check_writes(
 
 
 def _describe_mismatch(write: FileWrite) -> str:
-    return "not removed, as a step says" if not write.blob else "not written so, as a step says"
+    return "not removed, as a step claims" if not write.blob else "not written as a step claims"
 
 
 def _check_versions(
     session: Session, snapshot_id: bytes, steps: tuple[RunStep, ...], actual: tuple[RunStep, ...]
 ) -> Iterator[Finding]:
     blobs = [write.blob for step in actual for write in step.writes if write.blob]
-    if session.reader.find_redactions(blobs):  # the versions in them cannot be read any more
+    if session.reader.find_redactions(blobs):  # their versions cannot be read any more
         return
     actual_writes = {(s.kind, s.name, s.version, s.from_version) for s in actual}
     for step in steps:
@@ -228,15 +234,15 @@ def _find_unnamed_parts(
             continue
         if read_part(session, snapshot_id).receipt.run == last.receipt.run:
             yield _error_finding(
-                "unnamed_snapshot", snapshot_id, "carries this run's receipt, which no part names"
+                "unnamed_snapshot", snapshot_id, "carries a receipt of this run that no part names"
             )
 
 
 def _has_run_name(session: Session, snapshot: Snapshot, name: bytes) -> bool:
-    """Tell cheaply whether a record could be of a run, by its text."""
+    """Tell cheaply, by its text, whether a receipt could be of a run."""
     try:
         return name in session.reader.read_blob(snapshot.receipt)
-    except BrainError:  # gone, which verification of the brain tells
+    except BrainError:  # missing, which verification of the brain reports
         return False
 
 
@@ -247,7 +253,7 @@ def _check_end(session: Session, last: ReceiptPart) -> Iterator[Finding]:
     since = session.load_snapshot(last.snapshot).generation
     found = find_closing_snapshots(session, session.head(), {last.receipt.run}, since)
     if not found:
-        message = "the run was not closed: what happened after this is not told"
+        message = "the run was not closed: nothing is recorded of what happened after this"
         yield Finding("still_open", "warning", last.snapshot.hex(), "", message)
 
 

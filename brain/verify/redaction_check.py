@@ -1,7 +1,7 @@
 """Check that missing blobs were redacted, and that the store and the lineage agree on it.
 
-The snapshots that the walk reached are asked, and not the rows of the store, which must
-say the same.
+Redactions are read from the snapshots that the walk reached; the rows of the store must
+agree with them.
 """
 
 from __future__ import annotations
@@ -14,21 +14,14 @@ from ..objects import lineage, operation
 from ..objects.snapshot import Snapshot
 from ..repo.open.session import Session
 from ..results import Finding
-
-_MISSING_OBJECT = "missing_object"
-_MESSAGE_START, _MESSAGE_END = "blob ", " is missing"
-
-
-def missing_blob_message(blob: bytes) -> str:
-    """Return the message of a finding (`missing_object`) about a blob that is not here."""
-    return f"{_MESSAGE_START}{blob.hex()}{_MESSAGE_END}"
+from .findings import finding_from_error
 
 
 class RedactionCheck:
-    """What was redacted in one brain, fed with the walk over its lineage.
+    """The redactions of one brain, collected while its lineage is walked.
 
-    With `strict` a redaction counts for a snapshot behind the head only if it is behind
-    the head too: signatures are asked for there, and say nothing of other branches.
+    With `strict`, a missing blob of the head's lineage is excused only by a redaction of
+    that lineage: required signatures cover it, and no other branch.
     """
 
     def __init__(self, session: Session, strict: bool) -> None:
@@ -44,25 +37,19 @@ class RedactionCheck:
         if snapshot.is_genesis and (origin := operation.fork_origin(snapshot.operation)):
             self._origins.append(origin)
 
-    def explain(self, finding: Finding) -> Finding:
-        """Return what is to be told in place of a finding about a missing blob."""
-        text = finding.message
-        if finding.code != _MISSING_OBJECT or not (
-            text.startswith(_MESSAGE_START) and text.endswith(_MESSAGE_END)
-        ):
-            return finding
-        blob = bytes.fromhex(text[len(_MESSAGE_START) : -len(_MESSAGE_END)])
+    def explain(self, finding: Finding, blob: bytes) -> Finding:
+        """Return the finding about the missing `blob`, as a note if the blob was redacted."""
         self._read_origins()
         redacting_snapshots = self._redacted_by.get(blob)
         if not redacting_snapshots:
             return finding
-        words = f"redacted by snapshot {redacting_snapshots[0].hex()[:12]}"
+        text = f"redacted by snapshot {redacting_snapshots[0].hex()[:12]}"
         if self._strict and self._is_only_elsewhere(
             bytes.fromhex(finding.snapshot), redacting_snapshots
         ):
-            message = f"{words} of another branch, which the head does not descend from"
+            message = f"{text} of another branch, which the head does not descend from"
             return finding._replace(code="redacted_elsewhere", message=message)
-        return finding._replace(code="redacted", severity="note", message=f"{words}; its id stays")
+        return finding._replace(code="redacted", severity="note", message=f"{text}; its id stays")
 
     def _is_only_elsewhere(self, here: bytes, redacting_snapshots: list[bytes]) -> bool:
         session = self._session
@@ -72,7 +59,7 @@ class RedactionCheck:
         return here in behind and behind.isdisjoint(redacting_snapshots)
 
     def _read_origins(self) -> None:
-        """Learn what was redacted before this brain was forked; what is not here says nothing."""
+        """Add the redactions from before this brain was forked, as far as they are stored."""
         while self._origins:
             start = self._origins.pop()
             try:
@@ -82,11 +69,11 @@ class RedactionCheck:
                 continue
 
     def findings(self) -> Iterator[Finding]:
-        """Yield where the rows of the store say otherwise than the lineage."""
+        """Yield where the rows of the store disagree with the lineage."""
         try:
             yield from self._compare_with_store()
         except BrainError as error:
-            yield Finding(error.code, "error", "", "", error.message)
+            yield finding_from_error(error)
 
     def _compare_with_store(self) -> Iterator[Finding]:
         reader = self._session.reader

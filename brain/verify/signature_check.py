@@ -1,4 +1,4 @@
-"""Check who signed snapshots, whether they were allowed to, and whether a key equivocated."""
+"""Check that snapshots are signed as the trust files require, and find equivocations."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from . import graph_check
 
 
 class SignatureRequirements(NamedTuple):
-    """What is asked beyond what the brain asks of itself.
+    """What the caller requires beyond the brain's own trust files.
 
-    `required`: all snapshots must be signed, or come before a trust file. `roots`: keys
-    known from elsewhere, which must have signed the first trust file, beside those that
-    the user has pinned.
+    `required`: every snapshot is signed, or comes before the first trust file. `roots`:
+    keys that must have signed the first trust file, beside those that the user pinned.
     """
 
     required: bool = False
@@ -38,7 +37,7 @@ NO_REQUIREMENTS = SignatureRequirements()
 class SignatureCheck:
     """The check of one brain, fed with the walk over its lineage, children before parents.
 
-    `claims` are the signatures, to be checked meanwhile by whoever has time.
+    `batch` holds the signatures, which any process may verify meanwhile.
     """
 
     def __init__(self, session: Session, requirements: SignatureRequirements) -> None:
@@ -62,20 +61,20 @@ class SignatureCheck:
 
     @property
     def has_requirements(self) -> bool:
-        """Whether signatures are asked for: by the caller, or by roots that are pinned."""
+        """Whether the caller or pinned roots require signatures."""
         return self._requirements != NO_REQUIREMENTS
 
     def add_snapshot(self, here: bytes, snapshot: Snapshot) -> None:
-        """Take the next snapshot of the walk."""
+        """Add the next snapshot of the walk."""
         self._siblings.add_snapshot(here, snapshot)
         if self._graph:
             self._graph.read_ancestors(snapshot.generation)
 
     def findings(self, signers: SignersBySnapshot, has_policy: bool) -> Iterator[Finding]:
-        """Yield what is wrong, of the head by the rights that hold for it, else by itself.
+        """Yield the findings about the lineage of the head, and equivocations on any branch.
 
-        Nothing is, if there is neither a trust file, now or before, which `held` tells, nor
-        a signature, nor a demand.
+        There are none if there was never a trust file (`has_policy`), and there is neither a
+        signature nor a requirement.
         """
         if self._fault:
             yield Finding(self._fault.code, "error", "", "", self._fault.message)
@@ -100,55 +99,55 @@ class SignatureCheck:
         return RightsSource(session.load_snapshot, locate, session.reader.read_blob)
 
     def _find_unpinned_roots(self) -> Iterator[Finding]:
-        """Yield root keys that are asked for and are others than those that are pinned."""
+        """Yield required root keys that are not among the pinned ones."""
         for key in sorted(
             self._requirements.roots - self._pinned_roots if self._pinned_roots else ()
         ):
             pinned = ", ".join(map(format_key, sorted(self._pinned_roots)))
-            text = f"{format_key(key)} is asked for as a root key, but pinned is {pinned}"
+            text = f"{format_key(key)} is required as a root key, but pinned is {pinned}"
             yield Finding("other_roots", "error", "", "", text)
 
     def _find_policies_elsewhere(self) -> Iterator[Finding]:
-        """Yield a finding if other refs lead to a trust file, and the head to none."""
+        """Yield a finding if another ref has a trust file and the head has none."""
         session = self._session
         here = head_ref(session.current_branch())
         source = self._rights_source()
         for name, tip in session.reader.list_refs().items():
             if tip != session.head() and RightsGraph(source, tip).read_ancestors().rights != [None]:
-                text = f"{here} is under no trust file, but {name} leads to one"
+                text = f"{here} has no trust file, but {name} has one"
                 yield Finding("before_trust", "error", session.head().hex(), "", text)
 
     def _judge_snapshots(self, graph: RightsGraph, signers: SignersBySnapshot) -> Iterator[Finding]:
         verdicts = signature_verification.judge_lineage(graph, signers, self._requirements.roots)
         required = self._requirements.required
-        tell = (
+        collect = (
             signature_verification.collect_required_findings
             if required
             else signature_verification.collect_findings
         )
         elsewhere = {here for here, signed in signers.items() if signed.invalid}
-        yield from tell(_discard_judged(elsewhere, verdicts))
+        yield from collect(_discard_judged(elsewhere, verdicts))
         for here in sorted(elsewhere):
             for key in signers[here].invalid:
-                text = f"the signature of {format_key(key)} does not fit"
+                text = f"the signature of {format_key(key)} is invalid"
                 yield Finding("bad_signature", "error", here.hex(), "", text)
 
 
 def list_equivocations(session: Session) -> list[Equivocation]:
-    """Return where one key signed two continuations of one snapshot, from all refs."""
+    """Return where one key signed two continuations of one snapshot, on any branch."""
     rows = list(session.reader.stream_signatures())
     starts, _ = graph_check.check_refs(session)
-    families = SiblingGroups()
+    siblings = SiblingGroups()
     with verify_in_background(session.read_brain_id(), rows) as finish:
         for here, snapshot in graph_check.walk_reachable(session, starts):
             if isinstance(snapshot, BrainError):
                 raise snapshot
-            families.add_snapshot(here, snapshot)
+            siblings.add_snapshot(here, snapshot)
         signers = finish()
     signature_bytes = {(here, key): signature for here, key, signature in rows}
     return [
         _describe_equivocation(session, found, signature_bytes)
-        for found in families.find_equivocations(session.load_snapshot, signers)
+        for found in siblings.find_equivocations(session.load_snapshot, signers)
     ]
 
 
@@ -167,7 +166,7 @@ def _describe_equivocation(
     ]
     try:
         proof = equivocation_proof.render_equivocation_proof(found, *both).decode()
-    except InvalidInput:  # the two snapshots alone do not show it
+    except InvalidInput:  # it does not follow from the two snapshots alone
         proof = None
     names = [found.first.hex(), found.second.hex()]
     return Equivocation(format_key(found.key), found.parent.hex(), names, proof)
@@ -176,7 +175,7 @@ def _describe_equivocation(
 def _discard_judged(
     waiting: set[bytes], verdicts: Iterable[SignatureVerdict]
 ) -> Iterator[SignatureVerdict]:
-    """Yield verdicts, and strike off those that waited for theirs."""
+    """Yield verdicts; discard their snapshots from `waiting`."""
     for verdict in verdicts:
         waiting.discard(verdict.snapshot)
         yield verdict

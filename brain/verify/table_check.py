@@ -1,7 +1,4 @@
-"""Check the rows of the store that stand beside objects and blobs.
-
-Signatures are read where they are judged, and refs where the walk begins.
-"""
+"""Check the rows of the store other than objects, blobs, refs and signatures."""
 
 from __future__ import annotations
 
@@ -9,15 +6,16 @@ from collections.abc import Iterator
 
 from ..digest import DIGEST_SIZE
 from ..errors import BrainError, printable_text
-from ..repo.core.pending_writes import check_against_head
-from ..repo.merge import merge_state
 from ..repo.open.session import Session
+from ..repo.read.merge_state_format import load_merge_state
+from ..repo.read.pending_check import check_against_head
 from ..results import Finding
 from ..store.protocol import PendingWrite
+from .findings import error_finding, finding_from_error
 
 
 def check_tables(session: Session) -> Iterator[Finding]:
-    """Yield what is wrong with files to be written, redactions, dictionaries and the like."""
+    """Yield findings about pending writes, redactions, a waiting merge and stray rows."""
     for part in (
         _check_pending_writes,
         _check_redaction_rows,
@@ -27,22 +25,22 @@ def check_tables(session: Session) -> Iterator[Finding]:
         try:
             yield from part(session)
         except BrainError as error:
-            yield _error_finding(error.code, error.message)
+            yield finding_from_error(error)
 
 
 def _check_pending_writes(session: Session) -> Iterator[Finding]:
-    """A file that is still to be written is one of the head's, or one that it lacks."""
+    """Check that pending writes agree with the head."""
     head, rows, damaged = _read_consistently(session)
     for problem in damaged:
-        yield _error_finding("corrupt_pending", problem)
+        yield error_finding("corrupt_pending", problem)
     for path in check_against_head(session, rows, head).not_in_head:
-        yield _error_finding(
-            "foreign_pending", f"{printable_text(path)} is to be written, which the head lacks"
+        yield error_finding(
+            "foreign_pending", f"{printable_text(path)} is pending, but the head disagrees"
         )
 
 
 def _read_consistently(session: Session) -> tuple[bytes, list[PendingWrite], list[str]]:
-    """Return the head of the folder and the files to be written, with no writer in between."""
+    """Return the folder's head and the pending writes, with no writer in between."""
     while True:
         head = session.folder_head()
         rows, damaged = session.reader.inspect_pending_writes()
@@ -53,25 +51,21 @@ def _read_consistently(session: Session) -> tuple[bytes, list[PendingWrite], lis
 def _check_redaction_rows(session: Session) -> Iterator[Finding]:
     for blob, snapshot in session.reader.list_redaction_rows().items():
         if (len(blob), len(snapshot)) != (DIGEST_SIZE, DIGEST_SIZE):
-            yield _error_finding(
-                "corrupt_redaction", "the note of a redaction names no blob or snapshot"
-            )
+            yield error_finding("corrupt_redaction", "a row of the redactions holds a malformed id")
 
 
 def _check_waiting_merge(session: Session) -> Iterator[Finding]:
-    """A merge that waits is one that can be gone on with: all that it names is here."""
-    waiting = merge_state.load_merge_state(session)
+    """Check that all that a waiting merge names is stored."""
+    waiting = load_merge_state(session)
     if waiting is not None:
         session.load_snapshot(waiting.theirs)
         chosen = [row.chosen for row in waiting.rows if row.chosen]
         for blob in sorted(session.reader.find_missing(chosen)):
-            yield _error_finding("missing_object", f"a merge waits that names blob {blob.hex()}")
+            yield error_finding(
+                "missing_object", f"the waiting merge names blob {blob.hex()}, which is missing"
+            )
 
 
 def _check_stray_rows(session: Session) -> Iterator[Finding]:
     for fault in session.reader.check_stray_rows():
-        yield _error_finding("damaged_store", fault)
-
-
-def _error_finding(code: str, message: str) -> Finding:
-    return Finding(code, "error", "", "", message)
+        yield error_finding("damaged_store", fault)

@@ -1,12 +1,11 @@
 """Check that a tree is canonical, at the cost of what differs from a tree already checked.
 
-Given that the tree before is canonical, only what the tree after does not share
-with it is looked at, level by level from the top, so a lineage is checked at the
-cost of its changes and with flat memory. For each node new in the tree after:
-its kind fits its level; it is cut where the rule says and nowhere else, but for
-the right edge; what its parent says of it (last path, files, bytes) is true; and
-its paths lie between those of its neighbours. That a node hashes to its id is
-checked elsewhere, for all of them.
+Given that the tree before is canonical, only new nodes are checked, level by level
+from the top, so a lineage is checked at the cost of its changes and in flat memory.
+For each new node: its kind fits its level; it ends where the cut rule says and nowhere
+else, except at the right edge; its parent's claims about it (last path, files, bytes)
+are true; and its paths lie between those of its neighbours. `object_check` checks that
+nodes hash to their ids.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.node_boundary import MIN_NODE_ENTRIES, is_node_boundary
 from ..objects.node_cache import NodeCache
-from ..objects.tree import TreeRoot
+from ..objects.tree import TreeRoot, tree_depth
 from ..objects.tree_entry import TreeEntry
 from ..objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
 
 _PATHS_PER_CHECK = 256
-"""Paths checked together."""
+"""Paths checked in one batch."""
 
 
 class SectionDiff(NamedTuple):
@@ -52,7 +51,7 @@ class SectionDiff(NamedTuple):
 
 
 class _NodeToCheck(NamedTuple):
-    """A node to look at: what its parent says of it, and the path it must start beyond."""
+    """A node to check: the entry of its parent, and the path after which it must start."""
 
     entry: NodeEntry
     after_path: str
@@ -60,12 +59,12 @@ class _NodeToCheck(NamedTuple):
 
 
 class _OldTree:
-    """What is known of the tree before, opened as far as it differs."""
+    """The tree before, opened as far as it differs."""
 
     def __init__(self, nodes: NodeCache, root: TreeRoot | None) -> None:
         self._nodes = nodes
         self.level: list[bytes] = [root.node] if root else []
-        self.depth = _tree_depth(nodes, root.node) if root else -1
+        self.depth = tree_depth(nodes, root.node) if root else -1
         self.entry_by_node: dict[bytes, NodeEntry] = {}
         self.path_before_node: dict[bytes, str] = {}
         self.entries: list[NodeEntry] = []
@@ -131,7 +130,7 @@ def _check_tree(
     top = nodes.get(after.node)
     if top.kind == INNER and len(top.entries) < 2:
         raise _tree_error("a root with a single child")
-    depth = _tree_depth(nodes, after.node)
+    depth = tree_depth(nodes, after.node)
     old = _OldTree(nodes, before)
     level = [_NodeToCheck((top.last, after.node, after.files, after.bytes), "", True)]
     found: list[NodeEntry] = []
@@ -167,7 +166,9 @@ def _diff_entries(
         return [], new
     if len(old) == len(new):
         pairs = [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]
-        if all(was[0] == now[0] for was, now in pairs):  # no path came or went: the usual case
+        if all(
+            was[0] == now[0] for was, now in pairs
+        ):  # no path was added or removed: the usual case
             return [was for was, _ in pairs], [now for _, now in pairs]
     before, after = set(old), set(new)
     return [line for line in old if line not in after], [line for line in new if line not in before]
@@ -182,12 +183,12 @@ def _child_nodes(node: TreeNode, new: _NodeToCheck) -> Iterator[_NodeToCheck]:
 
 
 def _check_node(node: TreeNode, new: _NodeToCheck, depth: int, old_paths: list[str]) -> None:
-    """Check a new node; `twin` are the paths of the node before that had the same last one."""
+    """Check a new node; `old_paths` are those of the old node with the same last path."""
     last, _, count, size = new.entry
     if node.kind != (LEAF if depth == 0 else INNER):
         raise _tree_error(f"a node of the wrong kind above {printable_text(last)}")
     if (node.last, *node.totals()) != (last, count, size):
-        raise _tree_error(f"what is said of the node up to {printable_text(last)} is not true")
+        raise _tree_error(f"the parent's entry for the node up to {printable_text(last)} is wrong")
     if depth == 0 and node.entries[0][0] <= new.after_path and new.after_path:
         raise _tree_error(f"paths out of order at {printable_text(node.entries[0][0])}")
     inside = (
@@ -201,13 +202,13 @@ def _check_node(node: TreeNode, new: _NodeToCheck, depth: int, old_paths: list[s
 
 
 def _check_shared_node(nodes: NodeCache, old: _OldTree, new: _NodeToCheck, depth: int) -> None:
-    """Check what sharing a node with the tree before does not already tell."""
+    """Check what does not follow from sharing the node with the tree before."""
     known = old.entry_by_node.get(new.entry[1])
     node = nodes.get(new.entry[1]) if known is None else None
-    said = known or (node and (node.last, new.entry[1], *node.totals()))
-    if said != new.entry:
+    expected = known or (node and (node.last, new.entry[1], *node.totals()))
+    if expected != new.entry:
         raise _tree_error(
-            f"what is said of the node up to {printable_text(new.entry[0])} is not true"
+            f"the parent's entry for the node up to {printable_text(new.entry[0])} is wrong"
         )
     if new.entry[1] in old.right_edge and not new.is_rightmost:
         _check_right_boundary(nodes, new.entry[1], depth)
@@ -217,7 +218,7 @@ def _check_shared_node(nodes: NodeCache, old: _OldTree, new: _NodeToCheck, depth
 
 
 def _check_right_boundary(nodes: NodeCache, node_id: bytes, depth: int) -> None:
-    """Check that a node that has left the right edge ends, all the way down, with cuts."""
+    """Check that a node that left the right edge ends with cuts on all levels below."""
     while True:
         node = nodes.get(node_id)
         if not is_node_boundary(depth, node.last, len(node.entries)):
@@ -242,15 +243,6 @@ def _right_edge(nodes: NodeCache, node_id: bytes) -> set[bytes]:
         edge.add(node_id)
         node = nodes.get(node_id)
     return edge
-
-
-def _tree_depth(nodes: NodeCache, node_id: bytes) -> int:
-    depth = 0
-    node = nodes.get(node_id)
-    while node.kind == INNER:
-        node = nodes.get(node.entries[0][1])
-        depth += 1
-    return depth
 
 
 def _tree_error(what: str) -> FormatError:

@@ -1,40 +1,48 @@
 """Verify a brain in numbered steps.
 
-In the order of the steps, each repeated as a comment at its code:
+An edge is a snapshot compared with its first parent. Steps marked "deep" are taken by
+`verify_brain_deeply` alone. The steps, each repeated as a comment at its code:
 
-1. The engine finds no fault in its file.
-2. Every ref leads to a snapshot, and one branch is the current one.
-3. From every ref, parents are there back to one genesis; its id is the brain's,
-   which every later snapshot names; generations, depths, jumps and the bases of
-   merges are right.
-4. Time does not run backwards along an edge by more than SKEW, nor ahead of the clock
-   here by more than AHEAD (warnings: order comes from the graph, never from clocks).
-5. Every structured object is canonical and hashes to its id.
-6. Every tree is the canonical one, its paths are allowed, and every blob is there, or
-   a snapshot among those says that it was redacted, as the rows of the store do too; a
-   large one is put together to the size its entries say.
-7. Along every edge nothing changed but what its operation may change, and the versions
-   of a skill that it says it wrote or removed are true and rise; a skill changed
-   otherwise without a higher version is a warning.
-8. Refs and operation log agree. Files still to be written are the head's, and the rows
-   of every other table are whole.
-9. Deeply: every blob is read again, hashes to its id, and has the size its entries say.
-10. Signatures fit, and each snapshot behind the head was signed by those who had the
-   right to: see `trust.verify`, whose steps these are. Asked of a brain that has a trust
-   file or signatures, or if the caller demands it. That a key signed two continuations
-   of one snapshot, on whatever branch, is a warning, unless the head descends from both.
-11. The receipts that snapshots carry are there, and deeply are receipts; if not, that is
-   a warning, since it changes nothing of what the brain holds.
-12. Deeply: what the cache of this user holds of these objects follows from them.
+1.  Store file: SQLite's integrity check passes, and no acknowledged operation is lost.
+2.  Refs: every ref points to a stored snapshot, and the current branch exists.
+    (`graph_check.check_refs`)
+3.  Lineage: from every ref, all parents are stored back to one genesis, whose id is the
+    id of the brain and is named by every later snapshot; generations, depths, jumps and
+    merge bases are right. (`graph_check`)
+4.  Time: no snapshot is older than a parent by more than MAX_CLOCK_SKEW_MS, or ahead of
+    this machine's clock by more than MAX_AHEAD_MS. Warnings: order comes from the graph,
+    never from clocks. (`graph_check`)
+5.  Objects: every node, bundle and snapshot is canonical and hashes to its id.
+    (`object_check`)
+6.  Trees: every tree is canonical, and its paths are allowed and fit into one folder.
+    Every blob is stored, or a snapshot of the lineage redacted it and the store agrees.
+    Large blobs have the size that entries claim. (`tree_check`, `parent_diff`,
+    `redaction_check`)
+7.  Operations: along every edge only that changed which the operation may change. The
+    versions of a skill that it claims to have written or removed are true and rise; any
+    other change of a skill without a higher version is a warning. (`operation_check`,
+    `version_check`)
+8.  Tables: refs agree with the operation log, pending writes with the head, and the rows
+    of all other tables are well formed. (`graph_check.check_operation_log`, `table_check`)
+9.  Deep: every blob is read again, hashes to its id, and has the size that entries claim.
+    (`blob_check`)
+10. Signatures: every signature is valid, and every snapshot behind the head is signed as
+    the trust files require: see the steps of `trust.signature_verification`. Skipped if
+    there is neither a trust file nor a signature nor a requirement. One key that signed
+    two continuations of one snapshot is a warning, unless the head descends from both.
+    (`signature_check`)
+11. Receipts: the receipts that snapshots name are stored and, deep, well formed. Warnings:
+    a missing receipt changes nothing that the brain holds. (`receipt_presence`)
+12. Deep: the user's cache agrees with the objects it was derived from. (`cache_check`)
 
-Steps 5 to 7 go through the store part by part, in the order of insertion, so that each
-object is read and decoded once and memory is flat. The parts, and after them the
-signatures of step 10, are done by forked children while this process walks the lineage
-for steps 3 and 4; then it takes its share of what is left.
+Steps 5 to 7 read the store part by part, in insertion order, so that each object is read
+once and memory is flat. Forked children check the parts, then the signatures of step 10,
+while this process walks the lineage for steps 3, 4 and 11 and then joins them.
 
-What is reached is level L0: hashes and signatures alone. Hashes show that nothing was
-changed since the ids were given out, signatures who gave them out; neither shows when,
-nor that there is no other story, which is for ledgers.
+Nothing here writes: import-linter forbids it, and `verify_folder` opens the store for
+reading only. The trust level reached is L0, hashes and signatures. Hashes show that nothing
+changed since the ids were published, signatures show who published them; neither shows
+when, or that no other version was published. That takes ledgers.
 """
 
 from __future__ import annotations
@@ -50,8 +58,9 @@ from ..repo.open.session import PinnedRootsProvider, Session
 from ..results import Finding, Verified
 from ..util.process_pool import SendValue, processor_count, run_in_child, share_jobs
 from ..util.progress import Progress, no_progress
-from . import blob_check, cache_check, graph_check, table_check
-from .blob_check import ClaimedSizes
+from . import cache_check, graph_check, table_check
+from .blob_check import BlobCheck, ClaimedSizes
+from .findings import finding_from_error
 from .parallel import ParallelCheck
 from .receipt_presence import ReceiptPresence
 from .signature_check import NO_REQUIREMENTS, SignatureRequirements
@@ -59,16 +68,16 @@ from .signature_check import NO_REQUIREMENTS, SignatureRequirements
 TRUST_LEVEL = "L0"
 
 MAX_ATTEMPTS = 3
-"""Times to check a brain from which others take something out at the same time."""
-_REPAIR_HINT = "heal it with `brain doctor --repair`"
+"""Most times that a brain is checked while others remove objects from it."""
+_REPAIR_HINT = "repair it with `brain doctor --repair`"
 _OBJECTS_FOR_CACHE_CHILD = 5000
-"""Objects from which on the cache is held against them by a process of its own."""
+"""Objects from which on a process of its own checks the cache."""
 MAX_LISTED_FINDINGS = 1000
-"""Findings listed; a brain in ruins is not told in full."""
+"""Most findings that are listed."""
 
 
 def parse_requirements(required: bool, roots: Sequence[str]) -> SignatureRequirements:
-    """Return what is asked of signatures; raises `InvalidInput` (`bad_key`)."""
+    """Return the requirements on signatures. Raises `InvalidInput` (`bad_key`)."""
     from ..trust.signature_format import parse_key
 
     return SignatureRequirements(required, frozenset(map(parse_key, roots)))
@@ -79,14 +88,14 @@ def verify_brain(
     requirements: SignatureRequirements = NO_REQUIREMENTS,
     progress: Progress = no_progress,
 ) -> Verified:
-    """Check everything but the content of blobs."""
+    """Take all steps but the deep ones."""
 
-    def once() -> Verified:
+    def verify_once() -> Verified:
         work = _VerificationPass(session, requirements, progress)
         work.run()
         return work.build_result()
 
-    return _retry_if_disturbed(session, once)
+    return _retry_if_disturbed(session, verify_once)
 
 
 def verify_brain_deeply(
@@ -94,7 +103,7 @@ def verify_brain_deeply(
     requirements: SignatureRequirements = NO_REQUIREMENTS,
     progress: Progress = no_progress,
 ) -> Verified:
-    """Check everything, reading every blob again.
+    """Take all steps.
 
     Raises `BrainError` (`worker_died`) if a process that shared the work was killed.
     """
@@ -104,26 +113,26 @@ def verify_brain_deeply(
 
 
 def _retry_if_disturbed(session: Session, check: Callable[[], Verified]) -> Verified:
-    """Check what is in the store, not what is at hand of it, and leave nothing at hand.
+    """Run `check` on the store, with empty caches in memory before and after it.
 
-    Check again if something was taken out meanwhile, which looks like damage.
+    Run it again if objects were removed meanwhile, which looks like damage.
     """
     for attempt in range(1, MAX_ATTEMPTS + 1):
         epoch = _read_epoch(session)
         session.clear_loaded()
         try:
-            found = check()
+            result = check()
         finally:
-            session.clear_loaded()  # what the parts keep at hand was not held to its ids
-        if found.ok or _read_epoch(session) == epoch or attempt == MAX_ATTEMPTS:
+            session.clear_loaded()  # the parts kept objects without checking their ids
+        if result.ok or _read_epoch(session) == epoch or attempt == MAX_ATTEMPTS:
             break
-    return found
+    return result
 
 
 def _read_epoch(session: Session) -> int:
     try:
         return session.reader.removal_epoch()
-    except StoreError:  # a finding of its own
+    except StoreError:  # reported by a step
         return 0
 
 
@@ -131,8 +140,8 @@ def _verify_deeply_once(
     session: Session, requirements: SignatureRequirements, progress: Progress
 ) -> Verified:
     sizes = ClaimedSizes()
-    broken: list[Finding] = []
-    wrong_cards: list[bytes] = []
+    blobs = BlobCheck(session, progress, sizes)
+    blob_findings: list[Finding] = []
     with (
         _check_cache_in_background(session) as deviations,
         session.reader.check_blobs(
@@ -143,26 +152,26 @@ def _verify_deeply_once(
         work.run()
         # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
         try:
-            broken += blob_check.check_blobs(session, progress, verdicts, sizes, wrong_cards)
+            blob_findings += blobs.findings(verdicts)
         except (StoreError, NotFound, FormatError) as error:
-            broken.append(Finding(error.code, "error", "", "", error.message))
+            blob_findings.append(finding_from_error(error))
         if sizes.true_sizes:
             work = _VerificationPass(session, requirements, progress, sizes)
             work.run()
-        work.replace_blob_findings(broken)
-        # 12. The cache of whoever asks holds what follows from these objects.
-        work.add_cache_findings(wrong_cards, deviations)
+        work.replace_blob_findings(blob_findings, blobs.faults)
+        # 12. The user's cache agrees with the objects it was derived from.
+        work.add_cache_findings(blobs.wrong_cards, deviations)
     return work.build_result()
 
 
 @contextmanager
 def _check_cache_in_background(session: Session) -> Iterator[Iterator[cache_check.CacheDeviation]]:
-    """Begin step 12, of a large brain in a forked child; yield an iterator over what it finds.
+    """Start step 12, for a large brain in a forked child; yield an iterator over deviations.
 
-    The child says nothing of a lineage that is not in order: the other steps do.
+    The child is silent about a damaged lineage, which other steps report.
     """
 
-    def hold(send: SendValue) -> None:
+    def send_deviations(send: SendValue) -> None:
         with session.reader.reopen_for_fork() as reader, suppress(BrainError):
             session.reader = reader
             session.reopen_cache_after_fork()
@@ -170,11 +179,11 @@ def _check_cache_in_background(session: Session) -> Iterator[Iterator[cache_chec
                 send((snapshot_id, message))
 
     with ExitStack() as stack:
-        found = cache_check.find_cache_deviations(session)
+        deviations = cache_check.find_cache_deviations(session)
         if processor_count() > 1 and session.reader.count_objects() >= _OBJECTS_FOR_CACHE_CHILD:
-            with suppress(OSError):  # no other process is to be had
-                found = stack.enter_context(run_in_child(hold))
-        yield found
+            with suppress(OSError):  # the system refuses another process
+                deviations = stack.enter_context(run_in_child(send_deviations))
+        yield deviations
 
 
 def verify_folder(
@@ -184,17 +193,16 @@ def verify_folder(
     progress: Progress = no_progress,
     roots: PinnedRootsProvider | None = None,
 ) -> Verified:
-    """Open the brain at `root` and verify it; a store that does not open is a finding.
+    """Open the brain at `root` for reading and verify it; a store that does not open is a finding.
 
-    `roots` gives the root keys that the user has pinned, as for `Brain.open`.
+    `roots` returns the root keys that the user has pinned, as for `Brain.open`.
     """
-    from ..store.sqlite_store import open_store_or_readonly
+    from ..store.readonly_store import open_store_reader
 
     try:
-        session = Session(root, open_store_or_readonly(root / CONTROL_FOLDER))
+        session = Session(root, open_store_reader(root / CONTROL_FOLDER))
     except StoreError as error:
-        found = [Finding(error.code, "error", "", "", error.message)]
-        return Verified(False, "", "", 0, 0, TRUST_LEVEL, found)
+        return Verified(False, "", "", 0, 0, TRUST_LEVEL, [finding_from_error(error)])
     session.pinned_roots_provider = roots
     try:
         return (verify_brain_deeply if deep else verify_brain)(session, requirements, progress)
@@ -203,7 +211,7 @@ def verify_folder(
 
 
 class _VerificationPass:
-    """One pass over a brain; counts what it saw and collects what it found."""
+    """One pass over a brain; counts snapshots and collects findings."""
 
     def __init__(
         self,
@@ -225,10 +233,10 @@ class _VerificationPass:
         try:
             self._run_steps()
         except BrainError as error:
-            self.add_findings([Finding(error.code, "error", "", "", error.message)])
+            self.add_findings([finding_from_error(error)])
 
     def add_findings(self, findings: Iterable[Finding]) -> None:
-        """Collect findings; stop listing, but not looking, after MAX_FINDINGS."""
+        """Collect findings; list at most MAX_LISTED_FINDINGS of them."""
         for finding in findings:
             self._has_errors |= finding.severity == "error"
             if len(self._findings) < MAX_LISTED_FINDINGS:
@@ -237,7 +245,7 @@ class _VerificationPass:
     def add_cache_findings(
         self, wrong_cards: Iterable[bytes], deviations: Iterable[cache_check.CacheDeviation]
     ) -> None:
-        """Take step 12, which needs a lineage that is in order."""
+        """Take step 12, which needs a lineage without errors."""
         if not self._has_errors:
             self.add_findings(
                 Finding("wrong_cache", "error", snapshot_id.hex(), "", f"{message}; {_REPAIR_HINT}")
@@ -246,40 +254,40 @@ class _VerificationPass:
                 )
             )
 
-    def replace_blob_findings(self, found: list[Finding]) -> None:
-        """Collect what is wrong with blobs, in place of what stumbled over them before."""
-        broken = {finding.message.split()[1].rstrip(":") for finding in found}
+    def replace_blob_findings(self, found: list[Finding], damaged: Iterable[bytes]) -> None:
+        """Collect findings about blobs in place of earlier ones about the `damaged` blobs."""
+        names = {blob.hex() for blob in damaged}
         self._findings = [
             finding
             for finding in self._findings
-            if finding.code != "corrupt_object" or broken.isdisjoint(finding.message.split())
+            if finding.code != "corrupt_object" or names.isdisjoint(finding.message.split())
         ]
         self.add_findings(found)
 
     def _run_steps(self) -> None:
         session = self._session
-        # 1. The engine finds no fault in its file.
+        # 1. Store file.
         for fault in session.reader.check_integrity():
             self.add_findings([Finding("damaged_store", "error", "", "", fault)])
-        # 2. Every ref leads to a snapshot, and one branch is the current one.
+        # 2. Refs.
         starts, faults = graph_check.check_refs(session)
         self.add_findings(faults)
-        large = dict(self._check_recipes())
+        large = dict(self._check_chunk_lists())
         work = ParallelCheck(session, self._requirements, self._sizes, large, self._progress)
-        # 5. Objects. 6. Trees, paths, blobs. 7. Operations. 10. Whether signatures fit.
+        # 5. Objects. 6. Trees. 7. Operations. 10. Signatures.
         with share_jobs(work.job_count, work.run_job, work.reopen_for_fork) as finish:
             try:
-                # 3. Parents, genesis, brain, generation, jump, bases. 4. Time. 11. Receipts.
+                # 3. Lineage. 4. Time. 11. Receipts.
                 self._walk_lineage(starts, work)
-                # 8. Refs and operation log agree; the rows beside them are whole.
+                # 8. Tables.
                 self.add_findings(graph_check.check_operation_log(session))
                 self.add_findings(table_check.check_tables(session))
-            except BrainError as error:  # the parts may tell where it comes from
-                self.add_findings([Finding(error.code, "error", "", "", error.message)])
+            except BrainError as error:  # the parts may locate it
+                self.add_findings([finding_from_error(error)])
             self.add_findings(work.findings(finish()))
 
-    def _check_recipes(self) -> list[tuple[bytes, int]]:
-        """Take what is wrong with recipes of large blobs; return the sizes that they claim."""
+    def _check_chunk_lists(self) -> list[tuple[bytes, int]]:
+        """Check the chunk lists of large blobs; return the sizes that they claim."""
         checked = self._session.reader.check_chunk_lists()
         self.add_findings(
             Finding("corrupt_object", "error", "", "", fault) for _, fault in checked.faults
@@ -291,14 +299,12 @@ class _VerificationPass:
         merges = graph_check.MergeBaseCheck(self._session)
         for snapshot_id, snapshot in graph_check.walk_reachable(self._session, starts):
             if isinstance(snapshot, BrainError):
-                self.add_findings(
-                    [Finding(snapshot.code, "error", snapshot_id.hex(), "", snapshot.message)]
-                )
+                self.add_findings([finding_from_error(snapshot, snapshot_id.hex())])
                 continue
             self.add_findings(
                 graph_check.check_graph_position(self._session, snapshot_id, snapshot)
             )
-            # 11. Receipts are there.
+            # 11. Receipts.
             self.add_findings(receipts.add_snapshot(snapshot_id, snapshot))
             work.add_snapshot(snapshot_id, snapshot)
             merges.add_snapshot(snapshot_id, snapshot)
@@ -309,10 +315,10 @@ class _VerificationPass:
         self.add_findings(merges.findings())
 
     def build_result(self) -> Verified:
-        """Return what was found."""
+        """Return the result of the pass."""
         session = self._session
         brain, head, objects = "", "", 0
-        with suppress(BrainError):  # a finding already
+        with suppress(BrainError):  # reported by a step
             brain, head = session.read_brain_id().hex(), session.head().hex()
             objects = session.reader.count_objects()
         return Verified(

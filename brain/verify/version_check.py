@@ -1,4 +1,4 @@
-"""Check that the versions of skills rise as the snapshots say."""
+"""Check that the versions of skills are those that operations claim, and rise."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from ..repo.read import skill_rows
 from ..results import Finding
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.skill_version import compare_versions
+from .findings import finding_from_error
 from .operation_check import OperationDiff, can_have_slug, skill_name_of_text
 from .tree_check import SectionDiff
 
 _MANUAL_KINDS = ("snapshot", "merge")
-"""What may have changed skills without their versions; what was imported keeps its own."""
+"""Kinds that may change skills without raising versions; imports keep their own."""
 _VERSIONED_KINDS = ("upsert", "absorb", "delete")
-"""What says a version of the skill that it wrote or removed."""
+"""Kinds that claim the version of the skill they wrote or removed."""
 _MAX_CACHED_CARDS = 4096
-"""Cards kept, since most skills change more than once."""
+"""Most cards kept in memory."""
 
 
 class VersionChange(NamedTuple):
-    """An edge on which versions had to rise; `changed` are the changes of what may be skills."""
+    """An edge on which versions had to rise; `differences` are those of possible skills."""
 
     name: str
     snapshot: Snapshot
@@ -48,9 +49,9 @@ class VersionChange(NamedTuple):
         changes: Iterable[SectionDiff],
         edge: OperationDiff | None,
     ) -> Self | None:
-        """Return what has to be looked at on an edge, None for nothing.
+        """Return the versions to check on an edge, None if there are none.
 
-        `edge` is the same by paths, where the operation limits what it may have changed.
+        `edge` has the changes by path if the operation limits what may have changed.
         """
         kind = snapshot.operation[0]
         if edge and kind in _VERSIONED_KINDS:
@@ -70,17 +71,17 @@ class VersionChange(NamedTuple):
                 if difference.before and difference.after and difference.after.kind != LINK
             ]
         else:
-            return None  # nothing was there whose version could rise
+            return None  # no version could rise
         return cls(name, snapshot, before, after, changed)
 
     @property
     def blobs(self) -> list[bytes]:
-        """The contents that have to be read."""
+        """The blobs whose cards are needed."""
         return [entry.blob for _, *both in self.differences for entry in both if entry]
 
 
 def _skill_differences(change: SectionDiff) -> Iterator[Difference]:
-    """Yield what came and what changed, of what may be a skill."""
+    """Yield the added and changed files that may be skills."""
     was = {line[0]: line for line in change.old_entries}
     for line in change.new_entries:
         path = paths.join_section(change.section, line[0])
@@ -90,14 +91,14 @@ def _skill_differences(change: SectionDiff) -> Iterator[Difference]:
 
 
 class VersionCheck:
-    """Checks edges; what several of them need is read once."""
+    """Checks edges; cards that several of them need are read once."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._cards: dict[bytes, SkillMetadata] = {}
 
     def prefetch_cards(self, version_changes: Iterable[VersionChange]) -> None:
-        """Read what some edges need. What fails is met again by the edge whose it is."""
+        """Read the cards that some edges need; a failure recurs when its edge is checked."""
         if len(self._cards) >= _MAX_CACHED_CARDS:
             self._cards.clear()
         with suppress(BrainError):
@@ -106,7 +107,7 @@ class VersionCheck:
             )
 
     def check_versions(self, version_change: VersionChange) -> Iterator[Finding]:
-        """Yield what is wrong with the versions on an edge."""
+        """Yield the findings about the versions on an edge."""
         try:
             cards = self._read_cards(version_change.blobs)
             kind = version_change.snapshot.operation[0]
@@ -117,10 +118,10 @@ class VersionCheck:
             else:
                 yield from self._check_manual_edit(version_change, cards)
         except BrainError as error:
-            yield Finding(error.code, "error", version_change.name, "", error.message)
+            yield finding_from_error(error, version_change.name)
 
     def _read_cards(self, blobs: Sequence[bytes]) -> dict[bytes, SkillMetadata]:
-        """Return the cards at hand, those of `blobs` among them."""
+        """Return the cards in memory, after adding those of `blobs`."""
         unknown = [blob for blob in dict.fromkeys(blobs) if blob not in self._cards]
         if unknown:
             self._cards.update(skill_rows.read_cards(self._session, unknown))
@@ -129,7 +130,7 @@ class VersionCheck:
     def _check_manual_edit(
         self, version_change: VersionChange, cards: dict[bytes, SkillMetadata]
     ) -> Iterator[Finding]:
-        """A skill changed by hand ought to have a higher version, but need not."""
+        """Warn of skills that were edited without a higher version."""
         if not version_change.differences:
             return
         was_skill = skill_rows.build_skill_predicate(
@@ -146,38 +147,38 @@ class VersionCheck:
                 continue
             if compare_versions(new.version, old.version) <= 0:
                 both = f"{old.version} → {new.version}"
-                message = f"changed by hand without a higher version ({both})"
+                message = f"edited without a higher version ({both})"
                 yield Finding("version_not_raised", "warning", version_change.name, path, message)
 
 
 def _check_upsert(
     version_change: VersionChange, cards: dict[bytes, SkillMetadata]
 ) -> Iterator[Finding]:
-    """A skill was written, from and to the versions that are said, upwards."""
+    """Check that the skill rose from and to the versions that the operation claims."""
     slug, from_version, to_version = version_change.snapshot.operation[1:4]
     if from_version and compare_versions(to_version, from_version) <= 0:
         message = f"{slug} does not rise: {from_version} → {to_version}"
         yield Finding("version_not_raised", "error", version_change.name, "", message)
     if any(cards[blob].flags == "redacted" for blob in version_change.blobs):
-        return  # of the versions in it nothing can be said any more
+        return  # its versions cannot be read any more
     if not any(
         d.after and cards[d.after.blob].version == to_version for d in version_change.differences
     ):
-        message = f"says {slug} became {to_version}, which its text does not"
+        message = f"claims that {slug} became {to_version}, but its text has another version"
         yield Finding("version_mismatch", "error", version_change.name, "", message)
     for path, was, now in version_change.differences:
         if was and now and compare_versions(cards[now.blob].version, cards[was.blob].version) <= 0:
-            message = f"{cards[was.blob].version} → {cards[now.blob].version} is no rise"
+            message = f"{cards[was.blob].version} → {cards[now.blob].version} does not rise"
             yield Finding("version_not_raised", "error", version_change.name, path, message)
 
 
 def _check_deletion(
     version_change: VersionChange, cards: dict[bytes, SkillMetadata]
 ) -> Iterator[Finding]:
-    """A skill was removed at the version that is said."""
+    """Check that the skill was removed at the version that the operation claims."""
     _, slug, version = version_change.snapshot.operation
     gone = [cards[d.before.blob] for d in version_change.differences if d.before and not d.after]
     if any(card.flags == "redacted" or card.version == version for card in gone):
         return
-    message = f"says {slug} was removed at {version}, which its text was not"
+    message = f"claims that {slug} was removed at {version}, but its text had another version"
     yield Finding("version_mismatch", "error", version_change.name, "", message)

@@ -24,9 +24,8 @@ from ..terminal import escape
 from ..user_files import read_input
 
 if TYPE_CHECKING:
-    from brain.chain.evm.ledger_base import SentTransaction
-
     from brain.chain.evm.evm_ledger import EvmLedger
+    from brain.chain.evm.tx_status import SentTransaction
 
 
 @brain_command(

@@ -15,8 +15,9 @@ import pytest
 from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, NotFound, StoreError
 from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, StoreReader
+from brain.store.readonly_store import open_store_reader
 from brain.store.schema import SCHEMA_VERSION
-from brain.store.sqlite_store import create_store, open_store, open_store_reader
+from brain.store.sqlite_store import create_store, open_store
 from tests.support.blob_checks import check_all_blobs
 
 digest = domain_hash("a test object")

@@ -15,7 +15,8 @@ from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store, StoreTransaction
-from brain.store.sqlite_store import create_store, open_store_reader
+from brain.store.readonly_store import open_store_reader
+from brain.store.sqlite_store import create_store
 from tests.support.blob_checks import check_all_blobs
 from tests.support.memory_store import MemoryStore
 

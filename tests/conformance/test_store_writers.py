@@ -14,7 +14,8 @@ import pytest
 from brain.digest import blob_id
 from brain.errors import Conflict, Locked, StoreError
 from brain.store.protocol import ObjectKind, Store
-from brain.store.sqlite_store import create_store, open_store, open_store_reader
+from brain.store.readonly_store import open_store_reader
+from brain.store.sqlite_store import create_store, open_store
 from tests.support.memory_store import MemoryStore
 
 START = """
@@ -23,6 +24,7 @@ from pathlib import Path
 from brain.digest import blob_id
 from brain.errors import Conflict
 from brain.store.sqlite_store import create_store, open_store
+from tests.support.memory_store import MemoryStore
 folder = Path(sys.argv[1])
 store = open_store(folder, timeout=60)
 """

@@ -10,7 +10,7 @@ import pytest
 from brain import Brain, BrainError
 from brain.objects import bundle as bundles
 from brain.objects.tree_entry import LINK
-from brain.repo.read import index_cache, index_update, skill_lookup, skill_rows
+from brain.repo.read import index_cache, index_update, skill_rows
 from brain.repo.read.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
 from brain.store import checksums
@@ -84,7 +84,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
 ) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", rng.choice((3, 40, 256)))
-    monkeypatch.setattr(skill_lookup, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
+    monkeypatch.setattr(skill_rows, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]
         for step in range(14):
@@ -100,7 +100,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
             seen.append(brain.head)
             check(brain, "@")
             check(brain, rng.choice(seen))
-            note = index_cache.decode_header(brain._session.cache.read_index_note())
+            note = index_cache.decode_index_header(brain._session.cache.read_index_note())
             assert note is not None
             bundle = brain._session.bundle_of(brain._session.head())
             assert note.root_node == index_cache.skills_root_node(bundle)
@@ -160,7 +160,7 @@ def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> N
         brain.upsert_skill("s", "Text.\n", description="About")
         check(brain, "@")
         session = brain._session
-        said = index_cache.decode_header(session.cache.read_index_note())
+        said = index_cache.decode_index_header(session.cache.read_index_note())
         assert said is not None
         wrong = said._replace(changed_lines=2).encode()
         session.cache.append_index_text(wrong, [b"-\xe2\x96\xb8 no: such line"])

@@ -31,30 +31,30 @@ def parse_array(value: Any, least: int, most: int) -> list[Any]:
     """Return a list of `least` to `most` items."""
     items = json_fields.read_array(value)
     if not least <= len(items) <= most:
-        raise json_fields.field_error(value, f"a list of {least} to {most}")
+        raise json_fields.bad_field_error(value, f"a list of {least} to {most}")
     return items
 
 
 def parse_text(value: Any, most: int) -> str:
     """Return text of 1 to `most` characters."""
     if type(value) is not str or not 0 < len(value) <= most:
-        raise json_fields.field_error(value, f"text of at most {most} characters")
+        raise json_fields.bad_field_error(value, f"text of at most {most} characters")
     return value
 
 
 def parse_hex(value: Any, least: int, most: int) -> bytes:
     """Return the `least` to `most` bytes of lower-case hex."""
     if type(value) is not str or value.strip("0123456789abcdef") or len(value) % 2:
-        raise json_fields.field_error(value, "lower-case hex")
+        raise json_fields.bad_field_error(value, "lower-case hex")
     if not 2 * least <= len(value) <= 2 * most:
-        raise json_fields.field_error(value, f"{least} to {most} bytes")
+        raise json_fields.bad_field_error(value, f"{least} to {most} bytes")
     return bytes.fromhex(value)
 
 
 def parse_prefixed_hex(value: Any, least: int, most: int) -> bytes:
     """Return the `least` to `most` bytes of lower-case hex after 0x."""
     if type(value) is not str or not value.startswith("0x"):
-        raise json_fields.field_error(value, "hex after 0x")
+        raise json_fields.bad_field_error(value, "hex after 0x")
     return parse_hex(value[2:], least, most)
 
 
@@ -94,7 +94,7 @@ def parse_evidence(data: bytes) -> EvidenceDocument:
         raise ProofError(f"evidence of {len(data)} bytes", code="too_large")
     value = json_fields.parse_untrusted_json(data)
     if type(value) is not dict:
-        raise json_fields.field_error(value, "evidence")
+        raise json_fields.bad_field_error(value, "evidence")
     format = value.get("format")
     if format != EVIDENCE_FORMAT:
         raise ProofError(
@@ -106,7 +106,7 @@ def parse_evidence(data: bytes) -> EvidenceDocument:
         value, *_EVIDENCE_FIELDS
     )
     if claim != COMMITMENT_CLAIM:
-        raise json_fields.field_error(claim, f"the claim {COMMITMENT_CLAIM}")
+        raise json_fields.bad_field_error(claim, f"the claim {COMMITMENT_CLAIM}")
     return EvidenceDocument(
         brain=json_fields.read_digest(brain),
         snapshot=json_fields.read_digest(snapshot),
@@ -123,7 +123,7 @@ def _parse_proof(value: Any, kind: type[_ProofT]) -> _ProofT | None:
         return None
     proof = proof_from_json(value)
     if not isinstance(proof, kind):
-        raise json_fields.field_error(value, f"a {kind.__name__}")
+        raise json_fields.bad_field_error(value, f"a {kind.__name__}")
     return proof
 
 
@@ -132,7 +132,7 @@ def _parse_committed(value: Any) -> CommittedSnapshot:
     return CommittedSnapshot(
         json_fields.read_digest(snapshot),
         None if parent is None else json_fields.read_digest(parent),
-        json_fields.read_integer(seq, 1, MAX_JSON_INTEGER),
+        json_fields.read_integer_field(seq, 1, MAX_JSON_INTEGER),
     )
 
 
@@ -141,7 +141,7 @@ def _parse_log_part(value: Any) -> LogPart:
     return LogPart(
         checkpoint=parse_text(checkpoint, MAX_CHECKPOINT_CHARS),
         key=parse_text(key, MAX_KEY_CHARS),
-        leaf_index=json_fields.read_integer(leaf_index, 0, MAX_JSON_INTEGER),
+        leaf_index=json_fields.read_integer_field(leaf_index, 0, MAX_JSON_INTEGER),
         entry=parse_hex(entry, 1, MAX_ENTRY_BYTES),
         path=[json_fields.read_digest(one) for one in parse_array(path, 0, MAX_PATH_HASHES)],
     )
@@ -150,12 +150,12 @@ def _parse_log_part(value: Any) -> LogPart:
 def _parse_chain_part(value: Any) -> ChainPart:
     kind = value.get("kind") if type(value) is dict else None
     if type(kind) is not str or kind not in ADDRESS_FIELDS:
-        raise json_fields.field_error(kind, f"one of {', '.join(ADDRESS_FIELDS)}")
+        raise json_fields.bad_field_error(kind, f"one of {', '.join(ADDRESS_FIELDS)}")
     names = ("chain_id", "contract", "kind", ADDRESS_FIELDS[kind], "header", "account", "slots")
     chain_id, contract, _, address, header, account, slots = json_fields.read_record(value, *names)
     count = _SLOT_COUNTS[kind]
     return ChainPart(
-        chain_id=json_fields.read_integer(chain_id, 1, MAX_JSON_INTEGER),
+        chain_id=json_fields.read_integer_field(chain_id, 1, MAX_JSON_INTEGER),
         contract=parse_prefixed_hex(contract, 20, 20),
         kind=kind,
         account_address=parse_prefixed_hex(address, 20, 20),

@@ -16,6 +16,7 @@ from ..core import read_files, working_copy
 from ..core.pending_writes import find_pending_writes
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session
+from ..read.merge_state_format import load_merge_state
 
 SNAPSHOT_OPERATION = operation.snapshot_operation()
 UNWRITTEN_CODE = "unwritten"
@@ -38,7 +39,7 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
     is_recorded = {path: bundles.has_entry(session.nodes, target, path) for path in edits}
     pending = find_pending_writes(session, session.reader.list_pending_writes())
     changed = sorted(path for path in edits if path not in pending)
-    pending_merge = merge_state.load_merge_state(session)
+    pending_merge = load_merge_state(session)
     return Status(
         brain=session.brain_id().hex(),
         head=head.hex(),

@@ -7,83 +7,20 @@ undo. Recording the folder writes no files, so undoing a snapshot leaves the fol
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import Any, NamedTuple
-
-from ... import limits
-from ...digest import DIGEST_SIZE, NO_DIGEST
-from ...encoding import unpack
-from ...errors import Conflict, FormatError, NotFound, printable_text
+from ...digest import NO_DIGEST
+from ...errors import Conflict, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Edits
-from ...objects.operation import MAX_KIND_BYTES
-from ...objects.snapshot import MAX_TIME_MS
 from ...results import Operation, Restored
-from ...store.protocol import OperationRow, StoreReader, StoreTransaction
+from ...store.protocol import StoreReader, StoreTransaction
 from ..core import working_copy
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.pending_writes import add_pending_writes, apply_pending_writes
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session, head_ref
+from ..read.operation_entry import LoggedOperation, decode_log_entry
 from .restore import build_restore_result
-
-_FIELD_TYPES = [int, str, str, str, tuple, tuple, int]
-_REF_MOVE_TYPES = [str, bytes, bytes]
-
-
-class OperationEntry(NamedTuple):
-    """A decoded entry of the operation log; build it by keyword.
-
-    `refs` are (name, old, new). `files_moved` are the snapshots before and after of the
-    written files. `target` is the operation that an undo or redo is about.
-    """
-
-    number: int
-    id: bytes
-    time: int
-    author: str
-    kind: str
-    description: str
-    refs: list[tuple[str, bytes, bytes]]
-    files_moved: tuple[bytes, bytes]
-    target: int
-
-
-def decode_operation_entry(row: OperationRow) -> OperationEntry:
-    """Decode an entry of the operation log. Raises `FormatError` (`bad_operation`)."""
-    value = unpack(row.data)
-    if not _is_operation_entry(value, row.number):
-        raise FormatError(f"operation {row.number} is malformed", code="bad_operation")
-    time, author, kind, description, refs, moved, target = value
-    return OperationEntry(
-        number=row.number,
-        id=row.id,
-        time=time,
-        author=author,
-        kind=kind,
-        description=description,
-        refs=list(refs),
-        files_moved=moved,
-        target=target,
-    )
-
-
-def _is_operation_entry(value: Any, number: int) -> bool:
-    """Tell whether a value is a valid entry (FORMAT.md); the target of an undo is older."""
-    if type(value) is not tuple or list(map(type, value)) != _FIELD_TYPES:
-        return False
-    time, author, kind, _, refs, moved, target = value
-    return (
-        0 <= time <= MAX_TIME_MS
-        and len(author.encode()) <= limits.MAX_AUTHOR_BYTES
-        and 0 < len(kind.encode()) <= MAX_KIND_BYTES
-        and all(type(move) is tuple and list(map(type, move)) == _REF_MOVE_TYPES for move in refs)
-        and list(map(type, moved)) == [bytes, bytes]
-        and {len(side) for side in (*moved, *chain(*(move[1:] for move in refs)))}
-        <= {0, DIGEST_SIZE}
-        and 0 <= target < number
-    )
 
 
 def list_operations(session: Session, limit: int | None = None) -> list[Operation]:
@@ -92,7 +29,7 @@ def list_operations(session: Session, limit: int | None = None) -> list[Operatio
     for row in session.reader.stream_operations():
         if limit is not None and len(out) >= limit:
             break
-        entry = decode_operation_entry(row)
+        entry = decode_log_entry(row)
         refs = {name: [old.hex(), new.hex()] for name, old, new in entry.refs}
         out.append(
             Operation(
@@ -140,16 +77,16 @@ def redo_operation(session: Session) -> Restored:
     return build_restore_result(head, writes)
 
 
-def _find_operation_to_undo(reader: StoreReader, current: str) -> OperationEntry:
+def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperation:
     number = reader.operation_count()
     while number > 1:
-        entry = decode_operation_entry(reader.read_operation(number))
+        entry = decode_log_entry(reader.read_operation(number))
         if entry.kind == "undo":
             number = entry.target - 1
         elif entry.kind == "redo":
             number = entry.target
-            if decode_operation_entry(reader.read_operation(number)).kind != "redo":
-                return decode_operation_entry(reader.read_operation(number))
+            if decode_log_entry(reader.read_operation(number)).kind != "redo":
+                return decode_log_entry(reader.read_operation(number))
         elif not entry.refs or _is_proposal_only(entry, current):
             number -= 1  # a switch without manual edits, or a write to a proposal
         else:
@@ -157,14 +94,14 @@ def _find_operation_to_undo(reader: StoreReader, current: str) -> OperationEntry
     raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
 
 
-def _is_proposal_only(entry: OperationEntry, current: str) -> bool:
+def _is_proposal_only(entry: LoggedOperation, current: str) -> bool:
     """Tell whether an operation wrote to proposals alone, which are undone by rejecting them."""
     refs = [name for name, _, _ in entry.refs]
     is_proposal = all(ref.startswith(PROPOSAL_REF_PREFIX) and ref != current for ref in refs)
     return is_proposal and entry.kind not in ("branch", "undo", "redo")
 
 
-def _require_reversible(entry: OperationEntry, current: str) -> OperationEntry:
+def _require_reversible(entry: LoggedOperation, current: str) -> LoggedOperation:
     names = [name for name, _, _ in entry.refs]
     if entry.kind == "switch" and current not in names:
         branch = printable_text(names[0].removeprefix(head_ref("")))
@@ -182,16 +119,16 @@ def _require_reversible(entry: OperationEntry, current: str) -> OperationEntry:
     return entry
 
 
-def _find_operation_to_redo(reader: StoreReader, current: str) -> OperationEntry:
+def _find_operation_to_redo(reader: StoreReader, current: str) -> LoggedOperation:
     """Return the last undone operation that was not redone, if nothing was recorded since."""
     redone = 0
     for row in reader.stream_operations():
-        entry = decode_operation_entry(row)
+        entry = decode_log_entry(row)
         if entry.kind == "redo":
             redone += 1
         elif entry.kind == "undo":
             if redone == 0:
-                return decode_operation_entry(reader.read_operation(entry.target))
+                return decode_log_entry(reader.read_operation(entry.target))
             redone -= 1
         elif entry.refs and not _is_proposal_only(entry, current):
             break
@@ -202,7 +139,7 @@ def _move_refs(
     session: Session,
     tx: StoreTransaction,
     kind: str,
-    entry: OperationEntry,
+    entry: LoggedOperation,
     refs: list[tuple[str, bytes, bytes]],
     moved: tuple[bytes, bytes],
 ) -> Edits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...digest import blob_id
 from ...store.protocol import StoreTransaction
 from ..open.session import Session
-from ..read import skill_rows
+from ..read import card_cache, skill_rows
 
 _MAX_BATCH_BYTES = 1 << 20
 """The content that is held in memory before it is stored."""
@@ -26,7 +26,7 @@ class BlobBatch:
         self.blobs.append((blob, content))
         self._size += len(content)
         if skill_rows.may_be_skill(path):
-            self.cards.append(skill_rows.build_card_row(self._session, path, blob, content))
+            self.cards.append(card_cache.build_card_row(self._session, path, blob, content))
         return blob
 
     def is_full(self) -> bool:
@@ -36,5 +36,5 @@ class BlobBatch:
     def store(self, tx: StoreTransaction) -> None:
         """Put the blobs into the store and the cards into the cache, and start anew."""
         tx.put_blobs(self.blobs)
-        skill_rows.stage_cards(self._session, self.cards)
+        card_cache.stage_cards(self._session, self.cards)
         self.blobs, self.cards, self._size = [], [], 0

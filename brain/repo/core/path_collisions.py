@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...errors import NotFound
 from ...objects import bundle as bundles
 from ...objects import paths, portability
 from ...objects.bundle import Bundle, Edits
-from ...objects.link_targets import MAX_LINK_TARGET_BYTES
+from ...objects.link_targets import read_link_target
 from ...objects.tree_entry import TreeEntry
 from ..open.session import Session
 
@@ -22,7 +21,7 @@ def refuse_invalid_edits(
     `too_large`, or as `paths.check`.
     """
     portability.require_portable(
-        session.nodes, before, after, edits, lambda blob: read_link_target(session, blob)
+        session.nodes, before, after, edits, lambda blob: read_link_target(session.reader, blob)
     )
 
 
@@ -30,16 +29,6 @@ def refuse_invalid_bundle(session: Session, before: Bundle, after: Bundle) -> No
     """Refuse to go on from `before` with a recorded bundle. Raises as `refuse_unholdable`."""
     found = bundles.diff_bundles(session.nodes, before, after)
     refuse_invalid_edits(session, before, after, {path: now for path, _, now in found})
-
-
-def read_link_target(session: Session, blob: bytes) -> bytes | None:
-    """Return the text of a link, or what is too long for one; None where it was redacted."""
-    try:
-        if session.reader.blob_size(blob) > MAX_LINK_TARGET_BYTES:
-            return b""
-        return session.reader.read_blob(blob)
-    except NotFound:
-        return None
 
 
 class CollisionFilter:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import NamedTuple
 
 from ...digest import NO_DIGEST
 from ...errors import BrainError, InvalidInput, NotFound, StoreError, printable_text
-from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.tree_entry import LINK, TreeEntry
 from ...store.protocol import PendingWrite, StoreTransaction
@@ -21,6 +19,7 @@ from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint, file_reader, symlinks
 from ...worktree.dirfd import FolderHandles, open_root
 from ..open.session import Session
+from ..read.pending_check import check_against_head
 from . import working_copy
 from .working_copy import NO_CONTENTS
 
@@ -150,37 +149,6 @@ def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str,
     so is what the head does not say.
     """
     return _select_untouched(session, check_against_head(session, rows).writes)
-
-
-class CheckedPendingWrites(NamedTuple):
-    """A list of files to be written, held against the head.
-
-    `writes` are notes with what the head has at their paths, and `foreign` the paths of
-    those of which the head says otherwise.
-    """
-
-    writes: list[tuple[PendingWrite, TreeEntry | None]]
-    not_in_head: list[str]
-
-
-def check_against_head(
-    session: Session, rows: list[PendingWrite], head: bytes = NO_DIGEST
-) -> CheckedPendingWrites:
-    """Hold a list against the head that the folder is of: no store can add a file to it.
-
-    `head` is that snapshot, if the caller has it.
-    """
-    writes: list[tuple[PendingWrite, TreeEntry | None]] = []
-    foreign: list[str] = []
-    bundle = session.bundle_of(head or session.folder_head()) if rows else bundles.EMPTY_BUNDLE
-    for row in rows:
-        entry = bundles.get_entry(session.nodes, bundle, row.path)
-        said = (entry.kind, entry.blob) if entry else (0, NO_DIGEST)
-        if said == (row.kind, row.blob):
-            writes.append((row, entry))
-        else:
-            foreign.append(row.path)
-    return CheckedPendingWrites(writes, foreign)
 
 
 def _foreign_pending_error(paths: list[str]) -> StoreError:

@@ -15,7 +15,7 @@ from ...skills import skill_layout, skill_version
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.skill_version import compare_versions
 from ..open.session import Session
-from ..read import skill_rows
+from ..read import card_cache, skill_rows
 from ..read.revisions import resolve_revision
 
 
@@ -24,7 +24,7 @@ def diff_revisions(session: Session, from_: str, to: str) -> Diff:
     old, new = resolve_revision(session, from_), resolve_revision(session, to)
     before, after = session.bundle_of(old), session.bundle_of(new)
     differences = list(bundles.diff_bundles(session.nodes, before, after))
-    cards = skill_rows.load_cards(session, _find_skill_blobs(differences))
+    cards = card_cache.load_cards(session, _find_skill_blobs(differences))
     return Diff(
         old.hex(),
         new.hex(),
@@ -63,7 +63,7 @@ def diff_pending_edits(
     """Return the changes by edits whose content is in the open transaction."""
     differences = _compare_edits(session, before, edits)
     after = bundles.update_bundle(session.nodes, before, edits)
-    cards = skill_rows.load_cards(session, _find_skill_blobs(differences))
+    cards = card_cache.load_cards(session, _find_skill_blobs(differences))
     return ChangeSet(
         build_path_changes(differences), _diff_skills(session, before, after, differences, cards)
     )
@@ -179,7 +179,7 @@ def _diff_skill_files(
         entry = bundles.get_entry(session.nodes, after, path)
         if slug in reported_slugs or entry is None:
             continue
-        card = skill_rows.load_cards(session, [entry.blob])[entry.blob]
+        card = card_cache.load_cards(session, [entry.blob])[entry.blob]
         current = skill_version.version_value(card.version)
         out.append(SkillChange(slug, "changed", current, current, card.name or slug))
     return out
@@ -214,7 +214,7 @@ def _read_cards_with_folder(
 
     blobs = _find_skill_blobs(differences)
     missing_blobs = session.reader.find_missing(blobs)
-    cards = skill_rows.load_cards(session, [blob for blob in blobs if blob not in missing_blobs])
+    cards = card_cache.load_cards(session, [blob for blob in blobs if blob not in missing_blobs])
     for path, _, now in differences:
         if now is not None and now.blob in missing_blobs and skill_rows.may_be_skill(path):
             cards[now.blob] = read_skill_metadata(

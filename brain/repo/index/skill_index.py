@@ -11,7 +11,7 @@ from ...results import Index, Selection
 from ...skills import index_lines as level0
 from ...skills.index_lines import IndexText, TokenCounter
 from ..open.session import Session
-from ..read import index_cache
+from ..read import index_update
 from ..read.revisions import resolve_revision
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_index_pages(session: Session, revision: str, request: IndexRequest) -> 
     """Return the text of `read_index` and a newline, as pieces of UTF-8, which is faster."""
     snapshot_id = resolve_revision(session, revision)
     if request == IndexRequest():
-        lines = index_cache.load_index_lines(session, session.bundle_of(snapshot_id))
+        lines = index_update.load_index_lines(session, session.bundle_of(snapshot_id))
         if lines.line_count:
             return lines.pages
     return [render_index(session, snapshot_id, request).index_text.text.encode(), b"\n"]
@@ -102,7 +102,7 @@ def _render_text(
     limit, budget, selection_request, count = request
     bundle = session.bundle_of(snapshot_id)
     if selection_request is None and limit is None:
-        lines = index_cache.load_index_lines(session, bundle)
+        lines = index_update.load_index_lines(session, bundle)
         text = lines.text or level0.NO_SKILLS
         tokens = count(text)
         if budget is None or tokens <= budget or not lines.line_count:
@@ -114,7 +114,7 @@ def _render_text(
     if not found:
         words = (
             level0.NO_MATCH
-            if index_cache.load_index_lines(session, bundle).line_count
+            if index_update.load_index_lines(session, bundle).line_count
             else level0.NO_SKILLS
         )
         return IndexText(words, 0, 0, count(words))

@@ -13,10 +13,9 @@ from ...results import DoctorCheck
 from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.mounts import unescape_mount_point
 from ..changes import snapshot_folder
-from ..core import pending_writes
 from ..open import manifest
 from ..open.session import Session
-from ..read import index_update
+from ..read import index_update, pending_check
 
 _MIN_FREE_BYTES = 256 << 20
 """The free disk space below which the doctor warns."""
@@ -73,7 +72,7 @@ def _head(session: Session) -> Iterator[DoctorCheck]:
 
 def _unfinished(session: Session) -> Iterator[DoctorCheck]:
     rows, damaged = session.reader.inspect_pending_writes()
-    foreign = pending_writes.check_against_head(session, rows).not_in_head
+    foreign = pending_check.check_against_head(session, rows).not_in_head
     count = len(rows) - len(foreign)
     message = f"{count} files are recorded but not yet written" if count else "none"
     hint = (

@@ -17,12 +17,12 @@ from ...results import Collected
 from ...store.protocol import ObjectKind, StoreReader
 from ...store.sweep import incomplete_store_error
 from ...util.progress import Progress, no_progress
-from ..changes.undo import decode_operation_entry
 from ..core import working_copy
 from ..core.transaction import lock_for_writing, store_transaction
 from ..ledgers import last_seen_head
-from ..merge import merge_state
 from ..open.session import Session
+from ..read.merge_state_format import load_merge_state
+from ..read.operation_entry import decode_log_entry
 
 GRACE_DAYS = 30
 _DAY_MS = 86_400_000
@@ -105,7 +105,7 @@ def _last_released_operation(session: Session, grace: int) -> int:
     known = int.from_bytes(session.reader.read_meta(_RELEASED_OPERATION_KEY) or b"", "big")
     oldest = session.timestamp_ms() - grace * _DAY_MS
     for row in session.reader.stream_operations():
-        if row.number <= known or decode_operation_entry(row).time <= oldest:
+        if row.number <= known or decode_log_entry(row).time <= oldest:
             return max(row.number, known)
     return known
 
@@ -115,9 +115,9 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
     for row in session.reader.stream_operations():
         if row.number <= last_released:
             break
-        record = decode_operation_entry(row)
+        record = decode_log_entry(row)
         roots.update(record.files_moved, *((old, new) for _, old, new in record.refs))
-    pending_merge = merge_state.load_merge_state(session)
+    pending_merge = load_merge_state(session)
     if pending_merge is not None:
         roots.add(pending_merge.theirs)
     roots.update(
@@ -128,7 +128,7 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
 
 def _merge_state_blobs(session: Session) -> Iterator[bytes]:
     """Yield the blobs chosen in the pending merge, which no tree may refer to."""
-    pending_merge = merge_state.load_merge_state(session)
+    pending_merge = load_merge_state(session)
     for row in pending_merge.rows if pending_merge else ():
         if row.chosen:
             yield row.chosen

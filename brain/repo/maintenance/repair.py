@@ -32,8 +32,14 @@ def _drop_pending_writes(session: Session) -> Iterator[DoctorCheck]:
 
 
 def _repair_cache(session: Session) -> Iterator[DoctorCheck]:
-    for message in cache_check.repair_cache(session):
-        yield DoctorCheck("cache", True, f"cleared: {message}", "it is rebuilt when needed")
+    deviations = [
+        *cache_check.card_deviations(cache_check.find_wrong_cards(session)),
+        *cache_check.find_cache_deviations(session),
+    ]
+    if deviations:
+        session.replace_cache()
+    for _, message in deviations:
+        yield DoctorCheck("cache", True, f"emptied: {message}", "it is made anew as it is needed")
 
 
 _REPAIRS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (

@@ -25,9 +25,9 @@ from ..core.transaction import (
 )
 from ..open.session import Session
 from ..read import lineage_cache
+from ..read.merge_state_format import ConflictRow, MergeState
 from ..read.revisions import resolve_revision
 from . import append_merge, merge_state, merge_versions
-from .merge_state import ConflictRow, MergeState
 from .reconcile import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
 
 CONTENT_CHOICE = "content"

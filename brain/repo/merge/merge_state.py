@@ -10,13 +10,11 @@ from __future__ import annotations
 import shutil
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from ... import limits
-from ...digest import DIGEST_SIZE
-from ...encoding import pack, unpack
-from ...errors import BrainError, Conflict, InvalidInput, NotFound, StoreError, printable_text
-from ...objects import paths
+from ...encoding import pack
+from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects.tree_entry import FILE
 from ...results import MergeConflict
 from ...store.protocol import StoreTransaction
@@ -24,97 +22,18 @@ from ...worktree import file_reader, file_writer
 from ...worktree.dirfd import FolderHandles, open_root
 from ..open.discovery import CONTROL_FOLDER
 from ..open.session import Session
+from ..read.merge_state_format import (
+    MERGE_STATE_KEY,
+    ConflictRow,
+    MergeState,
+    load_merge_state,
+)
 
 if TYPE_CHECKING:  # a status reads the pending merge, and starts faster without these
     from ...merging.tree_merge import PathConflict
     from .reconcile import UnresolvedConflict
 
 CONFLICTS_FOLDER = "conflicts"
-_META_KEY = "merge"
-
-
-class ConflictRow(NamedTuple):
-    """A conflict; build it by keyword. A blob is b"" where a side has no file.
-
-    `choice` is "" while the conflict is open, one of MERGE_CHOICES, or "content" for the
-    content of the blob `chosen`.
-    """
-
-    path: str
-    reason: str
-    base: bytes
-    ours: bytes
-    theirs: bytes
-    choice: str = ""
-    chosen: bytes = b""
-
-
-class MergeState(NamedTuple):
-    """A pending merge; build it by keyword.
-
-    `theirs` is the snapshot that is merged into `branch`, and `revision` is how the user
-    named it. `command` began the merge: "merge", or "accept" for a proposal.
-    """
-
-    theirs: bytes
-    revision: str
-    branch: str
-    message: str
-    rows: tuple[ConflictRow, ...] = ()
-    command: str = "merge"
-
-
-def load_merge_state(session: Session) -> MergeState | None:
-    """Return the pending merge, or None. Raises `StoreError` if its record is damaged."""
-    data = session.reader.read_meta(_META_KEY)
-    if not data:
-        return None
-    try:
-        return _decode_merge_state(unpack(data))
-    except (TypeError, ValueError, BrainError) as error:
-        raise StoreError(
-            "the record of the pending merge is damaged",
-            hint="restore the folder .brain from a copy",
-        ) from error
-
-
-def _decode_merge_state(value: Any) -> MergeState:
-    """Return the decoded record. Raises `TypeError`, `ValueError` or `InvalidInput`."""
-    if len(value) not in (5, 6):
-        raise ValueError("a wrong number of fields")
-    theirs, revision, branch, message, rows, command = (*value, "merge")[:6]
-    state = MergeState(
-        theirs=theirs,
-        revision=revision,
-        branch=branch,
-        message=message,
-        rows=tuple(map(_decode_conflict_row, rows)),
-        command=command,  # early records lack it
-    )
-    texts = state.revision, state.branch, state.message, state.command
-    if type(state.theirs) is not bytes or {*map(type, texts)} != {str}:
-        raise ValueError("a field has a wrong type")
-    for row in state.rows:
-        blobs = row.base, row.ours, row.theirs, row.chosen
-        if {type(row.path), type(row.reason), type(row.choice)} != {str}:
-            raise ValueError("a field has a wrong type")
-        if not all(type(blob) is bytes and len(blob) in (0, DIGEST_SIZE) for blob in blobs):
-            raise ValueError("a blob id has a wrong length")
-        paths.check_path(row.path)
-    return state
-
-
-def _decode_conflict_row(value: Any) -> ConflictRow:
-    path, reason, base, ours, theirs, choice, chosen = value
-    return ConflictRow(
-        path=path,
-        reason=reason,
-        base=base,
-        ours=ours,
-        theirs=theirs,
-        choice=choice,
-        chosen=chosen,
-    )
 
 
 def require_merge(session: Session) -> MergeState:
@@ -137,8 +56,8 @@ def refuse_during_merge(session: Session) -> None:
 
 
 def save_merge_state(tx: StoreTransaction, state: MergeState | None) -> None:
-    """Store the pending merge; None removes it."""
-    tx.write_meta(_META_KEY, pack(tuple(state)) if state else b"")
+    """Keep the state of a merge, or forget it."""
+    tx.write_meta(MERGE_STATE_KEY, pack(tuple(state)) if state else b"")
 
 
 def build_conflict_row(conflict: PathConflict, reason: str = "") -> ConflictRow:

@@ -13,7 +13,7 @@ from ...skills import skill_version
 from ...skills.skill_document import set_version
 from ..core.transaction import WriteTransaction
 from ..open.session import Session
-from ..read import lineage_cache, skill_rows
+from ..read import card_cache, lineage_cache, skill_rows
 from ..read.ancestor_set import AncestorSet
 from .reconcile import MergeOutcome, Merger
 
@@ -67,7 +67,7 @@ def _find_needed_version(
     session: Session, entry: TreeEntry, having: AncestorSet, lacking: AncestorSet
 ) -> tuple[str, str]:
     """Return the version that a skill states, and the one it needs, "" to keep the former."""
-    stated_version = skill_rows.load_cards(session, [entry.blob])[entry.blob].version
+    stated_version = card_cache.load_cards(session, [entry.blob])[entry.blob].version
     rows = list(lineage_cache.read_skill_rows(session, entry.path))
     foreign = [
         row.version for row in rows if row.snapshot in lacking and row.snapshot not in having

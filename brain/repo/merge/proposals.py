@@ -23,8 +23,9 @@ from ..history.log import snapshot_info
 from ..open.session import Session, head_ref
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
+from ..read.merge_state_format import load_merge_state
 from ..read.revisions import resolve_revision
-from . import branches, merge, merge_state
+from . import branches, merge
 
 PROPOSAL_BRANCH_PREFIX = branches.PROPOSAL_REF_PREFIX.removeprefix(head_ref(""))
 
@@ -139,7 +140,7 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
     Raises `NotFound` (`no_proposal`) if the proposal was rejected since, or as
     `resume_merge`.
     """
-    state = merge_state.load_merge_state(session)
+    state = load_merge_state(session)
     if state is None or state.command != _ACCEPT_COMMAND:
         return merge.resume_merge(session, progress)
     if _find_proposal_with(session, state.theirs) is None:

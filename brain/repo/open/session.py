@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from ... import limits
 from ...cache.cache_folder import DERIVATION_VERSION
 from ...digest import blob_id
-from ...errors import InvalidInput, NoBrain, StoreError, printable_text
+from ...errors import InvalidInput, StoreError, printable_text
 from ...objects import snapshot as snapshots
 from ...objects import verified_decode
 from ...objects.bundle import Bundle
 from ...objects.node_cache import NodeCache
 from ...objects.snapshot import Snapshot
 from ...store.protocol import ObjectKind, Store, StoreReader
-from .discovery import CONTROL_FOLDER, is_brain, is_safe_cache_path
+from .discovery import CONTROL_FOLDER, is_safe_cache_path
 
 if TYPE_CHECKING:
     from ...cache.derived_cache import DerivedCache, StagedDerivation
@@ -342,19 +342,6 @@ class Session:
         if found is None:
             raise StoreError("the store names no brain", hint="run `brain doctor`")
         return found
-
-
-def open_session(folder: Path, author: str = "") -> Session:
-    """Open the brain in a folder, read-only if the store has no write permission.
-
-    Raises `NoBrain`, `StoreError`, or `InvalidInput` for a bad author.
-    """
-    from ...store.sqlite_store import open_store_or_readonly
-
-    root = folder.absolute()
-    if not is_brain(root):
-        raise NoBrain(f"no brain in {printable_text(root)}", hint="make one with `brain init`")
-    return Session(root, open_store_or_readonly(root / CONTROL_FOLDER), author)
 
 
 def validate_text(text: str, most: int, what: str) -> str:

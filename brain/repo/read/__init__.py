@@ -1,1 +1,5 @@
-"""Looking things up in a brain, and the caches of what is derived from it."""
+"""Look things up in a brain.
+
+Only `card_cache`, `lineage_cache`, `index_update` and `cache_update` write, to the user's
+cache; import-linter keeps the verifier from importing them.
+"""

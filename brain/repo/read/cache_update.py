@@ -11,7 +11,7 @@ from .lineage_cache import clear_derived_data, is_cached, is_redaction
 def write_staged_updates(session: Session) -> None:
     """Write to the cache what the transaction that just ended staged for it.
 
-    Where the cache does not know yet what came before, that is left to whoever asks for it.
+    A snapshot whose parents are not cached is left out; the next reader catches up.
     """
     staged, session.staged_updates = list(session.staged_updates.values()), {}
     if not staged and not session.new_cards:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -17,11 +17,14 @@ from ...skills import index_lines, index_text, skill_layout
 from ...skills.skill_metadata import SkillMetadata
 from ..open.session import Session
 from . import skill_lookup, skill_rows
+from .card_cache import load_cards
 from .index_cache import (
     IndexCacheHeader,
     IndexLines,
+    build_from_skills,
     build_header,
-    decode_header,
+    decode_index_header,
+    is_built_from,
     read_cached_index,
     skills_root_node,
 )
@@ -29,22 +32,16 @@ from .skill_rows import SKILLS_SECTION, SkillPredicate
 
 _MIN_REWRITE_LINES = 256
 _REWRITE_DIVISOR = 32
-"""One line in so many, and at least the fewest, may change before the text is written anew."""
+"""One line in this many may change, and at least the minimum, before the text is rewritten."""
 _MAX_DIFF_DIVISOR = 4
-"""If more than one path in so many changed, the lines are rather made from all cards."""
-
-_LINES_PER_BATCH = 4096
-"""Lines that are made together."""
-
-SkillWithCard = tuple[str, str, bytes, SkillMetadata]
-"""A skill: path in the section, name of the place, blob and card."""
+"""If more than one path in this many changed, the lines are built from all cards."""
 _LineChanges = tuple[list[bytes], list[bytes]]
-"""The lines that are gone, and the new ones."""
+"""The removed lines and the new ones."""
 
 
 def update_cached_index(session: Session, staged: StagedDerivation) -> None:
-    """Bring the sheet from the tree before a new snapshot to the one after, if it is of that."""
-    header = decode_header(session.cache.read_index_note())
+    """Update the cached index to a new snapshot, if it is of the tree before."""
+    header = decode_index_header(session.cache.read_index_note())
     changed = staged.changed
     if (
         header is not None
@@ -54,12 +51,20 @@ def update_cached_index(session: Session, staged: StagedDerivation) -> None:
         _apply_changes(session, header, staged.after, changed)
 
 
-def build_index_lines(
+def load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
+    """Return the lines of all skills of a bundle."""
+    found = read_cached_index(session)
+    if found is not None and found[0].root_node == skills_root_node(bundle):
+        return found[1]
+    return _build_index_lines(session, bundle, found)
+
+
+def _build_index_lines(
     session: Session, bundle: Bundle, found: tuple[IndexCacheHeader, IndexLines] | None
 ) -> IndexLines:
-    """Return the lines of a bundle, going by those `found` in the cache where that is less.
+    """Return the lines of a bundle, derived from those `found` in the cache if that is faster.
 
-    Those of the head are kept.
+    Those of the head are cached.
     """
     changed = found and _diff_skills(session, found[0], bundle)
     if found is None or changed is None:
@@ -75,53 +80,32 @@ def build_index_lines(
 
 
 def _cache_if_head(session: Session, bundle: Bundle, write: Callable[[], None]) -> None:
-    """Write the sheet of the head to the cache, if it takes it: it can be made anew."""
+    """Cache the index of the head, ignoring errors: it can be derived again."""
     if skills_root_node(bundle) == skills_root_node(session.bundle_of(session.head())):
         with suppress(CacheUnusable), session.cache.transaction():
             write()
 
 
 def is_cached_index_valid(session: Session) -> bool:
-    """Tell whether the sheet that is kept, if any, is what follows from the files of its tree."""
+    """Tell whether the cached index, if any, follows from the files of its tree."""
     found = read_cached_index(session)
     if found is None:
         return not session.cache.read_index_note()
     try:
         return is_built_from(session, found[1], skill_lookup.iter_skills(session, found[0].bundle))
-    except NotFound:  # it is of a tree that only another copy of the brain has
+    except NotFound:  # it is of a tree of another copy of the brain
         return True
 
 
-def is_built_from(session: Session, lines: IndexLines, places: Iterable[SkillWithCard]) -> bool:
-    """Tell whether these are the lines of skills, given as `find.places` yields them."""
-    right = _build_from_skills(session, places)
-    return (lines.line_count, b"".join(lines.pages)) == (right.line_count, b"".join(right.pages))
-
-
 def build_from_cards(session: Session, bundle: Bundle) -> IndexLines:
-    """Return the lines of all skills of a bundle, made from their cards."""
-    return _build_from_skills(session, skill_lookup.iter_skills(session, bundle))
-
-
-def _build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> IndexLines:
-    pages = index_text.build_pages(_render_all_lines(session, places))
-    return IndexLines(pages, sum(page.count(b"\n") for page in pages))
-
-
-def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> Iterator[bytes]:
-    """Yield the lines of skills, made many at a time, which is faster, and not all."""
-    skills = ((card.name or name, card.description) for _, name, _, card in places)
-    done = 0
-    while some := list(islice(skills, _LINES_PER_BATCH)):
-        done += len(some)
-        session.report_progress("index", done, 0)
-        yield from (line.encode() for line in index_lines.format_lines(some))
+    """Return the lines of all skills of a bundle, built from their cards."""
+    return build_from_skills(session, skill_lookup.iter_skills(session, bundle))
 
 
 def _apply_changes(
     session: Session, header: IndexCacheHeader, after: Bundle, changed: list[Difference]
 ) -> None:
-    if decode_header(session.cache.read_index_note()) != header:  # another process brought it along
+    if decode_index_header(session.cache.read_index_note()) != header:  # another process updated it
         return
     gone, new = _changed_lines(session, header.bundle, after, changed)
     lines = header.line_count - len(gone) + len(new)
@@ -147,12 +131,12 @@ def _write_index(session: Session, bundle: Bundle, lines: IndexLines) -> None:
 def _diff_skills(
     session: Session, header: IndexCacheHeader, bundle: Bundle
 ) -> list[Difference] | None:
-    """Return what differs from the tree of the sheet, None if it is too much to go by."""
+    """Return the differences from the cached tree, None if there are too many."""
     most = _max_changed_paths(header)
     skills = {SKILLS_SECTION: bundle[SKILLS_SECTION]} if SKILLS_SECTION in bundle else EMPTY_BUNDLE
     try:
         changed = list(islice(bundles.diff_bundles(session.nodes, header.bundle, skills), most + 1))
-    except NotFound:  # what it stood on was collected
+    except NotFound:  # its tree was collected
         return None
     if len(changed) > most:
         return None
@@ -166,11 +150,11 @@ def _max_changed_paths(header: IndexCacheHeader) -> int:
 def _changed_lines(
     session: Session, before: Bundle, after: Bundle, changed: list[Difference]
 ) -> _LineChanges:
-    """Return the lines that `changed` paths took away, and those they brought."""
+    """Return the lines that `changed` paths removed and those they added."""
     if all(_has_same_line(session.loaded_cards, pair) for pair in changed):
         return [], []
     blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]
-    cards = skill_rows.load_cards(session, blobs)
+    cards = load_cards(session, blobs)
     seen = [pair for pair in changed if not _has_same_line(cards, pair)]
     if any(was is None or now is None for _, was, now in changed):
         seen += skill_rows.find_reclassified(session, after, changed, {path for path, _, _ in seen})
@@ -184,7 +168,7 @@ def _changed_lines(
 
 
 def _has_same_line(cards: Mapping[bytes, SkillMetadata], pair: Difference) -> bool:
-    """Tell, by the cards at hand, whether a file is there as before, with the same line if any."""
+    """Tell from loaded cards whether the index line of a file is certainly unchanged."""
     _, was, now = pair
     if was is None or now is None or was.kind == LINK or now.kind == LINK:
         return False
@@ -196,7 +180,7 @@ def _render_lines(
     session: Session, found: Sequence[tuple[str, TreeEntry]], is_skill: SkillPredicate
 ) -> list[bytes]:
     skills = [(path, e.blob) for path, e in found if e.kind != LINK and is_skill(path)]
-    cards = skill_rows.load_cards(session, [blob for _, blob in skills])
+    cards = load_cards(session, [blob for _, blob in skills])
     named = [
         (
             cards[blob].name

@@ -1,22 +1,19 @@
 """The lineage cache: which skills each snapshot changed, and which snapshots are merges.
 
-Of each snapshot it knows which skills it changed and whether it is a merge: functions of
-the snapshot alone. A snapshot is learned after its parents, so knowing one is knowing all
-behind it. A cache may be shared with copies of the brain: what it knows of snapshots that
-are not in this store is left out.
+Both follow from the snapshot alone. A snapshot is cached after its parents, so if one is
+cached, all its ancestors are. Copies of the brain may share a cache: rows of snapshots that
+are not in this store are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
 from typing import TypeVar
 
 from ...cache.derived_cache import (
     CacheUnusable,
     DerivedCache,
-    DerivedSnapshot,
     SkillHistoryRow,
     StagedDerivation,
 )
@@ -27,17 +24,15 @@ from ...objects import operation
 from ...objects.bundle import Bundle
 from ...objects.snapshot import Snapshot
 from ...objects.tree_diff import Difference
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_entry import TreeEntry
 from ..open.session import Session, head_ref
-from . import skill_rows
-from .skill_rows import BULK_PATH, CHANGED
+from . import card_cache, skill_rows, snapshot_rows
+from .skill_rows import BULK_PATH
 
-_CARDS_PER_BATCH = 4096
-"""Cards that are read together."""
 _SNAPSHOTS_PER_BATCH = 256
-"""Snapshots that the cache learns together."""
+"""Snapshots that are cached in one transaction."""
 _FORK_RANK_BITS = 49
-"""More than a generation has: what a fork came from stands before all of the fork."""
+"""More bits than a generation has: the origin of a fork sorts before all of the fork."""
 
 T = TypeVar("T")
 
@@ -57,67 +52,30 @@ def stage_snapshot(
         if skill_rows.may_be_skill(path)
         and (was := bundles.get_entry(session.nodes, before, path) if before else None) != entry
     ]
-    changed += _find_reclassified(session, after, changed)
+    changed += snapshot_rows.find_reclassified_skills(session, after, changed)
     if len(changed) >= skill_rows.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
-        _note_declared_names(session, changed)  # which were not read for this snapshot
-    learned = _make_cache_entry(session, snapshot_id, snapshot, before, after, changed)
+        snapshot_rows.note_declared_names(
+            session, changed, card_cache.load_cards
+        )  # which were not read for this snapshot
+    learned = snapshot_rows.derive_from_changes(
+        session, snapshot_id, snapshot, before, after, changed, card_cache.load_cards
+    )
     session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
 
 
-def _make_cache_entry(
-    session: Session,
-    snapshot_id: bytes,
-    snapshot: Snapshot,
-    before: Bundle,
-    after: Bundle,
-    changed: list[Difference],
-) -> DerivedSnapshot:
-    """Return what the cache learns of a snapshot: each changed skill, or that very many did.
-
-    What the latter did to one skill is looked up when its history is asked for.
-    """
-    generation = snapshot.generation
-    merge = generation if len(snapshot.parents) > 1 else None
-    if len(changed) < skill_rows.MIN_BULK_PATHS:
-        sides = skill_rows.build_skill_predicates(session, before, after, changed)
-        return DerivedSnapshot(
-            snapshot_id,
-            list(skill_rows.build_skill_rows(session, snapshot_id, generation, changed, *sides)),
-            (),
-            merge,
-        )
-    row = SkillHistoryRow(BULK_PATH, snapshot_id, generation, CHANGED, "", ())
-    names = [
-        (slug, path)
-        for path, _, now in changed
-        if now
-        for slug in skill_rows.nonstandard_slugs(path, session.declared_names.get(now.blob, ""))
-    ]
-    return DerivedSnapshot(snapshot_id, [row], names, merge)
-
-
-def _find_reclassified(
-    session: Session, after: Bundle, changed: list[Difference]
-) -> list[Difference]:
-    """Return what became a skill, or is none any more, though the file did not change."""
-    known = {path for path, _, _ in changed}
-    found = skill_rows.find_reclassified(session, after, changed, known)
-    return [one for one in found if skill_rows.may_be_skill(one.path)]
-
-
 def is_redaction(session: Session, snapshot_id: bytes) -> bool:
-    """Tell whether a snapshot says that content was destroyed."""
+    """Tell whether a snapshot records a redaction."""
     return bool(session.load_snapshot(snapshot_id).operation[0] == "redact")
 
 
 def clear_derived_data(session: Session) -> None:
-    """Clear the cache, which may know of what is to be nowhere."""
+    """Clear the cache, which may hold redacted text."""
     session.clear_cache()
     session.new_cards.clear()
 
 
 def is_cached(session: Session, snapshot_id: bytes) -> bool:
-    """Tell whether the cache knows a snapshot, and so all behind it."""
+    """Tell whether a snapshot is cached, and so all its ancestors."""
     if snapshot_id not in session.snapshots_in_cache:
         if not session.cache.has_snapshot(snapshot_id):
             return False
@@ -126,10 +84,10 @@ def is_cached(session: Session, snapshot_id: bytes) -> bool:
 
 
 def query_cache(session: Session, query: Callable[[DerivedCache], T]) -> T:
-    """Return what `use` makes of the cache, brought up to date with the lineages in the store.
+    """Return the result of `query` on the cache, after updating it to the store's lineages.
 
-    If the file of the cache fails, all is made anew in memory; if another process redacts
-    something meanwhile, in the cache that takes its place.
+    If the cache file fails, all is derived anew in memory; if another process redacts
+    something meanwhile, in the new cache.
     """
     failed = 0
     while failed < 2:
@@ -145,10 +103,10 @@ def query_cache(session: Session, query: Callable[[DerivedCache], T]) -> T:
 
 
 def update_lineage_cache(session: Session) -> None:
-    """Let the cache learn every snapshot behind the refs, and behind what was asked about.
+    """Cache every snapshot that a ref or a resolved revision reaches.
 
-    What cannot be read behind another ref than that of the current branch is left out: it
-    is a finding of `verify`, and no reason to refuse what has nothing to do with it.
+    An unreadable lineage of another branch than the current one is left out: `verify`
+    reports it, and unrelated queries still work.
     """
     refs = session.reader.list_refs()
     current = refs.get(head_ref((session.reader.read_meta("branch") or b"").decode()))
@@ -164,9 +122,9 @@ def update_lineage_cache(session: Session) -> None:
 
 
 def cache_lineage(session: Session, root: bytes) -> None:
-    """Let the cache learn a snapshot and all behind it.
+    """Cache a snapshot and all its ancestors.
 
-    It stops if another cache takes its place, which would know some and not their parents.
+    Stop if another cache replaces this one: it would hold snapshots without their parents.
     """
     cache = session.cache
     if is_cached(session, root):
@@ -174,20 +132,22 @@ def cache_lineage(session: Session, root: bytes) -> None:
     new = _list_uncached(session, root)
     for start in range(0, len(new), _SNAPSHOTS_PER_BATCH):
         some = new[start : start + _SNAPSHOTS_PER_BATCH]
-        found = [build_cache_entry(session, here) for here in some]
+        found = [
+            snapshot_rows.derive_snapshot(session, here, card_cache.load_cards) for here in some
+        ]
         if session.cache is not cache:
             return
         with cache.transaction():
             cache.put_snapshots(found)
-        skill_rows.write_staged_cards(session)
+        card_cache.write_staged_cards(session)
         session.snapshots_in_cache.update(some)
         session.report_progress("history of skills", start + len(some), len(new))
 
 
 def _list_uncached(session: Session, root: bytes) -> list[bytes]:
-    """Return a snapshot and those behind it that the cache does not know, parents first.
+    """Return a snapshot and its ancestors that are not cached, parents first.
 
-    A fork goes on at what it came from, where that is here.
+    The ancestors of a fork include those of its origin, if that is stored.
     """
     new: dict[bytes, int] = {}
     left = [(root, 0)]
@@ -204,85 +164,10 @@ def _list_uncached(session: Session, root: bytes) -> list[bytes]:
     return sorted(new, key=new.__getitem__)
 
 
-def build_cache_entry(session: Session, here: bytes) -> DerivedSnapshot:
-    """Return what the cache has to know of a stored snapshot, from its tree and its parent's."""
-    staged = session.staged_updates.get(here)
-    if staged is not None:
-        return staged.derived
-    snapshot = session.load_snapshot(here)
-    if (snapshot.brain or here) != session.brain_id():  # of what a fork came from
-        generation = snapshot.generation
-        return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
-    after = session.load_bundle(snapshot.bundle)
-    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-    changed = list(_diff_skill_paths(session, before, after))
-    changed += _find_reclassified(session, after, changed)
-    if len(changed) >= skill_rows.MIN_BULK_PATHS:
-        _note_declared_names(session, changed)
-    found = _make_cache_entry(session, here, snapshot, before, after, changed)
-    return found._replace(rows=_restore_redacted_version(session, snapshot, changed, found.rows))
-
-
-def build_brief_cache_entry(session: Session, here: bytes) -> DerivedSnapshot:
-    """Return what `learned_of` does, but for the names of very many skills, at little cost."""
-    snapshot = session.load_snapshot(here)
-    if (snapshot.brain or here) == session.brain_id():
-        after = session.load_bundle(snapshot.bundle)
-        before = (
-            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-        )
-        changed = list(islice(_diff_skill_paths(session, before, after), skill_rows.MIN_BULK_PATHS))
-        if len(changed) == skill_rows.MIN_BULK_PATHS:
-            return _make_cache_entry(session, here, snapshot, before, after, changed)._replace(
-                extra_names=()
-            )
-    return build_cache_entry(session, here)
-
-
-def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
-    """Yield what differs of what may be a skill."""
-    for difference in bundles.diff_bundles(session.nodes, before, after):
-        if skill_rows.may_be_skill(difference.path):
-            yield difference
-
-
-def _restore_redacted_version(
-    session: Session, snapshot: Snapshot, changed: list[Difference], rows: list[SkillHistoryRow]
-) -> list[SkillHistoryRow]:
-    """Take the version of a skill whose content was redacted from the operation that wrote it.
-
-    So no version is given a second time.
-    """
-    new = {pair.after.blob: pair.path for pair in changed if pair.after}
-    gone = (
-        session.reader.find_redactions(list(new))
-        if len(changed) < skill_rows.MIN_BULK_PATHS
-        else {}
-    )
-    number = operation.written_version(snapshot.operation)
-    if len(gone) != 1 or not number:
-        return rows
-    path = new[next(iter(gone))]
-    return [row._replace(version=number) if row.path == path else row for row in rows]
-
-
-def _note_declared_names(session: Session, changed: list[Difference]) -> None:
-    found = {d.after.blob: d.path for d in changed if d.after and d.after.kind != LINK}
-    blobs = list(found)
-    for start in range(0, len(blobs), _CARDS_PER_BATCH):
-        some = skill_rows.load_cards(session, blobs[start : start + _CARDS_PER_BATCH])
-        for blob, card in some.items():
-            skill_rows.note_declared_name(session, found[blob], blob, card.name)
-        session.report_progress("skills", min(start + _CARDS_PER_BATCH, len(blobs)), len(blobs))
-
-
 def read_skill_rows(
     session: Session, path: str, version: str | None = None
 ) -> Iterator[SkillHistoryRow]:
-    """Yield what changed the skill at a full path, in any lineage here; see `Cache.history`.
-
-    What the cache knows of snapshots that are not in this store is left out.
-    """
+    """Yield the changes of the skill at a full path, in any stored lineage."""
     found, many = query_cache(
         session,
         lambda cache: (
@@ -302,19 +187,19 @@ def read_skill_rows(
         )
         was = bundles.get_entry(session.nodes, before, path)
         now = bundles.get_entry(session.nodes, after, path)
-        if was != now or (was and path.count("/") == 2):  # see `derived.unsettled`
+        if was != now or (was and path.count("/") == 2):  # see `find_reclassified`
             changed = [Difference(path, was, now)]
             sides = (
                 skill_rows.build_skill_predicate(session, before, changed),
                 skill_rows.build_skill_predicate(session, after, changed),
             )
             yield from skill_rows.build_skill_rows(
-                session, bulk.snapshot, bulk.generation, changed, *sides
+                session, bulk.snapshot, bulk.generation, changed, *sides, card_cache.load_cards
             )
 
 
 def list_bulk_changes(session: Session) -> list[SkillHistoryRow]:
-    """Return the rows of the snapshots here that changed very many skills at once."""
+    """Return the rows of stored snapshots that changed very many skills at once."""
     found = query_cache(session, lambda cache: cache.read_skill_history(BULK_PATH))
     here = filter_stored(session, [row.snapshot for row in found])
     return [row for row in found if row.snapshot in here]
@@ -328,9 +213,9 @@ def count_additions(session: Session, paths: Iterable[str]) -> list[int]:
 
 
 def filter_stored(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
-    """Return those of some snapshots that are in the store: a cache may know of others.
+    """Return the snapshots that are stored.
 
-    Raises `NotFound` if one was taken out of a lineage that is asked about.
+    Raises `NotFound` if one was removed from a lineage that was asked about.
     """
     wanted = set(snapshots)
     absent = session.reader.find_missing({one for one in wanted if not session.has_loaded(one)})
@@ -340,7 +225,7 @@ def filter_stored(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
 
 
 def _refuse_missing_ancestors(session: Session) -> None:
-    """See that nothing is missing behind the head and what was asked about."""
+    """Raise `NotFound` if an ancestor of the head or of a resolved snapshot is missing."""
     asked_about = set(session.resolved_snapshots) - session.reader.find_missing(
         session.resolved_snapshots
     )
@@ -354,7 +239,7 @@ def _refuse_missing_ancestors(session: Session) -> None:
 
 
 def list_skill_changes(session: Session) -> list[tuple[str, bytes]]:
-    """Return (path, snapshot) of all that is in the histories of skills."""
+    """Return (path, snapshot) of all changes of skills."""
     return query_cache(session, DerivedCache.list_skill_changes)
 
 

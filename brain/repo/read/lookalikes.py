@@ -1,7 +1,7 @@
 """Warn about skills whose names are deceptive or look like another skill's name.
 
-A name in letters of two scripts, or with what nobody sees, is told with these letters; one
-that is, or looks like, the name of a skill in another folder, with that skill.
+A name with letters of two scripts or invisible characters is reported with these; a name
+that equals or looks like that of a skill in another folder, with that skill.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...skills import deceptive_names, unicode_scripts
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
-from . import skill_lookup, skill_rows
+from . import card_cache, skill_lookup, skill_rows
 
 SAME_NAME_CODE = "same_name"
 MAX_COMPARED_NAMES = 1000
@@ -27,9 +27,9 @@ MAX_COMPARED_NAMES = 1000
 def check_edited_names(
     session: Session, before: Bundle, after: Bundle, edits: Mapping[str, TreeEntry | None]
 ) -> list[Notice]:
-    """Return what there is to say of the names of skills that these edits brought or changed.
+    """Return notices on the names of skills that these edits added or changed.
 
-    Of very many it is said once that they were not looked at.
+    For very many skills a single notice says that they were not compared.
     """
     changed = [
         (path, entry)
@@ -42,7 +42,7 @@ def check_edited_names(
     for path, entry in changed:
         was = bundles.get_entry(session.nodes, before, path)
         if skill_rows.is_skill(session, after, path):
-            known = skill_rows.load_cards(
+            known = card_cache.load_cards(
                 session, [one.blob for one in (was, entry) if one is not None]
             )
             now, old = known[entry.blob], known[was.blob] if was is not None else None
@@ -55,7 +55,7 @@ def check_edited_names(
 
 
 def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
-    """Return what there is to say of the names of skills at full paths, as of the head."""
+    """Return notices on the names of the head's skills at full paths."""
     bundle = session.bundle_of(session.head())
     skills = [path for path in paths if skill_rows.is_skill(session, bundle, path)]
     if len(skills) > MAX_COMPARED_NAMES:
@@ -66,11 +66,13 @@ def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
     ]
 
 
-def check_new_name(session: Session, bundle: Bundle, path: str, given: str) -> list[Notice]:
-    """Return what there is to say of a skill that was made, or renamed, under the name `given`."""
+def check_new_name(session: Session, bundle: Bundle, path: str, new_name: str) -> list[Notice]:
+    """Return notices on a skill that was created or renamed under `new_name`."""
     card = skill_lookup.load_skill(session, bundle, path).card
     return list(
-        dict.fromkeys((*_check_name(path, given), *_check_skill_name(session, bundle, path, card)))
+        dict.fromkeys(
+            (*_check_name(path, new_name), *_check_skill_name(session, bundle, path, card))
+        )
     )
 
 
@@ -96,12 +98,12 @@ def _check_name(path: str, name: str) -> Iterator[Notice]:
 
 
 def describe_same_name(name: str, others: Iterable[str]) -> str:
-    """Say that a name is, or looks like, that of skills at these paths."""
+    """Return a message that a name is, or looks like, that of the skills at these paths."""
     return f"is called {printable_text(name)}, as is {', '.join(map(printable_text, others))}"
 
 
 def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> Iterator[str]:
-    """Yield the first other skill that people may take for the one at `path`."""
+    """Yield the first other skill that may be confused with the one at `path`."""
     looked_at = dict.fromkeys(
         there
         for slug in _possible_slugs(name)
@@ -122,7 +124,7 @@ def _possible_slugs(name: str) -> Iterator[str]:
     for form in dict.fromkeys((name, unicode_scripts.map_confusables_to_latin(name))):
         try:
             yield slugify(form)
-        except InvalidInput:  # such a name nobody finds a skill by
+        except InvalidInput:  # no skill is found by such a name
             continue
 
 

@@ -47,7 +47,7 @@ def read_part(session: Session, snapshot_id: bytes) -> ReceiptPart:
 def iter_parts(session: Session, part: ReceiptPart) -> Iterator[ReceiptPart]:
     """Yield a part and those before it, newest first.
 
-    Raises as `at`, and `FormatError` (`broken_chain`) where a part does not follow.
+    Raises as `read_part`, and `FormatError` (`broken_chain`).
     """
     yield part
     while part.receipt.part:
@@ -59,7 +59,7 @@ def iter_parts(session: Session, part: ReceiptPart) -> Iterator[ReceiptPart]:
 
 
 def read_part_at_revision(session: Session, revision: str) -> ReceiptPart:
-    """Return what the snapshot of a revision carries; raises as `at` and `resolve`."""
+    """Return the receipt part of a revision. Raises as `read_part` and `resolve_revision`."""
     return read_part(session, resolve_revision(session, revision))
 
 

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
-from ...objects import paths, tree
+from ...objects import paths
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK
-from ...objects.tree_node import NodeEntry
 from ...skills import skill_layout, skill_version
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
-from . import lineage_cache, skill_rows
+from . import card_cache, lineage_cache, skill_rows
 from .ancestor_set import AncestorSet
-from .skill_rows import SKILLS_SECTION
+from .skill_rows import SKILLS_SECTION, SkillWithCard
 
 if TYPE_CHECKING:
     from ...results import Skill
 
 _MAX_SUBSTRING_MATCHES = 3
-"""Names that are told because they hold what was asked for, if none is much like it."""
-_MIN_BATCH_FILES = 4096
-"""Files that are looked at together, at least."""
-
-_SkillPath = tuple[str, str, bytes]
-"""Path in the section, name of the place and blob of a skill."""
+"""Names that contain the text, suggested if no name is similar."""
 
 
 class FoundSkill(NamedTuple):
@@ -70,17 +62,9 @@ def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
     ]
 
 
-def iter_skills(
-    session: Session, bundle: Bundle
-) -> Iterator[tuple[str, str, bytes, SkillMetadata]]:
-    """Yield all skills, by path, as path in the section, the name of the place, blob and card.
-
-    Their cards are read some at a time: all at once would take much memory.
-    """
-    for part in _iter_skill_batches(session, bundle):
-        cards = skill_rows.load_cards(session, [blob for _, _, blob in part])
-        for path, name, blob in part:
-            yield path, name, blob, cards[blob]
+def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
+    """Yield all skills of a bundle by path; see `walk_skills`."""
+    return skill_rows.walk_skills(session, bundle, card_cache.load_cards)
 
 
 def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
@@ -96,7 +80,7 @@ def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
 
 
 def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkill | None:
-    """Return what `one` returns, or None where there is no such skill."""
+    """Return the skill that `text` means, or None. Raises `InvalidInput` (`ambiguous_skill`)."""
     path = find_skill_path(session, bundle, text)
     return None if path is None else load_skill(session, bundle, path)
 
@@ -104,7 +88,7 @@ def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkil
 def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
     """Return the full path of the skill that `text` means, None where there is none.
 
-    Raises as `one`.
+    Raises `InvalidInput` (`ambiguous_skill`).
     """
     for candidates in _rank_candidate_paths(session, text):
         there = [path for path in candidates if bundles.has_entry(session.nodes, bundle, path)]
@@ -132,7 +116,7 @@ def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
     if skill_rows.slug_from_full_path(path) == slug:
         return True
     entry = bundles.get_entry(session.nodes, bundle, path)
-    card = skill_rows.load_cards(session, [entry.blob])[entry.blob] if entry else None
+    card = card_cache.load_cards(session, [entry.blob])[entry.blob] if entry else None
     return card is not None and slug in skill_rows.skill_slugs(path, card.name)
 
 
@@ -141,23 +125,23 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None:
         raise NotFound(f"no skill at {printable_text(path)}", code="no_skill")
-    card = skill_rows.load_cards(session, [entry.blob])[entry.blob]
+    card = card_cache.load_cards(session, [entry.blob])[entry.blob]
     return FoundSkill(
         skill_layout.slug_from_path(paths.split_section(path)[1]), path, entry.blob, card
     )
 
 
 def find_candidate_paths(session: Session, slug: str) -> list[str]:
-    """Return the full paths at which a skill of that slug lies, lay or would lie."""
+    """Return the full paths at which a skill of that slug is, was or would be."""
     usual = skill_rows.standard_skill_paths(slug)
     return list(dict.fromkeys([*usual, *lineage_cache.find_nonstandard_paths(session, slug)]))
 
 
 def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -> list[str]:
-    """Return those `known_paths` at which a skill of that slug lies or lay in one lineage.
+    """Return the candidate paths at which a skill of that slug is or was in one lineage.
 
-    The usual ones are among them in any case. In another lineage, such as one that was
-    undone, another skill may have had a path that is of no concern to this one.
+    The standard paths are always included. Paths of other lineages, such as undone ones,
+    may be those of unrelated skills.
     """
     usual = skill_rows.standard_skill_paths(slug)
     return [
@@ -172,7 +156,7 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
 
 
 def _rank_candidate_paths(session: Session, text: str) -> list[list[str]]:
-    """Paths to look at, in the order of how well they fit: own slug first, names second."""
+    """Return the paths to try, best first: those of the slug, then those of the name."""
     if "/" in text:
         return [[f"skills/{text}/SKILL.md"], [f"skills/{text}.md", f"skills/{text}"]]
     slug = slugify(text)
@@ -187,7 +171,11 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
     """Return the error for a skill that is not there, with the names that are near."""
     from ...skills.suggestions import suggest_names
 
-    names = {name: path for part in _iter_skill_batches(session, bundle) for path, name, _ in part}
+    names = {
+        name: path
+        for part in skill_rows.iter_skill_batches(session, bundle)
+        for path, name, _ in part
+    }
     like = suggest_names(text, names) or islice(
         (name for name in names if text in name), _MAX_SUBSTRING_MATCHES
     )
@@ -197,31 +185,3 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
         code="no_skill",
         hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
     )
-
-
-def _iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[_SkillPath]]:
-    """Yield all skills, some at a time and by path, without looking into them."""
-    for part in _iter_file_batches(session, bundle):
-        names = skill_layout.find_skill_paths(line[0] for line in part)
-        # A link is no skill, but may keep the files beside it from being some.
-        yield [
-            (path, names[path], blob)
-            for path, kind, blob, _ in part
-            if path in names and kind != LINK
-        ]
-
-
-def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEntry]]:
-    """Yield the files below skills/, by path, some at a time and no top folder in two parts."""
-    part: list[NodeEntry] = []
-    for node in tree.walk_leaves(session.nodes.peek, bundle.get(SKILLS_SECTION)):
-        part += node.entries
-        if len(part) < _MIN_BATCH_FILES:
-            continue
-        folder, slash, _ = part[-1][0].partition("/")
-        cut = bisect_left(part, (folder + slash,)) if slash else len(part)
-        if cut:
-            yield part[:cut]
-            del part[:cut]
-    if part:
-        yield part

@@ -1,12 +1,12 @@
-"""Cached data about skills: a card for each SKILL.md, and a row for each change of a skill.
+"""Tell which files are skills, read their cards, and list the skills that a snapshot changed.
 
-For each SKILL.md a card (name, description, version) under the id of its blob, and for
-each snapshot which skills it changed. A writer adds what it made, once that is stored; a
-reader adds what it misses. Both go by objects that were hashed to their ids.
+A card is the name, description and version of a SKILL.md. Nothing here writes: cards that
+had to be read from content are handed to a `KeepCards`, which `card_cache` provides.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cache, partial
@@ -19,11 +19,11 @@ from ...objects import paths, tree
 from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK
+from ...objects.tree_node import NodeEntry
 from ...skills import skill_layout
 from ...skills.skill_metadata import (
     SkillMetadata,
     decode_skill_metadata,
-    encode_skill_metadata,
     read_skill_metadata,
 )
 from ...skills.skill_version import compare_versions
@@ -36,17 +36,25 @@ ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")
 
 MIN_BULK_PATHS = 500
-"""From so many changed paths on, skills are told from other files in one sweep, and
-their log has one row for all of them."""
-_MAX_CARDS_TO_CACHE = 64
-"""Up to so many cards at a time are kept at hand: those of one change, not of a list."""
-_CARDS_PER_BATCH = 4096
-"""Cards that are made or written together."""
+"""Changed paths from which on skills are found in one sweep, and one history row stands for
+all of them."""
+_MAX_CARDS_TO_REMEMBER = 64
+"""Most cards of one call that are kept in memory: those of a change, not those of a list."""
+_MIN_BATCH_FILES = 4096
+"""Fewest files that are examined together."""
 BULK_PATH = ""
-"""Stands in the log for "very many paths"."""
+"""The path of a history row about very many paths."""
 
 SkillPredicate = Callable[[str], bool]
 """Tells whether a full path is a skill."""
+CardLoader = Callable[[Session, list[bytes]], dict[bytes, SkillMetadata]]
+"""Returns the cards of SKILL.md blobs."""
+KeepCards = Callable[[Session, dict[bytes, SkillMetadata]], None]
+"""Keeps cards that were read from content."""
+SkillWithCard = tuple[str, str, bytes, SkillMetadata]
+"""A skill: its path in the section, the name its path gives it, its blob and its card."""
+_SkillPath = tuple[str, str, bytes]
+"""A skill: its path in the section, the name its path gives it, and its blob."""
 
 
 def may_be_skill(path: str) -> bool:
@@ -62,39 +70,41 @@ def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
     return skill_layout.match_skill_path(paths.split_section(path)[1], has_any) is not None
 
 
-def load_cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, SkillMetadata]:
-    """Return the cards of SKILL.md blobs; what the cache does not know is read anew."""
+def find_cards(
+    session: Session, blobs: Iterable[bytes], keep: KeepCards | None = None
+) -> dict[bytes, SkillMetadata]:
+    """Return the cards of SKILL.md blobs: from memory, the user's cache, or their content.
+
+    Cards that were read from content are given to `keep`.
+    """
     wanted = list(dict.fromkeys(blobs))
     session.drop_redacted()
     known = session.loaded_cards
     out = {blob: known[blob] for blob in wanted if blob in known}
     unknown = [blob for blob in wanted if blob not in out] if out else wanted
     if unknown:
-        out.update(_load_cards_from_cache(session, unknown))
+        found = _find_cached_cards(session, unknown)
+        absent = [blob for blob in unknown if blob not in found]
+        read = read_cards(session, absent) if absent else {}
+        found.update(read)
+        if len(found) <= _MAX_CARDS_TO_REMEMBER:
+            session.keep_loaded_cards(found)
+        if read and keep is not None:  # clears the above if something was redacted meanwhile
+            keep(session, read)
+        out.update(found)
     return out
 
 
-def _load_cards_from_cache(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
-    made = session.new_cards
-    found = {blob: made[blob] for blob in blobs if blob in made}
-    with suppress(CacheUnusable):  # they are read anew
+def _find_cached_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
+    staged = session.new_cards
+    found = {blob: staged[blob] for blob in blobs if blob in staged}
+    with suppress(CacheUnusable):  # they are read from content
         found |= session.cache.read_metadata([blob for blob in blobs if blob not in found])
-    out = {blob: decode_skill_metadata(data, "") for blob, data in found.items()}
-    lost = [blob for blob in blobs if blob not in out]
-    if lost:
-        read = read_cards(session, lost)
-        of_content = (pair for pair in read.items() if pair[1].flags not in _CONTENT_UNREAD_FLAGS)
-        stage_cards(session, ((blob, encode_skill_metadata(card)) for blob, card in of_content))
-        out.update(read)
-    if len(out) <= _MAX_CARDS_TO_CACHE:
-        session.keep_loaded_cards(out)
-    if session.reader is session.store:  # clears what is at hand if something was redacted
-        write_staged_cards(session)
-    return out
+    return {blob: decode_skill_metadata(data, "") for blob, data in found.items()}
 
 
-_CONTENT_UNREAD_FLAGS = ("redacted", "too_large")
-"""Flags of what stands for a card where the content was not read: no function of the blob."""
+CONTENT_UNREAD_FLAGS = ("redacted", "too_large")
+"""Flags of placeholder cards, for content that was not read; these are never cached."""
 
 
 def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
@@ -102,7 +112,7 @@ def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadat
     gone = session.reader.find_redactions(blobs)
     contents = read_skill_contents(session, [blob for blob in blobs if blob not in gone])
     out = {blob: read_skill_metadata(content, "") for blob, content in contents}
-    redacted, too_large = _CONTENT_UNREAD_FLAGS
+    redacted, too_large = CONTENT_UNREAD_FLAGS
     rest = {blob: redacted if blob in gone else too_large for blob in blobs}
     return {blob: out.get(blob) or SkillMetadata("", "", "1", flag) for blob, flag in rest.items()}
 
@@ -118,14 +128,6 @@ def read_skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[
             yield blob, session.reader.read_blob(blob)
 
 
-def build_card_row(session: Session, path: str, blob: bytes, content: bytes) -> tuple[bytes, bytes]:
-    """Return the row of the card of a SKILL.md that is being stored."""
-    card = read_skill_metadata(content, "")
-    session.keep_loaded_cards({blob: card})
-    note_declared_name(session, path, blob, card.name)
-    return blob, encode_skill_metadata(card)
-
-
 def note_declared_name(session: Session, path: str, blob: bytes, name: str) -> None:
     """Note a skill whose name leads to another slug than its place."""
     if name and name != slug_from_full_path(path):
@@ -138,29 +140,8 @@ def slug_from_full_path(path: str) -> str:
     return plain if plain else skill_layout.slug_from_path(paths.split_section(path)[1])
 
 
-def stage_cards(session: Session, rows: Iterable[tuple[bytes, bytes]]) -> None:
-    """Keep cards, given as (blob, card), for the cache; very many are written at once."""
-    session.new_cards.update(rows)
-    if len(session.new_cards) >= _CARDS_PER_BATCH:
-        write_staged_cards(session)
-
-
-def write_staged_cards(session: Session) -> None:
-    """Put the cards that were made into the cache, if it takes them: they can be made anew.
-
-    What was redacted since its content was read is left out. The cache is asked for before
-    that is: one of after a later redaction never takes them.
-    """
-    made, session.new_cards = session.new_cards, {}
-    if made:
-        cache = session.cache
-        gone = session.reader.find_redactions(list(made))
-        with suppress(CacheUnusable), cache.transaction():
-            cache.put_metadata(pair for pair in made.items() if pair[0] not in gone)
-
-
 def _plain_path_slug(path: str) -> str:
-    """Return the slug of a skill right below skills/ that is called by it, else ""."""
+    """Return the slug of a skill right below skills/ if its name is one, else ""."""
     for ending in _SKILL_PATH_ENDINGS[:2]:
         if path.endswith(ending):
             name = path[len(SKILLS_SECTION) + 1 : -len(ending)]
@@ -175,8 +156,9 @@ def build_skill_rows(
     changed: list[Difference],
     is_old: SkillPredicate,
     is_new: SkillPredicate,
+    load_cards: CardLoader,
 ) -> Iterable[SkillHistoryRow]:
-    """Yield the log rows of a snapshot that changed the given full paths."""
+    """Yield the history rows of a snapshot that changed the given full paths."""
     pairs = [
         (path, was if was and is_old(path) else None, now if now and is_new(path) else None)
         for path, was, now in changed
@@ -209,10 +191,10 @@ def _classify_change(old: SkillMetadata | None, new: SkillMetadata | None) -> in
 def build_skill_predicates(
     session: Session, before: Bundle, after: Bundle, changed: list[Difference]
 ) -> tuple[SkillPredicate, SkillPredicate]:
-    """Return the `classifier` of either side, where `changed` is all that may make a difference.
+    """Return the skill predicates of both sides, which differ in `changed` only.
 
-    Whether a path is a skill hangs on the SKILL.md files around it, so where none of
-    these came or went, one side answers for the other too.
+    Whether a path is a skill depends on the SKILL.md files around it. If none of these was
+    added or removed, one predicate serves both sides.
     """
     was_skill = build_skill_predicate(session, before, changed)
     moved = any(path.endswith(skill_layout.SKILL_FILES) for path, _, _ in changed)
@@ -224,10 +206,9 @@ def build_skill_predicates(
 def find_reclassified(
     session: Session, after: Bundle, changed: Iterable[Difference], known: Set[str]
 ) -> Iterator[Difference]:
-    """Yield files that are no skills any more, or only now, since others came or went.
+    """Yield unchanged files that became or ceased to be skills as a SKILL.md came or went.
 
-    In a folder at the top they are, unless there is a SKILL.md; see `layout`. The paths
-    that are `known` are left out.
+    See `skill_layout`. The paths that are `known` are left out.
     """
     moved = [path.split("/") for path, was, now in changed if was is None or now is None]
     folders = {
@@ -299,3 +280,44 @@ def _is_standard_path(path: str, slug: str) -> bool:
     """As `path in usual_paths(slug)`, without making them."""
     start = f"skills/{slug}"
     return path.startswith(start) and path[len(start) :] in _SKILL_PATH_ENDINGS
+
+
+def walk_skills(
+    session: Session, bundle: Bundle, load_cards: CardLoader
+) -> Iterator[SkillWithCard]:
+    """Yield all skills of a bundle by path.
+
+    Cards are read in batches, to bound memory.
+    """
+    for part in iter_skill_batches(session, bundle):
+        cards = load_cards(session, [blob for _, _, blob in part])
+        for path, name, blob in part:
+            yield path, name, blob, cards[blob]
+
+
+def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[_SkillPath]]:
+    """Yield all skills, some at a time and by path, without looking into them."""
+    for part in _iter_file_batches(session, bundle):
+        names = skill_layout.find_skill_paths(line[0] for line in part)
+        # A link is not a skill, but may keep the files beside it from being skills.
+        yield [
+            (path, names[path], blob)
+            for path, kind, blob, _ in part
+            if path in names and kind != LINK
+        ]
+
+
+def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEntry]]:
+    """Yield the files below skills/, by path, some at a time and no top folder in two parts."""
+    part: list[NodeEntry] = []
+    for node in tree.walk_leaves(session.nodes.peek, bundle.get(SKILLS_SECTION)):
+        part += node.entries
+        if len(part) < _MIN_BATCH_FILES:
+            continue
+        folder, slash, _ = part[-1][0].partition("/")
+        cut = bisect_left(part, (folder + slash,)) if slash else len(part)
+        if cut:
+            yield part[:cut]
+            del part[:cut]
+    if part:
+        yield part

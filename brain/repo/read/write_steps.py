@@ -28,7 +28,7 @@ def build_edit_steps(
     edits: Mapping[str, TreeEntry | None],
     operation: SnapshotOperation,
 ) -> tuple[RunStep, ...]:
-    """Return the steps that the edits of a snapshot are, which did `done`."""
+    """Return the write steps of the edits of a snapshot."""
     changes = (
         Difference(path, bundles.get_entry(session.nodes, before, path), edits[path])
         for path in sorted(edits)
@@ -141,4 +141,4 @@ def _read_skill_version(session: Session, bundle: Bundle, path: str) -> str:
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None or entry.kind == LINK or not skill_rows.is_skill(session, bundle, path):
         return ""
-    return skill_rows.load_cards(session, [entry.blob])[entry.blob].version
+    return skill_rows.read_cards(session, [entry.blob])[entry.blob].version

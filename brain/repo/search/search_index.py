@@ -28,7 +28,7 @@ from ...skills.skill_metadata import SkillMetadata
 from ...store import full_text_index
 from ...store.full_text_index import FullTextIndex
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
+from ..read import card_cache, skill_lookup
 from ..read.skill_rows import SKILLS_SECTION
 
 SEARCH_INDEX_FORMAT = 1
@@ -185,7 +185,7 @@ def _load_documents(
         name = skill_layout.match_skill_path(path, has_any)
         if name is not None:
             skills.append((path, name, entry.blob))
-    cards = skill_rows.load_cards(session, [blob for _, _, blob in skills])
+    cards = card_cache.load_cards(session, [blob for _, _, blob in skills])
     return [_build_document(path, name, blob, cards[blob]) for path, name, blob in skills]
 
 

@@ -17,7 +17,7 @@ from ...skills.skill_document import UpdatedSkill
 from ..core import working_copy
 from ..core.transaction import WriteTransaction
 from ..open.session import Session
-from ..read import skill_rows
+from ..read import card_cache, skill_rows
 from ..read.skill_lookup import FoundSkill
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def record_skill(
     """Record a new text of a skill under the operation `kind`, with `others` of its files."""
     blob = txn.store_tx.put_blob(new.content)
     txn.contents[blob] = new.content
-    card = skill_rows.build_card_row(txn.session, path, blob, new.content)
-    skill_rows.stage_cards(txn.session, [card])
+    card = card_cache.build_card_row(txn.session, path, blob, new.content)
+    card_cache.stage_cards(txn.session, [card])
     edits = {**(others or {}), path: TreeEntry(path, FILE, blob, len(new.content))}
     txn.record_snapshot(edits, kind, message, evidence)
     txn.writes.update(edits)

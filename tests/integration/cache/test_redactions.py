@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.repo.read import lineage_cache, skill_lookup, skill_rows
+from brain.repo.read import lineage_cache, skill_lookup, skill_rows, snapshot_rows
 from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import answer_all_questions, open_brain
 
@@ -216,15 +216,23 @@ def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
 
 
 @pytest.mark.parametrize(
-    ("name", "after"),
-    [("build_cache_entry", 9), *(("update_lineage_cache", number) for number in range(1, 4))],
+    ("place", "name", "after"),
+    [
+        (snapshot_rows, "derive_snapshot", 9),
+        *((lineage_cache, "update_lineage_cache", number) for number in range(1, 4)),
+    ],
 )
 def test_who_asks_while_another_redacts_is_answered_in_full(
-    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch, name: str, after: int
+    told: Path,
+    caches: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: object,
+    name: str,
+    after: int,
 ) -> None:
     monkeypatch.setattr(lineage_cache, "_SNAPSHOTS_PER_BATCH", 1)
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "reader"))
-    redacting(told, monkeypatch, caches / "writer", lineage_cache, name, after)
+    redacting(told, monkeypatch, caches / "writer", place, name, after)
     with open_brain(told) as reader:
         before = reader.head
         assert len(reader.skill_history("alpha")) == 3

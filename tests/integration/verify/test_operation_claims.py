@@ -215,7 +215,7 @@ def test_a_document_that_an_operation_names_is_kept_and_missed(brain: Brain) -> 
     forged(brain, {}, ("admit", "oracle", "1", "1", verdict))
     brain.gc(grace=0)
     assert brain.verify(deep=True).findings == []
-    session.store._db.run("DELETE FROM blobs WHERE id = ?", (verdict,))  # type: ignore[attr-defined]
+    session.store._db.execute("DELETE FROM blobs WHERE id = ?", (verdict,))  # type: ignore[attr-defined]
     found = brain.verify()
     assert found.ok and [one.code for one in found.findings] == ["missing_document"]
 
@@ -313,5 +313,5 @@ def replace(brain: Brain, id: bytes, data: bytes) -> None:
     """Let another text stand under an id, as somebody who knows all checksums would."""
     db = brain._session.store._db  # type: ignore[attr-defined]
     row = (data, object_checksum(id, ObjectKind.NODE, data), id)
-    db.run("UPDATE objects SET data = ?, checksum = ? WHERE id = ?", row)
+    db.execute("UPDATE objects SET data = ?, checksum = ? WHERE id = ?", row)
     brain._session.clear_loaded()

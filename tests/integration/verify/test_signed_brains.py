@@ -236,7 +236,7 @@ def test_taking_the_trust_file_out_unsigned_is_noticed(brain: Brain) -> None:
     (brain.root / "trust.json").unlink()
     brain.snapshot()
     assert told(brain) == {"unsigned"}
-    session_of(brain).store._db.run("DELETE FROM signatures")  # type: ignore[attr-defined]
+    session_of(brain).store._db.execute("DELETE FROM signatures")  # type: ignore[attr-defined]
     assert told(brain) == {"unsigned"}
 
 
@@ -332,7 +332,7 @@ def test_pinned_roots_that_cannot_be_read_are_an_error(brain: Brain, tmp_path: P
 
 def test_a_damaged_row_of_signatures_is_a_finding(brain: Brain) -> None:
     trusting(brain, 0)
-    run = session_of(brain).store._db.run  # type: ignore[attr-defined]
+    run = session_of(brain).store._db.execute  # type: ignore[attr-defined]
     run("UPDATE signatures SET signature = zeroblob(64)")
     assert told(brain) == {"corrupt_signature"}
 

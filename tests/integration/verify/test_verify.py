@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -58,6 +59,27 @@ def test_a_healthy_brain_verifies(brain: Brain) -> None:
     assert found.trust_level == "L0"
 
 
+def test_verification_changes_no_file(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(brain.root.parent / "cache"))
+    with Brain.open(brain.root) as reader:
+        reader.index()
+        reader.skill_history("skill-007")
+    copy = shutil.copytree(brain.root, brain.root.parent / "copy")
+    before = contents_below(brain.root.parent)
+    assert verify_folder(copy, True).findings == []
+    assert contents_below(brain.root.parent) == before
+
+
+def contents_below(folder: Path) -> dict[Path, bytes]:
+    """Return the content of all files but SQLite's shared memory and empty logs."""
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path: content
+        for path, content in files.items()
+        if not path.name.endswith("-shm") and (content or not path.name.endswith("-wal"))
+    }
+
+
 def forged(brain: Brain, change: Callable[[Session, Snapshot], Snapshot]) -> None:
     """Put a snapshot on the head that says what it should not, with refs and log in order."""
     session = session_of(brain)
@@ -108,13 +130,13 @@ def test_what_is_no_version_is_named_by_verification_and_ends_no_command(
 
 def with_bundle(session: Session, snapshot: Snapshot, bundle: bundles.Bundle) -> Snapshot:
     bundle_id = bundles.bundle_id(bundle)
-    session.reader.put(ObjectKind.BUNDLE, bundle_id, bundles.encode_bundle(bundle))  # type: ignore[attr-defined]
+    session.reader.put_object(ObjectKind.BUNDLE, bundle_id, bundles.encode_bundle(bundle))  # type: ignore[attr-defined]
     return snapshot._replace(bundle=bundle_id)
 
 
 def with_skills(session: Session, snapshot: Snapshot, root: TreeNode, **said: int) -> Snapshot:
     """Give the section skills another root node."""
-    session.reader.put(ObjectKind.NODE, root.id, root.encode())  # type: ignore[attr-defined]
+    session.reader.put_object(ObjectKind.NODE, root.id, root.encode())  # type: ignore[attr-defined]
     files, size = root.totals()
     tree = bundles.TreeRoot(root.id, said.get("files", files), said.get("bytes", size))
     before = session.load_bundle(snapshot.bundle)
@@ -222,7 +244,7 @@ def shifted(session: Session, snapshot: Snapshot) -> Snapshot:
     lines = []
     for part in (entries[:30], entries[30:60], entries[60:]):
         leaf = TreeNode(0, tuple(part))
-        session.reader.put(ObjectKind.NODE, leaf.id, leaf.encode())  # type: ignore[attr-defined]
+        session.reader.put_object(ObjectKind.NODE, leaf.id, leaf.encode())  # type: ignore[attr-defined]
         lines.append((leaf.last, leaf.id, *leaf.totals()))
     return with_skills(session, snapshot, TreeNode(1, tuple(lines)))
 
@@ -254,7 +276,7 @@ def hollow(session: Session, snapshot: Snapshot) -> Snapshot:
 def nested_at_the_top(session: Session, snapshot: Snapshot) -> Snapshot:
     """A path that is in two sections at once."""
     leaf = TreeNode(0, tuple(e._replace(path="skills/x") for e in entries_of_skills(session)[:1]))
-    session.reader.put(ObjectKind.NODE, leaf.id, leaf.encode())  # type: ignore[attr-defined]
+    session.reader.put_object(ObjectKind.NODE, leaf.id, leaf.encode())  # type: ignore[attr-defined]
     before = session.load_bundle(snapshot.bundle)
     return with_bundle(
         session,
@@ -307,9 +329,7 @@ def test_a_size_is_found_wrong_beside_an_entry_that_has_it_right(brain: Brain) -
 FINDINGS = """
 import json, os, sys
 from pathlib import Path
-from brain.verify import verify_folder
-from brain_cli.invocation import run as command_line
-from tests.support.command_outcomes import READING, judged
+from brain.verify.verification import verify_folder
 forks = []
 os.register_at_fork(before=lambda: forks.append(1))
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
@@ -358,7 +378,7 @@ def test_a_skill_changed_by_hand_without_a_higher_version_is_a_warning(brain: Br
 
 
 def run(brain: Brain, sql: str, *values: object) -> None:
-    session_of(brain).store._db.run(sql, values)  # type: ignore[attr-defined]
+    session_of(brain).store._db.execute(sql, values)  # type: ignore[attr-defined]
 
 
 def test_a_damaged_blob_is_found_by_a_deep_verification_and_named_by_its_path(
@@ -481,7 +501,7 @@ def test_a_writer_between_the_refs_and_the_log_is_no_mismatch(
             break
         return found
 
-    monkeypatch.setattr(reader, "refs", refs_before_another_writes)
+    monkeypatch.setattr(reader, "list_refs", refs_before_another_writes)
     assert list(graph_check.check_operation_log(brain._session)) == []
 
 

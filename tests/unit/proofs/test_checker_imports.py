@@ -11,11 +11,12 @@ GROUND = {
     "digest",
     "encoding",
     "errors",
-    "jsontext",
     "limits",
     "merkle",
     "objects",
     "proofs",
+    "util",
+    "util.strict_json",
 }
 
 

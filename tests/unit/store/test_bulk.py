@@ -13,7 +13,8 @@ from brain.digest import blob_id
 from brain.errors import BrainError
 from brain.store.blobs import encoder
 from brain.store.protocol import ObjectKind
-from brain.store.sqlite_store import BULK_LOAD_BYTES, SqliteStore, create_store, open_store_reader
+from brain.store.readonly_store import open_store_reader
+from brain.store.sqlite_store import BULK_LOAD_BYTES, SqliteStore, create_store
 from tests.support.processes import TIMEOUT_SECONDS
 
 SKILLS = [

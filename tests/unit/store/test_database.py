@@ -19,7 +19,8 @@ import pytest
 from brain.errors import BrainError, Conflict, StoreError
 from brain.store import schema
 from brain.store.connection import Connection
-from brain.store.sqlite_store import create_store, open_store, open_store_reader
+from brain.store.readonly_store import open_store_reader
+from brain.store.sqlite_store import create_store, open_store
 from brain.store.writer_lock import writer_lock
 
 NOBODY = 65534

@@ -1,0 +1,143 @@
+"""Derive from objects what the lineage cache holds of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ...cache.derived_cache import DerivedSnapshot, SkillHistoryRow
+from ...objects import bundle as bundles
+from ...objects import operation
+from ...objects.bundle import Bundle
+from ...objects.snapshot import Snapshot
+from ...objects.tree_diff import Difference
+from ...objects.tree_entry import LINK
+from ..open.session import Session
+from . import skill_rows
+from .skill_rows import BULK_PATH, CHANGED, CardLoader
+
+_CARDS_PER_BATCH = 4096
+"""Cards that are read together."""
+
+
+def derive_snapshot(session: Session, here: bytes, load_cards: CardLoader) -> DerivedSnapshot:
+    """Derive the cache entry of a stored snapshot from its tree and its parent's."""
+    staged = session.staged_updates.get(here)
+    if staged is not None:
+        return staged.derived
+    snapshot = session.load_snapshot(here)
+    if (snapshot.brain or here) != session.brain_id():  # of what a fork came from
+        generation = snapshot.generation
+        return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
+    after = session.load_bundle(snapshot.bundle)
+    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    changed = list(_diff_skill_paths(session, before, after))
+    changed += find_reclassified_skills(session, after, changed)
+    if len(changed) >= skill_rows.MIN_BULK_PATHS:
+        note_declared_names(session, changed, load_cards)
+    found = derive_from_changes(session, here, snapshot, before, after, changed, load_cards)
+    return found._replace(rows=_restore_redacted_version(session, snapshot, changed, found.rows))
+
+
+def derive_snapshot_briefly(
+    session: Session, here: bytes, load_cards: CardLoader
+) -> DerivedSnapshot:
+    """As `derive_snapshot`, but quick and without names for very many changed skills."""
+    snapshot = session.load_snapshot(here)
+    if (snapshot.brain or here) == session.brain_id():
+        after = session.load_bundle(snapshot.bundle)
+        before = (
+            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+        )
+        changed = list(islice(_diff_skill_paths(session, before, after), skill_rows.MIN_BULK_PATHS))
+        if len(changed) == skill_rows.MIN_BULK_PATHS:
+            return derive_from_changes(
+                session, here, snapshot, before, after, changed, load_cards
+            )._replace(extra_names=())
+    return derive_snapshot(session, here, load_cards)
+
+
+def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
+    """Yield the differences of files that may be skills."""
+    for difference in bundles.diff_bundles(session.nodes, before, after):
+        if skill_rows.may_be_skill(difference.path):
+            yield difference
+
+
+def _restore_redacted_version(
+    session: Session, snapshot: Snapshot, changed: list[Difference], rows: list[SkillHistoryRow]
+) -> list[SkillHistoryRow]:
+    """Take the version of a redacted skill from the operation that wrote it.
+
+    So no version is assigned twice.
+    """
+    new = {pair.after.blob: pair.path for pair in changed if pair.after}
+    gone = (
+        session.reader.find_redactions(list(new))
+        if len(changed) < skill_rows.MIN_BULK_PATHS
+        else {}
+    )
+    number = operation.written_version(snapshot.operation)
+    if len(gone) != 1 or not number:
+        return rows
+    path = new[next(iter(gone))]
+    return [row._replace(version=number) if row.path == path else row for row in rows]
+
+
+def note_declared_names(
+    session: Session, changed: list[Difference], load_cards: CardLoader
+) -> None:
+    """Note the skills among the changed files whose names lead to another slug than their paths."""
+    found = {d.after.blob: d.path for d in changed if d.after and d.after.kind != LINK}
+    blobs = list(found)
+    for start in range(0, len(blobs), _CARDS_PER_BATCH):
+        some = load_cards(session, blobs[start : start + _CARDS_PER_BATCH])
+        for blob, card in some.items():
+            skill_rows.note_declared_name(session, found[blob], blob, card.name)
+        session.report_progress("skills", min(start + _CARDS_PER_BATCH, len(blobs)), len(blobs))
+
+
+def derive_from_changes(
+    session: Session,
+    snapshot_id: bytes,
+    snapshot: Snapshot,
+    before: Bundle,
+    after: Bundle,
+    changed: list[Difference],
+    load_cards: CardLoader,
+) -> DerivedSnapshot:
+    """Derive a cache entry: a row for each changed skill, or one for very many.
+
+    In the latter case the change of one skill is computed when its history is read.
+    """
+    generation = snapshot.generation
+    merge = generation if len(snapshot.parents) > 1 else None
+    if len(changed) < skill_rows.MIN_BULK_PATHS:
+        sides = skill_rows.build_skill_predicates(session, before, after, changed)
+        return DerivedSnapshot(
+            snapshot_id,
+            list(
+                skill_rows.build_skill_rows(
+                    session, snapshot_id, generation, changed, *sides, load_cards
+                )
+            ),
+            (),
+            merge,
+        )
+    row = SkillHistoryRow(BULK_PATH, snapshot_id, generation, CHANGED, "", ())
+    names = [
+        (slug, path)
+        for path, _, now in changed
+        if now
+        for slug in skill_rows.nonstandard_slugs(path, session.declared_names.get(now.blob, ""))
+    ]
+    return DerivedSnapshot(snapshot_id, [row], names, merge)
+
+
+def find_reclassified_skills(
+    session: Session, after: Bundle, changed: list[Difference]
+) -> list[Difference]:
+    """Return unchanged files that became skills or ceased to be skills."""
+    known = {path for path, _, _ in changed}
+    found = skill_rows.find_reclassified(session, after, changed, known)
+    return [one for one in found if skill_rows.may_be_skill(one.path)]
