@@ -37,10 +37,15 @@ class WatchedBrain(Protocol):
     """The operations of `brain.Brain` that watching calls."""
 
     @property
-    def root(self) -> Path: ...
+    def root(self) -> Path:
+        """The folder of the brain."""
+
     @property
-    def history(self) -> _History: ...
-    def snapshot_changes(self, paths: Sequence[str] | None = None) -> results.Recorded: ...
+    def history(self) -> _History:
+        """See `brain.api.history.HistoryPart`."""
+
+    def snapshot_changes(self, paths: Sequence[str] | None = None) -> results.Recorded:
+        """Record changed files; see `Brain.snapshot_changes`."""
 
 
 class WatchFailure(NamedTuple):
