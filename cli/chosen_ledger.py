@@ -21,7 +21,7 @@ def resolve_ledger_name(app: App, name: str | None) -> str:
     """Return `name`, else the ledger in the manifest, else "local"."""
     if name:
         return name
-    policy = app.brain.commit_policy()
+    policy = app.brain.ledger.read_policy()
     return policy.ledger if policy else LOCAL_LEDGER
 
 

@@ -141,7 +141,7 @@ def _complete_slugs(ctx: click.Context, incomplete: str) -> list[CompletionItem[
 
     return [
         CompletionItem(skill.slug, help=skill.description or None)
-        for skill in _query_brain(ctx, lambda brain: brain.skills())
+        for skill in _query_brain(ctx, lambda brain: brain.skills.list())
         if skill.slug.startswith(incomplete)
     ]
 
@@ -152,7 +152,7 @@ def _complete_branches(ctx: click.Context, incomplete: str) -> list[CompletionIt
 
     return [
         CompletionItem(branch.name, help=branch.snapshot[:12])
-        for branch in _query_brain(ctx, lambda brain: brain.branches().branches)
+        for branch in _query_brain(ctx, lambda brain: brain.branches.list().branches)
         if branch.name.startswith(incomplete)
     ]
 

@@ -61,8 +61,8 @@ def make(root: Path) -> None:
         (root / "memory/secret.md").write_text("a secret that is to be redacted\n")
         (root / "memory/large.md").write_bytes(b"A line that is long enough.\n" * 12_000)
         brain.snapshot("Signed")
-        brain.redact("memory/secret.md", reason="a test")
-        brain.upsert_skill("Beta", "Do Beta at last.\n")
+        brain.files.redact("memory/secret.md", reason="a test")
+        brain.skills.upsert("Beta", "Do Beta at last.\n")
 
 
 def value_changed(root: Path, rng: random.Random) -> str:
@@ -230,8 +230,8 @@ def asked(root: Path) -> dict[str, object]:
 
 def _check_ids(brain: Brain) -> None:
     """See that each id names the snapshot that has it."""
-    for one in brain.log():
-        if brain.show(one.snapshot).info != one:
+    for one in brain.history.log():
+        if brain.history.show(one.snapshot).info != one:
             raise AssertionError("an id names another snapshot")
 
 
@@ -243,7 +243,7 @@ def written(root: Path) -> dict[str, object]:
     except BrainError as error:
         return {"revert": error, "restore": error}
     with brain:
-        found["revert"] = _caught(lambda: brain.revert_skill(REVERTED, VERSION).bundle)
+        found["revert"] = _caught(lambda: brain.skills.revert(REVERTED, VERSION).bundle)
         if not isinstance(found["revert"], BrainError):
             found["revert"] = found["revert"], _folder(root)
         found["restore"] = _caught(lambda: brain.restore("@~2") and None)

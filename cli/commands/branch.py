@@ -42,11 +42,11 @@ def branch_command(app: App, name: str | None, rev: str | None, delete: bool) ->
         if delete:
             raise click.UsageError("Missing argument 'NAME': the branch to remove.")
     elif delete:
-        app.brain.delete_branch(name)
+        app.brain.branches.delete(name)
         app.print_note(f"Removed {escape(name)}")
     else:
-        app.brain.create_branch(name, rev or "@")
-    found = app.brain.branches()
+        app.brain.branches.create(name, rev or "@")
+    found = app.brain.branches.list()
     emit(app, found, _branch_lines(found))
 
 
@@ -70,9 +70,9 @@ def switch_command(app: App, name: str, new: bool) -> None:
     would be overwritten are recorded first, on the current branch.
     """
     if new:
-        app.brain.create_branch(name)
+        app.brain.branches.create(name)
     with ProgressBar(app) as bar:
-        done = app.brain.switch(name, progress=bar)
+        done = app.brain.branches.switch(name, progress=bar)
     files = f"{pluralize(len(done.written), 'file')} written, {len(done.removed)} removed"
     files += redacted_suffix(done.redacted)
     emit(app, done, [f"On {escape(done.branch)} at {short_id(done.snapshot)}; {files}"])
@@ -115,17 +115,17 @@ def merge_command(
         return
     with ProgressBar(app) as bar:
         if rev is None:
-            done = app.brain.continue_merge(progress=bar)
+            done = app.brain.merge.resume(progress=bar)
         else:
-            done = app.brain.merge(rev, choice, message or "", progress=bar)
+            done = app.brain.merge.start(rev, choice, message or "", progress=bar)
     report_merge(app, done)
 
 
 def _abort_merge(app: App) -> None:
-    app.brain.abort_merge()
+    app.brain.merge.abort()
     from brain.results import Merged
 
-    shown = app.brain.show()
+    shown = app.brain.history.show()
     info = shown.info
     nothing = Merged(
         *(info.snapshot, info.bundle, info.parents, [], False, False, 0, 0, 0, [], [], None)
@@ -163,7 +163,7 @@ def resolve_command(app: App, paths: tuple[str, ...], choice: str | None) -> Non
     """
     if bool(paths) != bool(choice):
         raise click.UsageError("Give PATH with one of --ours, --theirs, --both and --edited.")
-    rows = app.brain.resolve(paths, choice) if choice else app.brain.conflicts()
+    rows = app.brain.merge.resolve(paths, choice) if choice else app.brain.merge.list_conflicts()
     emit(app, ResolveDocument(rows), _conflict_lines(rows))
 
 
@@ -210,9 +210,9 @@ def _warn_unsigned_fork(app: App, path: str) -> None:
     from brain import Brain
 
     with Brain.open(path) as child:
-        pin_and_report_roots(app, child.id, [made.key for made in child.signatures()])
-        if child.unsigned():
-            signed = [made.key for made in child.signatures()]
+        pin_and_report_roots(app, child.id, [made.key for made in child.signatures.list()])
+        if child.signatures.find_missing():
+            signed = [made.key for made in child.signatures.list()]
             call = f"brain -C {escape(shlex.quote(path))} sign"
-            asked = signing_advice(child.trusted(), call, signed)
+            asked = signing_advice(child.trust.show(), call, signed)
             app.print_note(f"Note: 'brain verify' refuses the fork until it is signed: {asked}")

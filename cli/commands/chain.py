@@ -58,9 +58,9 @@ def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: b
     """
     found = open_chosen_ledger(app, ledger)
     if dry_run:
-        _emit_price(app, app.brain.quote_open(found, rev or "@"))
+        _emit_price(app, app.brain.ledger.quote_open(found, rev or "@"))
         return
-    done = app.brain.open_in(found, rev or "@")
+    done = app.brain.ledger.open(found, rev or "@")
     if done.transaction is not None:
         from ..settings import evm_ledgers
 
@@ -90,9 +90,9 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     """
     found = open_chosen_ledger(app, ledger)
     if dry_run:
-        _emit_price(app, app.brain.quote_commit(found, rev or "@"))
+        _emit_price(app, app.brain.ledger.quote_commit(found, rev or "@"))
         return
-    done = app.brain.commit(found, rev or "@")
+    done = app.brain.ledger.commit(found, rev or "@")
     emit(app, done, committed_lines(done))
 
 
@@ -174,7 +174,7 @@ def chain_status_command(app: App, rev: str | None, ledger: str | None) -> None:
     Lists the commitments, how final each is, how many snapshots each covers, and how
     many snapshots of REV, by default the head, are not covered yet.
     """
-    found = app.brain.ledger_status(open_anchoring_ledger(app, ledger), rev or "@")
+    found = app.brain.ledger.status(open_anchoring_ledger(app, ledger), rev or "@")
     emit(app, found, _ledger_status_lines(found))
 
 
@@ -216,7 +216,7 @@ def chain_verify_command(app: App, ledger: str | None) -> None:
     too. `--ledger all` checks every ledger. `brain verify --ledger NAME` also verifies
     the whole lineage.
     """
-    found = app.brain.verify_against(open_ledgers(app, resolve_ledger_name(app, ledger)))
+    found = app.brain.ledger.verify(open_ledgers(app, resolve_ledger_name(app, ledger)))
     emit(app, found, _chain_verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)

@@ -52,7 +52,9 @@ def chain_evidence_command(
     ledger or a block of a chain; `brain chain check` and `python -m brain.chain.check`
     need nothing else. A snapshot without a commitment is proven by the next commitment.
     """
-    data = app.brain.evidence(open_anchoring_ledger(app, ledger), rev or "@", path or "")
+    data = app.brain.ledger.build_evidence(
+        open_anchoring_ledger(app, ledger), rev or "@", path or ""
+    )
     if output is not None:
         Path(output).write_bytes(data)
     from brain import check_evidence

@@ -165,7 +165,7 @@ def chain_authorize_command(
     if hours == 0:
         raise click.UsageError("--hours must be 1 or more.")
     chain = require_evm_ledger(app, ledger)
-    request = app.brain.wish_for(chain, rev or "@")
+    request = app.brain.ledger.build_request(chain, rev or "@")
     deadline = int(time.time()) + (24 if hours is None else hours) * 3600
     said = chain.ownership.authorize(*request, deadline)
     text = json.dumps(said, indent=2) + "\n"

@@ -60,7 +60,7 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
 
     model = open_user_model()
     data = read_receipt_file(source)
-    run = app.brain.run_at(source) if data is None else _parse_run(data)
+    run = app.brain.receipts.read_run(source) if data is None else _parse_run(data)
     done = synthesize(app.brain, run, model, anyway=anyway, dry_run=dry_run)
     emit(app, done, _synthesis_lines(done))
     raise_if_not_committed(done.commitment)

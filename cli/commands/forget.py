@@ -47,7 +47,7 @@ def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: 
           accepted: ["0123456789abcdef"]
     """
     with ProgressBar(app) as bar:
-        done = app.brain.secrets(paths, rev or "@", history=history, progress=bar)
+        done = app.brain.secrets.scan(paths, rev or "@", history=history, progress=bar)
     emit(app, done, _secret_lines(done, history))
     if not done.ok:
         raise BrainError(
@@ -95,7 +95,7 @@ def redact_command(app: App, path: str, reason: str, rev: str | None, history: b
     """
     if history and rev is not None:
         raise click.UsageError("--history and --rev cannot be combined.")
-    done = app.brain.redact(path, reason=reason, rev=rev or "@", history=history)
+    done = app.brain.files.redact(path, reason=reason, rev=rev or "@", history=history)
     emit(app, done, _redaction_lines(done))
 
 

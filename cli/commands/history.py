@@ -72,7 +72,7 @@ def log_command(
 
     REV is the snapshot to start from (default: @, the head).
     """
-    found = app.brain.log(rev or "@", limit=limit, skill=skill)
+    found = app.brain.history.log(rev or "@", limit=limit, skill=skill)
     if app.as_json:
         emit(app, {"snapshots": list(found)}, ())
     else:
@@ -108,7 +108,7 @@ def show_command(app: App, rev: str | None) -> None:
     REV is an id or a unique part of its beginning, a branch, @ (the head, the
     default) or @~N. The counts are against its first parent.
     """
-    shown = app.brain.show(rev or "@")
+    shown = app.brain.history.show(rev or "@")
     document = {**to_json(shown.info), **shown._asdict()}
     del document["info"]
     emit(app, document, _snapshot_detail_lines(shown))
@@ -160,14 +160,14 @@ def diff_command(app: App, from_: str | None, to: str | None, stat: bool, patch:
     against the folder. Changes of skills are described in words, other files by A
     (added), M (modified), D (removed) or R (renamed).
     """
-    found = app.brain.diff(from_, to)
+    found = app.brain.history.diff(from_, to)
     if app.as_json:
         emit(app, _diff_document(app.brain, found, stat, patch), ())
     elif stat or patch:
         if stat:
-            write_lines(_stat_lines(app.brain.stat(found)))
+            write_lines(_stat_lines(app.brain.history.diff_stat(found)))
         if patch:
-            write_lines(map(_colorize_patch, app.brain.patch(found)))
+            write_lines(map(_colorize_patch, app.brain.history.patch(found)))
     else:
         write_lines(_diff_lines(app.brain, found))
 
@@ -175,9 +175,9 @@ def diff_command(app: App, from_: str | None, to: str | None, stat: bool, patch:
 def _diff_document(brain: Brain, found: Diff, stat: bool, patch: bool) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if stat:
-        extra["stat"] = brain.stat(found)
+        extra["stat"] = brain.history.diff_stat(found)
     if patch:
-        extra["patch"] = "".join(brain.patch(found))
+        extra["patch"] = "".join(brain.history.patch(found))
     return {**to_json(found), **extra}
 
 
@@ -186,7 +186,9 @@ def _diff_lines(brain: Brain, found: Diff) -> Iterator[str]:
         yield colorize(skill_change_line(skill), _SKILL_CHANGE_COLORS.get(skill.change, "yellow"))
     others = [change for change in found.changes if change.section != "skills"]
     memory = found._replace(changes=[item for item in others if item.section == "memory"])
-    counted = {stat.path: stat for stat in brain.stat(memory)} if memory.changes else {}
+    counted = (
+        {stat.path: stat for stat in brain.history.diff_stat(memory)} if memory.changes else {}
+    )
     for change in others:
         words = path_change_line(change)
         tail = f"  {_stat_numbers(counted[change.path])}" if change.path in counted else ""
@@ -235,7 +237,7 @@ def blame_command(app: App, slug: str, rev: str | None) -> None:
     Follows lines through merges and renames. The JSON also has the receipt of the work
     that wrote a line, if there is one.
     """
-    rows = app.brain.blame(slug, rev or "@")
+    rows = app.brain.history.blame(slug, rev or "@")
     emit(app, BlameDocument(rows), _blame_lines(rows))
 
 
@@ -276,7 +278,7 @@ def bisect_command(app: App, good: str | None, bad: str | None, check: tuple[str
     """
     if not good:
         raise click.UsageError("Missing option '--good': a snapshot that passes.")
-    found = app.brain.bisect(
+    found = app.brain.history.bisect(
         good, lambda folder, id: _run_check(app, check, folder, id), bad or "@"
     )
     emit(app, found, _bisect_lines(found))
@@ -334,7 +336,7 @@ def why_command(app: App, slug: str) -> None:
     For each version, newest first: the task, the agent and its model, the steps, the
     tools used, the skills loaded, and the outcome of the run.
     """
-    found = app.brain.why(slug)
+    found = app.brain.history.why(slug)
     emit(app, found, _why_lines(found))
 
 

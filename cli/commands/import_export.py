@@ -105,7 +105,7 @@ def _pin_root_keys(app: App, done: Adopted) -> None:
     from brain import Brain
 
     with Brain.open(done.path) as made:
-        pin_and_report_roots(app, made.id, [one.key for one in made.signatures(made.id)])
+        pin_and_report_roots(app, made.id, [one.key for one in made.signatures.list(made.id)])
 
 
 def _adoption_lines(done: Adopted) -> Iterator[str]:

@@ -131,10 +131,10 @@ def key_trust_command(
     one is pinned as root key, if none is pinned yet: see 'brain key roots'.
     """
     public = user_keys.resolve_public_key(key)
-    done = change_trust(app, own, passphrase_file, lambda brain: brain.trust_key(public, name))
+    done = change_trust(app, own, passphrase_file, lambda brain: brain.trust.add(public, name))
     if done.signature and len(done.keys) == 1:
         pin_and_report_roots(
-            app, app.brain.id, [one.key for one in app.brain.signatures(done.snapshot)]
+            app, app.brain.id, [one.key for one in app.brain.signatures.list(done.snapshot)]
         )
 
 
@@ -160,7 +160,7 @@ def key_retire_command(
     To replace a key, trust the new one first. KEY is as for 'brain key trust'.
     """
     public = user_keys.resolve_public_key(key)
-    change_trust(app, own, passphrase_file, lambda brain: brain.end_key(public, until or "@"))
+    change_trust(app, own, passphrase_file, lambda brain: brain.trust.retire(public, until or "@"))
 
 
 @brain_command(
@@ -203,7 +203,7 @@ def key_revoke_command(
     """
     public = user_keys.resolve_public_key(key)
     change_trust(
-        app, own, passphrase_file, lambda brain: brain.revoke_key(public, reason, since or "")
+        app, own, passphrase_file, lambda brain: brain.trust.revoke(public, reason, since or "")
     )
 
 
@@ -217,7 +217,7 @@ def key_threshold_command(
 
     Applies from the next snapshot on; 'brain sign' adds a signature.
     """
-    change_trust(app, own, passphrase_file, lambda brain: brain.set_threshold(number))
+    change_trust(app, own, passphrase_file, lambda brain: brain.trust.set_threshold(number))
 
 
 @brain_command("trusted", examples=("brain key trusted", "brain key trusted @~3 --json"))
@@ -227,7 +227,7 @@ def key_trusted_command(app: App, rev: str | None) -> None:
 
     Reads the trust file of the snapshot REV, by default the head.
     """
-    found = app.brain.trusted(rev or "@")
+    found = app.brain.trust.show(rev or "@")
     lines = (
         rights_lines(found.threshold, found.keys)
         if found.keys
@@ -294,7 +294,7 @@ def key_repair_command(app: App, own: str | None, passphrase_file: str | None) -
     recorded as a snapshot that your key signs; 'brain verify' then only warns of the
     invalid file.
     """
-    change_trust(app, own, passphrase_file, lambda brain: brain.repair_trust())
+    change_trust(app, own, passphrase_file, lambda brain: brain.trust.repair())
 
 
 @brain_command(
@@ -310,7 +310,7 @@ def key_equivocations_command(app: App, directory: str) -> None:
     branch looks the same. Merged continuations are included, though 'brain verify' no
     longer warns of them.
     """
-    found = app.brain.equivocations()
+    found = app.brain.trust.find_equivocations()
     rows = [_write_equivocation(one, Path(directory)) for one in found]
     emit(app, {"equivocations": rows}, _equivocation_lines(rows))
 

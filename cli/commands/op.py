@@ -38,7 +38,7 @@ def op_log_command(app: App, limit: int | None) -> None:
 
     Each command that moved the head or a branch is one line, including undo and redo.
     """
-    found = app.brain.operations(limit)
+    found = app.brain.history.list_operations(limit)
     emit(app, {"operations": found}, _operation_lines(found))
 
 

@@ -49,11 +49,11 @@ def index_command(
     """
     chosen = _selection_arguments(task, top, by)
     if app.as_json or chosen:
-        made = app.brain.index(max_chars=max_chars, budget=budget, **chosen)
+        made = app.brain.prompt.build_index(max_chars=max_chars, budget=budget, **chosen)
         _warn_fallback(app, made)
         emit(app, made, [made.index])
     else:
-        write_stdout_utf8(app.brain.index_pages(max_chars=max_chars, budget=budget))
+        write_stdout_utf8(app.brain.prompt.build_index_pages(max_chars=max_chars, budget=budget))
 
 
 @brain_command(
@@ -80,7 +80,7 @@ def prompt_command(
     MEMORY.md and USER.md). --task selects skills as in `brain index`; if the embedder
     fails, the prompt is still printed.
     """
-    made = app.brain.prompt(
+    made = app.brain.prompt.build(
         max_chars=max_chars, budget=budget, **_selection_arguments(task, top, by)
     )
     _warn_fallback(app, made)

@@ -41,7 +41,7 @@ def proposal_list_command(app: App) -> None:
     Changes of agents that `brain mcp --approve` serves are proposals: the folder and the
     head stay the same until you accept them.
     """
-    found = app.brain.proposals()
+    found = app.brain.proposals.list()
     emit(app, {"proposals": found}, _proposal_list_lines(found))
 
 
@@ -68,9 +68,9 @@ def proposal_show_command(app: App, name: str) -> None:
     not text are listed with kind, size and id. The last line is the command that accepts
     exactly what is shown, without later changes of the proposal.
     """
-    found = app.brain.show_proposal(name)
-    diff = app.brain.diff(found.base, found.snapshot)
-    pieces, hidden = app.brain.patch(diff), app.brain.unshown(diff)
+    found = app.brain.proposals.show(name)
+    diff = app.brain.history.diff(found.base, found.snapshot)
+    pieces, hidden = app.brain.history.patch(diff), app.brain.history.find_undiffable(diff)
     if app.as_json:
         emit(app, {**to_json(found), "patch": "".join(pieces), "unshown": to_json(hidden)}, ())
     else:
@@ -120,7 +120,7 @@ def proposal_accept_command(app: App, snapshot: str, message: str | None, binary
     --continue` after conflicts.
     """
     with ProgressBar(app) as bar:
-        done = app.brain.accept_proposal(
+        done = app.brain.proposals.accept(
             snapshot, message or "", progress=bar, include_undiffable=binary
         )
     report_merge(app, done)
@@ -134,7 +134,7 @@ def proposal_reject_command(app: App, name: str) -> None:
     NAME is as in `brain proposal list`. `brain undo` restores it. The next proposal
     of the agent starts at the head.
     """
-    rejected = app.brain.reject_proposal(name)
+    rejected = app.brain.proposals.reject(name)
     emit(
         app,
         rejected,

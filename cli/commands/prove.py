@@ -74,12 +74,12 @@ def prove_command(
 
 def _build_proof(brain: Brain, path: str, absent: bool, ancestor: str | None, rev: str) -> bytes:
     if ancestor is not None:
-        return brain.prove_descent(ancestor, rev)
+        return brain.proofs.prove_descent(ancestor, rev)
     if absent:
-        return brain.prove_absence(path, rev)
+        return brain.proofs.prove_absence(path, rev)
     if path.endswith("/"):
-        return brain.prove_section(path.removesuffix("/"), rev)
-    return brain.prove(path, rev)
+        return brain.proofs.prove_section(path.removesuffix("/"), rev)
+    return brain.proofs.prove_file(path, rev)
 
 
 def _check_own_proof(data: bytes) -> Proof:

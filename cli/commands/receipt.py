@@ -66,13 +66,13 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     """
     data = None if source is None else read_receipt_file(source)
     if data is None:
-        found = app.brain.receipt(source or "@")
+        found = app.brain.receipts.show(source or "@")
     else:
         from brain.repo.read.read_receipts import show_receipt_file
 
         found = show_receipt_file(data)
     if output is not None:
-        content = app.brain.receipt_bytes(source or "@") if data is None else data
+        content = app.brain.receipts.read(source or "@") if data is None else data
         write_output_file(output, content, overwrite)
         app.print_note(f"The receipt is in {output}.")
     emit(app, found, run_lines(found))
@@ -94,9 +94,9 @@ def receipt_verify_command(app: App, source: str | None) -> None:
     """
     data = None if source is None else read_receipt_file(source)
     if data is None:
-        found = app.brain.verify_receipt(source or "@")
+        found = app.brain.receipts.verify(source or "@")
     else:
-        found = app.brain.verify_receipt_file(data)
+        found = app.brain.receipts.verify_file(data)
     emit(app, found, _receipt_verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)

@@ -68,7 +68,7 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     )
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
-        pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures()])
+        pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures.list()])
     emit(app, made, [f"Brain {short_id(made.brain)} created in {escape(made.path)}"])
     _warn_outer_brain(app, path)
 

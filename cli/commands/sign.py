@@ -50,10 +50,10 @@ def sign_command(
     """
     seed = user_keys.load_private_key(user_keys.require_signing_key(own), passphrase_file)
     if every:
-        done = SignedDocument(app.brain.sign_all(rev or "@", key=seed))
+        done = SignedDocument(app.brain.signatures.sign_missing(rev or "@", key=seed))
         emit(app, done, _signature_lines(done.signatures))
     else:
-        made = app.brain.sign(rev or "@", key=seed)
+        made = app.brain.signatures.sign(rev or "@", key=seed)
         emit(app, made, _signature_lines([made]))
 
 

@@ -114,8 +114,8 @@ def skill_upsert_command(
     are listed, and text that looks like a secret is reported.
     """
     body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
-    similar = app.brain.similar_skills(name, description, body)
-    done = app.brain.upsert_skill(
+    similar = app.brain.skills.find_duplicates(name, description, body)
+    done = app.brain.skills.upsert(
         name,
         body,
         description=description,
@@ -168,7 +168,7 @@ def skill_revert_command(app: App, slug: str, version: str | None) -> None:
     """
     if not version:
         raise click.UsageError("Missing option '--to': the version to restore.")
-    done = app.brain.revert_skill(slug, version)
+    done = app.brain.skills.revert(slug, version)
     emit(
         app,
         done,
@@ -221,7 +221,7 @@ def skill_merge_command(
     section at the end. The files of B move to A. All of it is one snapshot; both
     histories stay, and 'brain undo' reverses it.
     """
-    done = app.brain.merge_skills(
+    done = app.brain.skills.merge(
         slug,
         other,
         description=description,
@@ -253,7 +253,7 @@ def skill_delete_command(app: App, slug: str) -> None:
     A new skill of the same name continues its versions. 'brain undo' reverses the
     removal.
     """
-    done = app.brain.delete_skill(slug)
+    done = app.brain.skills.delete(slug)
     emit(
         app,
         done,
@@ -273,7 +273,7 @@ def skill_list_command(app: App, rev: str | None) -> None:
 
     One line each: slug, version, description.
     """
-    found = app.brain.skills(rev or "@")
+    found = app.brain.skills.list(rev or "@")
     emit(app, {"skills": found}, _skill_list_lines(found))
 
 
@@ -294,7 +294,7 @@ def skill_view_command(app: App, slug: str, rev: str | None) -> None:
     SLUG@VERSION names an earlier version. If stdout is not a terminal, only the body is
     printed.
     """
-    view = app.brain.view_skill(slug, rev or "@")
+    view = app.brain.skills.view(slug, rev or "@")
     if app.as_json or is_terminal(sys.stdout):
         emit(app, view, _skill_view_lines(view))
     else:
@@ -320,7 +320,7 @@ def skill_history_command(app: App, slug: str) -> None:
 
     'brain skill revert SLUG --to VERSION' restores one.
     """
-    versions = app.brain.skill_history(slug)
+    versions = app.brain.skills.history(slug)
     emit(app, {"slug": slug, "versions": versions}, _skill_version_lines(versions))
 
 
@@ -346,7 +346,7 @@ def skill_similar_command(app: App, slug: str) -> None:
     Compares names, descriptions and lines of the bodies; 1.00 means identical. 'brain
     skill merge A B' merges two skills.
     """
-    similar = app.brain.similar_to(slug)
+    similar = app.brain.skills.similar(slug)
     emit(app, {"slug": slug, "similar": similar}, _similar_skill_lines(slug, similar))
 
 
@@ -367,7 +367,7 @@ def skill_check_command(app: App, slugs: tuple[str, ...], strict: bool) -> None:
     Without --strict, deviations that common clients accept are allowed. Errors end with
     exit status 1, warnings do not.
     """
-    problems = app.brain.check_skills(slugs, strict=strict)
+    problems = app.brain.skills.check(slugs, strict=strict)
     errors = sum(problem.severity == "error" for problem in problems)
     emit(app, {"ok": not errors, "problems": problems}, _skill_problem_lines(problems))
     if errors:

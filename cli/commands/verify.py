@@ -88,7 +88,7 @@ def verify_command(
     if ledger and found.head:
         from brain.repo.ledgers.ledger_verify import add_ledger_findings
 
-        verified = app.brain.verify_against(open_ledgers(app, ledger))
+        verified = app.brain.ledger.verify(open_ledgers(app, ledger))
         found, hint = add_ledger_findings(found, verified), hint or ledger_advice(verified.findings)
     emit(app, found, _verification_lines(found))
     if not found.ok:
@@ -117,11 +117,11 @@ def _verification_advice(app: App, findings: list[Finding]) -> str:
         return (
             f"do not trust it, or have the authors it names run `{app.command_prefix} sign --all`"
         )
-    if not app.brain.trusted().keys:
+    if not app.brain.trust.show().keys:
         return (
             "name the keys that may sign with `brain key trust KEY --as NAME`, or do not trust it"
         )
-    asked = signing_advice(app.brain.trusted(), f"{app.command_prefix} sign --all")
+    asked = signing_advice(app.brain.trust.show(), f"{app.command_prefix} sign --all")
     return f"do not trust it, or, after a review, {asked}"
 
 
@@ -160,7 +160,7 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
     if REV does not descend from ANCESTOR.
     """
     if lineage is None:
-        found = app.brain.ancestry(old, new or "@")
+        found = app.brain.history.check_ancestry(old, new or "@")
     else:
         from brain import Brain
 
@@ -205,7 +205,7 @@ def export_lineage_command(app: App, rev: str | None, output: str | None) -> Non
     """
     if not output:
         raise click.UsageError("Missing option '-o': the file to write.")
-    head = app.brain.show(rev or "@").info.snapshot
-    size = write_atomic(output, app.brain.export_lineage(rev or "@"), mode=None)
+    head = app.brain.history.show(rev or "@").info.snapshot
+    size = write_atomic(output, app.brain.history.export_lineage(rev or "@"), mode=None)
     words = f"The lineage of {short_id(head)} is in {escape(output)}, {pluralize(size, 'byte')}"
     emit(app, LineageExport(head, output, size), [words])

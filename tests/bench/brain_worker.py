@@ -25,7 +25,7 @@ def upserts(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list
         for _ in range(count):
             slug, text = corpus.slug(rng.randrange(corpus.skills)), body(rng)
             start = time.perf_counter()
-            brain.upsert_skill(slug, text)
+            brain.skills.upsert(slug, text)
             times.append((time.perf_counter() - start) * 1000)
     return times
 
@@ -36,7 +36,7 @@ def diffs(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list[f
     with Brain.open(folder, author="bench") as brain:
         for _ in range(count):
             for number in rng.sample(range(corpus.skills), CHANGES):
-                brain.upsert_skill(corpus.slug(number), body(rng))
+                brain.skills.upsert(corpus.slug(number), body(rng))
             times.append(_diff(brain, 0))
     return times
 
@@ -52,7 +52,7 @@ def first_diffs(folder: str, corpus: Corpus, count: int, rng: random.Random) -> 
 
 def _diff(brain: Brain, back: int) -> float:
     start = time.perf_counter()
-    found = brain.diff(f"@~{back + CHANGES}", f"@~{back}")
+    found = brain.history.diff(f"@~{back + CHANGES}", f"@~{back}")
     took = (time.perf_counter() - start) * 1000
     assert len(found.changes) == CHANGES
     return took
@@ -62,11 +62,11 @@ def selections(folder: str, corpus: Corpus, count: int, rng: random.Random) -> l
     """Time selections by BM25 for tasks of 20 words, in one open brain, but for the first."""
     times = []
     with Brain.open(folder, author="bench") as brain:
-        brain.select(words(rng, 20), by="bm25")
+        brain.skills.select(words(rng, 20), by="bm25")
         for _ in range(count):
             task = words(rng, 20)
             start = time.perf_counter()
-            found = brain.select(task, by="bm25")
+            found = brain.skills.select(task, by="bm25")
             times.append((time.perf_counter() - start) * 1000)
             assert found
     return times

@@ -43,7 +43,7 @@ def signed(folder: Path, snapshots: int) -> None:
     """Make such a brain whose snapshots are signed, the one of the trust file included."""
     folder.mkdir(parents=True)
     with Brain.init(folder, author="bench", sign_with=lambda: SEED) as brain:
-        brain.trust_key(format_key(ed25519.public_key(SEED)), "bench")
+        brain.trust.add(format_key(ed25519.public_key(SEED)), "bench")
         _grow(brain, snapshots - 2)
 
 

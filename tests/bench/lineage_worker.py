@@ -27,32 +27,32 @@ def merges(folder: str, count: int) -> list[float]:
     """Time merges of two branches that changed skills of their own, files and all."""
     times = []
     with Brain.open(folder, author="bench") as brain:
-        names = [skill.slug for skill in brain.skills()][: 2 * SIDE]
+        names = [skill.slug for skill in brain.skills.list()][: 2 * SIDE]
         for number in range(count):
             side = f"side-{number}"
-            brain.create_branch(side)
+            brain.branches.create(side)
             _change(brain, names[:SIDE], f"ours {number}\n")
-            brain.switch(side)
+            brain.branches.switch(side)
             _change(brain, names[SIDE:], f"theirs {number}\n")
-            brain.switch("main")
-            times.append(_timed(lambda side=side: brain.merge(side).changed))
+            brain.branches.switch("main")
+            times.append(_timed(lambda side=side: brain.merge.start(side).changed))
     return times
 
 
 def _change(brain: Brain, names: list[str], text: str) -> None:
     for name in names:
-        brain.upsert_skill(name, text)
+        brain.skills.upsert(name, text)
 
 
 def bases(folder: str, count: int) -> list[float]:
     """Time the merge base of the head and a branch that left it half way."""
     with Brain.open(folder) as brain:
-        has_side = len(brain.branches().branches) > 1
+        has_side = len(brain.branches.list().branches) > 1
         if not has_side:
-            brain.create_branch("side", f"@~{sum(1 for _ in brain.log()) // 2}")
-            brain.switch("side")
-            brain.upsert_skill("Aside", "x\n", description="d")
-            brain.switch("main")
+            brain.branches.create("side", f"@~{sum(1 for _ in brain.history.log()) // 2}")
+            brain.branches.switch("side")
+            brain.skills.upsert("Aside", "x\n", description="d")
+            brain.branches.switch("main")
     return [_opened(folder, _base) for _ in range(count)]
 
 
@@ -66,7 +66,7 @@ def _base(brain: Brain) -> object:
 
 def logs(folder: str, count: int) -> list[float]:
     """Time the log of the whole lineage."""
-    return [_opened(folder, lambda brain: list(brain.log())) for _ in range(count)]
+    return [_opened(folder, lambda brain: list(brain.history.log())) for _ in range(count)]
 
 
 def blames(folder: str, count: int) -> list[float]:
@@ -76,26 +76,26 @@ def blames(folder: str, count: int) -> list[float]:
         with Brain.init(folder, author="bench") as brain:
             for number in range(VERSIONS):
                 lines[number] = f"Line {number}, changed.\n\n"
-                brain.upsert_skill("Blamed", "".join(lines), description="d")
-    return [_opened(folder, lambda brain: brain.blame("blamed")) for _ in range(count)]
+                brain.skills.upsert("Blamed", "".join(lines), description="d")
+    return [_opened(folder, lambda brain: brain.history.blame("blamed")) for _ in range(count)]
 
 
 def proofs(folder: str, count: int) -> list[float]:
     """Time the proof of a file, in one open brain."""
     with Brain.open(folder) as brain:
         path = _some(brain)
-        return [_timed(lambda: brain.prove(path)) for _ in range(count)]
+        return [_timed(lambda: brain.proofs.prove_file(path)) for _ in range(count)]
 
 
 def checks(folder: str, count: int) -> list[float]:
     """Time the check of that proof."""
     with Brain.open(folder) as brain:
-        proof = brain.prove(_some(brain))
+        proof = brain.proofs.prove_file(_some(brain))
     return [_timed(lambda: verify_proof_bytes(proof)) for _ in range(count)]
 
 
 def _some(brain: Brain) -> str:
-    found = brain.skills()
+    found = brain.skills.list()
     return found[len(found) // 2].path
 
 

@@ -18,7 +18,7 @@ from tests.support.chain.registry_contract import RegistryContract
 @pytest.fixture
 def brain(tmp_path: Path) -> Iterator[Brain]:
     with Brain.init(tmp_path / "agent", name="agent", author="tester") as made:
-        made.upsert_skill("A", "One.\n")
+        made.skills.upsert("A", "One.\n")
         yield made
 
 
@@ -32,43 +32,43 @@ def chain(registry: RegistryContract, tmp_path: Path, request: pytest.FixtureReq
 def test_a_commitment_lost_in_a_reorganisation_is_made_again(
     brain: Brain, chain: EvmLedger, registry: RegistryContract
 ) -> None:
-    brain.open_in(chain)
-    brain.upsert_skill("A", "Two.\n")
-    once = brain.commit(chain)
+    brain.ledger.open(chain)
+    brain.skills.upsert("A", "Two.\n")
+    once = brain.ledger.commit(chain)
     registry.node.reorg(1)
-    again = brain.commit(chain)
+    again = brain.ledger.commit(chain)
     assert (again.transaction, again.status, again.seq) == (once.transaction, INCLUDED, 2)
 
 
 def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(
     brain: Brain, chain: EvmLedger, registry: RegistryContract
 ) -> None:
-    brain.open_in(chain)
-    brain.upsert_skill("A", "Two.\n")
+    brain.ledger.open(chain)
+    brain.skills.upsert("A", "Two.\n")
     registry.node.set_automine(False)
     chain._context.patience = 0.0
     try:
-        assert brain.commit(chain).status == PENDING
-        assert brain.ledger_status(chain).seq == 1
-        assert brain.commit(chain).status == PENDING
+        assert brain.ledger.commit(chain).status == PENDING
+        assert brain.ledger.status(chain).seq == 1
+        assert brain.ledger.commit(chain).status == PENDING
         registry.node.mine()
     finally:
         registry.node.set_automine(True)
     registry.node.mine(2)
-    assert brain.ledger_status(chain).status == FINALIZED
-    assert brain.ledger_status(chain).behind == 0
+    assert brain.ledger.status(chain).status == FINALIZED
+    assert brain.ledger.status(chain).behind == 0
 
 
 def test_a_chain_that_takes_back_what_was_final_raises_the_alarm(
     brain: Brain, chain: EvmLedger, registry: RegistryContract
 ) -> None:
-    brain.open_in(chain)
+    brain.ledger.open(chain)
     state = registry.node.snapshot()
-    brain.upsert_skill("A", "Two.\n")
-    brain.commit(chain)
+    brain.skills.upsert("A", "Two.\n")
+    brain.ledger.commit(chain)
     registry.node.mine(2)
-    assert brain.ledger_status(chain).status == FINALIZED
+    assert brain.ledger.status(chain).status == FINALIZED
     registry.node.revert(state)
     with pytest.raises(VerificationFailed) as raised:
-        brain.commit(chain)
+        brain.ledger.commit(chain)
     assert raised.value.code == "rolled_back"

@@ -49,7 +49,7 @@ def work(agent: Path, *errors: str) -> None:
     """Record a run with calls of a tool, one for each error, "" for one that worked."""
     with Brain.open(agent, author="ada") as brain, brain.task("Audit the vault") as task:
         for error in errors:
-            task.tool("terminal", "forge test", error=error)
+            task.record_tool_call("terminal", "forge test", error=error)
 
 
 @pytest.mark.parametrize("what", ["model", "embedder"])

@@ -143,7 +143,7 @@ def test_no_command_leaves_anything_derived_in_the_brain(
         assert not list(folder.rglob("*.tmp")) and not list(folder.glob("*cache*")), line
     assert [line for line, *_ in failed] == ["receipt show", "receipt verify"], failed
     with Brain.open(folder) as brain:
-        assert brain.skills() and brain.select("reentrancy")
+        assert brain.skills.list() and brain.skills.select("reentrancy")
         assert any(name.startswith(brain.id) for name in os.listdir(tmp_path / "caches"))
     assert left(folder) == []
     assert left(tmp_path / "child") == []

@@ -12,8 +12,8 @@ from tests.cli.test_commands import masked
 
 def propose(body: str = "Proposed.\n") -> str:
     """Write a skill as an agent in approval mode does; return the snapshot."""
-    with Brain.open(".") as brain, brain.proposal("claude", author="claude") as agent:
-        return agent.upsert_skill("Fresh", body).snapshot
+    with Brain.open(".") as brain, brain.proposals.open("claude", author="claude") as agent:
+        return agent.skills.upsert("Fresh", body).snapshot
 
 
 def test_nothing_proposed_is_said_so(agent: Path, cli: Call) -> None:
@@ -63,14 +63,14 @@ def test_a_rejected_proposal_comes_back_with_undo(agent: Path, cli: Call) -> Non
 def propose_files(**files: bytes) -> str:
     """Propose what a skill of files becomes: recorded on another branch, then merged."""
     with Brain.open(".") as brain:
-        brain.create_branch("proposed/tools")
-        brain.switch("proposed/tools")
+        brain.branches.create("proposed/tools")
+        brain.branches.switch("proposed/tools")
         for name, content in files.items():
             file = Path("skills/reentrancy", name)
             file.write_bytes(content)
             file.chmod(0o755 if content.startswith(b"#!") else 0o644)
         done = brain.snapshot("tools")
-        brain.switch("main")
+        brain.branches.switch("main")
         return done.snapshot
 
 
@@ -99,12 +99,12 @@ def test_content_that_goes_or_only_moves_hides_nothing(agent: Path, cli: Call) -
     Path("skills/reentrancy/gone").write_bytes(b"\0")
     assert cli("snapshot").status == 0
     with Brain.open(".") as brain:
-        brain.create_branch("proposed/tools")
-        brain.switch("proposed/tools")
+        brain.branches.create("proposed/tools")
+        brain.branches.switch("proposed/tools")
         Path("skills/reentrancy/gone").unlink()
         Path("skills/reentrancy/logo").rename("skills/reentrancy/moved")
         snapshot = brain.snapshot("tidy").snapshot
-        brain.switch("main")
+        brain.branches.switch("main")
     shown = cli("proposal", "show", "tools").out
     assert "  skills/reentrancy/gone: not text; removed, a file of 1 byte, blob " in shown
     assert (

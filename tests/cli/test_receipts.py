@@ -18,9 +18,9 @@ from tests.support import agent_transcripts
 def worked(agent: Path) -> Path:
     """A brain in which a task improved a skill."""
     with Brain.open(agent, author="ada") as brain, brain.task("Improve\x1b[2J", agent="a") as task:
-        task.skill_load("reentrancy")
-        task.tool("bash", {"cmd": "ls"}, "a b", took=3)
-        task.llm("m-1", "Go", error="timeout")
+        task.record_skill_load("reentrancy")
+        task.record_tool_call("bash", {"cmd": "ls"}, "a b", took=3)
+        task.record_model_call("m-1", "Go", error="timeout")
         task.upsert_skill("oracle-manipulation", "# Oracles\n\nBetter.\n")
     return agent
 

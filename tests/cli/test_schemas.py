@@ -175,25 +175,25 @@ def configured(cli: Call) -> None:
 
 def propose(cli: Call) -> str:
     """Propose a skill, as an agent does; return the snapshot."""
-    with Brain.open(".") as brain, brain.proposal("claude", author="claude") as agent:
-        return agent.upsert_skill("Proposed", "P.\n").snapshot
+    with Brain.open(".") as brain, brain.proposals.open("claude", author="claude") as agent:
+        return agent.skills.upsert("Proposed", "P.\n").snapshot
 
 
 def easy_run(cli: Call) -> None:
     """Configure a model, and record a run that is not hard."""
     cli("config", "model", "openai:x", "--base-url", "http://localhost:1/v1")
     with Brain.open(Path.cwd(), author="ada") as brain, brain.task("Look around") as task:
-        task.tool("terminal", "ls", "a file")
+        task.record_tool_call("terminal", "ls", "a file")
 
 
 def work(cli: Call) -> None:
     """Improve a skill in a task."""
     with Brain.open(".") as brain, brain.task("Improve", agent="a", model="m") as task:
-        task.skill_load("reentrancy")
-        task.tool("bash", {"cmd": "ls"}, "a b", took=3)
-        task.llm(input="Go", error="timeout")
+        task.record_skill_load("reentrancy")
+        task.record_tool_call("bash", {"cmd": "ls"}, "a b", took=3)
+        task.record_model_call(input="Go", error="timeout")
         task.upsert_skill("oracle-manipulation", "# Oracles\n\nBetter.\n")
-        task.memory_write("memory/more.md", "more\n")
+        task.write_file("memory/more.md", "more\n")
 
 
 def transcript(cli: Call) -> None:

@@ -103,7 +103,7 @@ def test_it_finds_in_a_real_brain_what_verify_finds(peer: JavascriptPeer, tmp_pa
         found = brain.verify(deep=True, roots=roots)
         folder = export_brain(brain, tmp_path / "written")
         objects = list(brain._session.reader.stream_object_ids())
-        ids = sorted(row.snapshot for row in brain.log())
+        ids = sorted(row.snapshot for row in brain.history.log())
         (gone,) = brain._session.reader.list_redaction_rows()
     (answer,) = peer.ask([("written", {"folder": str(folder), "roots": roots})])
     told = answer["ok"]

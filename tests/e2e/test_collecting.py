@@ -11,8 +11,8 @@ import sys
 from brain import Brain
 with Brain.open(sys.argv[1]) as brain:
     for number in range(25):
-        brain.upsert_skill(f"{sys.argv[2]} {number % 5}", f"Step {number}.\\n")
-        brain.upsert_skill("shared", f"{sys.argv[2]} {number}.\\n")
+        brain.skills.upsert(f"{sys.argv[2]} {number % 5}", f"Step {number}.\\n")
+        brain.skills.upsert("shared", f"{sys.argv[2]} {number}.\\n")
 """
 
 
@@ -21,7 +21,7 @@ def test_collections_beside_writers_and_a_verification_take_nothing_that_is_need
 ) -> None:
     with Brain.init(tmp_path / "agent") as brain:
         for number in range(20):
-            brain.upsert_skill("Given up", f"{number}\n" * 500)
+            brain.skills.upsert("Given up", f"{number}\n" * 500)
             brain.undo()
         writers = [
             subprocess.Popen([sys.executable, "-c", WRITER, brain.root, name], cwd=project)
@@ -36,5 +36,5 @@ def test_collections_beside_writers_and_a_verification_take_nothing_that_is_need
         assert removed > 20
         brain.gc(grace=0)
         assert brain.verify(deep=True).ok
-        assert brain.view_skill("shared").version == 75
-        assert brain.view_skill("one-4").version == 5
+        assert brain.skills.view("shared").version == 75
+        assert brain.skills.view("one-4").version == 5

@@ -149,8 +149,8 @@ def test_the_example_of_a_synthesis_makes_a_skill_of_hard_work_and_improves_it(
         "▸ stale-price-feeds: Use when a contract reads a price from an oracle.",
     ]
     with Brain.open(tmp_path / "auditor") as brain:
-        assert "Compare a second feed" in brain.view_skill("stale-price-feeds").body
-        assert len(brain.skills()) == 1 and brain.verify(deep=True).ok
+        assert "Compare a second feed" in brain.skills.view("stale-price-feeds").body
+        assert len(brain.skills.list()) == 1 and brain.verify(deep=True).ok
 
 
 def test_the_example_of_receipts_proves_the_work_behind_a_skill(

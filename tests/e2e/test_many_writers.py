@@ -17,8 +17,8 @@ folder, mine, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
 with Brain.open(folder, author=mine) as brain:
     done = []
     for i in range(times):
-        done.append(brain.upsert_skill("shared", f"{mine} {i}\\n", description="d").version)
-        brain.upsert_skill(f"own {mine}", f"{i}\\n", description="d")
+        done.append(brain.skills.upsert("shared", f"{mine} {i}\\n", description="d").version)
+        brain.skills.upsert(f"own {mine}", f"{i}\\n", description="d")
 print(json.dumps(done))
 """
 
@@ -41,9 +41,9 @@ def test_16_processes_write_the_same_and_their_own_skill_without_a_gap(tmp_path:
         acknowledged += json.loads(out)
     assert sorted(acknowledged) == list(range(1, writers * times + 1))
     with Brain.open(folder) as brain:
-        assert brain.view_skill("shared").version == writers * times
-        assert [brain.view_skill(f"own-w{n}").version for n in range(writers)] == [times] * writers
-        assert len(list(brain.log())) == 1 + 2 * writers * times
+        assert brain.skills.view("shared").version == writers * times
+        assert [brain.skills.view(f"own-w{n}").version for n in range(writers)] == [times] * writers
+        assert len(list(brain.history.log())) == 1 + 2 * writers * times
         assert brain.status().clean
         found = brain.verify(deep=True)
         assert found.ok and found.findings == []
@@ -51,19 +51,19 @@ def test_16_processes_write_the_same_and_their_own_skill_without_a_gap(tmp_path:
 
 def test_threads_share_one_brain_while_readers_see_whole_states(tmp_path: Path) -> None:
     with Brain.init(tmp_path / "agent") as brain:
-        brain.upsert_skill("shared", "0\n", description="d")
+        brain.skills.upsert("shared", "0\n", description="d")
         wrong: list[object] = []
         over = threading.Event()
 
         def write(number: int) -> None:
             for i in range(10):
-                brain.upsert_skill("shared", f"{number} {i}\n")
+                brain.skills.upsert("shared", f"{number} {i}\n")
 
         def read() -> None:
             with Brain.open(tmp_path / "agent") as reader:
                 last = 0
                 while not over.is_set():
-                    version = reader.view_skill("shared").version
+                    version = reader.skills.view("shared").version
                     if not isinstance(version, int) or version < last:
                         wrong.append(version)
                     else:
@@ -79,5 +79,5 @@ def test_threads_share_one_brain_while_readers_see_whole_states(tmp_path: Path) 
         for thread in readers:
             thread.join()
         assert wrong == []
-        assert brain.view_skill("shared").version == 41
+        assert brain.skills.view("shared").version == 41
         assert brain.verify().ok

@@ -83,11 +83,11 @@ def _read(folder: Path) -> None:
     with open_brain(folder) as brain:
         assert brain.verify(deep=True).ok
         assert brain.status().clean
-        assert len(brain.skills()) >= 4
-        assert "alpha" in brain.index().index
-        assert brain.view_skill("alpha").body
-        assert len(list(brain.log())) == len(brain.operations())
-        assert brain.diff("@~1", "@").changes
+        assert len(brain.skills.list()) >= 4
+        assert "alpha" in brain.prompt.build_index().index
+        assert brain.skills.view("alpha").body
+        assert len(list(brain.history.log())) == len(brain.history.list_operations())
+        assert brain.history.diff("@~1", "@").changes
 
 
 @pytest.mark.parametrize("log", ["copied into the store", "cut short", "not copied"])
@@ -115,5 +115,5 @@ def test_a_collection_makes_room_on_a_full_disk(tmp_path: Path, log: str) -> Non
         fill_disk(place, 0 if log == "copied into the store" else (128 << 10) + size)
         with open_brain(folder) as brain:
             assert brain.gc(grace=0).removed > 8
-            assert brain.upsert_skill("alpha", "There is room again.\n" * 10).changed
+            assert brain.skills.upsert("alpha", "There is room again.\n" * 10).changed
             assert brain.verify(deep=True).ok

@@ -107,7 +107,7 @@ def test_a_signal_at_any_phase_ends_a_snapshot_and_leaves_nothing_half_done(
         with open_brain(folder) as brain:
             brain.snapshot()
             assert brain.status().clean, again
-            assert len(list(brain.log())) == 2, again
+            assert len(list(brain.history.log())) == 2, again
         shutil.rmtree(folder)
     assert ENDS[number] in statuses
 

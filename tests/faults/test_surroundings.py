@@ -32,16 +32,16 @@ with writer_lock(Path(sys.argv[1]), 5):
 READS: dict[str, Callable[[Brain], object]] = {
     "status": Brain.status,
     "skills": Brain.skills,
-    "log": lambda brain: list(brain.log()),
-    "show": Brain.show,
-    "diff": Brain.diff,
-    "index": Brain.index,
+    "log": lambda brain: list(brain.history.log()),
+    "show": Brain.history.show,
+    "diff": Brain.history.diff,
+    "index": Brain.prompt.build_index,
     "prompt": Brain.prompt,
-    "operations": Brain.operations,
+    "operations": Brain.history.list_operations,
     "verify": lambda brain: brain.verify(deep=True),
     "doctor": Brain.doctor,
-    "check": Brain.check_skills,
-    "history": lambda brain: brain.skill_history(TARGET_SKILL),
+    "check": Brain.skills.check,
+    "history": lambda brain: brain.skills.history(TARGET_SKILL),
 }
 
 
@@ -121,17 +121,17 @@ def test_reading_changes_nothing_even_what_a_killed_writer_left(
 def test_a_clock_that_steps_changes_neither_versions_nor_order(folder: Path) -> None:
     day = 86_400_000
     with open_brain(folder) as brain:
-        first = brain.skill_history(TARGET_SKILL)[0].version
+        first = brain.skills.history(TARGET_SKILL)[0].version
         assert isinstance(first, int)
-        start = brain.show().info.time
+        start = brain.history.show().info.time
         done = []
         for step in (-day, 3650 * day, 0, -3650 * day, 1):
             brain._session.clock = lambda step=step: start + step
-            done.append(brain.upsert_skill(TARGET_SKILL, f"At {step}.\n"))
+            done.append(brain.skills.upsert(TARGET_SKILL, f"At {step}.\n"))
         assert [each.version for each in done] == [first + n for n in range(1, 6)]
-        newest = [each.snapshot for each in brain.log(limit=5)]
+        newest = [each.snapshot for each in brain.history.log(limit=5)]
         assert newest == [each.snapshot for each in reversed(done)]
-        assert brain.view_skill(TARGET_SKILL).version == first + 5
+        assert brain.skills.view(TARGET_SKILL).version == first + 5
         found = brain.verify(deep=True)
         assert found.ok
         assert {each.severity for each in found.findings} <= {"warning"}

@@ -34,7 +34,7 @@ BLOB = blob_id(b"A file.\n")
 def brain(tmp_path: Path) -> Iterator[Brain]:
     with Brain.init(tmp_path / "agent", author="tester") as made:
         for number in range(3):
-            made.upsert_skill("Oracle", f"{number}\n", description="d", receipt=b"A file.\n")
+            made.skills.upsert("Oracle", f"{number}\n", description="d", receipt=b"A file.\n")
         yield made
 
 
@@ -178,14 +178,14 @@ def test_a_diamond_on_a_diamond_is_walked_in_linear_time() -> None:
 )
 def test_what_is_no_id_names_no_snapshot(brain: Brain, spoil: Callable[[str], str]) -> None:
     with pytest.raises(BrainError) as caught:
-        brain.show(spoil(brain.head))
+        brain.history.show(spoil(brain.head))
     assert caught.value.code == "bad_revision"
 
 
 def test_an_id_of_20_bytes_names_no_snapshot(brain: Brain) -> None:
     """lineage-21"""
     with pytest.raises(BrainError) as caught:
-        brain.show(hashlib.sha1(b"x", usedforsecurity=False).hexdigest())
+        brain.history.show(hashlib.sha1(b"x", usedforsecurity=False).hexdigest())
     assert caught.value.code == "no_revision"
 
 
@@ -196,19 +196,19 @@ def test_a_start_of_two_ids_names_neither(brain: Brain) -> None:
         for last in (1, 2):
             tx.put_object(ObjectKind.SNAPSHOT, bytes(31) + bytes([last]), b"x")
     with pytest.raises(BrainError) as caught:
-        brain.show("00000000")
+        brain.history.show("00000000")
     assert caught.value.code == "ambiguous_id"
 
 
 @pytest.mark.parametrize("digits", [64, 12, 6])
 def test_a_ref_that_is_called_like_an_id_does_not_stand_for_it(brain: Brain, digits: int) -> None:
     session = brain._session
-    before, name = brain.show("@~1").info.snapshot, brain.head[:digits]
+    before, name = brain.history.show("@~1").info.snapshot, brain.head[:digits]
     with session.store.transaction() as tx:
         tx.update_ref(f"heads/{name}", None, bytes.fromhex(before))
         refs = [(f"heads/{name}", b"", bytes.fromhex(before))]
         log_operation(session, tx, "branch", "planted", refs)
-    assert brain.show(name).info.snapshot == brain.head
+    assert brain.history.show(name).info.snapshot == brain.head
 
 
 def test_reading_beside_an_open_transaction_writes_and_truncates_nothing(brain: Brain) -> None:
@@ -219,7 +219,7 @@ def test_reading_beside_an_open_transaction_writes_and_truncates_nothing(brain: 
         before = {f.name: f.stat().st_size for f in (brain.root / ".brain").iterdir()}
         with Brain.open(brain.root) as reader:
             assert reader.verify().ok
-            assert len(list(reader.log())) == 4
+            assert len(list(reader.history.log())) == 4
             assert reader.status().clean
         after = {f.name: f.stat().st_size for f in (brain.root / ".brain").iterdir()}
         assert after == before
@@ -235,27 +235,30 @@ def test_a_clock_that_jumps_changes_neither_versions_nor_order(brain: Brain) -> 
     made = []
     for step in (-day, 3650 * day, -day, 0):
         session.clock = lambda step=step: now + step
-        made.append(brain.upsert_skill("Oracle", f"{step} {len(made)}\n"))
+        made.append(brain.skills.upsert("Oracle", f"{step} {len(made)}\n"))
     assert [done.version for done in made] == [4, 5, 6, 7]
-    assert [i.snapshot for i in brain.log(limit=4)] == [d.snapshot for d in reversed(made)]
-    assert [row.version for row in brain.skill_history("oracle")] == [7, 6, 5, 4, 3, 2, 1]
+    assert [i.snapshot for i in brain.history.log(limit=4)] == [d.snapshot for d in reversed(made)]
+    assert [row.version for row in brain.skills.history("oracle")] == [7, 6, 5, 4, 3, 2, 1]
     assert brain.verify().ok
 
 
 def test_nothing_makes_one_snapshot_look_like_another(brain: Brain) -> None:
     """lineage-18"""
-    (newest, older), session = [info.snapshot for info in brain.log(limit=2)], brain._session
+    (newest, older), session = (
+        [info.snapshot for info in brain.history.log(limit=2)],
+        brain._session,
+    )
     with pytest.raises(BrainError) as caught:
-        brain.create_branch(newest, older)
+        brain.branches.create(newest, older)
     assert caught.value.code == "bad_branch"
     (brain.root / ".brain/grafts").write_text(f"{newest} {older}\n")
     with session.store.transaction() as tx:
         tx.update_ref(f"replace/{newest}", None, bytes.fromhex(older))
         tx.update_ref(f"heads/{newest}~1", None, bytes.fromhex(newest))
     with Brain.open(brain.root) as other:
-        assert [info.snapshot for info in other.log(newest, limit=2)] == [newest, older]
-        assert other.show(newest).info.snapshot == newest
-        assert other.show(f"{newest}~1").info.snapshot == older
+        assert [info.snapshot for info in other.history.log(newest, limit=2)] == [newest, older]
+        assert other.history.show(newest).info.snapshot == newest
+        assert other.history.show(f"{newest}~1").info.snapshot == older
         assert {f.code for f in other.verify().findings} == {"ref_mismatch"}
 
 
@@ -291,8 +294,8 @@ def test_what_a_collection_removes_as_it_is_written_again_is_there_afterwards(
             text = f"Lesson {number % 3}\n" * 400
             (brain.root / "memory/lesson.md").write_text(text)
             brain.snapshot()
-            brain.upsert_skill("Oracle", f"{number % 3}\n")
-            assert brain.view_skill("oracle").body.strip() == str(number % 3)
+            brain.skills.upsert("Oracle", f"{number % 3}\n")
+            assert brain.skills.view("oracle").body.strip() == str(number % 3)
             brain.undo()
             brain.undo()
     finally:

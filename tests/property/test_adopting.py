@@ -68,10 +68,10 @@ def test_adopted_published_and_adopted_again_skills_are_the_same(
         (root / "out" / RECORD_NAME).unlink()
         Brain.adopt(root / "out", root / "two", kind=client)
         with Brain.open(root / "two") as two:
-            assert [row[:4] for row in one.skills()] == [row[:4] for row in two.skills()]
-            for row in one.skills():
-                assert one.view_skill(row.slug).body == two.view_skill(row.slug).body
-            now = {info.path: info.blob for info in two.files()}
-            for info in one.files():
+            assert [row[:4] for row in one.skills.list()] == [row[:4] for row in two.skills.list()]
+            for row in one.skills.list():
+                assert one.skills.view(row.slug).body == two.skills.view(row.slug).body
+            now = {info.path: info.blob for info in two.files.list()}
+            for info in one.files.list():
                 if info.path.startswith("skills/") and not info.path.endswith("SKILL.md"):
                     assert now[info.path] == info.blob

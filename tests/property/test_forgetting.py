@@ -57,7 +57,7 @@ class Forgetting(RuleBasedStateMachine):
     @rule(name=NAMES, text=TEXTS)
     def upsert(self, name: str, text: str) -> None:
         try:
-            self.brain.upsert_skill(name, text)
+            self.brain.skills.upsert(name, text)
         except BrainError as error:
             self.refused(error, "redacted")
         self.note()
@@ -78,16 +78,16 @@ class Forgetting(RuleBasedStateMachine):
 
     @rule(name=BRANCHES)
     def switch(self, name: str) -> None:
-        if name not in [branch.name for branch in self.brain.branches().branches]:
-            self.brain.create_branch(name)
-        if self.brain.switch(name).redacted:
+        if name not in [branch.name for branch in self.brain.branches.list().branches]:
+            self.brain.branches.create(name)
+        if self.brain.branches.switch(name).redacted:
             self.brain.snapshot("Without what was redacted")
         self.note()
 
     @rule(name=BRANCHES)
     def delete_branch(self, name: str) -> None:
         try:
-            self.brain.delete_branch(name)
+            self.brain.branches.delete(name)
         except BrainError as error:
             assert error.code in ("no_branch", "current_branch", "not_merged")
 
@@ -120,7 +120,7 @@ class Forgetting(RuleBasedStateMachine):
         if path not in before:
             return
         content = before[path]
-        self.brain.redact(path, reason="No more of it")
+        self.brain.files.redact(path, reason="No more of it")
         self.gone.add(content)
         for held in self.held.values():
             for other in [other for other, found in held.items() if found == content]:
@@ -142,8 +142,8 @@ class Forgetting(RuleBasedStateMachine):
     @invariant()
     def every_snapshot_of_a_branch_holds_what_it_held(self) -> None:
         session = self.brain._session
-        for branch in self.brain.branches().branches:
-            for info in self.brain.log(branch.snapshot):
+        for branch in self.brain.branches.list().branches:
+            for info in self.brain.history.log(branch.snapshot):
                 bundle = session.bundle_of(bytes.fromhex(info.snapshot))
                 blobs = {e.path: e.blob for e in bundles.walk_entries(session.nodes, bundle)}
                 known = session.store.find_redactions(list(blobs.values()))

@@ -40,8 +40,8 @@ def from_the_definition(brain: Brain, revision: str) -> str:
 def check(brain: Brain, revision: str) -> None:
     """See that a revision has its index, whole and in pages."""
     expected = from_the_definition(brain, revision)
-    assert brain.index(revision).index == expected
-    assert b"".join(brain.index_pages(revision)).decode() == expected + "\n"
+    assert brain.prompt.build_index(revision).index == expected
+    assert b"".join(brain.prompt.build_index_pages(revision)).decode() == expected + "\n"
 
 
 def text(rng: random.Random) -> str:
@@ -91,12 +91,12 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
             edit(rng, brain.root, rng.choice((1, 3, 30, 250)))
             brain.snapshot()
             if step % 4 == 1:
-                brain.upsert_skill(f"up-{rng.randrange(3)}", f"{step}\n", description="d")
+                brain.skills.upsert(f"up-{rng.randrange(3)}", f"{step}\n", description="d")
             if step % 5 == 4:
                 brain.undo()
             if step == 6:
-                brain.create_branch("other", seen[-1])
-                brain.switch("other")
+                brain.branches.create("other", seen[-1])
+                brain.branches.switch("other")
             seen.append(brain.head)
             check(brain, "@")
             check(brain, rng.choice(seen))
@@ -110,13 +110,13 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
 def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path: Path) -> None:
     with Brain.init(tmp_path / "b", author="tester") as brain:
         for number in range(5):
-            brain.upsert_skill(f"s{number}", "Text.\n", description=f"About {number}")
+            brain.skills.upsert(f"s{number}", "Text.\n", description=f"About {number}")
         brain.undo()
-        brain.redact("skills/s1/SKILL.md", reason="it was a secret")
+        brain.files.redact("skills/s1/SKILL.md", reason="it was a secret")
         brain.fork(tmp_path / "f")
         with Brain.open(tmp_path / "f", author="tester") as fork:
             for one in (brain, fork):
-                lines_of = one.index().index.split("\n")
+                lines_of = one.prompt.build_index().index.split("\n")
                 assert [line.partition(":")[0] for line in lines_of] == ["▸ s0", "▸ s2", "▸ s3"]
                 assert one._session.cache.read_index_note()
                 assert index_update.is_cached_index_valid(one._session)
@@ -138,26 +138,26 @@ def cache_checks(brain: Brain) -> list[bool]:
 def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path: Path, sql: str) -> None:
     with Brain.init(tmp_path / "b", author="tester") as brain:
         for number in range(5):
-            brain.upsert_skill(f"s{number}", "Text.\n", description=f"About {number}")
+            brain.skills.upsert(f"s{number}", "Text.\n", description=f"About {number}")
         check(brain, "@")
-        brain.upsert_skill("s8", "Text.\n", description="About 8")
+        brain.skills.upsert("s8", "Text.\n", description="About 8")
         for again in range(2):
             brain._session.cache._db.execute(sql)
             assert not index_update.is_cached_index_valid(brain._session)
             assert cache_checks(brain) == [False]
             if again:
-                brain.upsert_skill("s9", "Text.\n", description="About 9")
+                brain.skills.upsert("s9", "Text.\n", description="About 9")
             brain._session.rendered_indexes.clear()
             check(brain, "@")
             assert index_update.is_cached_index_valid(brain._session)
             assert cache_checks(brain) == [True]
-            brain.upsert_skill(f"t{again}", "Text.\n", description="About")
+            brain.skills.upsert(f"t{again}", "Text.\n", description="About")
             check(brain, "@")
 
 
 def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> None:
     with Brain.init(tmp_path / "b", author="tester") as brain:
-        brain.upsert_skill("s", "Text.\n", description="About")
+        brain.skills.upsert("s", "Text.\n", description="About")
         check(brain, "@")
         session = brain._session
         said = index_cache.decode_index_header(session.cache.read_index_note())
@@ -171,10 +171,10 @@ def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> N
 
 def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path: Path) -> None:
     with Brain.init(tmp_path / "b", author="tester") as brain:
-        brain.upsert_skill("s", "Text.\n", description="About")
+        brain.skills.upsert("s", "Text.\n", description="About")
         brain._session.cache.replace_index_text(b"a note of another program", [])
         check(brain, "@")
-        brain.upsert_skill("t", "Text.\n", description="About")
+        brain.skills.upsert("t", "Text.\n", description="About")
         assert index_update.is_cached_index_valid(brain._session)
         assert brain._session.cache.read_index_note() != b"a note of another program"
         check(brain, "@")
@@ -183,14 +183,14 @@ def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path: Path) 
 def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path: Path) -> None:
     secret = "the-word-that-nobody-may-read"
     with Brain.init(tmp_path / "b", author="tester") as brain:
-        brain.upsert_skill("s", "Text.\n", description=f"Says {secret}")
+        brain.skills.upsert("s", "Text.\n", description=f"Says {secret}")
         for number in range(3):
-            brain.upsert_skill(f"s{number}", "Text.\n", description="About")
-        brain.index()
-        brain.upsert_skill("s", "Text.\n", description="Says nothing")
+            brain.skills.upsert(f"s{number}", "Text.\n", description="About")
+        brain.prompt.build_index()
+        brain.skills.upsert("s", "Text.\n", description="Says nothing")
         places = brain.root / ".brain", cache_folder(brain).parent
         assert any(secret.encode() in row for row in brain._session.cache.read_index_text()[1])
-        brain.redact("skills/s/SKILL.md", reason="it was a secret", history=True)
+        brain.files.redact("skills/s/SKILL.md", reason="it was a secret", history=True)
         check(brain, "@")
     for file in (file for folder in places for file in folder.rglob("*")):
         assert not file.is_file() or secret.encode() not in file.read_bytes(), file
@@ -206,7 +206,7 @@ def test_the_sum_of_rows_depends_on_where_each_ends() -> None:
 def test_an_index_of_a_revision_of_before_is_refused_nowhere(tmp_path: Path) -> None:
     with Brain.init(tmp_path / "b", author="tester") as brain:
         first = brain.head
-        brain.upsert_skill("s", "Text.\n", description="About")
+        brain.skills.upsert("s", "Text.\n", description="About")
         check(brain, first)
         with pytest.raises(BrainError):
-            brain.index("no-such-revision")
+            brain.prompt.build_index("no-such-revision")

@@ -51,13 +51,13 @@ class Lineages:
         self.ever: dict[str, Marks] = {}
         self.first: dict[str, str] = {}
         for slug in SKILLS:
-            self.brain.upsert_skill(slug, self.text(slug), description=self.mark())
+            self.brain.skills.upsert(slug, self.text(slug), description=self.mark())
         for path in PLAIN:
             self.write(path, [self.line(path) for _ in range(6)])
         self.brain.snapshot()
         self.apply_change()
         for name in BRANCHES[1:]:
-            self.brain.create_branch(name)
+            self.brain.branches.create(name)
 
     def mark(self) -> str:
         """Return a word that was never there."""
@@ -80,7 +80,7 @@ class Lineages:
 
     def work(self, branch: str, wanted: list[tuple[str, str, int]]) -> None:
         """Change files on a branch, and record them."""
-        self.brain.switch(branch)
+        self.brain.branches.switch(branch)
         for path, how, place in wanted:
             if path in SKILLS:
                 self.edit_skill(path, how, place)
@@ -96,18 +96,18 @@ class Lineages:
 
     def edit_skill(self, slug: str, how: str, place: int) -> None:
         """Change a skill."""
-        there = [row.slug for row in self.brain.skills()]
+        there = [row.slug for row in self.brain.skills.list()]
         if how == "remove":
             if slug in there:
-                self.brain.delete_skill(slug)
+                self.brain.skills.delete(slug)
             return
         if how == "describe" or slug not in there:
             body = None if slug in there else self.text(slug)
-            self.brain.upsert_skill(slug, body, description=self.mark())
+            self.brain.skills.upsert(slug, body, description=self.mark())
             return
-        lines = self.brain.view_skill(slug).body.lstrip("\n").splitlines(keepends=True)
+        lines = self.brain.skills.view(slug).body.lstrip("\n").splitlines(keepends=True)
         text = "".join(self.edited(slug, lines, how, place))
-        self.brain.upsert_skill(slug, text if text.strip() else self.text(slug))
+        self.brain.skills.upsert(slug, text if text.strip() else self.text(slug))
 
     def edited(self, path: str, lines: list[str], how: str, place: int) -> list[str]:
         """Return some lines after an edit."""
@@ -127,7 +127,7 @@ class Lineages:
 
     def apply_change(self) -> None:
         """Know the snapshots that are new."""
-        for info in reversed(list(self.brain.log())):
+        for info in reversed(list(self.brain.history.log())):
             if info.snapshot not in self.ever:
                 above = [self.ever[parent] for parent in info.parents]
                 self.ever[info.snapshot] = self.here(info.snapshot).union(*above)
@@ -135,7 +135,9 @@ class Lineages:
 
     def head(self, branch: str) -> str:
         """Return the snapshot a branch stands at."""
-        return next(row.snapshot for row in self.brain.branches().branches if row.name == branch)
+        return next(
+            row.snapshot for row in self.brain.branches.list().branches if row.name == branch
+        )
 
     def merge(self, branch: str, other: str, back: int, choice: str | None) -> None:
         """Merge into a branch what another one is, or was, and the other way round.
@@ -149,8 +151,8 @@ class Lineages:
         if back or branch == other:
             for _ in range(back):
                 theirs = self.first[theirs]
-            twin = f"twin-{len(self.brain.branches().branches)}"
-            self.brain.create_branch(twin, theirs)
+            twin = f"twin-{len(self.brain.branches.list().branches)}"
+            self.brain.branches.create(twin, theirs)
         for decided in (choice, "ours"):
             done = self.merged(branch, theirs, decided)
             turned = self.merged(twin, ours, OPPOSITE[decided])
@@ -168,10 +170,10 @@ class Lineages:
 
     def merged(self, branch: str, other: str, choice: str | None) -> Merged:
         """Merge on a branch; give up what has conflicts."""
-        self.brain.switch(branch)
-        done = self.brain.merge(other, choice)
+        self.brain.branches.switch(branch)
+        done = self.brain.merge.start(other, choice)
         if done.conflicts:
-            self.brain.abort_merge()
+            self.brain.merge.abort()
         self.apply_change()
         return done
 

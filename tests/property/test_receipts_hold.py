@@ -20,19 +20,19 @@ def improve(brain: Brain, task: Task, slug: str) -> None:
 
 
 def file(brain: Brain, task: Task, slug: str) -> None:
-    brain.edit_skill(slug, lambda _: brain.head.encode(), file="scripts/run.sh")
+    brain.skills.edit(slug, lambda _: brain.head.encode(), file="scripts/run.sh")
 
 
 def remember(brain: Brain, task: Task, slug: str) -> None:
-    task.memory_write(f"memory/{slug}.md", brain.head)
+    task.write_file(f"memory/{slug}.md", brain.head)
 
 
 def remove(brain: Brain, task: Task, slug: str) -> None:
-    brain.delete_skill(slug)
+    brain.skills.delete(slug)
 
 
 def revert(brain: Brain, task: Task, slug: str) -> None:
-    brain.revert_skill(slug, "1")
+    brain.skills.revert(slug, "1")
 
 
 def record(brain: Brain, task: Task, slug: str) -> None:
@@ -62,7 +62,7 @@ def other(brain: Brain, task: Task, slug: str) -> None:
 
 
 def tool(brain: Brain, task: Task, slug: str) -> None:
-    task.tool("bash", slug)
+    task.record_tool_call("bash", slug)
 
 
 Act = Callable[[Brain, Task, str], None]
@@ -74,16 +74,16 @@ acts = st.lists(st.tuples(st.sampled_from([*ACTS, undo]), slugs), min_size=1, ma
 @given(acts)
 def test_a_receipt_holds_whatever_was_done(steps: list[tuple[Act, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, Brain.init(Path(folder) / "agent") as brain:
-        brain.upsert_skill("a", "x\n", description="d")
+        brain.skills.upsert("a", "x\n", description="d")
         with brain.task("Much") as task:
             for act, slug in steps:
                 try:
                     act(brain, task, slug)
                 except BrainError:  # nothing there to do it with
-                    task.tool("failed", act.__name__)
-            task.tool("done")
-        found = brain.verify_receipt()
+                    task.record_tool_call("failed", act.__name__)
+            task.record_tool_call("done")
+        found = brain.receipts.verify()
         assert found.ok and not found.findings, found.findings
         assert brain.verify().ok
-        for skill in brain.skills():
-            brain.why(skill.slug)
+        for skill in brain.skills.list():
+            brain.history.why(skill.slug)

@@ -108,7 +108,7 @@ def _go_through(name: str, root: Path, model: Model) -> None:
     seen = ask() + "".join(model.asked)
     done = Brain.adopt(program.home, root / "brain")
     with Brain.open(root / "brain") as brain:
-        taught = [row.slug for row in brain.skills()]
+        taught = [row.slug for row in brain.skills.list()]
     again = Brain.adopt(program.home, root / "brain")
     assert SLUG in seen, f"{name} does not read what is published"
     assert SLUG in taught and not again.changed

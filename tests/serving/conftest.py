@@ -19,8 +19,8 @@ def folder(tmp_path: Path) -> Path:
         (root / "prompts").mkdir(exist_ok=True)
         (root / "prompts/system.md").write_text("You are an auditor.\n")
         brain.snapshot("First")
-        brain.upsert_skill("Oracle", "One.\n", description="Check the oracle")
-        brain.upsert_skill("Oracle", "Two.\n")
+        brain.skills.upsert("Oracle", "One.\n", description="Check the oracle")
+        brain.skills.upsert("Oracle", "Two.\n")
     return root
 
 

@@ -28,7 +28,7 @@ HELLO = encode_request("initialize", **INITIALIZE_PARAMS)
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     """A server that wants a token."""
     with Brain.init(tmp_path_factory.mktemp("served") / "agent") as brain:
-        brain.upsert_skill("Oracle", "One.\n", description="Check the oracle")
+        brain.skills.upsert("Oracle", "One.\n", description="Check the oracle")
         root = brain.root
     with HttpServer(root) as made:
         yield made
@@ -60,7 +60,9 @@ def test_a_client_with_the_token_works_and_one_without_does_not(
 
     assert f"▸ by-{era}" in anyio.run(session, served.token)
     with Brain.open(served.folder) as brain:
-        assert brain.receipt().outcome == ("unknown" if era == "legacy" else "")  # ended, or none
+        assert brain.receipts.show().outcome == (
+            "unknown" if era == "legacy" else ""
+        )  # ended, or none
     with pytest.raises(Exception):  # noqa: B017  whatever the SDK makes of 403
         anyio.run(session, "wrong")
 

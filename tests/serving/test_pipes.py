@@ -137,8 +137,8 @@ def test_whoever_closes_at_once_gets_every_answer_first(folder: Path) -> None:
     assert all("result" in found for found in answers)
     assert piped.process.returncode == 0
     with Brain.open(folder) as brain:
-        assert len(brain.skills()) == 101
-        assert brain.receipt().outcome == "unknown"  # the session is over
+        assert len(brain.skills.list()) == 101
+        assert brain.receipts.show().outcome == "unknown"  # the session is over
 
 
 def test_calls_that_come_at_once_are_done_in_their_order(piped: PipeServer) -> None:
@@ -181,7 +181,7 @@ def test_a_signal_ends_the_server_as_it_ends_any_command(
     assert (status, out) == (128 + number, b""), err
     assert b"Traceback" not in err and b"internal" not in err
     with Brain.open(folder) as brain:
-        assert brain.receipt().outcome == "unknown"  # the session is over
+        assert brain.receipts.show().outcome == "unknown"  # the session is over
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")

@@ -60,13 +60,13 @@ def test_a_session_lists_views_creates_improves_and_sees_it_recorded(
 
     within(60, session)
     with Brain.open(folder) as brain:
-        assert [(row.version, row.author) for row in brain.skill_history("fuzz")] == [
+        assert [(row.version, row.author) for row in brain.skills.history("fuzz")] == [
             (2, "tester"),
             (1, "tester"),
         ]
         assert "G." in (folder / "skills/fuzz/SKILL.md").read_text()
         assert brain.verify(deep=True).ok
-        run = brain.receipt("@~1")
+        run = brain.receipts.show("@~1")
         assert [step["name"] for step in run.steps][:3] == [
             "skills_list",
             "skill_view",
@@ -279,9 +279,9 @@ def test_what_is_proposed_is_read_back_by_its_author_alone_until_it_is_accepted(
         head = brain.head
         within(60, propose)
         assert brain.head == head and file.read_bytes() == before
-        (found,) = brain.proposals()
+        (found,) = brain.proposals.list()
         assert (found.name, found.made[0].author) == ("claude-code", "claude-code")
-        brain.accept_proposal(found.snapshot)
+        brain.proposals.accept(found.snapshot)
         assert "Three." in file.read_text()
     within(60, see)
 
@@ -295,7 +295,7 @@ def test_a_client_may_call_itself_anything(proposing: BrainPool, folder: Path, n
 
     within(60, session)
     with Brain.open(folder) as brain:
-        assert len(brain.proposals()) == 1
+        assert len(brain.proposals.list()) == 1
 
 
 def test_more_clients_than_stay_open_are_served_all_the_same(desk: BrainPool) -> None:
@@ -318,8 +318,8 @@ def test_who_listens_hears_of_what_another_program_changed(
 
     def change() -> None:
         with Brain.open(folder) as brain:
-            brain.upsert_skill("Oracle", "By another.\n")
-            brain.upsert_skill("Fresh", "F.\n")
+            brain.skills.upsert("Oracle", "By another.\n")
+            brain.skills.upsert("Fresh", "F.\n")
 
     async def expect(wanted: set[str]) -> None:
         while not wanted <= set(heard):

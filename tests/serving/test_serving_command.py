@@ -165,7 +165,7 @@ def test_an_author_that_is_given_is_the_author_of_all_clients(folder: Path) -> N
             "isError"
         ]
     with Brain.open(folder) as opened:
-        assert opened.show().info.author == "nightly job"
+        assert opened.history.show().info.author == "nightly job"
 
 
 def test_where_there_is_no_brain_a_client_is_told(tmp_path: Path) -> None:

@@ -35,10 +35,10 @@ def make_brain(root: Path) -> None:
 def _make_history(root: Path) -> None:
     with Brain.init(root, name="agent", author=AUTHOR) as brain:
         for name in ("Alpha", "Beta", "Gamma", "Gone"):
-            brain.upsert_skill(name, f"Do {name}.\n", description=f"About {name} and penguins")
-        brain.upsert_skill("Alpha", "Do it better.\n")
-        brain.upsert_skill("Alpha", "Do it best.\n", description="About whales")
-        brain.delete_skill("gone")
+            brain.skills.upsert(name, f"Do {name}.\n", description=f"About {name} and penguins")
+        brain.skills.upsert("Alpha", "Do it better.\n")
+        brain.skills.upsert("Alpha", "Do it best.\n", description="About whales")
+        brain.skills.delete("gone")
         _write_skill_file(root, "skills/folder/SKILL.md", "Real name")
         _write_skill_file(root, "skills/group/loose.md", "Loose")
         _write_skill_file(root, "memory/notes.md", "Notes")
@@ -47,14 +47,14 @@ def _make_history(root: Path) -> None:
         for number in range(6):
             _write_skill_file(root, f"skills/many/s{number}.md", f"s{number}")
         brain.snapshot("Many at once")
-        brain.create_branch("idea")
-        brain.switch("idea")
-        brain.upsert_skill("Idea", "Try it.\n", description="An idea")
-        brain.upsert_skill("Beta", "Do Beta on the branch.\n")
-        brain.switch("main")
-        brain.upsert_skill("Gamma", "Do Gamma here.\n")
-        brain.merge("idea")
-        brain.delete_skill("s5")
+        brain.branches.create("idea")
+        brain.branches.switch("idea")
+        brain.skills.upsert("Idea", "Try it.\n", description="An idea")
+        brain.skills.upsert("Beta", "Do Beta on the branch.\n")
+        brain.branches.switch("main")
+        brain.skills.upsert("Gamma", "Do Gamma here.\n")
+        brain.merge.start("idea")
+        brain.skills.delete("s5")
 
 
 def _write_skill_file(root: Path, path: str, name: str) -> None:
@@ -67,32 +67,32 @@ Question = Callable[[Brain], object]
 
 
 def _ask_history(slug: str) -> Question:
-    return lambda brain: brain.skill_history(slug)
+    return lambda brain: brain.skills.history(slug)
 
 
 def _ask_view(slug: str) -> Question:
-    return lambda brain: brain.view_skill(slug)
+    return lambda brain: brain.skills.view(slug)
 
 
 def _ask_select(brain: Brain, task: str) -> list[tuple[str, float]]:
-    return [(one.slug, round(one.score, 6)) for one in brain.select(task)]
+    return [(one.slug, round(one.score, 6)) for one in brain.skills.select(task)]
 
 
 QUESTIONS: dict[str, Question] = {
-    "index": lambda brain: brain.index().index,
-    "index of before": lambda brain: brain.index("@~3").index,
-    "index for a task": lambda brain: brain.index(task="count penguins", top=2).index,
-    "prompt": lambda brain: brain.prompt().prompt,
-    "prompt for a task": lambda brain: brain.prompt(task="whales").prompt,
-    "skills": lambda brain: brain.skills(),
-    "skills of before": lambda brain: brain.skills("@~5"),
+    "index": lambda brain: brain.prompt.build_index().index,
+    "index of before": lambda brain: brain.prompt.build_index("@~3").index,
+    "index for a task": lambda brain: brain.prompt.build_index(task="count penguins", top=2).index,
+    "prompt": lambda brain: brain.prompt.build().prompt,
+    "prompt for a task": lambda brain: brain.prompt.build(task="whales").prompt,
+    "skills": lambda brain: brain.skills.list(),
+    "skills of before": lambda brain: brain.skills.list("@~5"),
     "select": lambda brain: (_ask_select(brain, "penguins"), _ask_select(brain, "whales")),
-    "log": lambda brain: list(brain.log()),
-    "show": lambda brain: brain.show("@~2"),
-    "diff": lambda brain: brain.diff("@~4", "@"),
-    "blame": lambda brain: brain.blame("alpha"),
+    "log": lambda brain: list(brain.history.log()),
+    "show": lambda brain: brain.history.show("@~2"),
+    "diff": lambda brain: brain.history.diff("@~4", "@"),
+    "blame": lambda brain: brain.history.blame("alpha"),
     "status": lambda brain: brain.status(),
-    "files": lambda brain: brain.files(),
+    "files": lambda brain: brain.files.list(),
     "merges": lambda brain: sorted(lineage_cache.list_merges(brain._session)),
     **{f"view {slug}": _ask_view(slug) for slug in SLUGS if slug != "gone"},
     **{f"history of {slug}": _ask_history(slug) for slug in SLUGS},

@@ -167,7 +167,7 @@ def _check_answer(found: dict[str, Any], folder: Path) -> None:
 def make_served_brain(folder: Path) -> Path:
     """Make a brain with a skill, to be served."""
     with Brain.init(folder) as brain:
-        brain.upsert_skill("Oracle", "One.\n", description="Check the oracle")
+        brain.skills.upsert("Oracle", "One.\n", description="Check the oracle")
     return folder
 
 

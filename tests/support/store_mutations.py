@@ -59,7 +59,7 @@ def make_brain(root: Path) -> None:
     with Brain.init(root, name="agent", author="tester", sign_with=lambda: bytes(32)) as brain:
         _store_dictionary_packed_blobs(brain)
         for number in range(3):
-            brain.upsert_skill(f"skill-{number}", f"Do it {number} times.\n", description="d")
+            brain.skills.upsert(f"skill-{number}", f"Do it {number} times.\n", description="d")
         (root / "memory").mkdir(exist_ok=True)
         (root / "memory/MEMORY.md").write_bytes(_MEMORY_TEXT)
         (root / "memory/link").symlink_to("MEMORY.md")
@@ -68,15 +68,15 @@ def make_brain(root: Path) -> None:
         with open(root / "memory/MEMORY.md", "ab") as file:
             file.write(b"One more.\n")
         brain.snapshot("grown")
-        brain.create_branch("other")
-        brain.redact("memory/secret.md", reason="a test")
-        brain.upsert_skill("skill-0", "Do it better.\n")
-        brain.delete_skill("skill-2")
+        brain.branches.create("other")
+        brain.files.redact("memory/secret.md", reason="a test")
+        brain.skills.upsert("skill-0", "Do it better.\n")
+        brain.skills.delete("skill-2")
         brain.undo()
-        brain.switch("other")
-        brain.upsert_skill("skill-1", "Do it elsewhere.\n")
-        brain.switch("main")
-        brain.merge("other")
+        brain.branches.switch("other")
+        brain.skills.upsert("skill-1", "Do it elsewhere.\n")
+        brain.branches.switch("main")
+        brain.merge.start("other")
     execute_in_store(
         root,
         pending_write_statement(

@@ -126,7 +126,7 @@ class BrainPool:
 
     def instructions(self, client: str) -> str:
         """Return the instructions for a model: the guide and the Level-0 index."""
-        index = self.brain(client).framed_index(budget=self._budget)
+        index = self.brain(client).prompt.build_framed_index(budget=self._budget)
         note = {PROPOSE_MODE: _PROPOSE_NOTE, READ_MODE: _READ_ONLY_NOTE}.get(self.mode, "")
         return f"{INSTRUCTIONS_GUIDE}{note}{_SKILLS_HEADING}{index}"
 
@@ -134,15 +134,15 @@ class BrainPool:
         """Return the whole Level-0 index, framed as in the prompt."""
         brain = self.brain(client)
         head = brain.head
-        return ResourceContent(brain.framed_index(head), head)
+        return ResourceContent(brain.prompt.build_framed_index(head), head)
 
     def read_prompt(self, client: str) -> str:
         """Return the system prompt."""
-        return self.brain(client).prompt().prompt
+        return self.brain(client).prompt.build().prompt
 
     def list_skills(self, client: str) -> list[Skill]:
         """Return all skills, by slug."""
-        return self.brain(client).skills()
+        return self.brain(client).skills.list()
 
     def read_skill(self, client: str, slug: str, version: str = "") -> ResourceContent:
         """Return the text of a skill, now or at a version, as skill_view shows it.
@@ -152,7 +152,7 @@ class BrainPool:
         brain = self.brain(client)
         if version and not version.strip().isprintable():
             raise InvalidInput("not a version", code="bad_version")
-        found = brain.read_skill(f"{slug}@{version}" if version else slug)
+        found = brain.skills.read_file(f"{slug}@{version}" if version else slug)
         return ResourceContent(text_for_model(found.content), found.snapshot)
 
     def poll_changes(self) -> SkillChanges | None:
@@ -166,7 +166,7 @@ class BrainPool:
             previous = before.get(name, head)
             if previous != head:
                 try:
-                    changes += self._base_brain.diff(previous, head).skills
+                    changes += self._base_brain.history.diff(previous, head).skills
                 except NotFound:  # the garbage collection removed the previous snapshot
                     return SkillChanges(frozenset(), True)
         if self._last_heads == before or not before:

@@ -60,7 +60,7 @@ class ClientBrain:
         recorded = self._sessions.pop(session, None)
         try:
             if recorded is not None:
-                recorded.task.leave("the session ended")
+                recorded.task.abandon("the session ended")
         except BrainError as error:  # such as a lock held elsewhere: the record stays open
             logger.info("the end of a session is not recorded: %s", error.message)
 

@@ -54,7 +54,7 @@ def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
 
 def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     """List the differences between two states, or since the last snapshot."""
-    found = brain.diff(arguments.get("from"), arguments.get("to"))
+    found = brain.history.diff(arguments.get("from"), arguments.get("to"))
     changes = found.changes[:MAX_DIFF_FILES]
     skills = found.skills[:MAX_DIFF_FILES]
     data: dict[str, Any] = {
@@ -73,7 +73,7 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     if len(found.changes) > len(changes):
         lines.append(f"({len(changes)} of {len(found.changes)} files are named.)")
     if arguments.get("patch"):
-        data["patch"] = _patch_text(brain.patch(found._replace(changes=changes)))
+        data["patch"] = _patch_text(brain.history.patch(found._replace(changes=changes)))
         lines += ["", data["patch"]]
     return ToolResult("\n".join(lines) or "No differences.", data, False)
 
@@ -81,7 +81,7 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
 def brain_log(brain: Brain, arguments: Arguments) -> ToolResult:
     """List snapshots, newest first."""
     limit = arguments.get("limit", DEFAULT_LOG_LIMIT)
-    found = list(brain.log(limit=limit, skill=arguments.get("skill")))
+    found = list(brain.history.log(limit=limit, skill=arguments.get("skill")))
     lines = [_snapshot_line(info) for info in found]
     return ToolResult(
         "\n".join(lines), {"snapshots": [_snapshot_data(info) for info in found]}, False

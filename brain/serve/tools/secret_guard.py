@@ -18,7 +18,7 @@ _TEXT_ARGUMENTS = ("content", "description", "new_string", "file_content", "mess
 def refuse_secrets(brain: Brain, arguments: dict[str, Any]) -> None:
     """Raise `ToolFailure` (`secret`) if an argument holds a secret that is not accepted."""
     for name, text in _written_texts(arguments):
-        for found in brain.secrets_in(text.encode())[:1]:
+        for found in brain.secrets.scan_text(text.encode())[:1]:
             raise _secret_failure(found, name)
 
 
@@ -27,8 +27,8 @@ def refuse_new_secrets(brain: Brain, before: bytes | None, after: bytes | None) 
 
     This also finds a secret composed of the old text and the new.
     """
-    found = brain.secrets_in(after or b"")
-    known = {finding.id for finding in brain.secrets_in(before or b"")} if found else set()
+    found = brain.secrets.scan_text(after or b"")
+    known = {finding.id for finding in brain.secrets.scan_text(before or b"")} if found else set()
     for finding in found:
         if finding.id not in known:
             raise _secret_failure(finding, "what comes out")

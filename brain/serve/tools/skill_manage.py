@@ -48,10 +48,10 @@ def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     of = name if is_slug(name) or "/" in name else ""
     similar: list[Similar] = []
     if "/" in name:
-        name = brain.read_skill(name).slug  # a path of an existing skill: a name has no slash
+        name = brain.skills.read_file(name).slug  # a path of an existing skill: a name has no slash
     else:
-        similar = brain.similar_skills(name, description, content)
-    upserted = brain.upsert_skill(
+        similar = brain.skills.find_duplicates(name, description, content)
+    upserted = brain.skills.upsert(
         name,
         content,
         description=description,
@@ -136,13 +136,13 @@ def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     name, umbrella = arguments["name"], arguments.get("absorbed_into")
     message = ""
     if umbrella:
-        target = brain.read_skill(umbrella)
-        if target.path == brain.read_skill(name).path:
+        target = brain.skills.read_file(umbrella)
+        if target.path == brain.skills.read_file(name).path:
             raise ToolFailure("A skill cannot be absorbed into itself.", code="bad_arguments")
         message = f"Absorbed into {target.slug}"
     elif umbrella == "":
         message = "Pruned: nothing took its place"
-    answer = _write_result(brain.delete_skill(name, message=message), "Removed")
+    answer = _write_result(brain.skills.delete(name, message=message), "Removed")
     return answer._replace(data={**answer.data, "absorbed_into": umbrella})
 
 
@@ -150,9 +150,9 @@ def _edit_skill_file(
     brain: Brain, name: str, inner: str, change: ContentChange, message: str
 ) -> Upserted:
     try:
-        return brain.edit_skill(name, guard_change(brain, change), file=inner, message=message)
+        return brain.skills.edit(name, guard_change(brain, change), file=inner, message=message)
     except _FileMissing:
-        brain.read_skill(name, inner)  # raises an error that lists the existing files
+        brain.skills.read_file(name, inner)  # raises an error that lists the existing files
         raise
 
 

@@ -34,9 +34,9 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     category = arguments.get("category", "").strip("/ ").lower()
     if arguments.get("task"):
         return _list_for_task(brain, arguments["task"], category)
-    if not category and brain.index().skills > MAX_LISTED_SKILLS:
+    if not category and brain.prompt.build_index().skills > MAX_LISTED_SKILLS:
         return _list_as_index(brain)
-    every = brain.skills()
+    every = brain.skills.list()
     rows = [skill for skill in every if _is_in_category(skill, category)]
     if category and not rows:
         raise _no_category_failure(category, every)
@@ -56,7 +56,7 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
 
 def _list_as_index(brain: Brain) -> ToolResult:
     """List very many skills as the index under a budget."""
-    found = brain.index(budget=MAX_LIST_TOKENS)
+    found = brain.prompt.build_index(budget=MAX_LIST_TOKENS)
     rows = [
         {"name": line.name, "description": line.description or "", "category": line.category}
         for line in index_lines.parse_index(found.index)
@@ -67,11 +67,13 @@ def _list_as_index(brain: Brain) -> ToolResult:
 
 def _list_for_task(brain: Brain, task: str, category: str) -> ToolResult:
     """List the skills that fit a task, the best first."""
-    found = brain.selection(task, _TASK_CANDIDATES if category else MAX_TASK_SKILLS)
+    found = brain.skills.rank(task, _TASK_CANDIDATES if category else MAX_TASK_SKILLS)
     rows = [skill for skill in found.skills if _is_in_category(skill, category)][:MAX_TASK_SKILLS]
     lines = [index_lines.format_line(skill.slug, skill.description) for skill in rows]
     if not lines:
-        lines = [index_lines.NO_MATCH if brain.index().skills else index_lines.NO_SKILLS]
+        lines = [
+            index_lines.NO_MATCH if brain.prompt.build_index().skills else index_lines.NO_SKILLS
+        ]
     if found.fallback:
         lines.append("(Found by their words alone: the embedder fails.)")
     return _list_result(lines, rows, len(rows))
@@ -139,7 +141,7 @@ _CUT_NOTE_CHARS = 60
 def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     """Read a skill, or one of its files, now or at an earlier version."""
     name, version = arguments["name"], arguments.get("version", "")
-    found = brain.read_skill(
+    found = brain.skills.read_file(
         f"{name}@{version}" if version != "" else name, file_argument(arguments)
     )
     files = _file_list(found.files) if not found.file else ""

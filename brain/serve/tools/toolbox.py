@@ -56,7 +56,7 @@ class Toolbox:
         """
         if self._task is None:
             return self._call_sanitized(name, arguments)
-        with self._task.going_on():
+        with self._task.activate():
             return call_as_step(self._task, name, arguments, self._call_sanitized)
 
     def _call_sanitized(self, name: str, arguments: RawArguments) -> ToolResult:
@@ -107,12 +107,12 @@ def call_as_step(
     try:
         answer = call(name, arguments)
     except ToolFailure as failure:
-        task.tool(name, arguments, error=failure.text)
+        task.record_tool_call(name, arguments, error=failure.text)
         raise
-    task.tool(name, arguments, answer.text)
+    task.record_tool_call(name, arguments, answer.text)
     data = answer.data
     if name == "skill_view":
-        task.skill_load(data["slug"], data["version"])
+        task.record_skill_load(data["slug"], data["version"])
     elif name == "memory" and "content" in data:
-        task.memory_read(data["path"], data["content"])
+        task.record_memory_read(data["path"], data["content"])
     return answer

@@ -34,7 +34,7 @@ def said(done: results.Adopted) -> dict[str, str]:
 def in_brain(root: Path) -> set[str]:
     with Brain.open(root) as brain:
         assert brain.status().clean and brain.verify(deep=True).ok
-        return {info.path for info in brain.files()}
+        return {info.path for info in brain.files.list()}
 
 
 def test_a_link_that_leads_out_is_neither_read_nor_kept(home: Path, tmp_path: Path) -> None:
@@ -267,15 +267,15 @@ def test_adopting_again_takes_in_what_changed_since_and_nothing_else(
     home = HOME_MAKERS[name][1](tmp_path / "home")
     Brain.adopt(home, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
-        mine = brain.skills()[0]
-        brain.upsert_skill(mine.slug, description="Learned in the brain.")
+        mine = brain.skills.list()[0]
+        brain.skills.upsert(mine.slug, description="Learned in the brain.")
         skills = (row.source for row in preview_adoption(home, tmp_path / "x").taken)
         other = home / next(path for path in skills if path.endswith("SKILL.md"))
         write_files(other.parent, {"new.md": "new\n"})
         done = Brain.adopt(home, tmp_path / "brain")
         assert done.changed and done.steps == 1 and not done.conflicts
-        assert brain.view_skill(mine.slug).description == "Learned in the brain."
-        assert any(info.path.endswith("/new.md") for info in brain.files())
+        assert brain.skills.view(mine.slug).description == "Learned in the brain."
+        assert any(info.path.endswith("/new.md") for info in brain.files.list())
         assert not Brain.adopt(home, tmp_path / "brain").changed
 
 
@@ -284,7 +284,7 @@ def test_two_homes_come_into_one_brain_side_by_side(tmp_path: Path) -> None:
         Brain.adopt(HOME_MAKERS[name][1](tmp_path / name), tmp_path / "brain")
         Brain.adopt(tmp_path / name, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
-        slugs = {row.slug for row in brain.skills()}
+        slugs = {row.slug for row in brain.skills.list()}
     assert slugs == {"release-notes", "triage", "bisect", "greet"}
 
 

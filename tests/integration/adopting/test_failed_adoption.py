@@ -141,11 +141,19 @@ def test_a_brain_that_is_there_stays_what_it_was(tmp_path: Path) -> None:
     Brain.adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
     damaged_repository(tmp_path / "repo")
     with Brain.open(tmp_path / "brain") as brain:
-        was = brain.head, len(brain.operations()), [row.name for row in brain.branches().branches]
+        was = (
+            brain.head,
+            len(brain.history.list_operations()),
+            [row.name for row in brain.branches.list().branches],
+        )
     with pytest.raises(InvalidInput):
         Brain.adopt(tmp_path / "repo", tmp_path / "brain", "git")
     with Brain.open(tmp_path / "brain") as brain:
-        now = brain.head, len(brain.operations()), [row.name for row in brain.branches().branches]
+        now = (
+            brain.head,
+            len(brain.history.list_operations()),
+            [row.name for row in brain.branches.list().branches],
+        )
         assert now == was and brain.verify(deep=True).ok
 
 
@@ -166,7 +174,7 @@ def test_what_was_recorded_before_it_failed_stays_and_the_hint_says_so(
     assert done.changed and len(done.taken) == 7
     with Brain.open(tmp_path / "brain") as brain:
         assert brain.status().clean and brain.verify(deep=True).ok
-        assert sum(row.operation["kind"] == "import" for row in brain.log()) == 1
+        assert sum(row.operation["kind"] == "import" for row in brain.history.log()) == 1
 
 
 def test_what_somebody_else_put_there_meanwhile_stays(

@@ -66,7 +66,7 @@ IN_PLACE = ["hermes", "claude-home", "codex-home", "openclaw", "collection"]
 def files_of(brain: Brain) -> set[str]:
     """Return the paths of the head, but for those of the brain itself."""
     own = {"manifest.yaml", ".brainignore"}
-    return {change.path for change in brain.diff(brain_genesis(brain), "@").changes} - own
+    return {change.path for change in brain.history.diff(brain_genesis(brain), "@").changes} - own
 
 
 def brain_genesis(brain: Brain) -> str:
@@ -87,8 +87,11 @@ def test_a_home_is_known_and_copied_but_for_what_stays_out(tmp_path: Path, name:
         assert (tmp_path / "brain" / path).read_bytes() == (home / source).read_bytes()
     with Brain.open(tmp_path / "brain") as brain:
         assert files_of(brain) == TAKEN[name] and brain.status().clean
-        assert [snapshot.operation["kind"] for snapshot in brain.log()] == ["import", "genesis"]
-        assert next(brain.log()).operation["origin"] == kind
+        assert [snapshot.operation["kind"] for snapshot in brain.history.log()] == [
+            "import",
+            "genesis",
+        ]
+        assert next(brain.history.log()).operation["origin"] == kind
         assert brain.verify(deep=True).ok
     assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
 
@@ -107,8 +110,10 @@ def test_a_brain_is_made_around_a_home_whose_files_stay_where_they_are(
     assert all(path.read_bytes() == content for path, content in before.items())
     with Brain.open(home) as brain:
         assert files_of(brain) == expected and brain.status().clean
-        assert next(brain.log()).operation["kind"] == "import"
-        assert len(brain.skills()) == sum("/SKILL" in p or p == "skills/notes.md" for p in expected)
+        assert next(brain.history.log()).operation["kind"] == "import"
+        assert len(brain.skills.list()) == sum(
+            "/SKILL" in p or p == "skills/notes.md" for p in expected
+        )
 
 
 @pytest.mark.parametrize("name", HOME_MAKERS)
@@ -123,7 +128,7 @@ def test_no_byte_of_what_stays_out_is_in_the_brain(tmp_path: Path, name: str) ->
         for path in folder.rglob("*"):
             assert not path.is_file() or SECRET_MARKER.encode() not in path.read_bytes()
         with Brain.open(folder if folder.name != ".brain" else home) as brain:
-            patch = "".join(brain.patch(brain.diff(brain.id, "@")))
+            patch = "".join(brain.history.patch(brain.history.diff(brain.id, "@")))
             assert SECRET_MARKER not in patch
 
 

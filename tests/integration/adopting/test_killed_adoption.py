@@ -58,7 +58,7 @@ def revisions(folder: Path) -> list[str]:
     with Brain.open(folder) as brain:
         verified = brain.verify(deep=True)
         assert verified.ok and not [row for row in verified.findings if row.severity == "error"]
-        log = [row.operation for row in brain.log() if row.operation["kind"] == "import"]
+        log = [row.operation for row in brain.history.log() if row.operation["kind"] == "import"]
         return [str(done["revision"]) for done in log]
 
 
@@ -73,7 +73,7 @@ def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_i
         if number == known:
             Brain.adopt(repo.path, tmp_path / "known", "git")
             with Brain.open(tmp_path / "known") as brain:
-                brain.upsert_skill("own", "Learned here.\n", description="Own")
+                brain.skills.upsert("own", "Learned here.\n", description="Own")
     jobs = [
         (tmp_path / f"{n}", point)
         for n, point in enumerate(KNOWN_SOURCE_KILL_POINTS if known else NEW_BRAIN_KILL_POINTS)
@@ -92,7 +92,7 @@ def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_i
         assert not done.conflicts and revisions(folder) == made[::-1], point
         with Brain.open(folder) as brain:
             assert brain.status().clean, point
-            paths = {info.path for info in brain.files()} - {"manifest.yaml"}
+            paths = {info.path for info in brain.files.list()} - {"manifest.yaml"}
         assert paths - {"skills/own/SKILL.md"} == state(5).keys(), point
         assert ("skills/own/SKILL.md" in paths) == bool(known), point
     assert merged == sorted(merged) and merged[-1] and not merged[0]

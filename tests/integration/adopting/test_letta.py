@@ -43,7 +43,7 @@ def taken(source: Path, target: Path) -> results.Adopted:
 
 def prompt(target: Path) -> str:
     with Brain.open(target) as brain:
-        return brain.prompt().prompt
+        return brain.prompt.build().prompt
 
 
 def left(done: results.Adopted) -> dict[str, str]:
@@ -64,7 +64,7 @@ def test_every_commit_of_a_memfs_is_a_snapshot_and_its_core_is_in_the_prompt(
     assert "Deep." not in text and "▸ sail: Sail." in text
     assert (tmp_path / "brain/memory/reference/MEMORY.md").read_text() == "Deep.\n"
     with Brain.open(tmp_path / "brain") as brain:
-        assert [(s.message, s.author) for s in list(brain.log())[:2]] == [
+        assert [(s.message, s.author) for s in list(brain.history.log())[:2]] == [
             ("State 1", "Letta <l@x>"),
             ("State 0", "Letta <l@x>"),
         ]

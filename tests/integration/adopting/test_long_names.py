@@ -53,7 +53,7 @@ def test_a_file_with_a_name_too_long_is_left_out_and_the_rest_is_taken(
     assert (target / "skills/a" / fits).exists()
     assert not Brain.adopt(source, target).changed
     with Brain.open(target) as brain:
-        brain.upsert_skill("b", "Goes on.\n", description="B")
+        brain.skills.upsert("b", "Goes on.\n", description="B")
         assert brain.status().clean
 
 

@@ -81,7 +81,7 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
         assert seen.taken == done.taken and seen.left_out == done.left_out
         with Brain.open(target or home) as brain:
             assert brain.status().clean and brain.verify(deep=True).ok
-            paths = {info.path for info in brain.files()} - {"manifest.yaml", ".brainignore"}
+            paths = {info.path for info in brain.files.list()} - {"manifest.yaml", ".brainignore"}
             assert paths == {placed.path for placed in done.taken}
         taken.append(done.taken)
         left.append({row.path: row.message for row in done.left_out})
@@ -127,7 +127,7 @@ def test_what_a_client_gets_of_it_comes_back_as_what_it_was(
         assert refused["skills/C++/more.md"] == "skills/C#/SKILL.md has the same slug, c"
         assert "skills/clash/SKILL.md" in refused and "skills/linked" in refused
         Brain.adopt(out, brain.root)
-        assert not brain.diff(head, "@").changes
+        assert not brain.history.diff(head, "@").changes
         assert not publish(brain, client, out, PublishRequest(strict=strict)).written
     folders = [path.parent for path in out.rglob("SKILL.md")]
     faults = [fault for folder in folders for fault in validate(folder)]

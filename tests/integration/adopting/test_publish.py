@@ -223,7 +223,7 @@ def test_two_brains_publish_into_one_folder(tmp_path: Path, brain: Brain) -> Non
         publish(brain, "agentskills", out)
         publish(other, "agentskills", out)
     assert len(files(out)) == 5
-    other.delete_skill("tea")
+    other.skills.delete("tea")
     assert publish(other, "agentskills", out).removed == ["tea/SKILL.md"] and len(files(out)) == 4
 
 
@@ -268,7 +268,7 @@ def test_a_first_publication_that_was_cut_short_is_finished_and_takes_nothing_fr
 
     before = brain.head
     Brain.adopt(out, brain.root)
-    assert not brain.diff(before, "@").changes
+    assert not brain.history.diff(before, "@").changes
 
     done = publish(brain, "claude", out)
     assert there == 1 and not done.conflicts
@@ -405,7 +405,7 @@ def test_a_home_gets_back_what_was_learned_since_it_was_adopted(tmp_path: Path) 
     home = make_hermes_home(tmp_path / "home")
     Brain.adopt(home, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
-        brain.upsert_skill("triage", description="Sort them better.")
+        brain.skills.upsert("triage", description="Sort them better.")
         done = publish(brain, "hermes", home)
         assert done.written == ["skills/triage/SKILL.md"] and not done.conflicts
         assert "Sort them better." in files(home)["skills/triage/SKILL.md"]
@@ -428,7 +428,7 @@ def test_what_is_edited_where_it_was_published_comes_back_as_an_edit_of_the_skil
     assert done.changed and not done.conflicts
     text = (brain.root / "skills/notes.md").read_text()
     assert text == skill_text("Take Notes", "Notes.") + "One more.\n"
-    assert {row.slug for row in brain.skills()} == {"lint", "notes", "new"}
+    assert {row.slug for row in brain.skills.list()} == {"lint", "notes", "new"}
     assert (brain.root / "skills/new/SKILL.md").exists()
     assert not (brain.root / "skills/writing/letters/SKILL.md").exists()
     assert (brain.root / "memory/MEMORY.md").exists()
@@ -447,7 +447,7 @@ def test_what_was_adopted_published_and_adopted_again_has_the_same_skills(
         (tmp_path / "out" / RECORD_NAME).unlink()
         Brain.adopt(tmp_path / "out", tmp_path / "two")
         with Brain.open(tmp_path / "two") as two:
-            was, now = one.skills(), two.skills()
+            was, now = one.skills.list(), two.skills.list()
             assert [row[:4] for row in was] == [row[:4] for row in now]
 
 

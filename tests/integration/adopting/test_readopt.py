@@ -52,7 +52,7 @@ def test_a_row_that_publishing_never_wrote_changes_nothing_of_the_brain(
 ) -> None:
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
-    before = {path: brain.read_file(path) for path in OTHERS}
+    before = {path: brain.files.read(path) for path in OTHERS}
     for number, path in enumerate(OTHERS):
         home, blob = f"evil-{number}/SKILL.md", blob_id(before[path]).hex()
         row = {"path": path, "blob": blob, "form": "1:agentskills:kept", "state": blob, "was": ""}
@@ -60,7 +60,7 @@ def test_a_row_that_publishing_never_wrote_changes_nothing_of_the_brain(
         if there:
             write_files(out, {home: skill_text(f"evil-{number}", "EVIL")})
     Brain.adopt(out, brain.root)
-    assert {path: brain.read_file(path) for path in OTHERS} == before
+    assert {path: brain.files.read(path) for path in OTHERS} == before
     assert {path: (brain.root / path).read_bytes() for path in OTHERS} == before
 
 
@@ -71,7 +71,7 @@ def test_a_row_removes_nothing_whose_content_it_does_not_know(tmp_path: Path, br
     (out / "notes/SKILL.md").unlink()
     write_files(out, {"other/SKILL.md": skill_text("other", "Other.")})
     Brain.adopt(out, brain.root)
-    assert {row.slug for row in brain.skills()} == {"notes", "other"}
+    assert {row.slug for row in brain.skills.list()} == {"notes", "other"}
 
 
 def test_a_record_brings_in_no_snapshot_that_the_head_did_not_come_from(
@@ -79,17 +79,17 @@ def test_a_record_brings_in_no_snapshot_that_the_head_did_not_come_from(
 ) -> None:
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
-    brain.create_branch("proposed")
-    brain.switch("proposed")
+    brain.branches.create("proposed")
+    brain.branches.switch("proposed")
     write_files(brain.root, {"trust.json": "threshold: 9\n"})
     proposed = brain.snapshot("Trust all").snapshot
-    brain.switch("main")
+    brain.branches.switch("main")
     forge(out, lambda record: record.update(snapshot=proposed))
     head = brain.head
     with pytest.raises(InvalidInput) as caught:
         Brain.adopt(out, brain.root)
     assert caught.value.code == "not_of_head" and RECORD_NAME in caught.value.hint
-    assert brain.head == head and b"1" in brain.read_file("trust.json")
+    assert brain.head == head and b"1" in brain.files.read("trust.json")
 
 
 @pytest.mark.parametrize("rev", ["main", "0" * 64])
@@ -100,4 +100,4 @@ def test_a_snapshot_is_named_by_its_whole_id(tmp_path: Path, brain: Brain, rev: 
     (out / "notes/SKILL.md").unlink()
     write_files(out, {"other/SKILL.md": skill_text("other", "Other.")})
     Brain.adopt(out, brain.root)
-    assert {row.slug for row in brain.skills()} == {"notes", "other"}
+    assert {row.slug for row in brain.skills.list()} == {"notes", "other"}

@@ -35,7 +35,7 @@ def letta(place: Path, files: dict[str, str]) -> None:
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     with Brain.init(tmp_path / "brain", name="brain") as brain:
-        brain.upsert_skill("own", "Learned here.\n", description="Own")
+        brain.skills.upsert("own", "Learned here.\n", description="Own")
     return tmp_path / "brain"
 
 
@@ -43,7 +43,7 @@ def ruled(target: Path) -> dict[str, bytes]:
     """Return what rules a brain, and of that what it has recorded."""
     with Brain.open(target) as brain:
         brain.snapshot("As it is")
-        there = {info.path: brain.read_file(info.path) for info in brain.files()}
+        there = {info.path: brain.files.read(info.path) for info in brain.files.list()}
     assert "skills/own/SKILL.md" in there
     tops = {path.name: path.read_bytes() for path in target.iterdir() if path.is_file()}
     assert tops == {path: content for path, content in there.items() if "/" not in path}
@@ -124,7 +124,7 @@ def test_a_brain_in_place_goes_on_holding_its_own_rules_when_it_is_adopted_again
         assert done.changed == (number == 0)
         assert reasons(done) == reasons(seen) and reasons(done).keys() == {"trust.json"}
         with Brain.open(home) as brain:
-            tops = {info.path for info in brain.files() if "/" not in info.path}
+            tops = {info.path for info in brain.files.list() if "/" not in info.path}
         assert tops == {"manifest.yaml", ".brainignore", "SOUL.md"}
     assert Brain.adopt(home, tmp_path / "copy").changed
     assert reasons(preview_adoption(home, tmp_path / "copy")).keys() == RULES.keys()

@@ -48,8 +48,8 @@ def test_nothing_is_kept_where_the_brain_lies_unless_it_leaves_that_out(
     (tmp_path / "by-link").symlink_to("agent")
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "by-link" / place))
     with Brain.init(tmp_path / "agent") as brain:
-        brain.upsert_skill("Oracle", "Check it.\n")
-        assert brain.index().index
+        brain.skills.upsert("Oracle", "Check it.\n")
+        assert brain.prompt.build_index().index
         assert brain.status().clean
         kept = {path.name for path in (tmp_path / "agent").rglob("derived.db")}
         assert kept == ({"derived.db"} if is_used else set())

@@ -145,11 +145,11 @@ def test_a_cache_damaged_under_an_open_brain_changes_no_answer(
         assert {name: ask(brain) for name, ask in QUESTIONS.items()} == grown.truth
         DAMAGES[damage](file_of(caches))
         assert {name: ask(brain) for name, ask in QUESTIONS.items()} == grown.truth
-        done = brain.upsert_skill("Alpha", "Once more.\n")
-        assert [row.version for row in brain.skill_history("alpha")] == [4, 3, 2, 1]
+        done = brain.skills.upsert("Alpha", "Once more.\n")
+        assert [row.version for row in brain.skills.history("alpha")] == [4, 3, 2, 1]
         assert done.version == 4
     with open_brain(grown.root) as brain:
-        assert [row.version for row in brain.skill_history("alpha")] == [4, 3, 2, 1]
+        assert [row.version for row in brain.skills.history("alpha")] == [4, 3, 2, 1]
         assert {one.code for one in brain.verify(deep=True).findings} <= {"wrong_cache"}
 
 
@@ -187,12 +187,12 @@ def test_another_process_that_holds_the_cache_changes_no_answer(
         other.execute("BEGIN IMMEDIATE").fetchall()
         assert answer_all_questions(grown.root) == grown.truth
         with open_brain(grown.root) as brain:
-            assert brain.upsert_skill("Alpha", "Once more.\n").version == 4
-            assert [row.version for row in brain.skill_history("alpha")] == [4, 3, 2, 1]
-            assert brain.index().index == grown.truth["index"]
+            assert brain.skills.upsert("Alpha", "Once more.\n").version == 4
+            assert [row.version for row in brain.skills.history("alpha")] == [4, 3, 2, 1]
+            assert brain.prompt.build_index().index == grown.truth["index"]
         other.execute("ROLLBACK").fetchall()
     with open_brain(grown.root) as brain:
-        assert [row.version for row in brain.skill_history("alpha")] == [4, 3, 2, 1]
+        assert [row.version for row in brain.skills.history("alpha")] == [4, 3, 2, 1]
         assert brain.verify(deep=True).ok
 
 
@@ -201,7 +201,7 @@ def test_another_process_that_holds_an_empty_cache_changes_no_answer(
 ) -> None:
     monkeypatch.setattr(cache_tables, "_LOCK_TIMEOUT", 0.0)
     with open_brain(grown.root) as brain:
-        assert brain.skills()
+        assert brain.skills.list()
     with closing(apsw.Connection(str(file_of(caches)))) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()
         other.execute("BEGIN EXCLUSIVE").fetchall()

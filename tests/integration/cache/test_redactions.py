@@ -33,8 +33,8 @@ def holding(folder: Path) -> list[str]:
 def told(grown: CachedBrain, caches: Path) -> Path:
     """A brain that knows the word: in a name, a description, a version of before and now."""
     with open_brain(grown.root) as brain:
-        brain.upsert_skill("Bird", "Watch.\n", description="Watch it")
-        brain.upsert_skill("Bird", f"Watch {WORD}.\n", description=f"Watch the {WORD}")
+        brain.skills.upsert("Bird", "Watch.\n", description="Watch it")
+        brain.skills.upsert("Bird", f"Watch {WORD}.\n", description=f"Watch the {WORD}")
         file = grown.root / f"skills/folder-of-{WORD}/SKILL.md"
         file.parent.mkdir()
         file.write_text("---\nname: Other\ndescription: Its path has it\n---\n")
@@ -45,19 +45,19 @@ def fill(root: Path) -> None:
     """Bring all that the cache keeps up to date."""
     answer_all_questions(root)
     with open_brain(root) as brain:
-        brain.select(WORD)
-        brain.index()
+        brain.skills.select(WORD)
+        brain.prompt.build_index()
 
 
 ASK: dict[str, Callable[[Brain], object]] = {
-    "index": lambda brain: brain.index(),
-    "index of before": lambda brain: brain.index("@~1"),
-    "prompt": lambda brain: brain.prompt(),
-    "skills": lambda brain: brain.skills(),
-    "select": lambda brain: brain.select("penguins"),
-    "history": lambda brain: brain.skill_history("alpha"),
-    "view": lambda brain: brain.view_skill("alpha"),
-    "upsert": lambda brain: brain.upsert_skill("Alpha", "Do.\n"),
+    "index": lambda brain: brain.prompt.build_index(),
+    "index of before": lambda brain: brain.prompt.build_index("@~1"),
+    "prompt": lambda brain: brain.prompt.build(),
+    "skills": lambda brain: brain.skills.list(),
+    "select": lambda brain: brain.skills.select("penguins"),
+    "history": lambda brain: brain.skills.history("alpha"),
+    "view": lambda brain: brain.skills.view("alpha"),
+    "upsert": lambda brain: brain.skills.upsert("Alpha", "Do.\n"),
 }
 
 
@@ -77,7 +77,7 @@ def test_another_user_who_learns_of_a_redaction_keeps_nothing_of_it(
         assert holding(user)
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(users[0]))
     with open_brain(told) as brain:
-        brain.redact("skills/bird/SKILL.md", reason="a name")
+        brain.files.redact("skills/bird/SKILL.md", reason="a name")
     assert holding(users[0]) == []
     assert holding(told) == []
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(users[1]))
@@ -94,11 +94,11 @@ def test_a_brain_that_is_open_learns_of_the_redaction_of_another_user(
     (told / f"skills/folder-of-{WORD}/SKILL.md").unlink()
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "another"))
     with open_brain(told) as other:
-        for question in (*ASK_FIRST, lambda brain: brain.select(WORD)):
+        for question in (*ASK_FIRST, lambda brain: brain.skills.select(WORD)):
             question(other)
         monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "one"))
         with open_brain(told) as brain:
-            brain.redact("skills/bird/SKILL.md", reason="a name")
+            brain.files.redact("skills/bird/SKILL.md", reason="a name")
         monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "another"))
         assert WORD not in str(ASK[ask](other))
         assert holding(caches / "one") == []
@@ -114,19 +114,21 @@ def test_a_copy_that_knows_nothing_of_a_redaction_brings_nothing_back(
     copy = Path(shutil.copytree(told, tmp_path / "copy", symlinks=True))
     with open_brain(told) as brain:
         before = brain.head
-        brain.redact("skills/bird/SKILL.md", reason="a name")
-        brain.upsert_skill("Later", "Do.\n", description="Later")
+        brain.files.redact("skills/bird/SKILL.md", reason="a name")
+        brain.skills.upsert("Later", "Do.\n", description="Later")
     with open_brain(copy) as brain:
-        assert WORD in brain.index().index
-        assert WORD in str(brain.skills())
+        assert WORD in brain.prompt.build_index().index
+        assert WORD in str(brain.skills.list())
     with open_brain(told) as brain:
         for revision in ("@", before):
-            assert WORD not in brain.index(revision).index.replace(f"folder-of-{WORD}", "")
-            assert "Watch the" not in str(brain.skills(revision))
-        assert "Watch" not in brain.prompt().prompt
-        assert brain.select(WORD) == [] or "Watch" not in str(brain.select(WORD))
+            assert WORD not in brain.prompt.build_index(revision).index.replace(
+                f"folder-of-{WORD}", ""
+            )
+            assert "Watch the" not in str(brain.skills.list(revision))
+        assert "Watch" not in brain.prompt.build().prompt
+        assert brain.skills.select(WORD) == [] or "Watch" not in str(brain.skills.select(WORD))
     with open_brain(copy) as brain:
-        assert WORD in brain.index().index
+        assert WORD in brain.prompt.build_index().index
 
 
 def test_the_answers_after_a_redaction_are_those_without_any_cache(
@@ -135,25 +137,25 @@ def test_the_answers_after_a_redaction_are_those_without_any_cache(
     fill(told)
     with open_brain(told) as brain:
         brain.snapshot()
-        brain.redact("skills/bird/SKILL.md", reason="a name")
-        earlier = brain.skill_history("alpha")[1].snapshot
-        brain.redact("skills/alpha/SKILL.md", rev=earlier, reason="another")
-        brain.upsert_skill("Bird", "Watch again.\n", description="Watch again")
+        brain.files.redact("skills/bird/SKILL.md", reason="a name")
+        earlier = brain.skills.history("alpha")[1].snapshot
+        brain.files.redact("skills/alpha/SKILL.md", rev=earlier, reason="another")
+        brain.skills.upsert("Bird", "Watch again.\n", description="Watch again")
     found = answer_all_questions(told)
     with open_brain(told) as brain:
-        versions = [row.version for row in brain.skill_history("bird")]
+        versions = [row.version for row in brain.skills.history("bird")]
     (tmp_path / "in-the-way").touch()
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "in-the-way"))
     assert answer_all_questions(told) == found
     with open_brain(told) as brain:
-        assert [row.version for row in brain.skill_history("bird")] == versions
+        assert [row.version for row in brain.skills.history("bird")] == versions
 
 
 def test_no_version_is_given_twice_since_its_content_was_redacted(told: Path, caches: Path) -> None:
     with open_brain(told) as brain:
-        assert brain.upsert_skill("Bird", "Watch more.\n").version == 3
-        brain.redact("skills/bird/SKILL.md", reason="a name")
-        assert brain.upsert_skill("Bird", "Watch.\n", description="Watch").version == 4
+        assert brain.skills.upsert("Bird", "Watch more.\n").version == 3
+        brain.files.redact("skills/bird/SKILL.md", reason="a name")
+        assert brain.skills.upsert("Bird", "Watch.\n", description="Watch").version == 4
 
 
 def redacting(
@@ -168,7 +170,7 @@ def redacting(
         if next(calls) == after:
             monkeypatch.setenv("BRAIN_CACHE_DIR", str(user))
             with open_brain(told) as brain:
-                brain.redact("skills/bird/SKILL.md", reason="a name")
+                brain.files.redact("skills/bird/SKILL.md", reason="a name")
             monkeypatch.setenv("BRAIN_CACHE_DIR", mine)
         return made
 
@@ -176,11 +178,11 @@ def redacting(
 
 
 def _skills(brain: Brain) -> object:
-    return brain.skills()
+    return brain.skills.list()
 
 
 def _index(brain: Brain) -> object:
-    return brain.index(budget=60)
+    return brain.prompt.build_index(budget=60)
 
 
 @pytest.mark.parametrize(
@@ -209,8 +211,12 @@ def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
         before = reader.head
         ask(reader)
         assert reader.head != before
-        assert WORD not in str(reader.skills(before)) + reader.index(before, budget=60).index
-        assert len(reader.skill_history("alpha")) == 3
+        assert (
+            WORD
+            not in str(reader.skills.list(before))
+            + reader.prompt.build_index(before, budget=60).index
+        )
+        assert len(reader.skills.history("alpha")) == 3
         assert reader.verify(deep=True).ok
     assert holding(caches / "reader") == holding(caches / "writer") == []
 
@@ -235,7 +241,7 @@ def test_who_asks_while_another_redacts_is_answered_in_full(
     redacting(told, monkeypatch, caches / "writer", place, name, after)
     with open_brain(told) as reader:
         before = reader.head
-        assert len(reader.skill_history("alpha")) == 3
+        assert len(reader.skills.history("alpha")) == 3
         assert reader.head != before
 
 
@@ -244,14 +250,14 @@ def test_redactions_on_two_branches_leave_both_known(
 ) -> None:
     with open_brain(told) as brain:
         for branch in ("main", "idea"):
-            brain.switch(branch)
+            brain.branches.switch(branch)
             (told / f"memory/{branch}.md").write_text(f"A secret of {branch}.\n")
             brain.snapshot()
-            brain.redact(f"memory/{branch}.md", reason="a test")
+            brain.files.redact(f"memory/{branch}.md", reason="a test")
     for user in range(8):  # whichever branch is learned first
         monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / str(user)))
         with open_brain(told) as brain:
             lineage_cache.update_lineage_cache(brain._session)
             known = brain._session.cache.has_snapshot
             assert all(map(known, brain._session.reader.list_refs().values()))
-            assert len(brain.skill_history("alpha")) == 3
+            assert len(brain.skills.history("alpha")) == 3

@@ -49,17 +49,19 @@ def test_two_copies_that_go_apart_answer_each_for_itself(grown: CachedBrain, alo
     for number in range(3):
         for root, word in ((grown.root, "ours"), (copy, "theirs")):
             with open_brain(root) as brain:
-                brain.upsert_skill("Alpha", f"Do {word} {number}.\n", description=f"Of {word}")
-                done = brain.upsert_skill(f"Only {word}", f"{number}\n", description="Only here")
+                brain.skills.upsert("Alpha", f"Do {word} {number}.\n", description=f"Of {word}")
+                done = brain.skills.upsert(f"Only {word}", f"{number}\n", description="Only here")
                 assert done.version == number + 1
-                assert next(row.version for row in brain.skill_history("alpha")) == number + 4
+                assert next(row.version for row in brain.skills.history("alpha")) == number + 4
             for folder in (grown.root, copy):
                 assert answer_all_questions(folder) == alone(folder)
                 with open_brain(folder) as brain:
                     assert brain.verify(deep=True).findings == []
                     assert all(one.ok for one in brain.doctor() if one.check == "cache")
     with open_brain(copy) as brain:
-        assert [skill.slug for skill in brain.skills() if "only" in skill.slug] == ["only-theirs"]
+        assert [skill.slug for skill in brain.skills.list() if "only" in skill.slug] == [
+            "only-theirs"
+        ]
 
 
 def test_two_copies_that_are_open_at_once_answer_each_for_itself(
@@ -70,15 +72,15 @@ def test_two_copies_that_are_open_at_once_answer_each_for_itself(
         for number in range(3):
             for brain in (ours, theirs):
                 word = brain.root.name
-                brain.upsert_skill("Beta", f"Do {word} {number}.\n", description=f"Of {word}")
+                brain.skills.upsert("Beta", f"Do {word} {number}.\n", description=f"Of {word}")
                 brain.snapshot()
             assert asked(ours) == alone(ours.root)
             assert asked(theirs) == alone(theirs.root)
-        ours.create_branch("side")
-        ours.switch("side")
-        ours.upsert_skill("Side", "Do.\n", description="By the side")
-        ours.switch("main")
-        ours.merge("side")
+        ours.branches.create("side")
+        ours.branches.switch("side")
+        ours.skills.upsert("Side", "Do.\n", description="By the side")
+        ours.branches.switch("main")
+        ours.merge.start("side")
         assert asked(theirs) == alone(theirs.root)
         assert asked(ours) == alone(ours.root)
 
@@ -86,13 +88,13 @@ def test_two_copies_that_are_open_at_once_answer_each_for_itself(
 def test_a_copy_of_before_answers_as_it_did(grown: CachedBrain, alone: Alone) -> None:
     copy = copied(grown, "copy")
     with open_brain(grown.root) as brain:
-        brain.upsert_skill("Later", "Do.\n", description="Later")
-        brain.upsert_skill("Alpha", "Do it later.\n")
+        brain.skills.upsert("Later", "Do.\n", description="Later")
+        brain.skills.upsert("Alpha", "Do it later.\n")
         asked(brain)
     assert answer_all_questions(copy) == grown.truth
     with open_brain(copy) as brain:
-        assert brain.upsert_skill("Alpha", "Do it.\n").version == 4
-        assert brain.upsert_skill("Later", "Do.\n").version == 1
+        assert brain.skills.upsert("Alpha", "Do it.\n").version == 4
+        assert brain.skills.upsert("Later", "Do.\n").version == 1
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["two caches", "one cache"])
@@ -103,10 +105,10 @@ def test_two_users_of_one_brain_see_the_same(
         if not shared:
             monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / f"user-{number % 2}"))
         with open_brain(grown.root) as brain:
-            brain.upsert_skill("Alpha", f"Do {number}.\n", description=f"As {number} says")
-            brain.upsert_skill(f"New {number}", "Do.\n", description="New")
+            brain.skills.upsert("Alpha", f"Do {number}.\n", description=f"As {number} says")
+            brain.skills.upsert(f"New {number}", "Do.\n", description="New")
             if number == 2:
-                brain.delete_skill("new-0")
+                brain.skills.delete("new-0")
             seen = asked(brain)
         assert seen == alone(grown.root)
     assert seen["history of alpha"] != grown.truth["history of alpha"]
@@ -114,8 +116,8 @@ def test_two_users_of_one_brain_see_the_same(
 
 def test_what_was_undone_and_collected_is_in_no_answer(grown: CachedBrain, alone: Alone) -> None:
     with open_brain(grown.root) as brain:
-        brain.upsert_skill("Alpha", "Undone.\n", description="Undone")
-        brain.upsert_skill("Undone", "Undone.\n", description="Undone")
+        brain.skills.upsert("Alpha", "Undone.\n", description="Undone")
+        brain.skills.upsert("Undone", "Undone.\n", description="Undone")
         asked(brain)
         for _ in range(2):
             brain.undo()
@@ -123,9 +125,9 @@ def test_what_was_undone_and_collected_is_in_no_answer(grown: CachedBrain, alone
         assert asked(brain) == alone(grown.root)
     assert answer_all_questions(grown.root) == grown.truth
     with open_brain(grown.root) as brain:
-        assert brain.upsert_skill("Alpha", "Done.\n").version == 4
-        assert brain.upsert_skill("Undone", "Done.\n", description="Done").version == 1
-        assert [row.version for row in brain.skill_history("undone")] == [1]
+        assert brain.skills.upsert("Alpha", "Done.\n").version == 4
+        assert brain.skills.upsert("Undone", "Done.\n", description="Done").version == 1
+        assert [row.version for row in brain.skills.history("undone")] == [1]
 
 
 def test_a_proposal_and_a_fork_go_by_what_they_hold(
@@ -134,16 +136,19 @@ def test_a_proposal_and_a_fork_go_by_what_they_hold(
     answer_all_questions(grown.root)
     with open_brain(grown.root) as brain:
         brain.fork(tmp_path / "fork")
-        with brain.proposal("idea-of-mine") as proposal:
-            proposal.upsert_skill("Alpha", "As proposed.\n", description="Proposed")
-            assert proposal.skill_history("alpha")[0].version == 4
-            assert "Proposed" in proposal.index().index
-            assert brain.index().index == grown.truth["index"]
+        with brain.proposals.open("idea-of-mine") as proposal:
+            proposal.skills.upsert("Alpha", "As proposed.\n", description="Proposed")
+            assert proposal.skills.history("alpha")[0].version == 4
+            assert "Proposed" in proposal.prompt.build_index().index
+            assert brain.prompt.build_index().index == grown.truth["index"]
         assert asked(brain) == alone(grown.root)
     with open_brain(tmp_path / "fork") as fork:
-        fork.upsert_skill("Alpha", "As forked.\n", description="Forked")
-        assert {row.path for row in fork.skill_history("alpha")} == {"skills/alpha/SKILL.md"}
-        assert "Forked" in fork.index().index and "Proposed" not in fork.index().index
+        fork.skills.upsert("Alpha", "As forked.\n", description="Forked")
+        assert {row.path for row in fork.skills.history("alpha")} == {"skills/alpha/SKILL.md"}
+        assert (
+            "Forked" in fork.prompt.build_index().index
+            and "Proposed" not in fork.prompt.build_index().index
+        )
 
 
 def test_many_that_come_back_at_once_are_found_by_their_names(
@@ -161,10 +166,10 @@ def test_many_that_come_back_at_once_are_found_by_their_names(
             shutil.rmtree(grown.root / f"skills/odd{number}")
     shutil.rmtree(caches)
     with open_brain(grown.root) as brain:
-        brain.skill_history("alpha")
+        brain.skills.history("alpha")
         brain.restore(gone)
     with open_brain(grown.root) as brain:
-        assert brain.view_skill("kept-2").path == "skills/odd2/SKILL.md"
+        assert brain.skills.view("kept-2").path == "skills/odd2/SKILL.md"
         assert brain.verify(deep=True).ok
     assert answer_all_questions(grown.root) == alone(grown.root)
 
@@ -178,11 +183,11 @@ def test_the_names_that_skills_had_in_a_lineage_that_was_undone_are_of_no_concer
         text = file.read_text()
         file.write_text(text.replace("name: alpha", "name: gone"))
         brain.snapshot()
-        assert "skills/alpha/SKILL.md" in {row.path for row in brain.skill_history("gone")}
+        assert "skills/alpha/SKILL.md" in {row.path for row in brain.skills.history("gone")}
         brain.undo()
         file.write_text(text)
         assert brain.head == head
     assert answer_all_questions(grown.root) == alone(grown.root)
     with open_brain(grown.root) as brain:
-        assert {row.path for row in brain.skill_history("gone")} == {"skills/gone/SKILL.md"}
-        assert brain.upsert_skill("Gone", "Do.\n").version == 2
+        assert {row.path for row in brain.skills.history("gone")} == {"skills/gone/SKILL.md"}
+        assert brain.skills.upsert("Gone", "Do.\n").version == 2

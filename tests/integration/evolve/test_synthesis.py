@@ -75,11 +75,11 @@ class TestHardness:
         assert find_trigger((*tools("exit 1"), RunStep("llm"), RunStep("memory_read"))) == ""
 
     def test_both_thresholds_are_set_in_the_manifest(self, brain: Brain) -> None:
-        assert brain.synthesis_policy() == SynthesisPolicy(5, True)
+        assert brain.receipts.read_synthesis_policy() == SynthesisPolicy(5, True)
         manifest = brain.root / "manifest.yaml"
         manifest.write_text(manifest.read_text() + "synthesis:\n  tools: 3\n  recovery: false\n")
         brain.snapshot()
-        policy = brain.synthesis_policy()
+        policy = brain.receipts.read_synthesis_policy()
         assert find_trigger(tools("", "", ""), policy) == "tool_calls"
         assert find_trigger(tools("exit 1", ""), policy) == ""
 
@@ -90,7 +90,7 @@ class TestHardness:
         (brain.root / "manifest.yaml").write_text(f"synthesis:\n  {wrong}\n")
         brain.snapshot()
         with pytest.raises(InvalidInput, match="synthesis"):
-            brain.synthesis_policy()
+            brain.receipts.read_synthesis_policy()
 
 
 class TestOfARunThatIsOver:
@@ -100,10 +100,10 @@ class TestOfARunThatIsOver:
         assert (done.decision, done.trigger, done.version) == ("created", "recovery", 1)
         assert (done.requests, done.reason) == (1, "One feed was stale.")
         assert brain.head == done.snapshot
-        view = brain.view_skill("oracle-manipulation")
+        view = brain.skills.view("oracle-manipulation")
         assert (view.body.strip(), view.description) == (BODY.strip(), SKILL["description"])
-        assert "error" not in [problem.severity for problem in brain.check_skills()]
-        receipt = brain.run_at()
+        assert "error" not in [problem.severity for problem in brain.skills.check()]
+        receipt = brain.receipts.read_run()
         assert [(step.kind, step.name, step.version) for step in receipt.steps] == [
             ("llm", "scripted", ""),
             ("skill_create", "oracle-manipulation", "1"),
@@ -117,15 +117,15 @@ class TestOfARunThatIsOver:
 
         def slow(*given: object, **named: object) -> object:
             found = asked(*given, **named)  # type: ignore[arg-type]
-            if not brain.skills():
-                brain.upsert_skill(SKILL["name"], "By a person.\n")
+            if not brain.skills.list():
+                brain.skills.upsert(SKILL["name"], "By a person.\n")
             return found
 
         monkeypatch.setattr(brain.skills, "find_duplicates", slow)
         with pytest.raises(Conflict) as raised:
             synthesize(brain, HARD, FakeModel(SKILL))
         assert raised.value.code == "stale_base"
-        assert brain.view_skill(SKILL["name"]).body.strip() == "By a person."
+        assert brain.skills.view(SKILL["name"]).body.strip() == "By a person."
 
     def test_what_was_not_shown_whole_is_not_written_anew(self, brain: Brain) -> None:
         body = "Ask the feed.\n\napi_key: q9Xz81LmP0aKdj27Tb\n"
@@ -152,7 +152,7 @@ class TestOfARunThatIsOver:
         assert (done.snapshot, done.version, brain.head) == (None, None, head)
 
     def test_a_skill_that_the_run_read_is_shown_and_improved(self, brain: Brain) -> None:
-        brain.upsert_skill("Price feeds", BODY, description="Use when a price is read.")
+        brain.skills.upsert("Price feeds", BODY, description="Use when a price is read.")
         loaded = RunStep("skill_load", name="price-feeds", version="1")
         receipt = HARD._replace(steps=(loaded, *HARD.steps))
         model = FakeModel(
@@ -161,29 +161,29 @@ class TestOfARunThatIsOver:
         done = synthesize(brain, receipt, model)
         assert (done.decision, done.previous_version, done.version) == ("improved", 1, 2)
         assert "> # Oracles" in model.requests[0].messages[0].text
-        assert len(brain.skills()) == 1
-        assert brain.view_skill("price-feeds").body.endswith("Distrust spikes.\n")
+        assert len(brain.skills.list()) == 1
+        assert brain.skills.view("price-feeds").body.endswith("Distrust spikes.\n")
 
     def test_a_skill_that_moved_on_meanwhile_is_merged_and_not_overwritten(
         self, brain: Brain
     ) -> None:
-        brain.upsert_skill("oracle-manipulation", BODY, description="Use when a price is read.")
+        brain.skills.upsert("oracle-manipulation", BODY, description="Use when a price is read.")
 
         class Slow(FakeModel):
             def answer(self, request: Any) -> Any:
-                brain.upsert_skill("oracle-manipulation", "# First\n\n" + BODY)
+                brain.skills.upsert("oracle-manipulation", "# First\n\n" + BODY)
                 return super().answer(request)
 
         receipt = HARD._replace(task="oracle manipulation price read")
         done = synthesize(brain, receipt, Slow(skill(decision="improve", body=BODY + "\nEnd.\n")))
         assert done.version == 3
-        body = brain.view_skill("oracle-manipulation").body
+        body = brain.skills.view("oracle-manipulation").body
         assert "# First" in body and "End." in body
 
 
 class TestNearDuplicates:
     def test_a_model_is_shown_what_it_would_duplicate_and_improves_it(self, brain: Brain) -> None:
-        brain.upsert_skill(
+        brain.skills.upsert(
             "price-oracle-checks", BODY, description="Use when a contract reads a price."
         )
         model = FakeModel(
@@ -196,15 +196,15 @@ class TestNearDuplicates:
         assert "price-oracle-checks" in asked and "> # Oracles" in asked
 
     def test_an_existing_skill_is_never_replaced_unseen(self, brain: Brain) -> None:
-        brain.upsert_skill("oracle-manipulation", "# Mine\n\nKeep me.\n", description="About it.")
+        brain.skills.upsert("oracle-manipulation", "# Mine\n\nKeep me.\n", description="About it.")
         model = FakeModel(SKILL, skill(body="# Mine\n\nKeep me.\n\nAsk two feeds.\n"))
         done = synthesize(brain, HARD._replace(task="zzz"), model)
         assert "Keep me." in model.requests[1].messages[-1].text
         assert (done.decision, done.version) == ("improved", 2)
-        assert "Keep me." in brain.view_skill("oracle-manipulation").body
+        assert "Keep me." in brain.skills.view("oracle-manipulation").body
 
     def test_a_model_that_insists_may_have_its_new_skill(self, brain: Brain) -> None:
-        brain.upsert_skill(
+        brain.skills.upsert(
             "price-oracle-checks", BODY, description="Use when a contract reads a price."
         )
         model = FakeModel(skill(name="oracle-price-check"), skill(name="oracle-price-check"))
@@ -256,7 +256,7 @@ class TestWhatAModelSays:
         assert caught.value.code == "bad_answer" and why in caught.value.message
         assert len(model.requests) == MAX_ROUNDS
         assert why in model.requests[1].messages[-1].text
-        assert (brain.head, brain.skills()) == (head, [])
+        assert (brain.head, brain.skills.list()) == (head, [])
         assert brain.status().clean
 
     def test_a_second_answer_may_do(self, brain: Brain) -> None:
@@ -271,18 +271,18 @@ class TestWhatAModelSays:
 
     def test_an_improvement_that_throws_most_of_a_skill_away_is_none(self, brain: Brain) -> None:
         body = "# Oracles\n\n" + "".join(f"{n}. Do thing {n}.\n" for n in range(20))
-        brain.upsert_skill("oracle-manipulation", body, description="Use when a price is read.")
+        brain.skills.upsert("oracle-manipulation", body, description="Use when a price is read.")
         receipt = HARD._replace(task="oracle price")
         model = FakeModel(*[skill(decision="improve", body="# Oracles\n\nAll new.\n")] * MAX_ROUNDS)
         with pytest.raises(ModelError, match="it removes"):
             synthesize(brain, receipt, model)
-        assert brain.view_skill("oracle-manipulation").version == 1
+        assert brain.skills.view("oracle-manipulation").version == 1
 
     def test_extra_fields_are_of_no_effect(self, brain: Brain) -> None:
         said = {**SKILL, "path": "../../x", "files": {"a": "b"}, "version": "99", "slug": "other"}
         done = synthesize(brain, HARD, FakeModel(said))
         assert (done.slug, done.version) == ("oracle-manipulation", 1)
-        assert [skill.slug for skill in brain.skills()] == ["oracle-manipulation"]
+        assert [skill.slug for skill in brain.skills.list()] == ["oracle-manipulation"]
 
     def test_a_failing_model_leaves_the_brain_as_it_was(self, brain: Brain) -> None:
         head = brain.head
@@ -322,12 +322,12 @@ class TestAtTheEndOfATask:
     def test_the_skill_is_a_step_of_the_run_itself(self, brain: Brain) -> None:
         learner = Learner(brain, FakeModel(SKILL))
         with brain.task("Audit the vault", on_success=learner) as task:
-            brain.edit_file("memory/log.md", lambda _: b"begun\n")
-            task.tool("terminal", "ls", error="exit 1")
-            task.tool("terminal", "ls -a", "all")
+            brain.files.edit("memory/log.md", lambda _: b"begun\n")
+            task.record_tool_call("terminal", "ls", error="exit 1")
+            task.record_tool_call("terminal", "ls -a", "all")
         assert learner.result is not None and learner.error is None
         assert (learner.result.decision, learner.result.trigger) == ("created", "recovery")
-        receipt = brain.run_at()
+        receipt = brain.receipts.read_run()
         assert [step.kind for step in receipt.steps] == [
             "memory_write",
             "tool",
@@ -342,39 +342,39 @@ class TestAtTheEndOfATask:
         learner = Learner(brain, FakeModel(SKILL))
         with brain.task("Audit", on_success=learner) as task:
             for number in range(5):
-                task.tool("terminal", str(number))
-                brain.edit_file("log.md", lambda old, n=number: f"{n}\n".encode())
+                task.record_tool_call("terminal", str(number))
+                brain.files.edit("log.md", lambda old, n=number: f"{n}\n".encode())
         assert learner.result is not None and learner.result.trigger == "tool_calls"
 
     def test_a_failure_of_the_model_is_noted_and_fails_no_run(self, brain: Brain) -> None:
         learner = Learner(brain, FakeModel(ModelError("it is overloaded", code="unavailable")))
         with brain.task("Audit", on_success=learner) as task:
-            task.tool("terminal", error="exit 1")
-            task.tool("terminal")
+            task.record_tool_call("terminal", error="exit 1")
+            task.record_tool_call("terminal")
         assert learner.error is not None and learner.error.code == "unavailable"
-        receipt = brain.run_at()
+        receipt = brain.receipts.read_run()
         assert receipt.outcome == "success"
         assert receipt.steps[-1].kind == "llm" and "overloaded" in receipt.steps[-1].error
-        assert brain.skills() == []
+        assert brain.skills.list() == []
 
     def test_an_easy_run_and_a_failed_one_ask_no_model(self, brain: Brain) -> None:
         model = FakeModel()
         learner = Learner(brain, model)
         with brain.task("Look", on_success=learner) as task:
-            task.tool("terminal")
+            task.record_tool_call("terminal")
         assert learner.result is not None and learner.result.decision == "not_hard"
         with pytest.raises(RuntimeError), brain.task("Look", on_success=learner) as task:
-            task.tool("terminal", error="exit 1")
-            task.tool("terminal")
+            task.record_tool_call("terminal", error="exit 1")
+            task.record_tool_call("terminal")
             raise RuntimeError
         assert model.requests == []
-        assert brain.run_at().outcome == "failure"
+        assert brain.receipts.read_run().outcome == "failure"
 
     def test_without_it_nothing_is_learned(self, brain: Brain) -> None:
         with brain.task("Audit") as task:
             for _ in range(9):
-                task.tool("terminal")
-        assert brain.skills() == []
+                task.record_tool_call("terminal")
+        assert brain.skills.list() == []
 
     def test_what_it_raises_ends_the_run_as_a_failure(self, brain: Brain) -> None:
         def broken(_: object) -> None:
@@ -384,5 +384,5 @@ class TestAtTheEndOfATask:
             pytest.raises(RuntimeError, match="broken"),
             brain.task("A", on_success=broken) as task,
         ):
-            task.tool("terminal")
-        assert brain.run_at().outcome == "failure"
+            task.record_tool_call("terminal")
+        assert brain.receipts.read_run().outcome == "failure"

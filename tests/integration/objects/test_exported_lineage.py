@@ -15,17 +15,17 @@ from brain.objects import snapshot as snapshots
 def brain(tmp_path: Path) -> Brain:
     made = Brain.init(tmp_path / "parent", author="tester")
     for n in range(6):
-        made.upsert_skill("Oracle", f"{n}\n")
-    made.create_branch("idea", "@~2")
-    made.switch("idea")
-    made.upsert_skill("Other", "x\n")
-    made.switch("main")
-    made.merge("idea")
+        made.skills.upsert("Oracle", f"{n}\n")
+    made.branches.create("idea", "@~2")
+    made.branches.switch("idea")
+    made.skills.upsert("Other", "x\n")
+    made.branches.switch("main")
+    made.merge.start("idea")
     return made
 
 
 def file_of(brain: Brain) -> bytes:
-    return b"".join(brain.export_lineage())
+    return b"".join(brain.history.export_lineage())
 
 
 def parts_of(data: bytes) -> list[bytes]:
@@ -41,7 +41,7 @@ def parts_of(data: bytes) -> list[bytes]:
 def test_the_file_holds_every_snapshot_and_begins_with_the_head(brain: Brain) -> None:
     found = lineage_file.read_lineage(io.BytesIO(file_of(brain)))
     assert found.head.hex() == brain.head
-    assert {id.hex() for id in found.snapshots} == {row.snapshot for row in brain.log()}
+    assert {id.hex() for id in found.snapshots} == {row.snapshot for row in brain.history.log()}
 
 
 def test_ancestry_in_the_file_is_that_in_the_brain_also_across_forks(
@@ -49,12 +49,12 @@ def test_ancestry_in_the_file_is_that_in_the_brain_also_across_forks(
 ) -> None:
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
-        child.upsert_skill("Oracle", "of the child\n")
+        child.skills.upsert("Oracle", "of the child\n")
         data = file_of(child)
-        for row in brain.log():
-            assert Brain.check_exported_lineage(io.BytesIO(data), row.snapshot) == child.ancestry(
-                row.snapshot
-            )
+        for row in brain.history.log():
+            assert Brain.check_exported_lineage(
+                io.BytesIO(data), row.snapshot
+            ) == child.history.check_ancestry(row.snapshot)
         found = Brain.check_exported_lineage(io.BytesIO(data), child.head, brain.head)
         assert not found.descends and found.path == []
 
@@ -125,7 +125,7 @@ def test_a_snapshot_stands_in_the_file_once_and_after_what_it_is_a_parent_of(bra
 
 def test_nothing_foreign_stands_in_the_file(brain: Brain, tmp_path: Path) -> None:
     with Brain.init(tmp_path / "other") as other:
-        foreign = parts_of(b"".join(other.export_lineage()))
+        foreign = parts_of(b"".join(other.history.export_lineage()))
     whole = file_of(brain) + b"".join(foreign)
     with pytest.raises(FormatError) as caught:
         lineage_file.read_lineage(io.BytesIO(whole))

@@ -33,12 +33,12 @@ def test_no_write_is_acknowledged_after_a_file_of_the_store_is_gone(
     tmp_path: Path, end: str, take: Callable[[Path], None]
 ) -> None:
     with Brain.init(tmp_path / "agent", author="tester") as brain:
-        brain.upsert_skill("alpha", "Alpha.\n")
+        brain.skills.upsert("alpha", "Alpha.\n")
         mark = (brain.root / ".brain/mark").read_bytes()
         take(brain.root / f".brain/store.db{end}")
         for _ in range(2):
             with pytest.raises(StoreError) as caught:
-                brain.upsert_skill("beta", "Beta.\n")
+                brain.skills.upsert("beta", "Beta.\n")
             assert caught.value.code == "store_replaced" and "start it again" in caught.value.hint
         assert not (brain.root / "skills/beta").exists()
         assert (brain.root / ".brain/mark").read_bytes() == mark

@@ -27,7 +27,7 @@ def no_waiting() -> Iterator[None]:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     with Brain.init(tmp_path / "agent", author="tester") as made:
-        made.upsert_skill("alpha", "Alpha.\n")
+        made.skills.upsert("alpha", "Alpha.\n")
         return made.root
 
 
@@ -53,7 +53,7 @@ def folder(place: Path, _: Path) -> None:
 
 def write(root: Path) -> None:
     with Brain.open(root, author="tester") as brain:
-        brain.upsert_skill("beta", "Beta.\n")
+        brain.skills.upsert("beta", "Beta.\n")
 
 
 @pytest.mark.parametrize("put", [pipe, link, dangling, second_name, folder])
@@ -104,11 +104,11 @@ def conflict(root: Path) -> Brain:
     file.parent.mkdir(exist_ok=True)
     for text in ("base\n", None, "ours\n"):
         if text is None:
-            brain.create_branch("other")
-            brain.switch("other")
+            brain.branches.create("other")
+            brain.branches.switch("other")
             file.write_text("theirs\n")
             brain.snapshot()
-            brain.switch("main")
+            brain.branches.switch("main")
         else:
             file.write_text(text)
             brain.snapshot()
@@ -121,8 +121,8 @@ def test_texts_with_markers_are_written_through_no_link(root: Path, tmp_path: Pa
     (outside / "memory" / "notes.md").write_text("not to be touched\n")
     (root / ".brain" / "conflicts").symlink_to(outside)
     with conflict(root) as brain:
-        brain.merge("other")
-        assert len(brain.conflicts()) == 1
+        brain.merge.start("other")
+        assert len(brain.merge.list_conflicts()) == 1
         assert (outside / "memory" / "notes.md").read_text() == "not to be touched\n"
         assert "<<<" in (root / ".brain/conflicts/memory/notes.md").read_text()
 
@@ -135,9 +135,9 @@ def test_a_text_with_markers_is_read_through_no_link(
     outside.mkdir()
     (outside / "notes.md").write_text("a secret of the user\n")
     with conflict(root) as brain:
-        brain.merge("other")
+        brain.merge.start("other")
         place = root / ".brain/conflicts" / where
         place.rename(tmp_path / "moved")
         place.symlink_to(outside if where == "memory" else outside / "notes.md")
         with pytest.raises(InvalidInput):
-            brain.resolve(["memory/notes.md"], "content")
+            brain.merge.resolve(["memory/notes.md"], "content")

@@ -31,7 +31,7 @@ ID = blob_id(b"somewhere")
 def brain(tmp_path: Path) -> Iterator[Brain]:
     with Brain.init(tmp_path / "agent", author="tester") as made:
         for name in ("Oracle", "Seer", "Trader"):
-            made.upsert_skill(name, f"{name}\n", description="d")
+            made.skills.upsert(name, f"{name}\n", description="d")
         yield made
 
 
@@ -153,7 +153,7 @@ def test_an_operation_that_lies_fails_verification(brain: Brain, lie: str) -> No
 
 
 def test_a_restore_is_held_to_its_source_if_that_is_here(brain: Brain) -> None:
-    source = bytes.fromhex(list(brain.log())[1].snapshot)
+    source = bytes.fromhex(list(brain.history.log())[1].snapshot)
     forged(brain, {TEXT: skill(9)}, ("restore", source))
     assert codes(brain) == {"false_operation"}
 
@@ -166,11 +166,11 @@ def test_a_restore_from_a_source_that_is_not_here_is_valid(brain: Brain) -> None
 
 def usable(brain: Brain) -> None:
     """A brain is usable if it goes on recording, collects, and tells of itself."""
-    brain.upsert_skill("Oracle", "On.\n")
+    brain.skills.upsert("Oracle", "On.\n")
     (brain.root / "new.md").write_text("new\n")
     brain.snapshot("by hand")
     brain.gc()
-    assert list(brain.log()) and brain.skills() and errors(brain) == []
+    assert list(brain.history.log()) and brain.skills.list() and errors(brain) == []
 
 
 VALID: dict[str, tuple[SnapshotOperation, Callable[[Snapshot], Snapshot]]] = {
@@ -224,12 +224,12 @@ def merged(brain: Brain) -> list[bytes]:
     """Make two branches that differ; return the genesis, the point they share, and the other."""
     base = brain.head
     assert base
-    brain.create_branch("idea")
-    brain.switch("idea")
-    brain.upsert_skill("Idea", "i\n", description="d")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    brain.skills.upsert("Idea", "i\n", description="d")
     other = brain.head
-    brain.switch("main")
-    brain.upsert_skill("Main", "m\n", description="d")
+    brain.branches.switch("main")
+    brain.skills.upsert("Main", "m\n", description="d")
     assert other
     return [brain._session.brain_id(), bytes.fromhex(base), bytes.fromhex(other)]
 
@@ -269,12 +269,12 @@ def test_a_tag_is_a_ref_like_others(brain: Brain) -> None:
 
 
 def test_a_skill_brought_back_from_under_another_name_keeps_its_name(brain: Brain) -> None:
-    brain.upsert_skill("Oracle", "Two.\n")
+    brain.skills.upsert("Oracle", "Two.\n")
     (brain.root / "skills/oracle").rename(brain.root / "skills/prophet")
     text = (brain.root / "skills/prophet/SKILL.md").read_text()
     (brain.root / "skills/prophet/SKILL.md").write_text(text)
     brain.snapshot("renamed")
-    done = brain.revert_skill("oracle", "1")
+    done = brain.skills.revert("oracle", "1")
     assert done.path == "skills/prophet/SKILL.md"
     assert not (brain.root / "skills/oracle").exists()
     assert "Oracle" in (brain.root / done.path).read_text()
@@ -284,8 +284,8 @@ def test_a_skill_brought_back_from_under_another_name_keeps_its_name(brain: Brai
 def test_a_skill_that_lies_beside_the_others_is_deleted_alone(brain: Brain) -> None:
     (brain.root / "skills/SKILL.md").write_text("---\nname: skill\ndescription: d\n---\nx\n")
     brain.snapshot()
-    brain.delete_skill("skill")
-    assert [one.slug for one in brain.skills()] == ["oracle", "seer", "trader"]
+    brain.skills.delete("skill")
+    assert [one.slug for one in brain.skills.list()] == ["oracle", "seer", "trader"]
     assert errors(brain) == []
 
 
@@ -304,7 +304,7 @@ def test_a_node_that_is_replaced_while_an_owner_writes_does_not_get_into_the_lin
     replace(brain, root, TreeNode(node.kind, tuple(sizes)).encode())
     head = brain.head
     with suppress(BrainError):
-        brain.upsert_skill("Oracle", "Honest.\n")
+        brain.skills.upsert("Oracle", "Honest.\n")
     replace(brain, root, honest)
     assert brain.head == head or "false_operation" in codes(brain)
 

@@ -45,7 +45,7 @@ def sign_with(brain: Brain, number: int | None) -> None:
 def trusting(brain: Brain, *numbers: int, by: int = 0) -> None:
     sign_with(brain, by)
     for number in numbers:
-        brain.trust_key(NAMES[number], f"key {number}")
+        brain.trust.add(NAMES[number], f"key {number}")
 
 
 def told(brain: Brain, *, required: bool = False, roots: list[int] | None = None) -> set[str]:
@@ -63,7 +63,7 @@ def warned(brain: Brain) -> list[str]:
 
 def learn(brain: Brain, by: int | None, slug: str = "reentrancy") -> str:
     sign_with(brain, by)
-    return brain.upsert_skill(slug, "Check calls.\n").snapshot
+    return brain.skills.upsert(slug, "Check calls.\n").snapshot
 
 
 def put(brain: Brain, row: tuple[str, bytes, bytes]) -> None:
@@ -104,23 +104,28 @@ def test_a_snapshot_that_nobody_signed_after_the_trust_file_is_an_error(brain: B
     trusting(brain, 0)
     here = learn(brain, None)
     assert told(brain) == {"unsigned"}
-    brain.sign(here, key=KEY_SEEDS[0])
+    brain.signatures.sign(here, key=KEY_SEEDS[0])
     assert told(brain) == set()
 
 
 def test_what_too_few_signed_is_signed_in_one_transaction(brain: Brain) -> None:
-    assert brain.sign_all(key=KEY_SEEDS[0]) == [] == brain.unsigned()
+    assert brain.signatures.sign_missing(key=KEY_SEEDS[0]) == [] == brain.signatures.find_missing()
     learn(brain, None)
     trusting(brain, 0, 1)
     missed = [learn(brain, None), learn(brain, None), learn(brain, 2)]
     learn(brain, 1)
-    assert brain.unsigned() == missed and brain.unsigned("@~3") == missed[:1]
-    assert brain.sign_all(key=KEY_SEEDS[2]) == []
-    assert [one.snapshot for one in brain.sign_all("@~2", key=KEY_SEEDS[0])] == missed[:2]
+    assert (
+        brain.signatures.find_missing() == missed
+        and brain.signatures.find_missing("@~3") == missed[:1]
+    )
+    assert brain.signatures.sign_missing(key=KEY_SEEDS[2]) == []
+    assert [
+        one.snapshot for one in brain.signatures.sign_missing("@~2", key=KEY_SEEDS[0])
+    ] == missed[:2]
     assert told(brain) == {"unknown_key", "below_threshold"}
-    made = brain.sign_all(key=KEY_SEEDS[0])
+    made = brain.signatures.sign_missing(key=KEY_SEEDS[0])
     assert [(one.snapshot, one.key) for one in made] == [(missed[2], NAMES[0])]
-    assert told(brain) == set() and brain.sign_all(key=KEY_SEEDS[1]) == []
+    assert told(brain) == set() and brain.signatures.sign_missing(key=KEY_SEEDS[1]) == []
 
 
 def test_a_signature_that_somebody_planted_keeps_no_key_from_signing(brain: Brain) -> None:
@@ -128,7 +133,10 @@ def test_a_signature_that_somebody_planted_keeps_no_key_from_signing(brain: Brai
     first, second = learn(brain, None), learn(brain, None)
     put(brain, (second, PUBLIC_KEYS[0], bytes(64)))
     assert "bad_signature" in told(brain)
-    assert [one.snapshot for one in brain.sign_all(key=KEY_SEEDS[0])] == [first, second]
+    assert [one.snapshot for one in brain.signatures.sign_missing(key=KEY_SEEDS[0])] == [
+        first,
+        second,
+    ]
     assert told(brain) == set()
 
 
@@ -138,21 +146,21 @@ def test_a_key_signs_what_a_revocation_left_short_and_what_names_it_as_author(
     trusting(brain, 0, 1)
     short = learn(brain, 1)
     with Brain.open(brain.root, author=NAMES[0], sign_with=lambda: KEY_SEEDS[1]) as other:
-        forged = other.upsert_skill("x", "y\n").snapshot
+        forged = other.skills.upsert("x", "y\n").snapshot
     sign_with(brain, 0)
-    assert [one.snapshot for one in brain.sign_all(key=KEY_SEEDS[0])] == [forged]
-    brain.revoke_key(NAMES[1], "stolen")
-    assert brain.unsigned() == [short]
-    assert [one.snapshot for one in brain.sign_all(key=KEY_SEEDS[0])] == [short]
+    assert [one.snapshot for one in brain.signatures.sign_missing(key=KEY_SEEDS[0])] == [forged]
+    brain.trust.revoke(NAMES[1], "stolen")
+    assert brain.signatures.find_missing() == [short]
+    assert [one.snapshot for one in brain.signatures.sign_missing(key=KEY_SEEDS[0])] == [short]
     assert told(brain) == set()
-    assert brain.sign_all(key=KEY_SEEDS[1]) == []
+    assert brain.signatures.sign_missing(key=KEY_SEEDS[1]) == []
 
 
 def test_a_key_that_nobody_trusts_does_not_count(brain: Brain) -> None:
     trusting(brain, 0)
     here = learn(brain, 1)
     assert told(brain) == {"unknown_key", "below_threshold"}
-    brain.sign(here, key=KEY_SEEDS[0])
+    brain.signatures.sign(here, key=KEY_SEEDS[0])
     assert told(brain) == set() and warned(brain) == ["unknown_key"]
 
 
@@ -166,10 +174,10 @@ def test_a_revoked_key_does_not_count_even_for_what_it_signed_before(brain: Brai
     trusting(brain, 0, 1)
     here = learn(brain, 1)
     sign_with(brain, 0)
-    done = brain.revoke_key(NAMES[1], "stolen")
+    done = brain.trust.revoke(NAMES[1], "stolen")
     assert done.keys[1].revoked == (None, "stolen")
     assert told(brain) == {"revoked_key", "below_threshold"}
-    brain.sign(here, key=KEY_SEEDS[0])
+    brain.signatures.sign(here, key=KEY_SEEDS[0])
     assert told(brain) == set()
 
 
@@ -178,7 +186,7 @@ def test_a_revocation_may_spare_what_came_before_a_snapshot(brain: Brain) -> Non
     learn(brain, 1)
     bad = learn(brain, 0, "later")
     sign_with(brain, 0)
-    brain.revoke_key(NAMES[1], "stolen", since=bad)
+    brain.trust.revoke(NAMES[1], "stolen", since=bad)
     assert told(brain) == set()
     learn(brain, 1)
     assert told(brain) == {"revoked_key", "below_threshold"}
@@ -188,7 +196,7 @@ def test_rights_that_ended_are_over_but_what_was_signed_stays_good(brain: Brain)
     trusting(brain, 0, 1)
     learn(brain, 1)
     sign_with(brain, 0)
-    brain.end_key(NAMES[1])
+    brain.trust.retire(NAMES[1])
     assert told(brain) == set()
     learn(brain, 1)
     assert told(brain) == {"expired_rights", "below_threshold"}
@@ -196,35 +204,35 @@ def test_rights_that_ended_are_over_but_what_was_signed_stays_good(brain: Brain)
 
 def test_below_the_threshold_a_snapshot_is_refused(brain: Brain) -> None:
     trusting(brain, 0, 1)
-    assert brain.set_threshold(2).threshold == 2
+    assert brain.trust.set_threshold(2).threshold == 2
     here = learn(brain, 0)
     assert told(brain) == {"below_threshold"}
-    brain.sign(here, key=KEY_SEEDS[0])
+    brain.signatures.sign(here, key=KEY_SEEDS[0])
     assert told(brain) == {"below_threshold"}
-    brain.sign(here, key=KEY_SEEDS[1])
+    brain.signatures.sign(here, key=KEY_SEEDS[1])
     assert told(brain) == set()
 
 
 def test_an_author_that_is_a_key_has_to_have_signed(brain: Brain) -> None:
     with Brain.open(brain.root, author=NAMES[1], sign_with=lambda: KEY_SEEDS[0]) as forger:
-        forger.upsert_skill("x", "y\n")
+        forger.skills.upsert("x", "y\n")
     assert told(brain) == {"forged_author"}
-    brain.sign(key=KEY_SEEDS[1])
+    brain.signatures.sign(key=KEY_SEEDS[1])
     assert told(brain) == set()
 
 
 def test_a_signature_of_another_snapshot_does_not_fit(brain: Brain) -> None:
     first, second = learn(brain, 0), learn(brain, None)
-    (row,) = brain.signatures(first)
+    (row,) = brain.signatures.list(first)
     put(brain, (second, PUBLIC_KEYS[0], bytes.fromhex(row.signature)))
     assert told(brain) == {"bad_signature"}
 
 
 def test_a_signature_that_does_not_fit_is_found_beside_the_head_too(brain: Brain) -> None:
-    brain.create_branch("idea")
-    brain.switch("idea")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
     here = learn(brain, None)
-    brain.switch("main")
+    brain.branches.switch("main")
     put(brain, (here, PUBLIC_KEYS[0], bytes(64)))
     found = [one for one in brain.verify().findings if one.severity == "error"]
     assert [(one.code, one.snapshot) for one in found] == [("bad_signature", here)]
@@ -250,14 +258,14 @@ def test_after_a_broken_trust_file_the_last_good_one_is_in_force_and_repairs_it(
     learn(brain, 1)
     assert told(brain) == {"bad_trust", "unknown_key", "below_threshold"}
     sign_with(brain, 0)
-    brain.sign(key=KEY_SEEDS[0])
-    brain.repair_trust()
+    brain.signatures.sign(key=KEY_SEEDS[0])
+    brain.trust.repair()
     assert told(brain) == set() and "bad_trust" in warned(brain)
 
 
 def test_a_revocation_that_was_tidied_away_still_counts(brain: Brain) -> None:
     trusting(brain, 0, 1)
-    brain.revoke_key(NAMES[1], "stolen")
+    brain.trust.revoke(NAMES[1], "stolen")
     for text in (policy_edit.create_policy("key 0", PUBLIC_KEYS[0]), trust_file_text(0, 1)):
         (brain.root / "trust.json").write_bytes(text)
         brain.snapshot()
@@ -268,10 +276,10 @@ def test_a_revocation_that_was_tidied_away_still_counts(brain: Brain) -> None:
 
 def branched_off_before_trust(brain: Brain) -> None:
     """Leave the trust file to a branch, and have the current one be without."""
-    brain.create_branch("aside")
+    brain.branches.create("aside")
     trusting(brain, 0)
-    brain.switch("aside")
-    assert brain.trusted().keys == []
+    brain.branches.switch("aside")
+    assert brain.trust.show().keys == []
 
 
 def test_a_head_beside_the_trust_file_that_another_ref_leads_to_is_an_error(brain: Brain) -> None:
@@ -281,17 +289,17 @@ def test_a_head_beside_the_trust_file_that_another_ref_leads_to_is_an_error(brai
     assert "heads/aside" in found.message and "heads/main" in found.message
     learn(brain, 1)
     assert told(brain) == {"before_trust"}
-    brain.switch("main")
+    brain.branches.switch("main")
     assert told(brain) == set()
-    brain.switch("aside")
+    brain.branches.switch("aside")
     sign_with(brain, 0)
-    brain.merge("main")
+    brain.merge.start("main")
     assert "before_trust" not in told(brain)
 
 
 def test_a_trust_file_that_was_taken_out_is_not_missed_for_an_older_branch(brain: Brain) -> None:
     trusting(brain, 0)
-    brain.create_branch("older")
+    brain.branches.create("older")
     (brain.root / "trust.json").unlink()
     brain.snapshot()
     assert told(brain) == set()
@@ -314,7 +322,7 @@ def test_pinned_roots_are_asked_for_without_being_named(brain: Brain) -> None:
 
 def test_a_root_that_is_named_beside_others_that_are_pinned_is_told(brain: Brain) -> None:
     trusting(brain, 0)
-    brain.sign(key=KEY_SEEDS[1])
+    brain.signatures.sign(key=KEY_SEEDS[1])
     pin(brain, 0)
     found = brain.verify(roots=[NAMES[1]])
     assert [one.code for one in found.findings if one.severity == "error"] == ["other_roots"]
@@ -338,12 +346,12 @@ def test_a_damaged_row_of_signatures_is_a_finding(brain: Brain) -> None:
 
 
 def test_a_key_that_signed_two_branches_is_a_warning_with_a_proof(brain: Brain) -> None:
-    brain.create_branch("idea")
+    brain.branches.create("idea")
     first = learn(brain, 0, "one")
-    brain.switch("idea")
+    brain.branches.switch("idea")
     second = learn(brain, 0, "two")
     assert told(brain, required=False) == set() and warned(brain) == ["equivocation"]
-    (found,) = brain.equivocations()
+    (found,) = brain.trust.find_equivocations()
     assert found.key == NAMES[0] and set(found.snapshots) == {first, second}
     assert found.proof is not None
     shown = equivocation_proof.verify_equivocation_proof(found.proof.encode())
@@ -353,15 +361,15 @@ def test_a_key_that_signed_two_branches_is_a_warning_with_a_proof(brain: Brain) 
 
 def test_a_head_that_merges_both_stories_warns_of_neither_but_each_alone_does(brain: Brain) -> None:
     trusting(brain, 0)
-    brain.create_branch("idea")
+    brain.branches.create("idea")
     learn(brain, 0, "one")
-    brain.switch("idea")
+    brain.branches.switch("idea")
     learn(brain, 0, "two")
     assert warned(brain) == ["equivocation"]
-    brain.merge("main")
+    brain.merge.start("main")
     assert told(brain) == set() and warned(brain) == []
-    assert len(brain.equivocations()) == 1
-    brain.switch("main")
+    assert len(brain.trust.find_equivocations()) == 1
+    brain.branches.switch("main")
     assert warned(brain) == ["equivocation"]
 
 
@@ -374,14 +382,14 @@ def test_a_fork_of_a_brain_that_trusts_has_to_be_signed_too(brain: Brain, tmp_pa
         assert told(child, required=True, roots=[0]) == set()
     with Brain.open(tmp_path / "unsigned") as child:
         assert told(child) == {"unsigned"}
-        child.sign(key=KEY_SEEDS[0])
+        child.signatures.sign(key=KEY_SEEDS[0])
         assert told(child, required=True, roots=[0]) == set()
 
 
 def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
     trusting(brain, 0)
     with pytest.raises(InvalidInput) as caught:
-        brain.redact("trust.json", reason="why not", history=True)
+        brain.files.redact("trust.json", reason="why not", history=True)
     assert caught.value.code == "trust_file" and told(brain) == set()
 
 
@@ -389,8 +397,8 @@ def test_a_redaction_is_signed_and_signatures_stay_good(brain: Brain) -> None:
     trusting(brain, 0)
     (brain.root / "memory/secret.md").write_text("secret\n")
     brain.snapshot()
-    brain.redact("memory/secret.md", reason="it was one")
-    assert len(brain.signatures()) == 1 and told(brain) == set()
+    brain.files.redact("memory/secret.md", reason="it was one")
+    assert len(brain.signatures.list()) == 1 and told(brain) == set()
 
 
 def test_a_root_that_is_no_key_is_refused(brain: Brain) -> None:
@@ -411,7 +419,7 @@ def long_lineage(brain: Brain, count: int) -> None:
                 operation.snapshot_operation(),
             )
     sign_with(brain, 0)
-    brain.revoke_key(NAMES[1], "lost", since=f"@~{count // 2}")
+    brain.trust.revoke(NAMES[1], "lost", since=f"@~{count // 2}")
 
 
 def test_two_thousand_signed_snapshots_are_judged_as_by_the_pure_check(brain: Brain) -> None:

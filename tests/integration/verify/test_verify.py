@@ -39,7 +39,7 @@ def brain(tmp_path: Path) -> Iterator[Brain]:
             text = f"---\nname: skill-{number:03d}\ndescription: d\nversion: 1\n---\n{number}\n"
             (folder / "SKILL.md").write_text(text)
         made.snapshot("many")
-        made.upsert_skill("skill-007", "better\n")
+        made.skills.upsert("skill-007", "better\n")
         yield made
 
 
@@ -62,8 +62,8 @@ def test_a_healthy_brain_verifies(brain: Brain) -> None:
 def test_verification_changes_no_file(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(brain.root.parent / "cache"))
     with Brain.open(brain.root) as reader:
-        reader.index()
-        reader.skill_history("skill-007")
+        reader.prompt.build_index()
+        reader.skills.history("skill-007")
     copy = shutil.copytree(brain.root, brain.root.parent / "copy")
     before = contents_below(brain.root.parent)
     assert verify_folder(copy, True).findings == []
@@ -210,7 +210,7 @@ def test_parts_of_a_lineage_tell_the_same_whoever_checks_them(
     brain: Brain, monkeypatch: pytest.MonkeyPatch, deep: bool
 ) -> None:
     for number in range(30):
-        brain.upsert_skill(f"skill-{number % 7:03d}", f"text {number}\n")
+        brain.skills.upsert(f"skill-{number % 7:03d}", f"text {number}\n")
     path = brain.root / "skills/skill-003/SKILL.md"
     path.write_text(path.read_text() + "by hand\n")
     brain.snapshot()
@@ -386,7 +386,7 @@ def test_a_damaged_blob_is_found_by_a_deep_verification_and_named_by_its_path(
 ) -> None:
     (brain.root / "memory/plain.txt").write_text("plain text, long enough")
     brain.snapshot()
-    blob = next(c.after for c in brain.diff("@~1", "@").changes)
+    blob = next(c.after for c in brain.history.diff("@~1", "@").changes)
     assert blob is not None
     run(brain, "UPDATE blobs SET data = X'00' WHERE id = ?", bytes.fromhex(blob))
     assert codes(brain) == set()
@@ -397,7 +397,7 @@ def test_a_damaged_blob_is_found_by_a_deep_verification_and_named_by_its_path(
 
 
 def test_a_damaged_skill_is_told_once(brain: Brain) -> None:
-    blob = next(c.after for c in brain.diff("@~1", "@").changes)
+    blob = next(c.after for c in brain.history.diff("@~1", "@").changes)
     assert blob is not None
     run(brain, "UPDATE blobs SET data = X'00' WHERE id = ?", bytes.fromhex(blob))
     (finding,) = verify_folder(brain.root, True).findings
@@ -438,7 +438,7 @@ def test_what_verification_refused_is_neither_shown_nor_recorded_afterwards(
     sum = object_checksum(node_id, ObjectKind.NODE, data)
     run(brain, "UPDATE objects SET data = ?, checksum = ? WHERE id = ?", data, sum, node_id)
     assert not brain.verify(deep=deep).ok
-    for ask in (brain.skills, brain.prompt, lambda: brain.upsert_skill("New", "Do.\n")):
+    for ask in (brain.skills, brain.prompt, lambda: brain.skills.upsert("New", "Do.\n")):
         with pytest.raises(BrainError) as caught:
             ask()
         assert caught.value.code == "corrupt_object"
@@ -497,7 +497,7 @@ def test_a_writer_between_the_refs_and_the_log_is_no_mismatch(
         found = refs()
         for text in texts:
             with Brain.open(brain.root) as other:
-                other.upsert_skill("Oracle", text, description="d")
+                other.skills.upsert("Oracle", text, description="d")
             break
         return found
 
@@ -529,7 +529,7 @@ def test_an_entry_of_the_log_in_another_shape_is_found_and_refused(
     with session_of(brain).store.transaction() as tx:
         tx.append_operation(pack(record))
     assert "bad_operation" in codes(brain)
-    for ask in (brain.undo, brain.redo, brain.operations, brain.gc):
+    for ask in (brain.undo, brain.redo, brain.history.list_operations, brain.gc):
         with pytest.raises(FormatError) as caught:
             ask()
         assert caught.value.code == "bad_operation"

@@ -64,7 +64,7 @@ def test_nothing_changed_means_nothing_recorded(watch: Watch) -> None:
 
 
 def test_a_write_through_the_brain_makes_no_second_snapshot(brain: Brain, watch: Watch) -> None:
-    brain.upsert_skill("oracles", "Ask two.\n", description="About oracles")
+    brain.skills.upsert("oracles", "Ask two.\n", description="About oracles")
     head = brain.head
     assert last_of(watch) == []
     assert brain.head == head

@@ -25,7 +25,7 @@ def export_brain(brain: Brain, folder: Path) -> Path:
     signed: dict[bytes, list[KeySignature]] = defaultdict(list)
     for snapshot, key, signature in reader.stream_signatures():
         signed[snapshot].append(KeySignature(key, signature))
-    (folder / "lineage").write_bytes(b"".join(brain.export_lineage()))
+    (folder / "lineage").write_bytes(b"".join(brain.history.export_lineage()))
     for name, kind in (("nodes", ObjectKind.NODE), ("bundles", ObjectKind.BUNDLE)):
         (folder / name).write_bytes(frame_items(data for _, data in reader.stream_objects(kind)))
     blobs = (
@@ -45,7 +45,7 @@ def frame_items(items: Iterable[bytes]) -> bytes:
 def make_brain_with_history(root: Path, skills: int = 300) -> Brain:
     """Make a brain with a past: sections, merges, runs, a redaction, keys that came and went."""
     with Brain.init(root, author="tester", sign_with=lambda: KEY_SEEDS[0]) as brain:
-        brain.trust_key(format_key(PUBLIC_KEYS[0]), "first")
+        brain.trust.add(format_key(PUBLIC_KEYS[0]), "first")
         for number in range(skills):
             _write_file(
                 brain, f"skills/{'abc'[number % 3]}/skill-{number:03}/SKILL.md", _skill_text(number)
@@ -57,30 +57,30 @@ def make_brain_with_history(root: Path, skills: int = 300) -> Brain:
         brain.snapshot("Begin")
         _write_file(brain, "memory/notes.md", "Nothing to see.\n")
         brain.snapshot("Take it back")
-        brain.redact("memory/notes.md", rev="@~1", reason="It holds a password")
+        brain.files.redact("memory/notes.md", rev="@~1", reason="It holds a password")
         with brain.task("Count the skills", agent="counter") as task:
-            task.tool("bash", "ls skills", "a b c")
-            task.skill_create("Counting", "Count twice.\n", description="Counts.")
-            task.memory_write("memory/count.md", f"{skills}\n")
-        brain.create_branch("side")
-        brain.upsert_skill("Counting", "Count three times.\n")
-        brain.switch("side")
-        brain.upsert_skill("Sorting", "Sort before you count.\n", description="Sorts.")
-        brain.switch("main")
-        brain.merge("side")
-        brain.trust_key(format_key(PUBLIC_KEYS[1]), "second")
+            task.record_tool_call("bash", "ls skills", "a b c")
+            task.upsert_skill("Counting", "Count twice.\n", description="Counts.")
+            task.write_file("memory/count.md", f"{skills}\n")
+        brain.branches.create("side")
+        brain.skills.upsert("Counting", "Count three times.\n")
+        brain.branches.switch("side")
+        brain.skills.upsert("Sorting", "Sort before you count.\n", description="Sorts.")
+        brain.branches.switch("main")
+        brain.merge.start("side")
+        brain.trust.add(format_key(PUBLIC_KEYS[1]), "second")
     with Brain.open(root, author="tester", sign_with=lambda: KEY_SEEDS[1]) as brain:
         before = brain.head
-        brain.upsert_skill("Sorting", "Sort well.\n")
-        brain.end_key(format_key(PUBLIC_KEYS[0]))
-        brain.trust_key(format_key(PUBLIC_KEYS[2]), "third")
-        brain.delete_skill("counting")
+        brain.skills.upsert("Sorting", "Sort well.\n")
+        brain.trust.retire(format_key(PUBLIC_KEYS[0]))
+        brain.trust.add(format_key(PUBLIC_KEYS[2]), "third")
+        brain.skills.delete("counting")
     with Brain.open(root, author="tester", sign_with=lambda: KEY_SEEDS[2]) as brain:
-        brain.upsert_skill("Sorting", "Sort better.\n")
-        brain.revoke_key(format_key(PUBLIC_KEYS[1]), "It was lost", before)
-        brain.upsert_skill("Sorting", "Sort best.\n")
+        brain.skills.upsert("Sorting", "Sort better.\n")
+        brain.trust.revoke(format_key(PUBLIC_KEYS[1]), "It was lost", before)
+        brain.skills.upsert("Sorting", "Sort best.\n")
     with Brain.open(root, author="tester") as brain:
-        brain.upsert_skill("Sorting", "Nobody signs this.\n")
+        brain.skills.upsert("Sorting", "Nobody signs this.\n")
     return Brain.open(root, author="tester", sign_with=lambda: KEY_SEEDS[2])
 
 

@@ -107,10 +107,10 @@ def run_upserts(folder: Path) -> Iterator[None]:
     for number in range(12):
         with open_brain(folder) as brain:
             for name in (TARGET_SKILL, f"Number {number}", f"Other {number % 3}"):
-                brain.upsert_skill(name, f"{number}\n" * 100, description="d")
+                brain.skills.upsert(name, f"{number}\n" * 100, description="d")
                 yield
             if number % 4 == 3:
-                brain.delete_skill(f"Number {number}")
+                brain.skills.delete(f"Number {number}")
                 yield
                 brain.undo()
                 yield
@@ -200,13 +200,13 @@ def cut_power(folder: Path, recording: Recording, cut: int, chance: random.Rando
 
 def _find_fault(folder: Path, acknowledged: int) -> str:
     with open_brain(folder) as brain:
-        there = len(brain.operations())
+        there = len(brain.history.list_operations())
         if there < acknowledged:
             return f"{acknowledged} operations were acknowledged, {there} are there"
         if not (found := brain.verify(deep=True)).ok:
             return f"verification finds {found.findings[0]}"
-        done = brain.upsert_skill("After the cut", "Go on.\n", description="d")
-        if done.version != 1 or len(brain.operations()) != there + 1:
+        done = brain.skills.upsert("After the cut", "Go on.\n", description="d")
+        if done.version != 1 or len(brain.history.list_operations()) != there + 1:
             return "it does not go on"
     return ""
 

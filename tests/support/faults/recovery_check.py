@@ -105,8 +105,8 @@ def read_state(folder: Path) -> BrainState | None:
         return None
     with open_brain(folder) as brain:
         _verify(brain)
-        log = list(brain.log())
-        return BrainState(len(brain.operations()), len(log), log[0].bundle)
+        log = list(brain.history.log())
+        return BrainState(len(brain.history.list_operations()), len(log), log[0].bundle)
 
 
 def _verify(brain: Brain) -> None:
@@ -129,11 +129,11 @@ def recover(folder: Path) -> RecoveredState:
             brain.snapshot("First")
         assert first.exists()
     with open_brain(folder) as brain:
-        brain.upsert_skill("Afterwards", "Go on.\n", description="Next")
+        brain.skills.upsert("Afterwards", "Go on.\n", description="Next")
         found = brain.status()
         status = (found.added, found.modified, found.removed)
-        brain.upsert_skill(TARGET_SKILL, "Go on with this one too.\n", description="As before")
-        versions = [row.version for row in brain.skill_history(TARGET_SKILL)]
+        brain.skills.upsert(TARGET_SKILL, "Go on with this one too.\n", description="As before")
+        versions = [row.version for row in brain.skills.history(TARGET_SKILL)]
     state = read_state(folder)
     assert state is not None
     return RecoveredState(state, read_files(folder), status, list(versions))

@@ -53,7 +53,7 @@ def _prepare_recorded(folder: Path) -> None:
     _prepare_plain_files(folder)
     with Brain.init(folder, name=BRAIN_NAME, author=AUTHOR) as brain:
         brain.snapshot("First")
-        brain.upsert_skill(TARGET_SKILL, "Do it better.\n")
+        brain.skills.upsert(TARGET_SKILL, "Do it better.\n")
         write_file(folder, "memory/notes.md", "Remember the second lesson.\n")
         brain.snapshot("Second")
 
@@ -79,7 +79,7 @@ def _prepare_deleted(folder: Path) -> None:
     """The same after a skill was deleted."""
     _prepare_recorded(folder)
     with open_brain(folder) as brain:
-        brain.delete_skill("beta")
+        brain.skills.delete("beta")
 
 
 def _prepare_undone(folder: Path) -> None:
@@ -116,12 +116,12 @@ def _prepare_large_change(folder: Path) -> None:
 
 def _run_upsert_new(folder: Path) -> str:
     with open_brain(folder) as brain:
-        return brain.upsert_skill("Brand new", "Do it once.\n", description="New").snapshot
+        return brain.skills.upsert("Brand new", "Do it once.\n", description="New").snapshot
 
 
 def _run_upsert_again(folder: Path) -> str:
     with open_brain(folder) as brain:
-        return brain.upsert_skill(TARGET_SKILL, "Do it best.\n").snapshot
+        return brain.skills.upsert(TARGET_SKILL, "Do it best.\n").snapshot
 
 
 def _run_snapshot(folder: Path) -> str:
@@ -157,12 +157,12 @@ def _run_redo(folder: Path) -> str:
 
 def _run_revert(folder: Path) -> str:
     with open_brain(folder) as brain:
-        return brain.revert_skill(TARGET_SKILL, "1").snapshot
+        return brain.skills.revert(TARGET_SKILL, "1").snapshot
 
 
 def _run_delete(folder: Path) -> str:
     with open_brain(folder) as brain:
-        return brain.delete_skill(TARGET_SKILL).snapshot
+        return brain.skills.delete(TARGET_SKILL).snapshot
 
 
 def _prepare_garbage(folder: Path) -> None:
@@ -177,7 +177,7 @@ def _prepare_garbage(folder: Path) -> None:
 
 def _run_redact(folder: Path) -> str:
     with open_brain(folder) as brain:
-        return brain.redact("memory/notes.md", reason="A key", history=True).snapshot
+        return brain.files.redact("memory/notes.md", reason="A key", history=True).snapshot
 
 
 def _run_gc(folder: Path) -> str:

@@ -84,7 +84,7 @@ class BrainWithModel(RuleBasedStateMachine):
     def skill_versions(self, slug: str) -> list[int]:
         """Return all versions that a skill had in the lineage of the head, without a gap."""
         try:
-            rows = self.brain.skill_history(slug)
+            rows = self.brain.skills.history(slug)
         except NotFound:
             return []
         seen = [row.version for row in rows if isinstance(row.version, int)]
@@ -100,7 +100,7 @@ class BrainWithModel(RuleBasedStateMachine):
         What was changed by hand, and is to be replaced, must have been recorded.
         """
         model, last = self.model, before
-        new = [info for info in self.brain.log(after) if info.snapshot not in model.parents]
+        new = [info for info in self.brain.history.log(after) if info.snapshot not in model.parents]
         for info in reversed(new):
             files = self.files_of_snapshot(info.snapshot)
             if info.message == MANUAL_EDITS_MESSAGE:

@@ -46,7 +46,7 @@ def run_writer(folder: Path, name: str, times: int) -> WriterReport:
         for number in range(times):
             begun = time.monotonic()
             if number % 2:
-                brain.upsert_skill(f"own {name}", f"{number}\n", description="d")
+                brain.skills.upsert(f"own {name}", f"{number}\n", description="d")
             else:
                 versions.append(_upsert_shared(brain, name, number))
             longest = max(longest, time.monotonic() - begun)
@@ -55,10 +55,10 @@ def run_writer(folder: Path, name: str, times: int) -> WriterReport:
 
 def _upsert_shared(brain: Brain, name: str, number: int) -> int:
     """Write one's own line of the shared skill, for the text as it was read before."""
-    view = brain.view_skill(SHARED_SKILL)
+    view = brain.skills.view(SHARED_SKILL)
     lines = [line for line in view.body.splitlines() if line.strip()]
     changed = [f"{name}: {number}" if line.startswith(f"{name}:") else line for line in lines]
-    done = brain.upsert_skill(SHARED_SKILL, "\n\n".join(changed) + "\n", base=view.version)
+    done = brain.skills.upsert(SHARED_SKILL, "\n\n".join(changed) + "\n", base=view.version)
     assert isinstance(done.version, int)
     return done.version
 
@@ -67,7 +67,7 @@ def make_shared_brain(folder: Path, names: list[str]) -> None:
     """Make a brain whose shared skill has a line for each writer."""
     with Brain.init(folder) as brain:
         text = "\n\n".join(f"{name}: start" for name in names) + "\n"
-        brain.upsert_skill(SHARED_SKILL, text, description="d")
+        brain.skills.upsert(SHARED_SKILL, text, description="d")
 
 
 def run_writers(
@@ -131,7 +131,7 @@ def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
         session = brain._session
         for number in range(merges):
             name, content = f"side-{number}", b"%d\n" % number
-            brain.create_branch(name)
+            brain.branches.create(name)
             with (
                 transaction.lock_for_writing(session),
                 transaction.store_transaction(session) as tx,
@@ -145,7 +145,7 @@ def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
                 tx.update_ref(head_ref(name), before, txn.head)
                 refs = [(head_ref(name), before, txn.head)]
                 transaction.log_operation(session, tx, "snapshot", "meanwhile", refs)
-            if brain.merge(name).conflicts:
+            if brain.merge.start(name).conflicts:
                 faults.append(f"{name} has conflicts")
 
 
@@ -158,20 +158,20 @@ def run_reader(folder: Path) -> tuple[int, list[str]]:
     with Brain.open(folder) as brain:
         while not (looks and over.is_set()):
             looks += 1
-            view = brain.view_skill(SHARED_SKILL)
+            view = brain.skills.view(SHARED_SKILL)
             assert isinstance(view.version, int)
             if view.version < last:
                 faults.append(f"a reader saw version {view.version} after {last}")
             last = view.version
-            infos = list(brain.log(limit=20))
+            infos = list(brain.history.log(limit=20))
             for newer, older in pairwise(infos):
                 if newer.generation < older.generation:
                     faults.append("a reader saw a log out of order")
             head = brain.head
-            listed = {skill.slug: skill.version for skill in brain.skills(head)}
-            if listed[SHARED_SKILL] != brain.view_skill(SHARED_SKILL, head).version:
+            listed = {skill.slug: skill.version for skill in brain.skills.list(head)}
+            if listed[SHARED_SKILL] != brain.skills.view(SHARED_SKILL, head).version:
                 faults.append("list and view of one snapshot differ")
-            if SHARED_SKILL not in str(brain.index()):
+            if SHARED_SKILL not in str(brain.prompt.build_index()):
                 faults.append("an index lacks a skill")
             brain.status()
     return looks, faults
@@ -185,14 +185,14 @@ def _find_faults(
     if acknowledged != expected:
         yield f"versions acknowledged amiss: {sorted((acknowledged - expected).elements())[:5]}"
     with Brain.open(folder) as brain:
-        seen = sorted(int(row.version) for row in brain.skill_history(SHARED_SKILL))
+        seen = sorted(int(row.version) for row in brain.skills.history(SHARED_SKILL))
         if seen != list(range(1, len(expected) + 2)):
             yield "the history of the shared skill has gaps"
         last = times - 1 - (times - 1) % 2
-        lines = brain.view_skill(SHARED_SKILL).body.split()
+        lines = brain.skills.view(SHARED_SKILL).body.split()
         if lines[1::2] != [str(last)] * len(written):
             yield f"lines of the shared skill were lost: {lines[:20]}"
-        own = [skill.version for skill in brain.skills() if skill.slug.startswith("own-")]
+        own = [skill.version for skill in brain.skills.list() if skill.slug.startswith("own-")]
         if own != [times // 2] * (len(written) if times > 1 else 0):
             yield "versions of own skills are amiss"
         there = len(list((brain.root / "memory").glob("side-*.txt")))

@@ -40,23 +40,23 @@ def make_brain(folder: Path) -> Path:
     """Make a brain with a bit of everything; return its folder."""
     with Brain.init(folder, author="tester") as brain:
         for number in range(30):
-            brain.upsert_skill(f"skill {number}", f"{number}\n", description="d")
+            brain.skills.upsert(f"skill {number}", f"{number}\n", description="d")
         (brain.root / "memory").mkdir(exist_ok=True)
         (brain.root / "memory/a.md").write_text("a secret\n")
         (brain.root / "SOUL.md").write_text("calm\n")
         brain.snapshot("by hand")
-        brain.create_branch("idea")
-        brain.switch("idea")
-        brain.upsert_skill("skill 1", "better\n")
-        brain.switch("main")
-        brain.upsert_skill("skill 2", "better\n")
-        brain.merge("idea")
-        brain.redact("memory/a.md", reason="a name")
-        brain.merge_skills("skill 3", "skill 4")
-        brain.delete_skill("skill 5")
+        brain.branches.create("idea")
+        brain.branches.switch("idea")
+        brain.skills.upsert("skill 1", "better\n")
+        brain.branches.switch("main")
+        brain.skills.upsert("skill 2", "better\n")
+        brain.merge.start("idea")
+        brain.files.redact("memory/a.md", reason="a name")
+        brain.skills.merge("skill 3", "skill 4")
+        brain.skills.delete("skill 5")
         brain.restore("@~1")
         with brain.task("a task"):
-            brain.upsert_skill("skill 6", "done\n")
+            brain.skills.upsert("skill 6", "done\n")
     return folder
 
 
@@ -305,18 +305,18 @@ def ask_everything(root: Path) -> None:
     """Ask a brain what a user would; raises what is no `BrainError`."""
     with suppress(BrainError), Brain.open(root) as brain:
         for ask in (
-            brain.log,
+            brain.history.log,
             brain.skills,
-            lambda: brain.view_skill("skill-7"),
-            lambda: brain.diff("@~1", "@"),
-            lambda: list(brain.export_lineage()),
+            lambda: brain.skills.view("skill-7"),
+            lambda: brain.history.diff("@~1", "@"),
+            lambda: list(brain.history.export_lineage()),
             lambda: brain.restore("@~2", ["memory", "SOUL.md"]),
-            lambda: brain.merge("idea"),
-            lambda: list(brain.operations()),
+            lambda: brain.merge.start("idea"),
+            lambda: list(brain.history.list_operations()),
             brain.undo,
             brain.redo,
             lambda: brain.snapshot("on"),
-            lambda: brain.upsert_skill("skill 7", "on\n"),
+            lambda: brain.skills.upsert("skill 7", "on\n"),
             brain.gc,
         ):
             with suppress(BrainError):

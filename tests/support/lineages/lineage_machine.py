@@ -44,7 +44,7 @@ class LineageMachine(BrainWithModel):
         model = self.model
         assert self.files_on_disk() == model.folder
         assert self.files_of_snapshot(model.head) == model.head_files
-        found = self.brain.branches()
+        found = self.brain.branches.list()
         assert {row.name: row.snapshot for row in found.branches} == model.heads
         assert [row.name for row in found.branches if row.current] == [model.branch]
         status = self.brain.status()
@@ -102,9 +102,9 @@ class LineageMachine(BrainWithModel):
         """Write a skill; its version is one above all that its lineage has."""
         before, known = self.model.head, self.skill_versions(slug)
         body = self.new_line(skill_path(slug))
-        done = self.brain.upsert_skill(slug, body, description="d")
+        done = self.brain.skills.upsert(slug, body, description="d")
         assert done.version == 1 + max(known, default=0)
-        view = self.brain.view_skill(slug)
+        view = self.brain.skills.view(slug)
         assert (view.version, view.body.strip()) == (done.version, body.decode().strip())
         self.follow_on_branch(before)
 
@@ -115,7 +115,7 @@ class LineageMachine(BrainWithModel):
         if path not in model.head_files or path not in model.folder:
             return
         before = model.head
-        self.brain.delete_skill(slug)
+        self.brain.skills.delete(slug)
         self.follow_on_branch(before)
         assert path not in model.head_files
 
@@ -126,10 +126,10 @@ class LineageMachine(BrainWithModel):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(working_copy, "write_files", _raise_kill)
             with pytest.raises(SimulatedKill):
-                self.brain.upsert_skill(slug, self.new_line(skill_path(slug)), description="d")
+                self.brain.skills.upsert(slug, self.new_line(skill_path(slug)), description="d")
         self.reopen()
         assert self.brain.status().merging is None or self.waiting
-        self.expect_refusal(lambda: self.brain.delete_branch("none"), "no_branch")
+        self.expect_refusal(lambda: self.brain.branches.delete("none"), "no_branch")
         self.follow_on_branch(before)
 
     @rule()
@@ -145,9 +145,9 @@ class LineageMachine(BrainWithModel):
         """Make a branch at the head."""
         model = self.model
         if name in model.heads:
-            self.expect_refusal(lambda: self.brain.create_branch(name), "branch_exists")
+            self.expect_refusal(lambda: self.brain.branches.create(name), "branch_exists")
             return
-        assert self.brain.create_branch(name).snapshot == model.head
+        assert self.brain.branches.create(name).snapshot == model.head
         model.log_step(LogStep({name: (None, model.head)}))
 
     @rule(name=branch_names)
@@ -160,9 +160,9 @@ class LineageMachine(BrainWithModel):
         if not at or name == model.branch or not held:
             code = "no_branch" if not at else "not_merged"
             code = "current_branch" if name == model.branch else code
-            self.expect_refusal(lambda: self.brain.delete_branch(name), code)
+            self.expect_refusal(lambda: self.brain.branches.delete(name), code)
             return
-        self.brain.delete_branch(name)
+        self.brain.branches.delete(name)
         model.log_step(LogStep({name: (at, None)}))
 
     @rule(
@@ -195,11 +195,11 @@ class LineageMachine(BrainWithModel):
         """Go on with another branch; other changes of the folder stay."""
         model = self.model
         if self.waiting:
-            self.expect_refusal(lambda: self.brain.switch(name), "merging")
+            self.expect_refusal(lambda: self.brain.branches.switch(name), "merging")
             return
         before, left, target = model.head, model.branch, model.heads[name]
-        self.brain.switch(name)
-        after = {row.name: row.snapshot for row in self.brain.branches().branches}[left]
+        self.brain.branches.switch(name)
+        after = {row.name: row.snapshot for row in self.brain.branches.list().branches}[left]
         self.follow_head(before, after, written=False)
         if after != before:
             model.log_step(LogStep({left: (before, after)}, left=left))
@@ -214,10 +214,10 @@ class LineageMachine(BrainWithModel):
         """Merge a branch."""
         theirs = self.model.heads[name]
         if self.waiting:
-            self.expect_refusal(lambda: self.brain.merge(name), "merging")
+            self.expect_refusal(lambda: self.brain.merge.start(name), "merging")
             return
         before = self.model.head
-        self.check_merge_result(self.brain.merge(name, choice), before, theirs, {choice})
+        self.check_merge_result(self.brain.merge.start(name, choice), before, theirs, {choice})
 
     @rule(name=other_branches, choice=conflict_choices)
     def criss_cross_merge(self, name: str, choice: str) -> None:
@@ -231,7 +231,7 @@ class LineageMachine(BrainWithModel):
             return
         self.switch(name)
         there = self.model.head
-        self.check_merge_result(self.brain.merge(before, choice), there, before, {choice})
+        self.check_merge_result(self.brain.merge.start(before, choice), there, before, {choice})
         if not self.waiting:
             self.switch(here)
 
@@ -239,21 +239,21 @@ class LineageMachine(BrainWithModel):
     def resolve_merge(self, data: st.DataObject) -> None:
         """Decide what a merge waits for, and finish it."""
         if not self.waiting:
-            self.expect_refusal(self.brain.continue_merge, "no_merge")
+            self.expect_refusal(self.brain.merge.resume, "no_merge")
             return
-        chosen = {row.path: data.draw(conflict_choices) for row in self.brain.conflicts()}
+        chosen = {
+            row.path: data.draw(conflict_choices) for row in self.brain.merge.list_conflicts()
+        }
         for path, choice in chosen.items():
-            self.brain.resolve([path], choice)
+            self.brain.merge.resolve([path], choice)
         before, theirs = self.model.head, self.waiting
-        self.check_merge_result(
-            self.brain.continue_merge(), before, theirs, {None, *chosen.values()}
-        )
+        self.check_merge_result(self.brain.merge.resume(), before, theirs, {None, *chosen.values()})
 
     @rule()
     def abort_merge(self) -> None:
         """Give up the merge that waits."""
         if self.waiting:
-            self.brain.abort_merge()
+            self.brain.merge.abort()
             self.waiting = ""
 
     # Going back

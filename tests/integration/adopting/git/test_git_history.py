@@ -50,7 +50,7 @@ def taken(repo: GitRepository, target: Path) -> results.Adopted:
 def history(target: Path) -> list[results.SnapshotInfo]:
     """Return what was taken in, oldest first."""
     with Brain.open(target) as brain:
-        return [s for s in list(brain.log())[::-1] if s.operation["kind"] == "import"]
+        return [s for s in list(brain.history.log())[::-1] if s.operation["kind"] == "import"]
 
 
 def files(target: Path) -> set[str]:
@@ -88,8 +88,8 @@ def test_the_versions_of_authors_stay_and_the_next_upsert_goes_on_from_the_last(
     repo.commit({SKILL: skill(3)}, two)
     taken(repo, target)
     with Brain.open(target) as brain:
-        assert [row.version for row in brain.skill_history("a")] == [3, 7, 7]
-        assert brain.upsert_skill("a", body="Better.\n").version == 4
+        assert [row.version for row in brain.skills.history("a")] == [3, 7, 7]
+        assert brain.skills.upsert("a", body="Better.\n").version == 4
 
 
 def test_merges_have_all_their_parents(repo: GitRepository, target: Path) -> None:
@@ -133,7 +133,7 @@ def test_what_the_brain_learned_meanwhile_is_merged(repo: GitRepository, target:
     one = repo.commit({SKILL: skill(1)})
     taken(repo, target)
     with Brain.open(target) as brain:
-        brain.upsert_skill("own", body="Learned.\n", description="Own")
+        brain.skills.upsert("own", body="Learned.\n", description="Own")
     repo.commit({SKILL: skill(2)}, one)
     assert taken(repo, target).steps == 1
     assert (target / SKILL).read_bytes() == skill(2)
@@ -147,7 +147,7 @@ def test_a_rewritten_history_is_taken_beside_the_old_one(repo: GitRepository, ta
     other = repo.commit({SKILL: skill(1), "skills/b.md": b"b"}, one)
     assert taken(repo, target).steps == 1
     with Brain.open(target) as brain:
-        assert other in {s.operation.get("revision") for s in brain.log()}
+        assert other in {s.operation.get("revision") for s in brain.history.log()}
 
 
 def test_empty_commits_of_a_brain_are_snapshots_too(repo: GitRepository, target: Path) -> None:

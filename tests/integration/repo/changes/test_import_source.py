@@ -22,12 +22,14 @@ def brain(tmp_path: Path) -> Brain:
 
 
 def test_a_state_is_recorded_on_its_branch_and_the_folder_waits_for_the_merge(brain: Brain) -> None:
-    done = brain.import_steps(SOURCE, [ImportStep([(SKILL, text("one"))], is_complete=True)])
+    done = brain.imports.record_states(
+        SOURCE, [ImportStep([(SKILL, text("one"))], is_complete=True)]
+    )
     assert done.steps == 1 and done.branch == SOURCE.branch
     assert not (brain.root / SKILL).exists()
-    assert brain.merge(done.branch).fast_forward
+    assert brain.merge.start(done.branch).fast_forward
     assert (brain.root / SKILL).read_text() == "one"
-    assert next(brain.log()).operation["kind"] == "import"
+    assert next(brain.history.log()).operation["kind"] == "import"
 
 
 def test_who_made_a_state_and_when_is_kept_with_its_revision(brain: Brain) -> None:
@@ -37,44 +39,44 @@ def test_who_made_a_state_and_when_is_kept_with_its_revision(brain: Brain) -> No
             [(SKILL, text("two")), ("memory/m.md", text("m"))], True, "Second", "c2", "Eve", 2000
         ),
     ]
-    done = brain.import_steps(SOURCE, steps)
-    second, first, _ = brain.log(done.snapshot)
+    done = brain.imports.record_states(SOURCE, steps)
+    second, first, _ = brain.history.log(done.snapshot)
     assert [(s.author, s.time, s.message) for s in (first, second)] == [
         ("Bob", 1000, "First"),
         ("Eve", 2000, "Second"),
     ]
-    assert second.operation["revision"] == brain.last_import(SOURCE.branch) == "c2"
-    assert brain.last_import("other") is None
+    assert second.operation["revision"] == brain.imports.find_last_state(SOURCE.branch) == "c2"
+    assert brain.imports.find_last_state("other") is None
 
 
 def test_a_whole_state_removes_what_it_does_not_name_but_never_the_manifest(brain: Brain) -> None:
-    brain.import_steps(
+    brain.imports.record_states(
         SOURCE, [ImportStep([(SKILL, text("1")), ("memory/m.md", text("m"))], is_complete=True)]
     )
-    brain.import_steps(SOURCE, [ImportStep([(SKILL, text("1"))], is_complete=True)])
-    brain.merge(SOURCE.branch)
+    brain.imports.record_states(SOURCE, [ImportStep([(SKILL, text("1"))], is_complete=True)])
+    brain.merge.start(SOURCE.branch)
     assert {path.name for path in brain.root.iterdir() if path.is_file()} == {"manifest.yaml"}
     assert not (brain.root / "memory/m.md").exists()
 
 
 def test_a_state_that_is_there_already_is_not_recorded_again(brain: Brain) -> None:
     step = ImportStep([(SKILL, text("one"))], is_complete=True)
-    first = brain.import_steps(SOURCE, [step])
-    assert brain.import_steps(SOURCE, [step]) == first._replace(steps=0)
+    first = brain.imports.record_states(SOURCE, [step])
+    assert brain.imports.record_states(SOURCE, [step]) == first._replace(steps=0)
 
 
 def test_nothing_is_recorded_if_one_state_cannot_be(brain: Brain) -> None:
     good, bad = ImportStep([(SKILL, text("one"))]), ImportStep([("../out", text("two"))])
     with pytest.raises(InvalidInput, match="not a path"):
-        brain.import_steps(SOURCE, [good, bad])
-    assert [branch.name for branch in brain.branches().branches] == ["main"]
+        brain.imports.record_states(SOURCE, [good, bad])
+    assert [branch.name for branch in brain.branches.list().branches] == ["main"]
 
 
 def test_the_prompt_begins_with_who_the_agent_is(brain: Brain) -> None:
     (brain.root / "SOUL.md").write_text("You are kind.\n")
     (brain.root / "manifest.yaml").write_text("prompt:\n  system: [SOUL.md, none.md]\n")
     brain.snapshot()
-    assert brain.prompt().prompt.startswith("You are kind.\n\n# Skills")
+    assert brain.prompt.build().prompt.startswith("You are kind.\n\n# Skills")
 
 
 @pytest.mark.parametrize(
@@ -84,5 +86,5 @@ def test_a_manifest_that_names_no_files_there_is_refused(brain: Brain, text: str
     (brain.root / "manifest.yaml").write_text(text)
     brain.snapshot()
     with pytest.raises(InvalidInput) as caught:
-        brain.prompt()
+        brain.prompt.build()
     assert caught.value.code == "bad_manifest"

@@ -42,11 +42,11 @@ def errors(brain: Brain) -> list[Finding]:
 @pytest.fixture
 def robbed(brain: Brain) -> Brain:
     """A brain with one honest redaction, whose snapshot a planted row names for another blob."""
-    brain.upsert_skill("Oracle", "Ask.\n", description="d")
+    brain.skills.upsert("Oracle", "Ask.\n", description="d")
     write_file(brain, "memory/a.md", "a secret\n")
     write_file(brain, "memory/b.md", "no secret\n")
     brain.snapshot()
-    said = brain.redact("memory/a.md", reason="a name").snapshot
+    said = brain.files.redact("memory/a.md", reason="a name").snapshot
     planted(brain, "memory/b.md", said)
     return brain
 
@@ -66,7 +66,7 @@ def test_nothing_that_needs_the_content_takes_it_for_redacted(
         lambda: robbed.restore("@~1"),
         robbed.gc,
         lambda: robbed.fork(tmp_path / "fork"),
-        lambda: robbed.read_file("memory/b.md"),
+        lambda: robbed.files.read("memory/b.md"),
     ):
         with pytest.raises(BrainError) as caught:
             ask()
@@ -77,27 +77,27 @@ def test_a_merge_does_not_take_its_base_for_redacted(brain: Brain) -> None:
     write_file(brain, "memory/a.md", "a secret\n")
     write_file(brain, "notes.txt", "one\ntwo\nthree\n")
     brain.snapshot()
-    said = brain.redact("memory/a.md", reason="a name").snapshot
-    brain.create_branch("idea")
+    said = brain.files.redact("memory/a.md", reason="a name").snapshot
+    brain.branches.create("idea")
     write_file(brain, "notes.txt", "one\ntwo\n3\n")
     brain.snapshot()
-    brain.switch("idea")
+    brain.branches.switch("idea")
     write_file(brain, "notes.txt", "1\ntwo\nthree\n")
     brain.snapshot()
     planted(brain, "notes.txt", said, at=said)
     with pytest.raises(BrainError) as caught:
-        brain.merge("main")
+        brain.merge.start("main")
     assert caught.value.code == "missing_object"
 
 
 def test_a_skill_is_not_shown_as_redacted(brain: Brain) -> None:
-    brain.upsert_skill("Oracle", "Ask.\n", description="d")
+    brain.skills.upsert("Oracle", "Ask.\n", description="d")
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
-    said = brain.redact("memory/a.md", reason="a name").snapshot
+    said = brain.files.redact("memory/a.md", reason="a name").snapshot
     planted(brain, "skills/oracle/SKILL.md", said)
     with pytest.raises(BrainError) as caught:
-        brain.view_skill("oracle")
+        brain.skills.view("oracle")
     assert caught.value.code == "missing_object"
     assert "missing_object" in {one.code for one in errors(brain)}
 
@@ -105,13 +105,13 @@ def test_a_skill_is_not_shown_as_redacted(brain: Brain) -> None:
 def test_content_is_not_refused_for_a_planted_row(robbed: Brain) -> None:
     write_file(robbed, "memory/c.md", "no secret\n")
     robbed.snapshot()
-    assert robbed.read_file("memory/c.md") == b"no secret\n"
+    assert robbed.files.read("memory/c.md") == b"no secret\n"
 
 
 def test_a_redaction_that_the_store_has_forgotten_is_named(brain: Brain) -> None:
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
-    said = brain.redact("memory/a.md", reason="a name").snapshot
+    said = brain.files.redact("memory/a.md", reason="a name").snapshot
     assert brain.verify().ok
     brain._session.store._db.execute("DELETE FROM redactions")  # type: ignore[attr-defined]
     (found,) = errors(brain)
@@ -123,7 +123,7 @@ def test_a_redaction_on_a_branch_that_nothing_leads_to_any_more_counts_for_nothi
 ) -> None:
     write_file(brain, "memory/a.md", "a secret\n")
     head = bytes.fromhex(brain.snapshot().snapshot)
-    said = bytes.fromhex(brain.redact("memory/a.md", reason="a name").snapshot)
+    said = bytes.fromhex(brain.files.redact("memory/a.md", reason="a name").snapshot)
     session = brain._session
     with session.store.transaction() as tx:
         tx.update_ref("heads/main", said, head)
@@ -134,28 +134,28 @@ def test_a_redaction_on_a_branch_that_nothing_leads_to_any_more_counts_for_nothi
 def test_who_demands_signatures_is_told_of_a_redaction_beside_the_head(brain: Brain) -> None:
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
-    brain.create_branch("idea")
-    brain.switch("idea")
-    brain.redact("memory/a.md", reason="a name")
-    brain.switch("main")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    brain.files.redact("memory/a.md", reason="a name")
+    brain.branches.switch("main")
     assert brain.verify().ok
     strict = brain.verify(require_signatures=True)
     assert "redacted_elsewhere" in {one.code for one in strict.findings}
-    brain.merge("idea")
+    brain.merge.start("idea")
     strict = brain.verify(require_signatures=True)
     assert "redacted_elsewhere" not in {one.code for one in strict.findings}
 
 
 def test_who_has_pinned_a_root_demands_signatures(brain: Brain) -> None:
     brain._session.sign_with = lambda: KEY_SEEDS[0]
-    brain.trust_key(format_key(PUBLIC_KEYS[0]), "me")
+    brain.trust.add(format_key(PUBLIC_KEYS[0]), "me")
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
     brain._session.sign_with = None
-    brain.create_branch("idea")
-    brain.switch("idea")
-    brain.redact("memory/a.md", reason="a name")
-    brain.switch("main")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    brain.files.redact("memory/a.md", reason="a name")
+    brain.branches.switch("main")
     assert brain.verify().ok
     brain._session.pinned_roots_provider = lambda _: [format_key(PUBLIC_KEYS[0])]
     assert {one.code for one in errors(brain)} == {"redacted_elsewhere"}
@@ -164,7 +164,7 @@ def test_who_has_pinned_a_root_demands_signatures(brain: Brain) -> None:
 def test_a_redaction_before_a_fork_counts_in_the_fork(brain: Brain, tmp_path: Path) -> None:
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
-    brain.redact("memory/a.md", reason="a name")
+    brain.files.redact("memory/a.md", reason="a name")
     brain.fork(tmp_path / "fork")
     with Brain.open(tmp_path / "fork") as fork:
         assert fork.verify(deep=True).findings == []
@@ -178,14 +178,14 @@ def test_a_redaction_before_a_fork_counts_in_the_fork(brain: Brain, tmp_path: Pa
 def test_a_redaction_is_found_behind_a_merge(brain: Brain) -> None:
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
-    brain.create_branch("idea")
-    brain.switch("idea")
-    brain.redact("memory/a.md", reason="a name")
-    brain.upsert_skill("Idea", "i\n", description="d")
-    brain.switch("main")
-    brain.upsert_skill("Main", "m\n", description="d")
-    brain.merge("idea")
-    brain.delete_branch("idea")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    brain.files.redact("memory/a.md", reason="a name")
+    brain.skills.upsert("Idea", "i\n", description="d")
+    brain.branches.switch("main")
+    brain.skills.upsert("Main", "m\n", description="d")
+    brain.merge.start("idea")
+    brain.branches.delete("idea")
     assert [(one.code, one.severity) for one in brain.verify().findings] == [("redacted", "note")]
     brain.gc(grace=0)
     assert brain.restore("@~2").redacted == ["memory/a.md"]

@@ -69,11 +69,11 @@ def test_of_redacted_content_nothing_is_left_but_its_id_and_who_when_and_why(bra
     write_file(brain, NOTES, f"One.\n{word}\nThree.\n")
     brain.snapshot("Learn")
     assert holders(brain, word)
-    done = brain.redact(NOTES, reason="It holds a key")
+    done = brain.files.redact(NOTES, reason="It holds a key")
     assert holders(brain, word) == []
     assert (done.removed, done.branches, done.scrubbed) == ([NOTES], [], True)
     assert not (brain.root / NOTES).exists()
-    info = brain.show().info
+    info = brain.history.show().info
     assert info.operation == {
         "kind": "redact",
         "path": NOTES,
@@ -104,7 +104,7 @@ def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(
     part = word[-30:-10]
     assert part.encode() in dictionary
     for number in range(7, 400, 50):
-        brain.redact(f"memory/{number}.md", reason="A key")
+        brain.files.redact(f"memory/{number}.md", reason="A key")
     assert holders(brain, part) == []
     assert {code for code, _, _ in told(brain)} == {"redacted"}
     write_file(brain, "memory/new.md", "Learnt later.\n" * 50)
@@ -126,7 +126,7 @@ def test_a_reader_in_the_midst_of_a_blob_that_is_packed_anew_gets_its_content(
         store = other._session.store
         row = store._fetch_blob_row(blob_id(text))  # type: ignore[attr-defined]
         for number in range(20, 60):
-            brain.redact(f"memory/{number}.md", reason="x")
+            brain.files.redact(f"memory/{number}.md", reason="x")
         assert store._fetch_blob_row(blob_id(text)) != row  # type: ignore[attr-defined]
         content = store._decode_content(blob_id(text), *row)  # type: ignore[attr-defined]
         assert content == text
@@ -141,7 +141,7 @@ def test_all_a_file_ever_held_goes_with_its_history_also_what_was_undone(brain: 
     brain.undo()
     write_file(brain, NOTES, "Clean.\n")
     brain.snapshot()
-    done = brain.redact(NOTES, reason="A key", history=True)
+    done = brain.files.redact(NOTES, reason="A key", history=True)
     assert len(done.blobs) == 4
     assert holders(brain, word) == []
     assert {code for code, _, _ in told(brain)} == {"redacted"}
@@ -158,10 +158,10 @@ def test_large_files_lose_their_chunks_and_those_that_grew_from_them_still_read(
         texts.append((texts[-1] if texts else filler) + f"{words[number]}\n{chance.random()}\n" * 2)
         write_file(brain, "memory/log.jsonl", texts[-1])
         brain.snapshot(f"{number}")
-    brain.redact("memory/log.jsonl", rev="@~1", reason="An earlier one")
+    brain.files.redact("memory/log.jsonl", rev="@~1", reason="An earlier one")
     assert {code for code, _, _ in told(brain)} == {"redacted"}
     assert (brain.root / "memory/log.jsonl").read_text() == texts[-1]
-    brain.redact("memory/log.jsonl", reason="All of it", history=True)
+    brain.files.redact("memory/log.jsonl", reason="All of it", history=True)
     assert {code for code, _, _ in told(brain)} == {"redacted"}
     assert [word for word in (*words, filler[:200], filler[-200:]) if holders(brain, word)] == []
 
@@ -175,7 +175,7 @@ def test_a_small_file_that_is_a_chunk_of_a_grown_one_goes_and_the_grown_one_stay
     grown = small + "".join(f"{number}\n" for number in range(60_000))
     write_file(brain, "memory/log.txt", grown)
     brain.snapshot()
-    done = brain.redact("memory/log.txt", rev="@~1", reason="Short")
+    done = brain.files.redact("memory/log.txt", rev="@~1", reason="Short")
     assert done.removed == []
     assert not brain._session.store.has_object(bytes.fromhex(done.blobs[0]))
     (brain.root / "memory/log.txt").unlink()
@@ -188,7 +188,7 @@ def test_redacted_content_does_not_come_back(brain: Brain) -> None:
     write_file(brain, NOTES, "A secret.\n")
     write_file(brain, "memory/other.md", "Another.\n")
     brain.snapshot()
-    brain.redact(NOTES, reason="A key")
+    brain.files.redact(NOTES, reason="A key")
     head = brain.head
     write_file(brain, "memory/again.md", "A secret.\n")
     with pytest.raises(Conflict, match=r"would come back, which was redacted by .*: ") as error:
@@ -201,13 +201,13 @@ def test_redacted_content_does_not_come_back(brain: Brain) -> None:
 
 def test_a_skill_can_be_redacted_and_written_again_at_a_higher_version(brain: Brain) -> None:
     word = secret()
-    brain.upsert_skill("Oracle", f"{word}\n", description=f"About {word}")
-    brain.redact("skills/oracle/SKILL.md", reason="A key")
+    brain.skills.upsert("Oracle", f"{word}\n", description=f"About {word}")
+    brain.files.redact("skills/oracle/SKILL.md", reason="A key")
     assert holders(brain, word) == []
-    assert brain.skills() == []
-    assert brain.upsert_skill("Oracle", "Clean.\n").version == 2
+    assert brain.skills.list() == []
+    assert brain.skills.upsert("Oracle", "Clean.\n").version == 2
     assert {code for code, _, _ in told(brain)} == {"redacted"}
-    assert [row.version for row in brain.skill_history("oracle")] == [2, 1, 1]
+    assert [row.version for row in brain.skills.history("oracle")] == [2, 1, 1]
 
 
 def test_a_file_changed_by_hand_is_not_taken_along(brain: Brain) -> None:
@@ -215,7 +215,7 @@ def test_a_file_changed_by_hand_is_not_taken_along(brain: Brain) -> None:
     brain.snapshot()
     write_file(brain, NOTES, "One.\nBy hand.\n")
     head = brain.head
-    redact = lambda: brain.redact(NOTES, reason="x")  # noqa: E731
+    redact = lambda: brain.files.redact(NOTES, reason="x")  # noqa: E731
     assert code_of(redact, Conflict) == "unrecorded_changes"
     assert brain.head == head
     assert (brain.root / NOTES).read_text() == "One.\nBy hand.\n"
@@ -225,16 +225,16 @@ def test_a_file_changed_by_hand_is_not_taken_along(brain: Brain) -> None:
 def test_nothing_and_a_single_byte_cannot_be_redacted(brain: Brain, text: str) -> None:
     write_file(brain, NOTES, text)
     brain.snapshot()
-    assert code_of(lambda: brain.redact(NOTES, reason="x"), InvalidInput) == "too_small"
+    assert code_of(lambda: brain.files.redact(NOTES, reason="x"), InvalidInput) == "too_small"
 
 
 def test_a_redaction_needs_a_reason_and_a_file(brain: Brain) -> None:
-    assert code_of(lambda: brain.redact(NOTES, reason=" "), InvalidInput) == "no_reason"
-    assert code_of(lambda: brain.redact(NOTES, reason="x"), NotFound) == "no_path"
+    assert code_of(lambda: brain.files.redact(NOTES, reason=" "), InvalidInput) == "no_reason"
+    assert code_of(lambda: brain.files.redact(NOTES, reason="x"), NotFound) == "no_path"
     write_file(brain, NOTES, "One.\n")
     brain.snapshot()
-    brain.redact(NOTES, reason="x")
-    again = lambda: brain.redact(NOTES, reason="x", rev="@~1")  # noqa: E731
+    brain.files.redact(NOTES, reason="x")
+    again = lambda: brain.files.redact(NOTES, reason="x", rev="@~1")  # noqa: E731
     assert code_of(again, NotFound) == "redacted"
 
 
@@ -242,7 +242,7 @@ def test_restore_leaves_out_what_was_redacted_and_names_it(brain: Brain) -> None
     write_file(brain, NOTES, "A secret.\n")
     write_file(brain, "memory/other.md", "One.\n")
     brain.snapshot()
-    brain.redact(NOTES, reason="x")
+    brain.files.redact(NOTES, reason="x")
     write_file(brain, NOTES, "Clean.\n")
     write_file(brain, "memory/other.md", "Two.\n")
     brain.snapshot()
@@ -256,45 +256,45 @@ def test_a_branch_that_still_lists_it_is_named_and_switching_there_leaves_it_out
 ) -> None:
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
-    brain.create_branch("idea")
-    assert brain.redact(NOTES, reason="x").branches == ["idea"]
-    assert brain.switch("idea").redacted == [NOTES]
+    brain.branches.create("idea")
+    assert brain.files.redact(NOTES, reason="x").branches == ["idea"]
+    assert brain.branches.switch("idea").redacted == [NOTES]
     assert brain.status().removed == [NOTES]
     brain.snapshot()
-    brain.switch("main")
-    assert not brain.merge("idea").conflicts
+    brain.branches.switch("main")
+    assert not brain.merge.start("idea").conflicts
     assert {code for code, _, _ in told(brain)} == {"redacted"}
 
 
 def test_a_redaction_cannot_be_undone(brain: Brain) -> None:
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
-    brain.redact(NOTES, reason="x")
+    brain.files.redact(NOTES, reason="x")
     assert code_of(brain.undo, Conflict) == "redacted"
-    brain.delete_skill(brain.upsert_skill("A", "One.\n").slug)
-    brain.redact("skills/a/SKILL.md", rev="@~1", reason="x")
+    brain.skills.delete(brain.skills.upsert("A", "One.\n").slug)
+    brain.files.redact("skills/a/SKILL.md", rev="@~1", reason="x")
     assert code_of(brain.undo, Conflict) == "redacted"
 
 
 def test_merging_what_lists_redacted_content_is_refused_before_anything_is_recorded(
     brain: Brain,
 ) -> None:
-    brain.create_branch("idea")
+    brain.branches.create("idea")
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
-    brain.create_branch("late")
-    brain.redact(NOTES, reason="x")
-    brain.switch("idea")
-    head, count = brain.head, len(brain.operations())
-    assert code_of(lambda: brain.merge("late"), NotFound) == "redacted"
-    assert (brain.head, len(brain.operations())) == (head, count)
+    brain.branches.create("late")
+    brain.files.redact(NOTES, reason="x")
+    brain.branches.switch("idea")
+    head, count = brain.head, len(brain.history.list_operations())
+    assert code_of(lambda: brain.merge.start("late"), NotFound) == "redacted"
+    assert (brain.head, len(brain.history.list_operations())) == (head, count)
     assert brain._session.store.list_pending_writes() == []
 
 
 def test_a_fork_refuses_what_was_redacted_too(brain: Brain, tmp_path: Path) -> None:
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
-    brain.redact(NOTES, reason="x")
+    brain.files.redact(NOTES, reason="x")
     with pytest.raises(NotFound):
         brain.fork(tmp_path / "early", "@~1")
     assert not (tmp_path / "early").exists()
@@ -308,13 +308,15 @@ def test_history_is_looked_at_over_what_was_redacted(brain: Brain) -> None:
     for number in range(3):
         write_file(brain, "skills/a/SKILL.md", skill_text("a", number + 1, f"Line {number}.\n"))
         brain.snapshot()
-    brain.redact("skills/a/SKILL.md", rev="@~1", reason="x")
-    assert [line.text for line in brain.blame("a")][-1] == "Line 2."
-    assert list(brain.patch(brain.diff("@~3", "@~2")))
-    assert brain.bisect("@~3", lambda folder, _: not (folder / "skills/a/SKILL.md").exists()).tested
+    brain.files.redact("skills/a/SKILL.md", rev="@~1", reason="x")
+    assert [line.text for line in brain.history.blame("a")][-1] == "Line 2."
+    assert list(brain.history.patch(brain.history.diff("@~3", "@~2")))
+    assert brain.history.bisect(
+        "@~3", lambda folder, _: not (folder / "skills/a/SKILL.md").exists()
+    ).tested
     drop_memory_cache(brain)
-    assert [row.version for row in brain.skill_history("a")] == [3, 1, 1]
-    brain.upsert_skill("b", "New.\n")
+    assert [row.version for row in brain.skills.history("a")] == [3, 1, 1]
+    brain.skills.upsert("b", "New.\n")
     assert {code for code, _, _ in told(brain)} == {"redacted"}
 
 
@@ -324,7 +326,7 @@ from brain import Brain
 from brain.store.sqlite_store import SqliteStore
 SqliteStore.compact = lambda self: os._exit(9)
 with Brain.open(sys.argv[1]) as brain:
-    brain.redact("memory/notes.md", reason="x")
+    brain.files.redact("memory/notes.md", reason="x")
 """
 
 
@@ -340,7 +342,7 @@ def test_what_a_killed_redaction_left_in_old_pages_the_next_writer_clears(
     wal = brain.root / ".brain/store.db-wal"
     assert word.encode() in wal.read_bytes()
     with Brain.open(brain.root) as after:
-        after.upsert_skill("A", "One.\n")
+        after.skills.upsert("A", "One.\n")
         assert holders(after, word) == []
         assert not after._session.store.needs_compaction()
         assert told(after) == [("redacted", "note", NOTES)]
@@ -358,7 +360,7 @@ def test_while_a_reader_holds_old_pages_that_is_said_and_a_collection_clears_the
     with Brain.open(brain.root) as other:
         rows = other._session.store.stream_object_ids()
         next(rows)
-        assert not brain.redact(NOTES, reason="x").scrubbed
+        assert not brain.files.redact(NOTES, reason="x").scrubbed
         list(rows)
     assert brain._session.store.needs_compaction()
     assert brain.gc().compacted
@@ -371,18 +373,18 @@ def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
     write_file(brain, NOTES, "version: 1\n")
     brain.snapshot()
     for path in ("trust.json", NOTES):
-        redact = lambda path=path: brain.redact(path, reason="x")  # noqa: E731
+        redact = lambda path=path: brain.files.redact(path, reason="x")  # noqa: E731
         assert code_of(redact, InvalidInput) == "trust_file"
 
 
 def test_no_cache_of_selection_knows_what_was_redacted(brain: Brain) -> None:
     word = "quetzal4be17c09f2ad7"  # no ending that a stemmer would take off
-    brain.upsert_skill("bird", "Watch.", description=f"Watch the {word}")
-    brain.upsert_skill("fish", "Watch.", description="Watch the herring")
-    assert [one.slug for one in brain.select(word)] == ["bird"]
+    brain.skills.upsert("bird", "Watch.", description=f"Watch the {word}")
+    brain.skills.upsert("fish", "Watch.", description="Watch the herring")
+    assert [one.slug for one in brain.skills.select(word)] == ["bird"]
     assert any("/words.db" in path for path in holders(brain, word))
-    brain.redact("skills/bird/SKILL.md", reason="a name")
+    brain.files.redact("skills/bird/SKILL.md", reason="a name")
     assert holders(brain, word) == []
-    assert brain.select(word) == []
-    assert [one.slug for one in brain.select("herring")] == ["fish"]
+    assert brain.skills.select(word) == []
+    assert [one.slug for one in brain.skills.select("herring")] == ["fish"]
     assert holders(brain, word) == []

@@ -36,7 +36,7 @@ def test_a_snapshot_names_what_looks_like_a_secret_by_path_line_rule_and_id(brai
     assert (notice.code, notice.path) == ("secret", "memory/notes.md")
     assert "line 3" in notice.message and "github-token" in notice.message
     assert "brain redact memory/notes.md" in notice.message
-    (leak,) = brain.secrets().findings
+    (leak,) = brain.secrets.scan().findings
     assert leak.id in notice.message and KEY not in repr(notice)
 
 
@@ -58,24 +58,24 @@ def test_a_secret_is_found_until_its_content_is_redacted(brain: Brain) -> None:
     brain.snapshot()
     (brain.root / "memory/notes.md").unlink()
     brain.snapshot()
-    assert brain.secrets().ok
-    found = brain.secrets(history=True)
+    assert brain.secrets.scan().ok
+    found = brain.secrets.scan(history=True)
     assert [(leak.path, leak.line, leak.column) for leak in found.findings] == [
         ("memory/notes.md", 1, 1)
     ]
-    brain.redact("memory/notes.md", reason="a key", rev=found.findings[0].snapshot)
-    assert brain.secrets(history=True).ok
+    brain.files.redact("memory/notes.md", reason="a key", rev=found.findings[0].snapshot)
+    assert brain.secrets.scan(history=True).ok
 
 
 def test_an_accepted_id_lets_that_one_secret_pass_and_no_other(brain: Brain) -> None:
     write(brain, "memory/notes.md", f"{KEY}\n{OTHER}\n")
     brain.snapshot()
-    first, second = brain.secrets().findings
+    first, second = brain.secrets.scan().findings
     accept(brain, first.id)
     write(brain, "memory/again.md", f"{KEY}\n{OTHER}\n")
     (notice,) = brain.snapshot().notices
     assert notice.path == "memory/again.md" and second.id in notice.message
-    found = brain.secrets()
+    found = brain.secrets.scan()
     assert {leak.id for leak in found.findings} == {second.id} and found.accepted == 2
 
 
@@ -83,7 +83,7 @@ def test_accepted_ids_that_are_no_text_are_refused(brain: Brain) -> None:
     write(brain, "manifest.yaml", "secrets:\n  accepted: [1234567812345678]\n")
     brain.snapshot()
     with pytest.raises(InvalidInput, match="in quotes"):
-        brain.secrets()
+        brain.secrets.scan()
 
 
 def test_large_files_are_left_to_a_search_which_knows_their_lines(brain: Brain) -> None:
@@ -93,7 +93,7 @@ def test_large_files_are_left_to_a_search_which_knows_their_lines(brain: Brain) 
     small, large = brain.snapshot().notices
     assert (small.code, small.path) == ("secret", "memory/notes.md")
     assert large.code == "secrets_not_sought" and large.message.startswith("1 file was not")
-    assert (60_001, 1) in [(leak.line, leak.column) for leak in brain.secrets().findings]
+    assert (60_001, 1) in [(leak.line, leak.column) for leak in brain.secrets.scan().findings]
 
 
 def test_a_large_file_is_looked_through_where_there_is_room(brain: Brain) -> None:
@@ -103,14 +103,14 @@ def test_a_large_file_is_looked_through_where_there_is_room(brain: Brain) -> Non
 
 
 def test_a_secret_in_a_skill_is_told_as_it_is_written(brain: Brain) -> None:
-    done = brain.upsert_skill("Oracle", f"Use {KEY} for that.\n", description="Ask")
+    done = brain.skills.upsert("Oracle", f"Use {KEY} for that.\n", description="Ask")
     (notice,) = done.notices
     assert (notice.code, notice.path) == ("secret", done.path)
-    (leak,) = brain.secrets().findings
+    (leak,) = brain.secrets.scan().findings
     assert leak.id in notice.message
     write(brain, "manifest.yaml", f'secrets:\n  accepted: ["{leak.id}"]\n')
     brain.snapshot()
-    assert brain.upsert_skill("Oracle", f"Use {KEY} always.\n").notices == []
+    assert brain.skills.upsert("Oracle", f"Use {KEY} always.\n").notices == []
 
 
 def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain: Brain) -> None:
@@ -122,7 +122,7 @@ def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain: Brain
         f"{secret_scan.MAX_SCANNED_BYTES // secret_scan.LARGE_FILE_BYTES + 2} files were not"
     )
     assert (
-        len(brain.secrets().findings)
+        len(brain.secrets.scan().findings)
         == secret_scan.MAX_SCANNED_BYTES // secret_scan.LARGE_FILE_BYTES + 2
     )
 
@@ -131,10 +131,10 @@ def test_a_search_looks_only_where_it_is_told(brain: Brain) -> None:
     write(brain, "memory/notes.md", KEY)
     write(brain, "top.md", OTHER)
     brain.snapshot()
-    assert [leak.path for leak in brain.secrets(["memory"]).findings] == ["memory/notes.md"]
-    assert [leak.path for leak in brain.secrets(["top.md"]).findings] == ["top.md"]
+    assert [leak.path for leak in brain.secrets.scan(["memory"]).findings] == ["memory/notes.md"]
+    assert [leak.path for leak in brain.secrets.scan(["top.md"]).findings] == ["top.md"]
     with pytest.raises(NotFound):
-        brain.secrets(["nowhere"])
+        brain.secrets.scan(["nowhere"])
 
 
 def test_a_manifest_that_cannot_be_read_keeps_no_snapshot_from_being_made(brain: Brain) -> None:
@@ -149,10 +149,10 @@ def test_a_secret_in_a_message_is_never_recorded_for_nothing_could_redact_it(bra
     write(brain, "memory/notes.md", "nothing\n")
     done = brain.snapshot(f"Use {KEY} from now on")
     assert [(one.code, one.path) for one in done.notices] == [("secret", "")]
-    assert next(brain.log(limit=1)).message == "Use [redacted: github-token] from now on"
-    made = brain.upsert_skill("deploy", b"Ship it.\n", message=f"with {OTHER}")
+    assert next(brain.history.log(limit=1)).message == "Use [redacted: github-token] from now on"
+    made = brain.skills.upsert("deploy", b"Ship it.\n", message=f"with {OTHER}")
     assert [one.code for one in made.notices] == ["secret"]
-    assert OTHER not in next(brain.log(limit=1)).message
+    assert OTHER not in next(brain.history.log(limit=1)).message
     for data in (brain.root / ".brain").rglob("*"):
         assert not data.is_file() or KEY.encode() not in data.read_bytes()
 
@@ -160,18 +160,18 @@ def test_a_secret_in_a_message_is_never_recorded_for_nothing_could_redact_it(bra
 def test_a_message_says_what_it_says_where_a_person_accepted_it(brain: Brain) -> None:
     write(brain, "memory/notes.md", KEY)
     brain.snapshot()
-    accept(brain, *(one.id for one in brain.secrets().findings))
+    accept(brain, *(one.id for one in brain.secrets.scan().findings))
     brain.snapshot()
     write(brain, "memory/notes.md", "nothing\n")
     done = brain.snapshot(f"Remove {KEY}")
-    assert done.notices == [] and next(brain.log(limit=1)).message == f"Remove {KEY}"
+    assert done.notices == [] and next(brain.history.log(limit=1)).message == f"Remove {KEY}"
 
 
 def test_the_reason_of_a_redaction_does_not_repeat_the_secret(brain: Brain) -> None:
     write(brain, "memory/notes.md", f"use {KEY}\n")
     brain.snapshot()
-    brain.redact("memory/notes.md", reason=f"it held {KEY}")
-    assert KEY not in repr(list(brain.log()))
+    brain.files.redact("memory/notes.md", reason=f"it held {KEY}")
+    assert KEY not in repr(list(brain.history.log()))
 
 
 def test_a_keystore_in_the_folder_is_noticed(brain: Brain) -> None:
@@ -190,10 +190,10 @@ def test_a_secret_in_a_message_of_old_is_found_in_the_history(
     with monkeypatch.context() as before:  # as programs recorded it that mask nothing
         before.setattr(secret_scan, "mask_recorded_message", lambda session, message: message)
         done = brain.snapshot(f"Use\n{KEY} from now on")
-    assert brain.secrets().ok
-    (leak,) = brain.secrets(history=True).findings
+    assert brain.secrets.scan().ok
+    (leak,) = brain.secrets.scan(history=True).findings
     assert (leak.path, leak.line, leak.rule) == ("", 2, "github-token")
     assert leak.snapshot == done.snapshot
     accept(brain, leak.id)
     brain.snapshot()
-    assert brain.secrets(history=True).ok
+    assert brain.secrets.scan(history=True).ok

@@ -13,7 +13,7 @@ from tests.support.derived_data import cache_folder
 def test_a_new_brain_is_clean_and_its_id_is_its_first_snapshot(brain: Brain) -> None:
     assert brain.id == brain.head
     assert brain.status().clean
-    assert brain.show().info.operation["kind"] == "genesis"
+    assert brain.history.show().info.operation["kind"] == "genesis"
 
 
 def test_a_folder_with_files_becomes_a_brain_without_losing_any(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_folder_with_files_becomes_a_brain_without_losing_any(tmp_path: Path) 
     with Brain.init(tmp_path) as brain:
         assert brain.status().added == ["manifest.yaml", "skills/a/SKILL.md"]
         brain.snapshot()
-        assert [found.slug for found in brain.skills()] == ["a"]
+        assert [found.slug for found in brain.skills.list()] == ["a"]
     assert (tmp_path / "manifest.yaml").read_text() == "name: mine\n"
 
 
@@ -77,8 +77,11 @@ def test_counts_tell_added_modified_and_removed(brain: Brain) -> None:
         ["memory/b.md"],
     )
     assert brain.snapshot("message")[4:7] == (2, 1, 1)
-    assert brain.show().info.message == "message"
-    assert brain.show().counts == {"files": 5, "bytes": brain.show().counts["bytes"]} | {
+    assert brain.history.show().info.message == "message"
+    assert brain.history.show().counts == {
+        "files": 5,
+        "bytes": brain.history.show().counts["bytes"],
+    } | {
         "added": 2,
         "modified": 1,
         "removed": 1,
@@ -147,16 +150,16 @@ def test_the_stat_cache_may_be_lost_or_damaged_at_any_time(brain: Brain) -> None
 
 
 def test_reading_leaves_the_store_untouched(brain: Brain) -> None:
-    brain.upsert_skill("a", "x\n", description="d")
+    brain.skills.upsert("a", "x\n", description="d")
     write_file(brain, "memory/a.md", "a\n")
     store = brain.root / ".brain/store.db"
     before = store.read_bytes(), (brain.root / ".brain/store.db-wal").read_bytes()
     with Brain.open(brain.root) as reader:
         reader.status()
-        reader.diff()
-        list(reader.log())
-        reader.index()
-        reader.prompt()
+        reader.history.diff()
+        list(reader.history.log())
+        reader.prompt.build_index()
+        reader.prompt.build()
         reader.verify(deep=True)
         reader.doctor()
     assert (store.read_bytes(), (brain.root / ".brain/store.db-wal").read_bytes()) == before
@@ -178,6 +181,6 @@ def test_a_message_that_no_snapshot_can_hold_is_refused(
 def test_a_clock_before_1970_or_far_ahead_does_no_harm(brain: Brain) -> None:
     for time in (-5, 1 << 62, 0):
         brain._session.clock = lambda time=time: time
-        brain.upsert_skill("a", "x\n", description="d")
+        brain.skills.upsert("a", "x\n", description="d")
     assert brain.verify().ok
-    assert len(brain.operations()) == 4
+    assert len(brain.history.list_operations()) == 4

@@ -27,7 +27,7 @@ def changed(brain: Brain) -> Brain:
 def test_only_the_named_file_is_recorded_and_the_rest_stays_different(changed: Brain) -> None:
     done = changed.snapshot("one", ["memory/a.md"])
     assert (done.changed, done.added, done.modified, done.removed) == (True, 0, 1, 0)
-    assert changed.show().info.message == "one"
+    assert changed.history.show().info.message == "one"
     status = changed.status()
     assert status.added == ["memory/deep/new.md"]
     assert status.modified == ["prompts/system.md"]
@@ -132,8 +132,8 @@ def test_a_named_skill_is_listed_and_has_a_history(brain: Brain) -> None:
     write_file(brain, "skills/one/SKILL.md", skill_text("one"))
     write_file(brain, "skills/two/SKILL.md", skill_text("two"))
     brain.snapshot("one", ["skills/one"])
-    assert [found.slug for found in brain.skills()] == ["one"]
-    assert [row.message for row in brain.skill_history("one")] == ["one"]
+    assert [found.slug for found in brain.skills.list()] == ["one"]
+    assert [row.message for row in brain.skills.history("one")] == ["one"]
 
 
 def test_a_file_written_at_the_same_moment_is_seen_by_the_next_status(brain: Brain) -> None:

@@ -7,16 +7,16 @@ from tests.integration.repo.conftest import write_file
 
 
 def test_undo_of_an_upsert_brings_head_and_file_back(brain: Brain) -> None:
-    first = brain.upsert_skill("a", "one\n", description="d")
+    first = brain.skills.upsert("a", "one\n", description="d")
     before = (brain.root / first.path).read_bytes()
-    brain.upsert_skill("a", "two\n")
+    brain.skills.upsert("a", "two\n")
     assert brain.undo().snapshot == first.snapshot
     assert (brain.root / first.path).read_bytes() == before
 
 
 def test_redo_brings_it_again(brain: Brain) -> None:
-    brain.upsert_skill("a", "one\n", description="d")
-    second = brain.upsert_skill("a", "two\n")
+    brain.skills.upsert("a", "one\n", description="d")
+    second = brain.skills.upsert("a", "two\n")
     after = (brain.root / second.path).read_bytes()
     brain.undo()
     assert brain.redo().snapshot == second.snapshot
@@ -26,7 +26,7 @@ def test_redo_brings_it_again(brain: Brain) -> None:
 def test_undo_goes_back_step_by_step_to_the_beginning(brain: Brain) -> None:
     heads = [brain.head]
     for i in range(4):
-        heads.append(brain.upsert_skill("a", f"{i}\n", description="d").snapshot)
+        heads.append(brain.skills.upsert("a", f"{i}\n", description="d").snapshot)
     for expected in reversed(heads[:-1]):
         assert brain.undo().snapshot == expected
     with pytest.raises(NotFound) as refused:
@@ -40,20 +40,20 @@ def test_undo_goes_back_step_by_step_to_the_beginning(brain: Brain) -> None:
 
 
 def test_a_new_operation_ends_what_could_be_redone(brain: Brain) -> None:
-    brain.upsert_skill("a", "one\n", description="d")
-    brain.upsert_skill("a", "two\n")
+    brain.skills.upsert("a", "one\n", description="d")
+    brain.skills.upsert("a", "two\n")
     brain.undo()
-    brain.upsert_skill("b", "x\n", description="d")
+    brain.skills.upsert("b", "x\n", description="d")
     with pytest.raises(NotFound):
         brain.redo()
 
 
 def test_undo_after_redo_after_undo_is_consistent(brain: Brain) -> None:
-    one = brain.upsert_skill("a", "one\n", description="d").snapshot
-    two = brain.upsert_skill("a", "two\n").snapshot
+    one = brain.skills.upsert("a", "one\n", description="d").snapshot
+    two = brain.skills.upsert("a", "two\n").snapshot
     assert [brain.undo().snapshot, brain.redo().snapshot] == [one, two]
     assert brain.undo().snapshot == one
-    assert brain.upsert_skill("b", "b\n", description="d").snapshot
+    assert brain.skills.upsert("b", "b\n", description="d").snapshot
     assert brain.undo().snapshot == one
     assert brain.status().clean
 
@@ -67,8 +67,8 @@ def test_undo_of_a_snapshot_leaves_the_files_as_they_are(brain: Brain) -> None:
 
 
 def test_undo_refuses_to_write_over_an_unrecorded_edit(brain: Brain) -> None:
-    done = brain.upsert_skill("a", "one\n", description="d")
-    brain.upsert_skill("a", "two\n")
+    done = brain.skills.upsert("a", "one\n", description="d")
+    brain.skills.upsert("a", "two\n")
     write_file(brain, done.path, "mine\n")
     head = brain.head
     with pytest.raises(Conflict) as refused:
@@ -79,40 +79,40 @@ def test_undo_refuses_to_write_over_an_unrecorded_edit(brain: Brain) -> None:
 
 
 def test_undo_of_an_upsert_over_an_edit_by_hand_brings_the_edit_back(brain: Brain) -> None:
-    done = brain.upsert_skill("a", "one\n", description="d")
+    done = brain.skills.upsert("a", "one\n", description="d")
     edited = (brain.root / done.path).read_text() + "by hand\n"
     write_file(brain, done.path, edited)
-    brain.upsert_skill("a", "two\n")
+    brain.skills.upsert("a", "two\n")
     brain.undo()
     assert (brain.root / done.path).read_text() == edited
     assert brain.status().modified == [done.path]
 
 
 def test_restore_of_all_makes_the_folder_as_it_was(brain: Brain) -> None:
-    brain.upsert_skill("a", "one\n", description="d")
+    brain.skills.upsert("a", "one\n", description="d")
     write_file(brain, "memory/note.md", "note\n")
     brain.snapshot()
-    then = brain.show().info.bundle
-    brain.delete_skill("a")
+    then = brain.history.show().info.bundle
+    brain.skills.delete("a")
     write_file(brain, "memory/note.md", "other\n")
     write_file(brain, "memory/new.md", "new\n")
     brain.snapshot()
     done = brain.restore("@~2")
-    assert brain.show().info.bundle == then
+    assert brain.history.show().info.bundle == then
     assert done.removed == ["memory/new.md"]
     assert brain.status().clean
 
 
 def test_restore_of_a_folder_leaves_the_rest(brain: Brain) -> None:
-    brain.upsert_skill("a", "one\n", description="d")
+    brain.skills.upsert("a", "one\n", description="d")
     write_file(brain, "memory/note.md", "note\n")
     brain.snapshot()
-    brain.upsert_skill("a", "two\n")
+    brain.skills.upsert("a", "two\n")
     write_file(brain, "memory/note.md", "other\n")
     brain.snapshot()
     brain.restore("@~2", ["skills/a/"])
     assert (brain.root / "memory/note.md").read_text() == "other\n"
-    assert brain.view_skill("a").body.strip() == "one"
+    assert brain.skills.view("a").body.strip() == "one"
 
 
 def test_restore_records_an_unseen_edit_first(brain: Brain) -> None:
@@ -121,7 +121,7 @@ def test_restore_records_an_unseen_edit_first(brain: Brain) -> None:
     write_file(brain, "memory/note.md", "unseen\n")
     brain.restore("@", ["memory/note.md"])
     assert (brain.root / "memory/note.md").read_text() == "note\n"
-    assert [e.operation["kind"] for e in brain.log(limit=2)] == ["restore", "snapshot"]
+    assert [e.operation["kind"] for e in brain.history.log(limit=2)] == ["restore", "snapshot"]
     brain.restore("@~1", ["memory/note.md"])
     assert (brain.root / "memory/note.md").read_text() == "unseen\n"
 
@@ -155,20 +155,20 @@ def test_restore_of_an_unknown_path_is_refused(brain: Brain) -> None:
 )
 def test_what_is_no_revision_is_refused(brain: Brain, revision: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        brain.show(revision)
+        brain.history.show(revision)
     assert refused.value.code == "bad_revision"
 
 
 def test_revisions_name_heads_ancestors_branches_and_prefixes(brain: Brain) -> None:
     ids = [brain.head] + [
-        brain.upsert_skill("a", f"{i}\n", description="d").snapshot for i in range(40)
+        brain.skills.upsert("a", f"{i}\n", description="d").snapshot for i in range(40)
     ]
-    assert brain.show("@").info.snapshot == ids[-1]
-    assert brain.show("main").info.snapshot == ids[-1]
-    assert brain.show("@~17").info.snapshot == ids[-18]
-    assert brain.show(ids[5][:12]).info.snapshot == ids[5]
-    assert brain.show(ids[20] + "~20").info.snapshot == ids[0]
+    assert brain.history.show("@").info.snapshot == ids[-1]
+    assert brain.history.show("main").info.snapshot == ids[-1]
+    assert brain.history.show("@~17").info.snapshot == ids[-18]
+    assert brain.history.show(ids[5][:12]).info.snapshot == ids[5]
+    assert brain.history.show(ids[20] + "~20").info.snapshot == ids[0]
     with pytest.raises(NotFound):
-        brain.show("@~41")
+        brain.history.show("@~41")
     with pytest.raises(NotFound):
-        brain.show("0" * 64)
+        brain.history.show("0" * 64)

@@ -9,7 +9,7 @@ from tests.integration.repo.conftest import skill_text, write_file
 def message(brain: Brain, *paths: str) -> str:
     done = brain.snapshot_changes(paths or None)
     assert done.changed
-    return next(brain.log(done.snapshot, limit=1)).message
+    return next(brain.history.log(done.snapshot, limit=1)).message
 
 
 def test_skills_are_told_by_what_became_of_them(brain: Brain) -> None:

@@ -71,9 +71,9 @@ def in_children(monkeypatch: pytest.MonkeyPatch, work: Callable[[list[Any]], Non
 def assert_recorded(brain: Brain) -> None:
     assert brain.status().clean
     brain.verify(deep=True)
-    assert len(brain.skills()) == 300
-    assert brain.view_skill("another-name-10").path == "skills/skill-10/SKILL.md"
-    assert brain.view_skill("skill-7").front_matter["version"] == 8
+    assert len(brain.skills.list()) == 300
+    assert brain.skills.view("another-name-10").path == "skills/skill-10/SKILL.md"
+    assert brain.skills.view("skill-7").front_matter["version"] == 8
 
 
 def test_children_record_what_one_process_records(
@@ -142,8 +142,8 @@ def test_a_file_that_changed_since_the_scan_is_recorded_as_it_was_read(
     large.snapshot()
     monkeypatch.undo()
     assert large.status().clean
-    assert large.view_skill("skill-3").front_matter["version"] == 77
-    assert large.view_skill("skill-4").front_matter["version"] == 99
+    assert large.skills.view("skill-3").front_matter["version"] == 77
+    assert large.skills.view("skill-4").front_matter["version"] == 99
     large.verify(deep=True)
 
 
@@ -168,10 +168,10 @@ def test_a_file_that_vanished_is_the_error_it_always_is_and_nothing_is_recorded(
     assert error.value.code == "changed_while_reading"
     assert "skills/skill-3/SKILL.md" in error.value.message
     assert large.head == head
-    assert large.skills() == []
+    assert large.skills.list() == []
     monkeypatch.undo()
     large.snapshot()
-    assert len(large.skills()) == 299
+    assert len(large.skills.list()) == 299
 
 
 def test_an_interrupt_ends_the_children_and_records_nothing(large: Brain) -> None:

@@ -21,11 +21,11 @@ LONG = f"memory/new/{NAME}"
 
 def take_in(brain: Brain, *paths: str, kind: int = 0, text: bytes = b"text") -> None:
     files = [(path, SourceFile(kind, text)) for path in paths]
-    brain.import_steps(SOURCE, [ImportStep(files, is_complete=True)])
+    brain.imports.record_states(SOURCE, [ImportStep(files, is_complete=True)])
 
 
 def is_well(brain: Brain) -> bool:
-    return brain.upsert_skill("well", "It is.\n").changed and brain.verify(deep=True).ok
+    return brain.skills.upsert("well", "It is.\n").changed and brain.verify(deep=True).ok
 
 
 @pytest.mark.parametrize("path", [LONG, f"memory/{NAME}", f"memory/{NAME}/a.md", f"{'ü' * 130}.md"])
@@ -34,17 +34,17 @@ def test_a_file_of_a_name_too_long_is_refused_and_nothing_waits_to_be_written(
 ) -> None:
     head = brain.head
     with pytest.raises(InvalidInput) as raised:
-        brain.edit_file(path, lambda _: b"text")
+        brain.files.edit(path, lambda _: b"text")
     assert raised.value.code == "name_too_long"
     assert brain.head == head and is_well(brain)
 
 
 def test_one_of_a_skill_is_refused_also_in_a_proposal(brain: Brain) -> None:
-    brain.upsert_skill("alpha", "Alpha.\n")
-    with brain.proposal("agent") as proposed:
+    brain.skills.upsert("alpha", "Alpha.\n")
+    with brain.proposals.open("agent") as proposed:
         for one in (brain, proposed):
             with pytest.raises(InvalidInput) as raised:
-                one.edit_skill("alpha", lambda _: b"text", file=f"scripts/{NAME}")
+                one.skills.edit("alpha", lambda _: b"text", file=f"scripts/{NAME}")
             assert raised.value.code == "name_too_long"
     assert is_well(brain)
 
@@ -64,7 +64,7 @@ def test_a_name_that_this_folder_alone_cannot_hold_is_refused_where_it_would_be_
     head = brain.head
     with monkeypatch.context() as here, pytest.raises(InvalidInput) as raised:
         here.setattr(os, "pathconf", lambda *_: 13)
-        brain.merge(SOURCE.branch)
+        brain.merge.start(SOURCE.branch)
     assert raised.value.code == "name_too_long"
     assert brain.head == head and not (brain.root / "memory/new").exists() and is_well(brain)
 
@@ -85,11 +85,11 @@ def test_what_stands_in_the_way_of_a_folder_is_told_before_anything_is_recorded(
     head, place = brain.head, brain.root / "skills/new"
     put(place)
     with pytest.raises(InvalidInput) as raised:
-        brain.merge(SOURCE.branch)
+        brain.merge.start(SOURCE.branch)
     assert (raised.value.code, raised.value.hint) == ("unsafe_path", "move it out of the way")
     assert brain.head == head and is_well(brain)
     place.unlink()
-    brain.merge(SOURCE.branch)
+    brain.merge.start(SOURCE.branch)
     assert (place / "SKILL.md").read_bytes() == b"text"
 
 
@@ -153,7 +153,7 @@ def test_a_fork_leaves_out_what_this_folder_alone_cannot_hold_and_may_drop_it(
 def test_a_link_as_long_as_the_system_takes_can_be_written(brain: Brain) -> None:
     longest = b"a/" * 2047 + b"b"
     take_in(brain, "memory/link", kind=2, text=longest)
-    brain.merge(SOURCE.branch)
+    brain.merge.start(SOURCE.branch)
     assert (brain.root / "memory/link").readlink().as_posix() == longest.decode()
     with pytest.raises(InvalidInput):
         encode_link_target("memory/link", longest.decode() + "c")
@@ -164,27 +164,27 @@ def test_a_link_as_long_as_the_system_takes_can_be_written(brain: Brain) -> None
 def test_what_is_not_in_the_store_is_missed_before_anything_is_recorded(
     brain: Brain, act: str
 ) -> None:
-    brain.upsert_skill("here", "Text.\n")
-    brain.create_branch("other")
-    brain.switch("other")
+    brain.skills.upsert("here", "Text.\n")
+    brain.branches.create("other")
+    brain.branches.switch("other")
     blob = blob_id(b"the content that goes missing\n")
     (brain.root / "memory").mkdir(exist_ok=True)
     (brain.root / "memory/gone.md").write_bytes(b"the content that goes missing\n")
     kept = brain.snapshot().snapshot
     if act in ("switch", "merge"):
-        brain.switch("main")
+        brain.branches.switch("main")
     else:
         (brain.root / "memory/gone.md").unlink()
         brain.snapshot()
     execute_in_store(brain.root, ("DELETE FROM blobs WHERE id = ?", (blob,)))
     before = brain.head, brain.status().branch
     acts = {
-        "switch": lambda: brain.switch("other"),
+        "switch": lambda: brain.branches.switch("other"),
         "restore": lambda: brain.restore(kept),
-        "merge": lambda: brain.merge("other"),
+        "merge": lambda: brain.merge.start("other"),
     }
     with pytest.raises(NotFound) as caught:
         acts[act]()
     assert caught.value.code == "missing_object"
     assert (brain.head, brain.status().branch) == before
-    brain.upsert_skill("here", "More.\n")
+    brain.skills.upsert("here", "More.\n")

@@ -62,15 +62,15 @@ def files(brain: Brain) -> set[str]:
 
 
 def is_well(brain: Brain) -> bool:
-    return brain.upsert_skill("well", "It is.\n", description="d").changed and brain.status().clean
+    return brain.skills.upsert("well", "It is.\n", description="d").changed and brain.status().clean
 
 
 @pytest.fixture(params=BAD)
 def planted(request: pytest.FixtureRequest, brain: Brain) -> tuple[str, str]:
     """A snapshot that no folder can hold, and the code of the finding."""
     code, files = BAD[request.param]
-    brain.upsert_skill("alpha", "Alpha.\n", description="d")
-    with brain.proposal("agent") as proposed:
+    brain.skills.upsert("alpha", "Alpha.\n", description="d")
+    with brain.proposals.open("agent") as proposed:
         return plant(proposed, files), code
 
 
@@ -88,22 +88,22 @@ def restore(brain: Brain, snapshot: str, _: Path) -> None:
 
 
 def switch(brain: Brain, snapshot: str, _: Path) -> None:
-    brain.create_branch("bad", snapshot)
-    brain.switch("bad")
+    brain.branches.create("bad", snapshot)
+    brain.branches.switch("bad")
 
 
 def fast_forward(brain: Brain, snapshot: str, _: Path) -> None:
-    brain.create_branch("bad", snapshot)
-    brain.merge("bad")
+    brain.branches.create("bad", snapshot)
+    brain.merge.start("bad")
 
 
 def merge(brain: Brain, snapshot: str, _: Path) -> None:
-    brain.upsert_skill("beta", "Beta.\n", description="d")
+    brain.skills.upsert("beta", "Beta.\n", description="d")
     fast_forward(brain, snapshot, _)
 
 
 def accept(brain: Brain, snapshot: str, _: Path) -> None:
-    brain.accept_proposal(snapshot)
+    brain.proposals.accept(snapshot)
 
 
 def fork(brain: Brain, snapshot: str, place: Path) -> None:
@@ -141,7 +141,7 @@ def steps() -> Iterator[ImportStep]:
 
 def test_a_link_through_a_link_is_not_imported(brain: Brain, steps: Iterator[ImportStep]) -> None:
     with pytest.raises(InvalidInput) as caught:
-        brain.import_steps(SOURCE, steps)
+        brain.imports.record_states(SOURCE, steps)
     assert caught.value.code == "link_outside" and is_well(brain)
 
 
@@ -174,12 +174,12 @@ def test_restoring_one_spelling_beside_another_is_refused(brain: Brain) -> None:
 def test_a_head_that_no_folder_can_hold_is_not_brought_back_and_gives_way_to_the_folder(
     brain: Brain, kind: str
 ) -> None:
-    brain.upsert_skill("alpha", "Alpha.\n", description="d")
+    brain.skills.upsert("alpha", "Alpha.\n", description="d")
     planted = plant(brain, BAD[kind][1])
     before = files(brain)
     with pytest.raises(InvalidInput):
         brain.restore("@")
     assert files(brain) == before and brain.head == planted
-    assert brain.upsert_skill("beta", "Beta.\n", description="d").changed
+    assert brain.skills.upsert("beta", "Beta.\n", description="d").changed
     assert brain.snapshot().removed == len(BAD[kind][1])
     assert is_well(brain) and brain.restore("@").written == []

@@ -17,14 +17,14 @@ from brain.errors import BrainError
 
 root = Path(tempfile.mkdtemp())
 with Brain.init(root, name="agent", author="tester") as brain:
-    made = brain.upsert_skill("a", "one\\n", description="d")
+    made = brain.skills.upsert("a", "one\\n", description="d")
     file = brain.root / made.path
     file.parent.chmod(0o555)
     try:
-        brain.upsert_skill("a", "two\\n")
+        brain.skills.upsert("a", "two\\n")
     except BrainError as error:
         print(f"{error.code}: {error.hint}")
-    print(brain.skills()[0].version)
+    print(brain.skills.list()[0].version)
     found = brain.status()
     print(found.clean, *(f"{one.code} {one.path}: {one.message}" for one in found.notices))
     print(*(one.check for one in brain.doctor() if not one.ok and one.check != "disk"))

@@ -11,8 +11,8 @@ from brain import Brain, InvalidInput
 def brain(tmp_path: Path) -> Brain:
     made = Brain.init(tmp_path / "agent", author="tester")
     for n in range(20):
-        made.upsert_skill("Counter", f"count {n}\n")
-        made.upsert_skill(f"Extra {n}", "x\n")
+        made.skills.upsert("Counter", f"count {n}\n")
+        made.skills.upsert(f"Extra {n}", "x\n")
     return made
 
 
@@ -22,22 +22,22 @@ def count(folder: Path) -> int:
 
 @pytest.mark.parametrize("broken", [1, 7, 13, 19])
 def test_the_first_snapshot_that_fails_is_found_in_few_steps(brain: Brain, broken: int) -> None:
-    found = brain.bisect("@~39", lambda folder, _: count(folder) < broken)
+    found = brain.history.bisect("@~39", lambda folder, _: count(folder) < broken)
     assert found.first_bad is not None
-    history = {row.version: row.snapshot for row in brain.skill_history("counter")}
+    history = {row.version: row.snapshot for row in brain.skills.history("counter")}
     assert found.first_bad == history[broken + 1]
     assert found.suspects == [found.first_bad]
-    assert brain.show(found.first_bad).info.parents == [found.last_good]
+    assert brain.history.show(found.first_bad).info.parents == [found.last_good]
     assert len(found.tested) <= 6
 
 
 def test_each_candidate_is_laid_out_whole(brain: Brain) -> None:
     def check(folder: Path, snapshot: str) -> bool:
         there = {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file()}
-        assert {f"skills/{s.slug}/SKILL.md" for s in brain.skills(snapshot)} < there
+        assert {f"skills/{s.slug}/SKILL.md" for s in brain.skills.list(snapshot)} < there
         return len(there) < 15
 
-    assert brain.bisect("@~39", check).first_bad is not None
+    assert brain.history.bisect("@~39", check).first_bad is not None
 
 
 def test_snapshots_that_cannot_be_told_leave_a_range(brain: Brain) -> None:
@@ -45,7 +45,7 @@ def test_snapshots_that_cannot_be_told_leave_a_range(brain: Brain) -> None:
         n = count(folder)
         return None if 8 <= n <= 10 else n < 9
 
-    found = brain.bisect("@~39", check)
+    found = brain.history.bisect("@~39", check)
     assert found.first_bad is None
     assert len(found.suspects) == 7
     assert {row.verdict for row in found.tested} == {"good", "bad", "untold"}
@@ -53,12 +53,12 @@ def test_snapshots_that_cannot_be_told_leave_a_range(brain: Brain) -> None:
 
 def test_neither_head_nor_folder_is_touched(brain: Brain) -> None:
     head = brain.head
-    brain.bisect("@~39", lambda folder, _: count(folder) < 5)
+    brain.history.bisect("@~39", lambda folder, _: count(folder) < 5)
     assert brain.head == head and brain.status().clean
 
 
 def test_a_good_snapshot_that_does_not_come_before_the_bad_one_is_refused(brain: Brain) -> None:
     for good, bad in (("@", "@~3"), ("@", "@")):
         with pytest.raises(InvalidInput) as caught:
-            brain.bisect(good, lambda folder, _: True, bad)
+            brain.history.bisect(good, lambda folder, _: True, bad)
         assert caught.value.code == "not_a_line"

@@ -16,19 +16,19 @@ def brain(tmp_path: Path) -> Brain:
 
 def blamed(brain: Brain, slug: str = "oracle", rev: str = "@") -> dict[str, str]:
     """Each line of the body with the snapshot that wrote it."""
-    rows = brain.blame(slug, rev)
+    rows = brain.history.blame(slug, rev)
     closing = [row.line for row in rows if row.text == "---"][1]
     return {row.text: row.snapshot for row in rows if row.line > closing and row.text}
 
 
 def test_each_line_names_the_snapshot_that_wrote_it(brain: Brain) -> None:
-    first = brain.upsert_skill("Oracle", "a\nb\nc\n").snapshot
-    second = brain.upsert_skill("Oracle", "a\nB\nc\n").snapshot
-    brain.upsert_skill("Other", "x\n")
-    third = brain.upsert_skill("Oracle", "a\nB\nc\nd\n", receipt=b"why").snapshot
+    first = brain.skills.upsert("Oracle", "a\nb\nc\n").snapshot
+    second = brain.skills.upsert("Oracle", "a\nB\nc\n").snapshot
+    brain.skills.upsert("Other", "x\n")
+    third = brain.skills.upsert("Oracle", "a\nB\nc\nd\n", receipt=b"why").snapshot
     assert blamed(brain) == {"a": first, "B": second, "c": first, "d": third}
     assert blamed(brain, rev="@~1") == {"a": first, "B": second, "c": first}
-    (last,) = [row for row in brain.blame("oracle") if row.text == "d"]
+    (last,) = [row for row in brain.history.blame("oracle") if row.text == "d"]
     assert last.receipt is not None and last.author == "tester"
 
 
@@ -70,7 +70,7 @@ def test_git_blames_the_same_versions(brain: Brain, tmp_path: Path, seed: int) -
             new = [line for _ in range(rng.randint(0, 3)) for line in (next(fresh), "")]
             text[place : place + 2 * rng.randint(0, 2)] = new
         texts.append("\n".join(text))
-        snapshots.append(brain.upsert_skill("Oracle", texts[-1]).snapshot)
+        snapshots.append(brain.skills.upsert("Oracle", texts[-1]).snapshot)
     by_git = git_blame(tmp_path / "git", texts)
     assert len(by_git) > 10
     ours = blamed(brain)
@@ -80,21 +80,21 @@ def test_git_blames_the_same_versions(brain: Brain, tmp_path: Path, seed: int) -
 
 
 def test_lines_of_a_merge_belong_to_the_side_that_wrote_them(brain: Brain) -> None:
-    base = brain.upsert_skill("Oracle", "a\n\nb\n\nc\n").snapshot
-    brain.create_branch("idea")
-    ours = brain.upsert_skill("Oracle", "A\n\nb\n\nc\n").snapshot
-    brain.switch("idea")
-    theirs = brain.upsert_skill("Oracle", "a\n\nb\n\nC\n").snapshot
-    brain.switch("main")
-    merged = brain.merge("idea").snapshot
+    base = brain.skills.upsert("Oracle", "a\n\nb\n\nc\n").snapshot
+    brain.branches.create("idea")
+    ours = brain.skills.upsert("Oracle", "A\n\nb\n\nc\n").snapshot
+    brain.branches.switch("idea")
+    theirs = brain.skills.upsert("Oracle", "a\n\nb\n\nC\n").snapshot
+    brain.branches.switch("main")
+    merged = brain.merge.start("idea").snapshot
     assert blamed(brain) == {"A": ours, "b": base, "C": theirs}
-    assert [row.snapshot for row in brain.blame("oracle") if row.text.startswith("version")] == [
-        merged
-    ]
+    assert [
+        row.snapshot for row in brain.history.blame("oracle") if row.text.startswith("version")
+    ] == [merged]
 
 
 def test_lines_are_followed_through_a_rename(brain: Brain) -> None:
-    first = brain.upsert_skill("Oracle", "a\nb\nc\nd\n").snapshot
+    first = brain.skills.upsert("Oracle", "a\nb\nc\nd\n").snapshot
     old, new = brain.root / "skills/oracle", brain.root / "skills/prophet"
     old.rename(new)
     moved = brain.snapshot().snapshot
@@ -102,12 +102,14 @@ def test_lines_are_followed_through_a_rename(brain: Brain) -> None:
     (new / "SKILL.md").write_text(text)
     renamed = brain.snapshot().snapshot
     assert blamed(brain, "prophet") == dict.fromkeys("abcd", first)
-    assert moved not in {row.snapshot for row in brain.blame("prophet")}
-    assert [row.snapshot for row in brain.blame("prophet") if "prophet" in row.text] == [renamed]
+    assert moved not in {row.snapshot for row in brain.history.blame("prophet")}
+    assert [row.snapshot for row in brain.history.blame("prophet") if "prophet" in row.text] == [
+        renamed
+    ]
 
 
 def test_a_skill_moved_and_changed_at_once_is_still_followed(brain: Brain) -> None:
-    first = brain.upsert_skill("Oracle", "a\nb\nc\nd\n").snapshot
+    first = brain.skills.upsert("Oracle", "a\nb\nc\nd\n").snapshot
     old, new = brain.root / "skills/oracle", brain.root / "skills/prophet"
     old.rename(new)
     text = (new / "SKILL.md").read_text().replace("d\n", "D\n")
@@ -123,25 +125,25 @@ def test_a_first_load_of_many_skills_is_blamed_like_any_other(brain: Brain) -> N
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(f"---\nname: s{n}\ndescription: d\n---\nline\n")
     loaded = brain.snapshot().snapshot
-    changed = brain.upsert_skill("s7", "line\nmore\n").snapshot
+    changed = brain.skills.upsert("s7", "line\nmore\n").snapshot
     assert blamed(brain, "s7") == {"line": loaded, "more": changed}
 
 
 def test_an_unknown_skill_has_no_lines_to_blame(brain: Brain) -> None:
     with pytest.raises(NotFound) as caught:
-        brain.blame("nothing")
+        brain.history.blame("nothing")
     assert caught.value.code == "no_skill"
 
 
 def test_the_history_of_a_skill_goes_on_before_its_renames(brain: Brain) -> None:
-    brain.upsert_skill("Oracle", "a\nb\nc\n")
-    brain.upsert_skill("Oracle", "a\nb\nc\nd\n")
+    brain.skills.upsert("Oracle", "a\nb\nc\n")
+    brain.skills.upsert("Oracle", "a\nb\nc\nd\n")
     (brain.root / "skills/oracle").rename(brain.root / "skills/prophet")
     brain.snapshot()
-    brain.upsert_skill("Oracle", "a\nb\nc\nd\ne\n")
+    brain.skills.upsert("Oracle", "a\nb\nc\nd\ne\n")
     (brain.root / "skills/prophet").rename(brain.root / "skills/seer")
     brain.snapshot()
-    rows = brain.skill_history("seer")
+    rows = brain.skills.history("seer")
     assert [(row.version, row.change, row.path.split("/")[1]) for row in rows] == [
         (3, "renamed", "seer"),
         (3, "upgraded", "prophet"),
@@ -149,32 +151,32 @@ def test_the_history_of_a_skill_goes_on_before_its_renames(brain: Brain) -> None
         (2, "upgraded", "oracle"),
         (1, "added", "oracle"),
     ]
-    assert brain.view_skill("seer@1").body.strip() == "a\nb\nc"
+    assert brain.skills.view("seer@1").body.strip() == "a\nb\nc"
 
 
 def test_a_skill_made_anew_is_not_taken_for_one_that_went(brain: Brain) -> None:
-    brain.upsert_skill("Oracle", "one\ntwo\nthree\nfour\nfive\n")
-    brain.delete_skill("oracle")
-    brain.upsert_skill("Seer", "quite another text\n")
-    assert [row.path for row in brain.skill_history("seer")] == ["skills/seer/SKILL.md"]
+    brain.skills.upsert("Oracle", "one\ntwo\nthree\nfour\nfive\n")
+    brain.skills.delete("oracle")
+    brain.skills.upsert("Seer", "quite another text\n")
+    assert [row.path for row in brain.skills.history("seer")] == ["skills/seer/SKILL.md"]
 
 
 @pytest.mark.parametrize("path", ["skills/oracle/SKILL.md", "skills/seer/SKILL.md"])
 def test_what_was_redacted_came_from_nowhere_and_nothing_came_from_it(
     brain: Brain, path: str
 ) -> None:
-    brain.upsert_skill("Oracle", "one\ntwo\nthree\nfour\nfive\n")
+    brain.skills.upsert("Oracle", "one\ntwo\nthree\nfour\nfive\n")
     (brain.root / "skills/oracle").rename(brain.root / "skills/seer")
     (brain.root / "skills/seer/SKILL.md").write_text("---\nname: Seer\n---\none\ntwo\nthree\n")
     moved = brain.snapshot().snapshot
-    brain.upsert_skill("Seer", "one\ntwo\nthree\nfour\n")
-    brain.redact(path, rev=moved if "seer" in path else f"{moved}~1", reason="a test")
-    rows = brain.skill_history("seer")
+    brain.skills.upsert("Seer", "one\ntwo\nthree\nfour\n")
+    brain.files.redact(path, rev=moved if "seer" in path else f"{moved}~1", reason="a test")
+    rows = brain.skills.history("seer")
     assert [(row.change, row.path.split("/")[1]) for row in rows] == [
         ("upgraded", "seer"),
         ("added", "seer"),
     ]
-    assert brain.blame("seer")
+    assert brain.history.blame("seer")
 
 
 def test_a_file_that_became_a_skill_since_another_went_has_a_history(brain: Brain) -> None:
@@ -185,21 +187,21 @@ def test_a_file_that_became_a_skill_since_another_went_has_a_history(brain: Brai
     brain.snapshot()
     (folder / "SKILL.md").unlink()
     gone = brain.snapshot().snapshot
-    assert {row.snapshot for row in brain.blame("search")} == {gone}
-    (only,) = brain.skill_history("search")
+    assert {row.snapshot for row in brain.history.blame("search")} == {gone}
+    (only,) = brain.skills.history("search")
     assert (only.change, only.snapshot) == ("added", gone)
     (folder / "SKILL.md").write_text("five\nsix\n")
     brain.snapshot()
-    assert [row.change for row in brain.skill_history("search")] == ["removed", "added"]
+    assert [row.change for row in brain.skills.history("search")] == ["removed", "added"]
     assert brain.verify(deep=True).ok
 
 
 def test_a_skill_of_the_lineage_that_a_fork_came_from_is_blamed_on_nobody(
     brain: Brain, tmp_path: Path
 ) -> None:
-    brain.upsert_skill("Oracle", "Ask.\n")
+    brain.skills.upsert("Oracle", "Ask.\n")
     origin = brain.head
     brain.fork(tmp_path / "fork")
     with Brain.open(tmp_path / "fork") as fork, pytest.raises(NotFound) as caught:
-        fork.blame("oracle", origin)
+        fork.history.blame("oracle", origin)
     assert caught.value.code == "no_skill"

@@ -9,16 +9,16 @@ from tests.support.derived_data import cache_folder
 
 
 def test_the_diff_says_in_words_what_happened_to_skills(brain: Brain) -> None:
-    brain.upsert_skill("a", "one\n", description="d")
-    brain.upsert_skill("b", "one\n", description="d")
-    brain.upsert_skill("c", "one\n", description="d")
+    brain.skills.upsert("a", "one\n", description="d")
+    brain.skills.upsert("b", "one\n", description="d")
+    brain.skills.upsert("c", "one\n", description="d")
     start = brain.head
-    brain.upsert_skill("a", "two\n")
-    brain.delete_skill("b")
-    brain.upsert_skill("new", "x\n", description="d")
+    brain.skills.upsert("a", "two\n")
+    brain.skills.delete("b")
+    brain.skills.upsert("new", "x\n", description="d")
     write_file(brain, "skills/c/notes.md", "n\n")
     brain.snapshot()
-    found = brain.diff(start, "@").skills
+    found = brain.history.diff(start, "@").skills
     assert [(s.slug, s.change, s.from_version, s.to_version) for s in found] == [
         ("a", "upgraded", 1, 2),
         ("b", "removed", 1, None),
@@ -28,10 +28,10 @@ def test_the_diff_says_in_words_what_happened_to_skills(brain: Brain) -> None:
 
 
 def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain: Brain) -> None:
-    brain.upsert_skill("a", "one\n", description="d")
+    brain.skills.upsert("a", "one\n", description="d")
     write_file(brain, "skills/a/SKILL.md", skill_text("a", 5))
     write_file(brain, "skills/x/SKILL.md", skill_text("x", 2))
-    found = brain.diff()
+    found = brain.history.diff()
     assert found.to == ""
     assert [(s.slug, s.change, s.to_version) for s in found.skills] == [
         ("a", "upgraded", 5),
@@ -41,7 +41,7 @@ def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain: Brain) -> 
 
 def test_what_a_diff_with_the_folder_worked_out_is_still_stored_by_a_snapshot(brain: Brain) -> None:
     write_file(brain, "skills/x/SKILL.md", skill_text("x", 2))
-    brain.diff()
+    brain.history.diff()
     brain.snapshot()
     assert brain.verify(deep=True).ok
 
@@ -54,8 +54,8 @@ def test_a_file_of_a_category_is_no_skill_once_the_category_is_one(brain: Brain,
     write_file(brain, f"skills/tools/{name}", skill_text("tools", 1))
     brain.snapshot()
     expected = [("search", "removed"), ("tools", "added")]
-    assert [(s.slug, s.change) for s in brain.diff("@~1", "@").skills] == expected
-    assert [line.change for line in brain.skill_history("search")] == ["removed", "added"]
+    assert [(s.slug, s.change) for s in brain.history.diff("@~1", "@").skills] == expected
+    assert [line.change for line in brain.skills.history("search")] == ["removed", "added"]
 
 
 def test_a_file_of_a_category_is_a_skill_again_once_the_category_is_none(brain: Brain) -> None:
@@ -66,7 +66,7 @@ def test_a_file_of_a_category_is_a_skill_again_once_the_category_is_none(brain: 
     path.unlink()
     brain.snapshot()
     expected = [("search", "added"), ("tools", "removed")]
-    assert [(s.slug, s.change) for s in brain.diff("@~1", "@").skills] == expected
+    assert [(s.slug, s.change) for s in brain.history.diff("@~1", "@").skills] == expected
 
 
 def test_a_moved_file_is_a_rename(brain: Brain) -> None:
@@ -74,7 +74,7 @@ def test_a_moved_file_is_a_rename(brain: Brain) -> None:
     brain.snapshot()
     path.rename(brain.root / "memory/b.md")
     brain.snapshot()
-    (change,) = brain.diff("@~1", "@").changes
+    (change,) = brain.history.diff("@~1", "@").changes
     assert (change.change, change.from_path, change.path) == (
         "renamed",
         "memory/a.md",
@@ -88,7 +88,7 @@ def test_the_patch_is_unified_text_and_names_binary_files(brain: Brain) -> None:
     brain.snapshot()
     write_file(brain, "memory/a.md", "one\n2\nthree\n")
     write_file(brain, "memory/b.bin", "\0\1\3")
-    text = "".join(brain.patch(brain.diff()))
+    text = "".join(brain.history.patch(brain.history.diff()))
     assert "--- a/memory/a.md\n+++ b/memory/a.md\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n" in text
     assert "Binary files a/memory/b.bin and b/memory/b.bin differ\n" in text
 
@@ -98,55 +98,55 @@ def test_memory_lines_are_counted(brain: Brain) -> None:
     brain.snapshot()
     with (brain.root / "memory/log.jsonl").open("a") as file:
         file.write('{"n": "new"}\n')
-    (stat,) = brain.stat(brain.diff())
+    (stat,) = brain.history.diff_stat(brain.history.diff())
     assert (stat.added, stat.removed) == (1, 0)
 
 
 def test_the_history_of_a_skill_lists_its_versions(brain: Brain) -> None:
     for i in range(3):
-        brain.upsert_skill("a", f"{i}\n", description="d")
-        brain.upsert_skill("b", f"{i}\n", description="d")
-    brain.delete_skill("a")
-    found = brain.skill_history("a")
+        brain.skills.upsert("a", f"{i}\n", description="d")
+        brain.skills.upsert("b", f"{i}\n", description="d")
+    brain.skills.delete("a")
+    found = brain.skills.history("a")
     assert [(entry.version, entry.change) for entry in found] == [
         (3, "removed"),
         (3, "upgraded"),
         (2, "upgraded"),
         (1, "added"),
     ]
-    assert len(list(brain.log(skill="b"))) == 3
-    assert brain.view_skill("b@2").body.strip() == "1"
+    assert len(list(brain.history.log(skill="b"))) == 3
+    assert brain.skills.view("b@2").body.strip() == "1"
 
 
 def test_what_was_undone_is_not_in_the_history(brain: Brain) -> None:
-    brain.upsert_skill("a", "0\n", description="d")
-    brain.upsert_skill("a", "1\n")
+    brain.skills.upsert("a", "0\n", description="d")
+    brain.skills.upsert("a", "1\n")
     brain.undo()
-    assert [entry.version for entry in brain.skill_history("a")] == [1]
+    assert [entry.version for entry in brain.skills.history("a")] == [1]
 
 
 def test_the_index_is_one_line_per_skill_from_the_head(brain: Brain) -> None:
-    assert brain.index().index == "(no skills yet)"
-    brain.upsert_skill("b", "x\n", description="Second")
-    brain.upsert_skill("a", "x\n", description="First")
+    assert brain.prompt.build_index().index == "(no skills yet)"
+    brain.skills.upsert("b", "x\n", description="Second")
+    brain.skills.upsert("a", "x\n", description="First")
     write_file(brain, "skills/c/SKILL.md", skill_text("c"))
-    found = brain.index()
+    found = brain.prompt.build_index()
     assert found[:3] == ("▸ a: First\n▸ b: Second", 2, 0)
     assert found.selected_by is None
 
 
 def test_the_index_is_the_same_when_the_cards_are_lost(brain: Brain) -> None:
-    brain.upsert_skill("a", "x\n", description="First")
-    before = brain.index()
+    brain.skills.upsert("a", "x\n", description="First")
+    before = brain.prompt.build_index()
     brain._session.cache._db.execute("DELETE FROM cards")
     brain._session.loaded_cards.clear()
     brain._session.rendered_indexes.clear()
-    assert brain.index() == before
-    assert brain.index("@") == before
+    assert brain.prompt.build_index() == before
+    assert brain.prompt.build_index("@") == before
     brain._session.cache._db.execute("DELETE FROM note")
     brain._session.rendered_indexes.clear()
-    assert brain.index() == before
-    assert [found.version for found in brain.skills()] == [1]
+    assert brain.prompt.build_index() == before
+    assert [found.version for found in brain.skills.list()] == [1]
 
 
 def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain: Brain) -> None:
@@ -157,9 +157,9 @@ def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain: Brain)
     write_file(
         brain, "manifest.yaml", "prompt:\n  memory:\n    - path: MEMORY.md\n      limit: 20\n"
     )
-    brain.upsert_skill("a", "BODY\n", description="First")
+    brain.skills.upsert("a", "BODY\n", description="First")
     brain.snapshot()
-    made = brain.prompt()
+    made = brain.prompt.build()
     order = [
         made.prompt.index(part)
         for part in ("You audit.", "First fr", "Second fr", "▸ a", "remember")
@@ -170,8 +170,8 @@ def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain: Brain)
 
 
 def test_the_operation_log_names_what_was_done_and_moved(brain: Brain) -> None:
-    done = brain.upsert_skill("a", "x\n", description="d")
-    newest = brain.operations(1)[0]
+    done = brain.skills.upsert("a", "x\n", description="d")
+    newest = brain.history.list_operations(1)[0]
     assert (newest.kind, newest.author) == ("upsert", "tester")
     assert newest.refs == {"heads/main": [brain.id, done.snapshot]}
 
@@ -192,7 +192,7 @@ def test_the_check_reports_broken_rules_and_shared_slugs(brain: Brain) -> None:
     write_file(brain, "skills/y/good/SKILL.md", skill_text("good"))
     write_file(brain, "skills/bad/SKILL.md", "no front matter\n")
     brain.snapshot()
-    codes = {(problem.path, problem.code) for problem in brain.check_skills()}
+    codes = {(problem.path, problem.code) for problem in brain.skills.check()}
     assert ("skills/bad/SKILL.md", "no_frontmatter") in codes
     assert ("skills/x/good/SKILL.md", "duplicate_slug") in codes
 
@@ -201,10 +201,10 @@ def test_skills_with_one_slug_and_unlike_versions_are_listed_side_by_side(brain:
     write_file(brain, "skills/x/twin/SKILL.md", skill_text("twin", 2))
     write_file(brain, "skills/y/twin/SKILL.md", skill_text("twin", "1.4.0"))
     brain.snapshot()
-    assert [(s.slug, s.version) for s in brain.skills()] == [("twin", 2), ("twin", "1.4.0")]
+    assert [(s.slug, s.version) for s in brain.skills.list()] == [("twin", 2), ("twin", "1.4.0")]
     write_file(brain, "skills/x/twin/SKILL.md", skill_text("twin", "2.0.1"))
     write_file(brain, "skills/y/twin/SKILL.md", skill_text("twin", 3))
-    assert [change.slug for change in brain.diff().skills] == ["twin"]
+    assert [change.slug for change in brain.history.diff().skills] == ["twin"]
 
 
 def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -> None:
@@ -212,16 +212,16 @@ def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -
         write_file(brain, f"skills/group/s{number}.md", skill_text(f"s{number}", 3))
     write_file(brain, "skills/folder/SKILL.md", skill_text("Real name", 5))
     brain.snapshot("many")
-    brain.upsert_skill("s77", "better\n")
-    brain.delete_skill("s78")
-    assert [(e.version, e.change) for e in brain.skill_history("s77")] == [
+    brain.skills.upsert("s77", "better\n")
+    brain.skills.delete("s78")
+    assert [(e.version, e.change) for e in brain.skills.history("s77")] == [
         (4, "upgraded"),
         (3, "added"),
     ]
-    assert brain.view_skill("s77@3").body == "Do it.\n"
-    assert brain.view_skill("real-name").path == "skills/folder/SKILL.md"
-    assert [e.message for e in brain.log(skill="s5")] == ["many"]
-    assert brain.upsert_skill("s78", "again\n", description="d").version == 4
+    assert brain.skills.view("s77@3").body == "Do it.\n"
+    assert brain.skills.view("real-name").path == "skills/folder/SKILL.md"
+    assert [e.message for e in brain.history.log(skill="s5")] == ["many"]
+    assert brain.skills.upsert("s78", "again\n", description="d").version == 4
 
 
 @pytest.mark.parametrize("who", ["a reader", "a writer"])
@@ -232,15 +232,19 @@ def test_derived_data_of_another_version_are_made_anew(
         write_file(brain, f"skills/group/s{number}.md", skill_text(f"s{number}", 3))
     write_file(brain, "skills/folder/SKILL.md", skill_text("Real name", 5))
     brain.snapshot("many")
-    brain.upsert_skill("s77", "better\n")
-    before = brain.skills(), brain.skill_history("s77"), brain.index()
+    brain.skills.upsert("s77", "better\n")
+    before = brain.skills.list(), brain.skills.history("s77"), brain.prompt.build_index()
     inode = (cache_folder(brain) / "derived.db").stat().st_ino
     monkeypatch.setattr("brain.repo.open.session.DERIVATION_VERSION", DERIVATION_VERSION + 1)
     with Brain.open(brain.root) as other:
         if who == "a writer":
             write_file(other, "memory/a.md", "a\n")
             other.snapshot()
-        assert (other.skills(), other.skill_history("s77"), other.index()) == before
-        assert other.view_skill("real-name").path == "skills/folder/SKILL.md"
+        assert (
+            other.skills.list(),
+            other.skills.history("s77"),
+            other.prompt.build_index(),
+        ) == before
+        assert other.skills.view("real-name").path == "skills/folder/SKILL.md"
         assert (cache_folder(other) / "derived.db").stat().st_ino != inode
-    assert (brain.skills(), brain.skill_history("s77"), brain.index()) == before
+    assert (brain.skills.list(), brain.skills.history("s77"), brain.prompt.build_index()) == before

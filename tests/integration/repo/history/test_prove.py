@@ -22,7 +22,7 @@ class Content(io.RawIOBase):
 @pytest.fixture
 def brain(tmp_path: Path) -> Brain:
     made = Brain.init(tmp_path / "agent", author="tester")
-    made.upsert_skill("Oracle", "One.\n", description="Check oracles")
+    made.skills.upsert("Oracle", "One.\n", description="Check oracles")
     return made
 
 
@@ -31,55 +31,55 @@ SKILL = "skills/oracle/SKILL.md"
 
 def test_a_path_is_proven_at_the_head_and_at_any_revision(brain: Brain) -> None:
     contents = {"@~1": (brain.root / SKILL).read_bytes()}
-    brain.upsert_skill("Oracle", "Two.\n")
+    brain.skills.upsert("Oracle", "Two.\n")
     contents["@"] = (brain.root / SKILL).read_bytes()
     for rev, content in contents.items():
-        shown = brain.show(rev).info
-        proof = check_proof(brain.prove(SKILL, rev), content=Content(content))
+        shown = brain.history.show(rev).info
+        proof = check_proof(brain.proofs.prove_file(SKILL, rev), content=Content(content))
         assert proof[:6] == (True, "path", brain.id, shown.snapshot, shown.bundle, SKILL)
         assert (proof.type, proof.size) == ("file", len(content))
     with pytest.raises(ProofError) as caught:
-        check_proof(brain.prove(SKILL, "@~1"), content=Content(contents["@"]))
+        check_proof(brain.proofs.prove_file(SKILL, "@~1"), content=Content(contents["@"]))
     assert caught.value.code == "wrong_content"
 
 
 def test_what_is_not_there_is_proven_to_be_absent_and_nothing_else(brain: Brain) -> None:
-    before = brain.prove_absence(SKILL, "@~1")
+    before = brain.proofs.prove_absence(SKILL, "@~1")
     proof = check_proof(before)
     assert (proof.kind, proof.path, proof.blob) == ("absence", SKILL, None)
     with pytest.raises(InvalidInput) as there:
-        brain.prove_absence(SKILL)
+        brain.proofs.prove_absence(SKILL)
     with pytest.raises(NotFound) as gone:
-        brain.prove(SKILL, "@~1")
+        brain.proofs.prove_file(SKILL, "@~1")
     assert (there.value.code, gone.value.code) == ("path_is_there", "no_path")
 
 
 def test_a_section_is_proven_by_its_name_alone(brain: Brain) -> None:
-    proof = check_proof(brain.prove_section("skills"))
-    shown = brain.show().sections["skills"]
+    proof = check_proof(brain.proofs.prove_section("skills"))
+    shown = brain.history.show().sections["skills"]
     assert (proof.section, proof.root, proof.files, proof.size) == ("skills", *shown)
-    assert check_proof(brain.prove_section(".")).files == 1
+    assert check_proof(brain.proofs.prove_section(".")).files == 1
     with pytest.raises(InvalidInput):
-        brain.prove_section("skills/oracle")
+        brain.proofs.prove_section("skills/oracle")
 
 
 def test_descent_is_proven_across_a_fork(brain: Brain, tmp_path: Path) -> None:
     first = brain.id
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
-        child.upsert_skill("Oracle", "Three.\n")
-        document = child.prove_descent(first)
+        child.skills.upsert("Oracle", "Three.\n")
+        document = child.proofs.prove_descent(first)
         proof = check_proof(document, brain=child.id, snapshot=child.head)
     assert (proof.ancestor, proof.ancestor_brain) == (first, brain.id)
     assert proof.brain != brain.id and proof.bundle is None
     with pytest.raises(NotFound):
-        brain.prove_descent("@", first)
+        brain.proofs.prove_descent("@", first)
 
 
 def test_a_proof_about_another_brain_or_snapshot_than_the_one_known_is_refused(
     brain: Brain,
 ) -> None:
-    document = brain.prove(SKILL)
+    document = brain.proofs.prove_file(SKILL)
     assert check_proof(document, brain=brain.id, snapshot=brain.head).ok
     with pytest.raises(ProofError) as caught:
         check_proof(document, brain=brain.head)
@@ -95,6 +95,6 @@ def test_a_proof_of_a_brain_of_many_files_names_one(brain: Brain) -> None:
     for number in range(300):
         (brain.root / f"skills/note-{number:03}.md").write_text(f"{number}\n")
     brain.snapshot()
-    document = brain.prove("skills/note-123.md")
+    document = brain.proofs.prove_file("skills/note-123.md")
     assert sum(isinstance(one, dict) for one in json.loads(document)["climb"]) == 1
     assert document.count(b".md") == document.count(b"skills") == 1

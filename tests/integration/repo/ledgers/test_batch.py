@@ -23,4 +23,4 @@ def test_a_brain_that_cannot_be_written_is_left_out_and_named(tmp_path: Path) ->
     assert [one.seq for one in commit_batch(folders, log).committed] == [1]
     for folder in folders:
         with Brain.open(folder) as brain:
-            assert brain.verify_against([log]).ok
+            assert brain.ledger.verify([log]).ok

@@ -28,107 +28,109 @@ def code_of(action: Callable[[], object], kind: type[BrainError]) -> str:
 
 
 def learn(brain: Brain, text: str) -> str:
-    return brain.upsert_skill("A", text).snapshot
+    return brain.skills.upsert("A", text).snapshot
 
 
 def test_each_commitment_follows_the_one_before(brain: Brain, log: EmbeddedLedger) -> None:
-    first = brain.commit(log)
+    first = brain.ledger.commit(log)
     assert (first.seq, first.parent, first.status) == (1, None, "finalized")
     learn(brain, "One.\n")
     learn(brain, "Two.\n")
-    second = brain.commit(log)
+    second = brain.ledger.commit(log)
     assert (second.seq, second.parent, second.snapshot) == (2, first.snapshot, brain.head)
     assert (first.snapshots, second.snapshots) == (1, 2)
-    told = brain.ledger_status(log)
+    told = brain.ledger.status(log)
     assert [one.seq for one in told.commitments] == [1, 2]
     assert (told.snapshot, told.behind, told.trust_level) == (brain.head, 0, "L0")
 
 
 def test_committing_again_changes_nothing(brain: Brain, log: EmbeddedLedger) -> None:
-    one, two = brain.commit(log), brain.commit(log)
+    one, two = brain.ledger.commit(log), brain.ledger.commit(log)
     assert one == two
-    assert len(brain.ledger_status(log).commitments) == 1
+    assert len(brain.ledger.status(log).commitments) == 1
 
 
 def test_snapshots_between_commitments_are_counted_through_merges(
     brain: Brain, log: EmbeddedLedger
 ) -> None:
-    brain.commit(log)
-    brain.create_branch("idea")
+    brain.ledger.commit(log)
+    brain.branches.create("idea")
     learn(brain, "One.\n")
-    brain.switch("idea")
-    brain.upsert_skill("B", "Two.\n")
-    brain.upsert_skill("B", "Three.\n")
-    brain.switch("main")
-    brain.merge("idea")
-    assert brain.ledger_status(log).behind == 4
-    assert brain.commit(log).snapshots == 4
+    brain.branches.switch("idea")
+    brain.skills.upsert("B", "Two.\n")
+    brain.skills.upsert("B", "Three.\n")
+    brain.branches.switch("main")
+    brain.merge.start("idea")
+    assert brain.ledger.status(log).behind == 4
+    assert brain.ledger.commit(log).snapshots == 4
 
 
 def test_what_was_forked_has_to_be_merged_first(brain: Brain, log: EmbeddedLedger) -> None:
-    brain.create_branch("idea")
+    brain.branches.create("idea")
     learn(brain, "One.\n")
-    brain.commit(log)
-    brain.switch("idea")
-    brain.upsert_skill("B", "Two.\n")
-    assert code_of(lambda: brain.commit(log), Conflict) == "ledger_forked"
-    brain.merge("main")
-    assert brain.commit(log).seq == 2
+    brain.ledger.commit(log)
+    brain.branches.switch("idea")
+    brain.skills.upsert("B", "Two.\n")
+    assert code_of(lambda: brain.ledger.commit(log), Conflict) == "ledger_forked"
+    brain.merge.start("main")
+    assert brain.ledger.commit(log).seq == 2
 
 
 def test_an_older_snapshot_than_the_last_is_refused(brain: Brain, log: EmbeddedLedger) -> None:
     learn(brain, "One.\n")
-    brain.commit(log)
-    assert code_of(lambda: brain.commit(log, "@~1"), Conflict) == "ledger_ahead"
+    brain.ledger.commit(log)
+    assert code_of(lambda: brain.ledger.commit(log, "@~1"), Conflict) == "ledger_ahead"
 
 
 def test_a_copy_that_stayed_behind_is_told_so(
     brain: Brain, log: EmbeddedLedger, tmp_path: Path
 ) -> None:
-    brain.commit(log)
+    brain.ledger.commit(log)
     shutil.copytree(brain.root, tmp_path / "copy")
     learn(brain, "One.\n")
-    brain.commit(log)
+    brain.ledger.commit(log)
     with Brain.open(tmp_path / "copy", author="tester") as copy:
-        copy.upsert_skill("B", "Two.\n")
-        assert code_of(lambda: copy.commit(log), Conflict) == "ledger_ahead"
-        told = copy.ledger_status(log)
+        copy.skills.upsert("B", "Two.\n")
+        assert code_of(lambda: copy.ledger.commit(log), Conflict) == "ledger_ahead"
+        told = copy.ledger.status(log)
         assert told.behind is None
-        found = copy.verify_against([log])
+        found = copy.ledger.verify([log])
         assert not found.ok and [one.code for one in found.findings] == ["ledger_ahead"]
 
 
 def test_a_log_that_forgot_a_commitment_is_noticed(
     brain: Brain, log: EmbeddedLedger, tmp_path: Path
 ) -> None:
-    brain.commit(log)
+    brain.ledger.commit(log)
     shutil.copytree(tmp_path / "log", tmp_path / "old")
     learn(brain, "One.\n")
-    brain.commit(log)
+    brain.ledger.commit(log)
     old = EmbeddedLedger(tmp_path / "old")
     assert old.identity == log.identity
-    assert code_of(lambda: brain.commit(old), VerificationFailed) == "rolled_back"
-    assert code_of(lambda: brain.ledger_status(old), VerificationFailed) == "rolled_back"
-    found = brain.verify_against([old])
+    assert code_of(lambda: brain.ledger.commit(old), VerificationFailed) == "rolled_back"
+    assert code_of(lambda: brain.ledger.status(old), VerificationFailed) == "rolled_back"
+    found = brain.ledger.verify([old])
     assert not found.ok and "rolled_back" in [one.code for one in found.findings]
 
 
 def test_a_log_that_went_on_differently_from_an_old_copy_is_noticed(
     brain: Brain, log: EmbeddedLedger, tmp_path: Path
 ) -> None:
-    brain.commit(log)
+    brain.ledger.commit(log)
     log.close()
     shutil.copytree(tmp_path / "log", tmp_path / "copy")
     learn(brain, "One.\n")
     learn(brain, "Two.\n")
-    brain.commit(log, "@~1")
-    brain.commit(log)
+    brain.ledger.commit(log, "@~1")
+    brain.ledger.commit(log)
     other = EmbeddedLedger(tmp_path / "copy")
-    other.commit(*brain.wish_for(log)[:2], bytes.fromhex(brain.ledger_status(log, "@").brain))
+    other.commit(
+        *brain.ledger.build_request(log)[:2], bytes.fromhex(brain.ledger.status(log, "@").brain)
+    )
     learn(brain, "Three.\n")
-    last = brain.wish_for(log)
-    other.commit(last.brain, last.snapshot, bytes.fromhex(brain.commit(log, "@~1").snapshot))
-    found = brain.verify_against([other])
+    last = brain.ledger.build_request(log)
+    other.commit(last.brain, last.snapshot, bytes.fromhex(brain.ledger.commit(log, "@~1").snapshot))
+    found = brain.ledger.verify([other])
     assert [one.code for one in found.findings] == ["rolled_back"]
 
 
@@ -136,67 +138,67 @@ def test_what_could_not_be_noted_is_not_sent(brain: Brain, log: EmbeddedLedger) 
     (brain.root / ".brain/lock").unlink()
     (brain.root / ".brain/lock").mkdir()
     with pytest.raises(BrainError):
-        brain.commit(log)
+        brain.ledger.commit(log)
     with pytest.raises(BrainError):
-        brain.open_in(log)
+        brain.ledger.open(log)
     (brain.root / ".brain/lock").rmdir()
-    assert brain.ledger_status(log).seq == 0
+    assert brain.ledger.status(log).seq == 0
 
 
 def test_what_a_ledger_holds_stays_however_one_goes_back(brain: Brain, log: EmbeddedLedger) -> None:
     learn(brain, "One.\n")
     committed = learn(brain, "Two.\n")
-    brain.commit(log)
+    brain.ledger.commit(log)
     brain.undo()
     brain._session.clock = lambda: 10**15
     brain.gc(grace=0)
-    assert next(brain.log(committed, limit=1)).snapshot == committed
-    found = brain.verify_against([log])
+    assert next(brain.history.log(committed, limit=1)).snapshot == committed
+    found = brain.ledger.verify([log])
     assert [one.code for one in found.findings] == ["ledger_forked"]
 
 
 def test_verification_against_no_commitment_fails(brain: Brain, log: EmbeddedLedger) -> None:
-    found = brain.verify_against([log])
+    found = brain.ledger.verify([log])
     assert not found.ok and [one.code for one in found.findings] == ["not_committed"]
 
 
 def test_a_write_can_be_committed_in_one_go(brain: Brain, log: EmbeddedLedger) -> None:
-    done = brain.upsert_skill("A", "One.\n", commit_to=log)
+    done = brain.skills.upsert("A", "One.\n", commit_to=log)
     assert isinstance(done.commitment, Committed)
     assert done.commitment.snapshot == done.snapshot
-    assert brain.upsert_skill("A", "Two.\n").commitment is None
+    assert brain.skills.upsert("A", "Two.\n").commitment is None
 
 
 def test_a_write_stands_though_its_commitment_fails(brain: Brain, log: EmbeddedLedger) -> None:
-    brain.create_branch("idea")
+    brain.branches.create("idea")
     learn(brain, "One.\n")
-    brain.commit(log)
-    brain.switch("idea")
-    done = brain.upsert_skill("B", "Two.\n", commit_to=log)
+    brain.ledger.commit(log)
+    brain.branches.switch("idea")
+    done = brain.skills.upsert("B", "Two.\n", commit_to=log)
     assert isinstance(done.commitment, NotCommitted)
     assert done.commitment.code == "ledger_forked"
-    assert brain.head == done.snapshot and brain.view_skill("b").version == 1
+    assert brain.head == done.snapshot and brain.skills.view("b").version == 1
 
 
 def test_the_operation_log_tells_of_commitments_and_undo_passes_them_by(
     brain: Brain, log: EmbeddedLedger
 ) -> None:
     learn(brain, "One.\n")
-    brain.commit(log)
-    assert brain.operations(1)[0].kind == "commit"
+    brain.ledger.commit(log)
+    assert brain.history.list_operations(1)[0].kind == "commit"
     brain.undo()
-    assert brain.skills() == []
+    assert brain.skills.list() == []
 
 
 def policy(brain: Brain, text: str, log: EmbeddedLedger) -> None:
     """Write what the manifest says of commitments, and record it."""
     write_file(brain, "manifest.yaml", f"name: agent\ncommit:\n  ledger: mine\n{text}")
     brain.snapshot()
-    brain.open_ledger = {"mine": log}.__getitem__
+    brain.ledger.opener = {"mine": log}.__getitem__
 
 
 def committed(brain: Brain, log: EmbeddedLedger) -> list[str]:
-    return [one.snapshot for one in brain.ledger_status(log).commitments]
+    return [one.snapshot for one in brain.ledger.status(log).commitments]
 
 
 def test_every_upsert_is_committed_if_the_manifest_says_so(
@@ -211,7 +213,7 @@ def test_every_third_snapshot_is_committed(brain: Brain, log: EmbeddedLedger) ->
     policy(brain, "  every: 3\n", log)
     made = [learn(brain, f"{number}.\n") for number in range(7)]
     assert committed(brain, log) == made[::3]
-    assert [one.snapshots for one in brain.ledger_status(log).commitments][1:] == [3, 3]
+    assert [one.snapshots for one in brain.ledger.status(log).commitments][1:] == [3, 3]
 
 
 def test_a_commitment_is_due_after_a_time(brain: Brain, log: EmbeddedLedger) -> None:
@@ -227,8 +229,8 @@ def test_a_commitment_is_due_after_a_time(brain: Brain, log: EmbeddedLedger) -> 
 def test_only_what_reached_the_branch_is_committed(brain: Brain, log: EmbeddedLedger) -> None:
     policy(brain, "  branch: main\n", log)
     first = learn(brain, "One.\n")
-    brain.create_branch("idea")
-    brain.switch("idea")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
     learn(brain, "Two.\n")
     assert committed(brain, log) == [first]
 
@@ -237,13 +239,13 @@ def test_what_reaches_the_branch_by_a_merge_is_committed_with_it(
     brain: Brain, log: EmbeddedLedger
 ) -> None:
     policy(brain, "  branch: main\n", log)
-    brain.create_branch("idea")
-    brain.switch("idea")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
     learn(brain, "One.\n")
-    brain.switch("main")
-    made = brain.merge("idea").commitment
+    brain.branches.switch("main")
+    made = brain.merge.start("idea").commitment
     assert isinstance(made, Committed) and made.snapshot == brain.head
-    assert brain.merge("idea").commitment is None
+    assert brain.merge.start("idea").commitment is None
 
 
 def test_only_signed_snapshots_are_committed(brain: Brain, log: EmbeddedLedger) -> None:
@@ -263,7 +265,7 @@ def test_a_signature_of_somebody_without_the_right_is_not_enough(
 
     seed = bytes(range(32))
     brain._session.sign_with = lambda: seed
-    brain.trust_key(format_key(ed25519.public_key(seed)), "owner")
+    brain.trust.add(format_key(ed25519.public_key(seed)), "owner")
     policy(brain, "  signed: true\n", log)
     brain._session.sign_with = lambda: bytes(32)
     foreign = learn(brain, "One.\n")
@@ -282,12 +284,12 @@ def test_what_two_have_to_sign_is_committed_once_both_have(
     ada, bob = bytes(range(32)), bytes(range(32, 64))
     brain._session.sign_with = lambda: ada
     for name, seed in (("ada", ada), ("bob", bob)):
-        brain.trust_key(format_key(ed25519.public_key(seed)), name)
-    brain.set_threshold(2)
+        brain.trust.add(format_key(ed25519.public_key(seed)), name)
+    brain.trust.set_threshold(2)
     policy(brain, "  signed: true\n", log)
     first = learn(brain, "One.\n")
     assert first not in committed(brain, log)
-    brain.sign(key=bob)
+    brain.signatures.sign(key=bob)
     learn(brain, "Two.\n")
     assert committed(brain, log)[-1] == first
     learn(brain, "Three.\n")
@@ -307,7 +309,7 @@ def test_a_policy_that_is_none_leaves_the_write_and_says_why(
 ) -> None:
     learn(brain, "One.\n")
     policy(brain, "  after: soon\n", log)
-    done = brain.upsert_skill("A", "Two.\n")
+    done = brain.skills.upsert("A", "Two.\n")
     assert isinstance(done.commitment, NotCommitted)
     assert done.commitment.code == "bad_manifest"
 
@@ -318,8 +320,8 @@ def test_an_unknown_ledger_leaves_the_write_and_says_why(brain: Brain, log: Embe
     def unknown(name: str) -> EmbeddedLedger:
         raise NotFound(f"no ledger is called {name}", code="no_ledger")
 
-    brain.open_ledger = unknown
-    done = brain.upsert_skill("A", "One.\n")
+    brain.ledger.opener = unknown
+    done = brain.skills.upsert("A", "One.\n")
     assert isinstance(done.commitment, NotCommitted)
     assert (done.commitment.code, done.commitment.ledger) == ("no_ledger", "mine")
     assert "brain chain commit" in done.commitment.hint

@@ -34,10 +34,10 @@ def test_who_is_overtaken_by_an_older_snapshot_commits_after_it(
     brain: Brain, tmp_path: Path
 ) -> None:
     log = EmbeddedLedger(tmp_path / "log")
-    brain.commit(log)
-    older = brain.upsert_skill("A", "One.\n").snapshot
-    overtaken = Overtaken(tmp_path / "log", lambda: brain.commit(log, older))
-    made = brain.upsert_skill("A", "Two.\n", commit_to=overtaken).commitment
+    brain.ledger.commit(log)
+    older = brain.skills.upsert("A", "One.\n").snapshot
+    overtaken = Overtaken(tmp_path / "log", lambda: brain.ledger.commit(log, older))
+    made = brain.skills.upsert("A", "Two.\n", commit_to=overtaken).commitment
     assert isinstance(made, Committed)
     assert (made.seq, made.parent, made.snapshot) == (3, older, brain.head)
 
@@ -46,16 +46,16 @@ def test_who_is_overtaken_by_a_newer_snapshot_is_covered_by_it(
     brain: Brain, tmp_path: Path
 ) -> None:
     log = EmbeddedLedger(tmp_path / "log")
-    brain.commit(log)
+    brain.ledger.commit(log)
 
     def newer() -> None:
         with Brain.open(brain.root) as other:
-            other.upsert_skill("B", "Two.\n", commit_to=log)
+            other.skills.upsert("B", "Two.\n", commit_to=log)
 
-    done = brain.upsert_skill("A", "One.\n", commit_to=Overtaken(tmp_path / "log", newer))
+    done = brain.skills.upsert("A", "One.\n", commit_to=Overtaken(tmp_path / "log", newer))
     assert isinstance(done.commitment, Committed)
     assert done.commitment.snapshot == brain.head != done.snapshot
-    assert [one.seq for one in brain.ledger_status(log).commitments] == [1, 2]
+    assert [one.seq for one in brain.ledger.status(log).commitments] == [1, 2]
 
 
 @pytest.mark.parametrize("by_manifest", [False, True])
@@ -72,14 +72,14 @@ def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(
         commit_to = None if by_manifest else log
         with log, Brain.open(brain.root, ledgers=lambda name: log) as mine:
             return [
-                mine.upsert_skill(f"S{number}", f"{turn}.\n", commit_to=commit_to).commitment
+                mine.skills.upsert(f"S{number}", f"{turn}.\n", commit_to=commit_to).commitment
                 for turn in range(ROUNDS)
             ]
 
     with ThreadPoolExecutor(WRITERS) as pool:
         made = [one for some in pool.map(write, range(WRITERS)) for one in some]
     assert [one for one in made if not isinstance(one, Committed)] == []
-    assert {skill.version for skill in brain.skills()} == {ROUNDS}
+    assert {skill.version for skill in brain.skills.list()} == {ROUNDS}
     log = EmbeddedLedger(folder)
-    assert brain.ledger_status(log).behind == 0
-    assert brain.verify_against([log]).findings == []
+    assert brain.ledger.status(log).behind == 0
+    assert brain.ledger.verify([log]).findings == []

@@ -13,9 +13,9 @@ def test_an_older_commitment_that_is_noted_late_takes_no_later_ones_place(
     brain: Brain, tmp_path: Path
 ) -> None:
     log = EmbeddedLedger(tmp_path / "log")
-    brain.commit(log)
-    brain.upsert_skill("a", "One.\n")
-    brain.commit(log)
+    brain.ledger.commit(log)
+    brain.skills.upsert("a", "One.\n")
+    brain.ledger.commit(log)
     first, second = log.history(bytes.fromhex(brain.id))
     last_seen_head.record_last_seen_head(brain._session, first)
     (seen,) = last_seen_head.read_last_seen_heads(brain._session.reader).values()

@@ -16,8 +16,8 @@ from brain.verify.verification import verify_folder
 @pytest.fixture
 def brain(tmp_path: Path) -> Brain:
     made = Brain.init(tmp_path / "parent", author="tester")
-    made.upsert_skill("Oracle", "One.\n")
-    made.upsert_skill("Oracle", "Two.\n")
+    made.skills.upsert("Oracle", "One.\n")
+    made.skills.upsert("Oracle", "Two.\n")
     (made.root / "memory").mkdir(exist_ok=True)
     (made.root / "memory" / "long.txt").write_text("line\n" * 100_000)
     made.snapshot()
@@ -28,8 +28,8 @@ def test_a_fork_holds_the_same_bundle_under_an_id_of_its_own(brain: Brain, tmp_p
     done = brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
         assert child.id == done.brain != brain.id
-        assert child.show().info.bundle == brain.show().info.bundle
-        assert child.show().info.operation["origin"] == brain.head
+        assert child.history.show().info.bundle == brain.history.show().info.bundle
+        assert child.history.show().info.operation["origin"] == brain.head
         assert child.status().clean
         assert child.verify(deep=True).findings == []
         assert (child.root / "memory/long.txt").read_text() == "line\n" * 100_000
@@ -38,31 +38,31 @@ def test_a_fork_holds_the_same_bundle_under_an_id_of_its_own(brain: Brain, tmp_p
 def test_a_fork_knows_its_skills_and_raises_their_versions(brain: Brain, tmp_path: Path) -> None:
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
-        assert child.upsert_skill("Oracle", "Three.\n").version == 3
-        assert [row.version for row in child.skill_history("oracle")] == [3, 2]
+        assert child.skills.upsert("Oracle", "Three.\n").version == 3
+        assert [row.version for row in child.skills.history("oracle")] == [3, 2]
         assert child.verify(deep=True).findings == []
 
 
 def test_the_fork_alone_tells_its_ancestry_across_both(brain: Brain, tmp_path: Path) -> None:
-    first = brain.show("@~2").info.snapshot
+    first = brain.history.show("@~2").info.snapshot
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
-        child.upsert_skill("Oracle", "Three.\n")
-        found = child.ancestry(first)
+        child.skills.upsert("Oracle", "Three.\n")
+        found = child.history.check_ancestry(first)
         assert found.descends
         assert found.path[0] == child.head and found.path[-1] == first
         assert child.id in found.path and brain.head in found.path
-        assert not child.ancestry("@", first).descends
+        assert not child.history.check_ancestry("@", first).descends
         grandchild = child.fork(tmp_path / "grandchild")
     with Brain.open(tmp_path / "grandchild") as last:
-        assert last.ancestry(first).path[0] == grandchild.snapshot
+        assert last.history.check_ancestry(first).path[0] == grandchild.snapshot
         assert last.verify(deep=True).findings == []
 
 
 def test_a_fork_from_an_earlier_snapshot_is_as_it_was_then(brain: Brain, tmp_path: Path) -> None:
     brain.fork(tmp_path / "child", "@~2")
     with Brain.open(tmp_path / "child") as child:
-        assert child.view_skill("oracle").body.strip() == "One."
+        assert child.skills.view("oracle").body.strip() == "One."
         assert not (child.root / "memory/long.txt").exists()
 
 

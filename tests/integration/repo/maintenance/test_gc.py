@@ -33,22 +33,22 @@ def later(brain: Brain, days: int) -> None:
 
 
 def test_nothing_goes_that_a_branch_or_a_late_operation_needs(brain: Brain) -> None:
-    brain.upsert_skill("A", "One.\n")
-    brain.create_branch("idea")
-    brain.upsert_skill("A", "Two.\n", receipt=encode_receipt(Receipt("How it was learnt")))
-    brain.upsert_skill("A", "Undone.\n")
+    brain.skills.upsert("A", "One.\n")
+    brain.branches.create("idea")
+    brain.skills.upsert("A", "Two.\n", receipt=encode_receipt(Receipt("How it was learnt")))
+    brain.skills.upsert("A", "Undone.\n")
     brain.undo()
     count = brain.verify().objects
     done = brain.gc()
     assert (done.removed, done.kept) == (0, count)
     brain.redo()
-    assert brain.view_skill("a").version == 3
+    assert brain.skills.view("a").version == 3
     assert sound(brain)
 
 
 def test_what_was_undone_goes_once_the_grace_period_is_over(brain: Brain) -> None:
-    brain.upsert_skill("A", "One.\n")
-    brain.upsert_skill("A", "A thing to be forgotten.\n")
+    brain.skills.upsert("A", "One.\n")
+    brain.skills.upsert("A", "A thing to be forgotten.\n")
     gone = brain.head
     brain.undo()
     later(brain, 29)
@@ -56,11 +56,11 @@ def test_what_was_undone_goes_once_the_grace_period_is_over(brain: Brain) -> Non
     later(brain, 31)
     done = brain.gc()
     assert done.removed > 0
-    assert code_of(lambda: brain.show(gone), NotFound) == "no_revision"
+    assert code_of(lambda: brain.history.show(gone), NotFound) == "no_revision"
     assert code_of(brain.redo, NotFound) == "collected"
     assert sound(brain)
-    assert brain.upsert_skill("A", "Two.\n").version == 2
-    assert [row.version for row in brain.skill_history("a")] == [2, 1]
+    assert brain.skills.upsert("A", "Two.\n").version == 2
+    assert [row.version for row in brain.skills.history("a")] == [2, 1]
     assert brain.gc().removed == 0
     assert sound(brain)
 
@@ -68,8 +68,8 @@ def test_what_was_undone_goes_once_the_grace_period_is_over(brain: Brain) -> Non
 def test_a_shorter_grace_period_lets_go_for_good_and_a_longer_one_does_not_mind(
     brain: Brain,
 ) -> None:
-    brain.upsert_skill("A", "One.\n")
-    brain.upsert_skill("A", "Two.\n")
+    brain.skills.upsert("A", "One.\n")
+    brain.skills.upsert("A", "Two.\n")
     brain.undo()
     assert brain.gc(grace=0).removed > 0
     assert brain.gc(grace=1000).removed == 0
@@ -79,19 +79,19 @@ def test_a_shorter_grace_period_lets_go_for_good_and_a_longer_one_does_not_mind(
 
 def test_a_deleted_branch_gives_its_space_back(brain: Brain) -> None:
     chance = random.Random(1)
-    brain.create_branch("large")
-    brain.switch("large")
+    brain.branches.create("large")
+    brain.branches.switch("large")
     for number in range(3):
         write_file(
             brain, f"memory/{number}.bin", "".join(f"{chance.random()}" for _ in range(40_000))
         )
         brain.snapshot()
-    brain.switch("main")
-    brain.merge("large")
+    brain.branches.switch("main")
+    brain.merge.start("large")
     brain.undo()
-    merged = brain.operations()[1].refs["heads/main"][1]
-    brain.create_branch("keep", merged)
-    brain.delete_branch("large")
+    merged = brain.history.list_operations()[1].refs["heads/main"][1]
+    brain.branches.create("keep", merged)
+    brain.branches.delete("large")
     assert brain.gc(grace=0).removed == 0
     with brain._session.store.transaction() as tx:
         tx.update_ref("heads/keep", bytes.fromhex(merged), None)
@@ -103,34 +103,34 @@ def test_a_deleted_branch_gives_its_space_back(brain: Brain) -> None:
 def test_a_merge_that_waits_keeps_what_it_needs(brain: Brain) -> None:
     write_file(brain, "prompts/a.md", "One.\n")
     brain.snapshot()
-    brain.create_branch("idea")
+    brain.branches.create("idea")
     write_file(brain, "prompts/a.md", "Ours.\n")
     brain.snapshot()
-    brain.switch("idea")
+    brain.branches.switch("idea")
     write_file(brain, "prompts/a.md", "Theirs.\n")
     brain.snapshot()
-    brain.switch("main")
-    assert brain.merge("idea").conflicts
+    brain.branches.switch("main")
+    assert brain.merge.start("idea").conflicts
     file = brain.root / ".brain/conflicts/prompts/a.md"
     file.write_text("Decided by hand.\n")
-    brain.resolve(["prompts/a.md"], "content")
+    brain.merge.resolve(["prompts/a.md"], "content")
     brain.gc(grace=0)
-    brain.continue_merge()
+    brain.merge.resume()
     assert (brain.root / "prompts/a.md").read_text() == "Decided by hand.\n"
     assert sound(brain)
 
 
 def test_a_fork_keeps_the_lineage_it_came_from(brain: Brain, tmp_path: Path) -> None:
-    brain.upsert_skill("A", "One.\n")
+    brain.skills.upsert("A", "One.\n")
     first = brain.head
-    brain.upsert_skill("A", "Two.\n")
+    brain.skills.upsert("A", "Two.\n")
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
         assert child.gc(grace=0).removed == 0
-        child.upsert_skill("A", "Three.\n")
+        child.skills.upsert("A", "Three.\n")
         child.undo()
         assert child.gc(grace=0).removed > 0
-        assert child.ancestry(first).descends
+        assert child.history.check_ancestry(first).descends
         assert sound(child)
 
 
@@ -139,7 +139,7 @@ def test_nothing_is_removed_from_a_store_that_lacks_something(brain: Brain, tabl
     for number in range(3):
         write_file(brain, f"skills/s{number}/SKILL.md", skill_text(f"s{number}"))
         brain.snapshot()
-    brain.upsert_skill("A", "Undone.\n")
+    brain.skills.upsert("A", "Undone.\n")
     brain.undo()
     db = brain._session.store._db  # type: ignore[attr-defined]
     db.execute(f"DELETE FROM {table} WHERE number = (SELECT min(number) + 1 FROM {table})")
@@ -149,16 +149,16 @@ def test_nothing_is_removed_from_a_store_that_lacks_something(brain: Brain, tabl
 
 
 def test_another_opening_of_the_brain_goes_on_after_a_collection(brain: Brain) -> None:
-    brain.upsert_skill("A", "One.\n")
+    brain.skills.upsert("A", "One.\n")
     with Brain.open(brain.root) as other:
         write_file(other, "memory/a.md", "Undone.\n")
         other.snapshot()
         gone = other.head
         other.undo()
         brain.gc(grace=0)
-        assert code_of(lambda: other.merge(gone), NotFound) == "no_revision"
+        assert code_of(lambda: other.merge.start(gone), NotFound) == "no_revision"
         other.snapshot()
-        other.upsert_skill("A", "Two.\n")
+        other.skills.upsert("A", "Two.\n")
         assert sound(other)
     assert sound(brain)
 
@@ -168,16 +168,16 @@ def test_verifying_begins_again_if_something_is_taken_out_meanwhile(
 ) -> None:
     from brain.verify import graph_check
 
-    brain.upsert_skill("A", "One.\n")
-    brain.upsert_skill("A", "Two.\n")
-    first = brain.log().__next__().parents[0]
+    brain.skills.upsert("A", "One.\n")
+    brain.skills.upsert("A", "Two.\n")
+    first = brain.history.log().__next__().parents[0]
     real, calls = graph_check.check_refs, []
 
     def heads(session: Session) -> object:
         calls.append(1)
         if len(calls) == 1:
             with Brain.open(brain.root) as other:
-                other.redact("skills/a/SKILL.md", rev=first, reason="x")
+                other.files.redact("skills/a/SKILL.md", rev=first, reason="x")
             return [bytes(32)], []
         return real(session)
 
@@ -202,7 +202,7 @@ def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_fingerprint, "is_racy", lambda *_: False)
-    brain.upsert_skill("A", "Undone.\n")
+    brain.skills.upsert("A", "Undone.\n")
     brain.undo()
     write_file(brain, "memory/notes.md", "Text.\n")
     brain.snapshot()

@@ -51,13 +51,13 @@ def test_a_planted_file_is_neither_written_nor_recorded_but_refused_by_name(
     brain.snapshot()
     planted(brain, path, keep(brain, TEXT))
     head = brain.head
-    for ask in (brain.snapshot, brain.undo, lambda: brain.upsert_skill("a", "A.\n")):
+    for ask in (brain.snapshot, brain.undo, lambda: brain.skills.upsert("a", "A.\n")):
         with pytest.raises(StoreError, match=path) as caught:
             ask()
         assert caught.value.code == "foreign_pending" and "doctor --repair" in caught.value.hint
     assert brain.head == head
     assert dropped(brain) == [f"dropped {path}: the head does not say so"]
-    assert left(brain) == 0 and brain.upsert_skill("a", "A.\n").changed
+    assert left(brain) == 0 and brain.skills.upsert("a", "A.\n").changed
     assert (brain.root / "memory/notes.md").read_text() == "mine\n"
     assert not (brain.root / "memory/new.md").exists()
 
@@ -84,7 +84,7 @@ def test_a_note_overwrites_or_removes_nothing_that_the_store_does_not_hold(
         keep(brain, b"by hand\n")
     planted(brain, "memory/notes.md", blob_id(b"first\n"))
     planted(brain, "memory/other.md", b"")
-    brain.upsert_skill("a", "A.\n")
+    brain.skills.upsert("a", "A.\n")
     assert left(brain) == 0
     assert file.read_text() == ("first\n" if recorded else "by hand\n")
     assert other.exists() is not recorded
@@ -106,8 +106,8 @@ def test_what_the_head_has_is_written_by_the_next_writer(brain: Brain) -> None:
     file.unlink()
     planted(brain, "memory/notes.md", blob_id(b"mine\n"))
     assert [notice.code for notice in brain.status().notices] == ["unwritten"]
-    with brain.proposal("agent") as proposed:
-        proposed.upsert_skill("a", "A.\n")
+    with brain.proposals.open("agent") as proposed:
+        proposed.skills.upsert("a", "A.\n")
     assert file.read_text() == "mine\n" and left(brain) == 0
 
 
@@ -124,7 +124,7 @@ def test_a_note_of_no_path_is_refused_and_dropped(brain: Brain, path: str) -> No
     assert not found.ok or path == "memory/\u202e"
     assert any(one.check == "unfinished writes" and not one.ok for one in brain.doctor())
     brain.repair()
-    assert left(brain) == 0 and brain.upsert_skill("a", "A.\n").changed
+    assert left(brain) == 0 and brain.skills.upsert("a", "A.\n").changed
 
 
 def test_a_note_that_is_not_utf_8_is_dropped_too(brain: Brain) -> None:
@@ -134,7 +134,7 @@ def test_a_note_that_is_not_utf_8_is_dropped_too(brain: Brain) -> None:
         brain.snapshot()
     assert caught.value.code == "corrupt_pending" and not brain.verify().ok
     assert len(dropped(brain)) == 1 and left(brain) == 0
-    assert brain.upsert_skill("a", "A.\n").changed and brain.verify().ok
+    assert brain.skills.upsert("a", "A.\n").changed and brain.verify().ok
 
 
 def in_the_way(brain: Brain) -> Path:
@@ -151,11 +151,11 @@ def in_the_way(brain: Brain) -> Path:
 def test_a_brain_whose_writers_all_fail_at_one_file_goes_on_without_it(brain: Brain) -> None:
     file = in_the_way(brain)
     with pytest.raises(BrainError) as caught:
-        brain.upsert_skill("a", "A.\n")
+        brain.skills.upsert("a", "A.\n")
     assert "doctor --repair" in caught.value.hint
     (told,) = dropped(brain)
     assert told.startswith("dropped memory/new/notes.md: ")
-    assert brain.upsert_skill("a", "A.\n").changed and brain.verify(deep=True).ok
+    assert brain.skills.upsert("a", "A.\n").changed and brain.verify(deep=True).ok
     file.parent.unlink()
     assert brain.restore("@", ["memory/new/notes.md"]).written == ["memory/new/notes.md"]
 
@@ -177,11 +177,11 @@ def test_a_disk_that_is_full_for_one_file_alone_holds_up_no_other(
     monkeypatch.setattr("brain.worktree.file_writer.write_all", full)
     monkeypatch.setattr("brain.worktree.file_checkout.write_all", full, raising=False)
     with pytest.raises(BrainError):
-        brain.upsert_skill("a", "A.\n")
+        brain.skills.upsert("a", "A.\n")
     (told,) = dropped(brain)
     assert told.startswith("dropped memory/big.md: ")
     assert other.read_text() == "small" and not file.exists()
-    assert brain.upsert_skill("a", "A.\n").changed and brain.verify().ok
+    assert brain.skills.upsert("a", "A.\n").changed and brain.verify().ok
 
 
 def test_what_somebody_wrote_since_is_left_alone_by_a_repair(brain: Brain) -> None:

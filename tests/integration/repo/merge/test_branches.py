@@ -11,59 +11,59 @@ from tests.integration.repo.conftest import write_file
 @pytest.fixture
 def brain(tmp_path: Path) -> Brain:
     made = Brain.init(tmp_path / "agent", author="tester")
-    made.upsert_skill("Oracle", "One.\n")
+    made.skills.upsert("Oracle", "One.\n")
     return made
 
 
 def names(brain: Brain) -> list[tuple[str, bool]]:
-    return [(branch.name, branch.current) for branch in brain.branches().branches]
+    return [(branch.name, branch.current) for branch in brain.branches.list().branches]
 
 
 def test_a_branch_stands_where_it_was_made_and_moves_when_it_is_current(brain: Brain) -> None:
-    made = brain.create_branch("try/idea-1", "@~1")
-    assert made.snapshot == brain.show("@~1").info.snapshot
+    made = brain.branches.create("try/idea-1", "@~1")
+    assert made.snapshot == brain.history.show("@~1").info.snapshot
     assert names(brain) == [("main", True), ("try/idea-1", False)]
-    brain.switch("try/idea-1")
-    assert brain.skills() == []
-    brain.upsert_skill("Other", "x\n")
-    assert brain.show("main").info.snapshot != brain.head
-    assert [skill.slug for skill in brain.skills("main")] == ["oracle"]
+    brain.branches.switch("try/idea-1")
+    assert brain.skills.list() == []
+    brain.skills.upsert("Other", "x\n")
+    assert brain.history.show("main").info.snapshot != brain.head
+    assert [skill.slug for skill in brain.skills.list("main")] == ["oracle"]
 
 
 def test_a_switch_writes_what_differs_and_leaves_other_changes_alone(brain: Brain) -> None:
-    brain.create_branch("idea")
-    brain.upsert_skill("Oracle", "Two.\n")
+    brain.branches.create("idea")
+    brain.skills.upsert("Oracle", "Two.\n")
     note = brain.root / "memory" / "note.md"
     note.write_text("mine\n")
-    done = brain.switch("idea")
+    done = brain.branches.switch("idea")
     assert (done.written, done.removed) == (["skills/oracle/SKILL.md"], [])
     assert note.read_text() == "mine\n"
     assert brain.status().added == ["memory/note.md"]
 
 
 def test_a_file_changed_by_hand_is_recorded_on_the_branch_that_is_left(brain: Brain) -> None:
-    brain.create_branch("idea")
-    brain.upsert_skill("Oracle", "Two.\n")
+    brain.branches.create("idea")
+    brain.skills.upsert("Oracle", "Two.\n")
     file = brain.root / "skills/oracle/SKILL.md"
     file.write_text(file.read_text() + "By hand.\n")
-    brain.switch("idea")
+    brain.branches.switch("idea")
     assert "By hand." not in file.read_text()
-    assert "By hand." in brain.view_skill("oracle", "main").body
-    brain.switch("main")
+    assert "By hand." in brain.skills.view("oracle", "main").body
+    brain.branches.switch("main")
     assert "By hand." in file.read_text()
     assert brain.verify(deep=True).ok
 
 
 def test_a_branch_is_removed_once_another_one_holds_its_work(brain: Brain) -> None:
-    brain.create_branch("idea")
-    brain.switch("idea")
-    brain.upsert_skill("Other", "x\n")
-    brain.switch("main")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    brain.skills.upsert("Other", "x\n")
+    brain.branches.switch("main")
     with pytest.raises(Conflict) as caught:
-        brain.delete_branch("idea")
+        brain.branches.delete("idea")
     assert caught.value.code == "not_merged"
-    brain.merge("idea")
-    brain.delete_branch("idea")
+    brain.merge.start("idea")
+    brain.branches.delete("idea")
     assert names(brain) == [("main", True)]
     brain.undo()
     assert names(brain) == [("idea", False), ("main", True)]
@@ -71,12 +71,12 @@ def test_a_branch_is_removed_once_another_one_holds_its_work(brain: Brain) -> No
 
 
 def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(brain: Brain) -> None:
-    brain.create_branch("idea")
-    brain.switch("idea")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
     with pytest.raises(Conflict) as caught:
         brain.undo()
     assert caught.value.code == "current_branch"
-    brain.switch("main")
+    brain.branches.switch("main")
     brain.undo()
     assert names(brain) == [("main", True)]
     brain.redo()
@@ -84,13 +84,13 @@ def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(bra
 
 
 def test_undo_moves_a_branch_that_is_not_current_without_touching_the_folder(brain: Brain) -> None:
-    brain.create_branch("idea")
-    brain.upsert_skill("Oracle", "Two.\n")
-    brain.switch("idea")
+    brain.branches.create("idea")
+    brain.skills.upsert("Oracle", "Two.\n")
+    brain.branches.switch("idea")
     text = (brain.root / "skills/oracle/SKILL.md").read_text()
     brain.undo()
     assert (brain.root / "skills/oracle/SKILL.md").read_text() == text
-    assert brain.view_skill("oracle", "main").version == 1
+    assert brain.skills.view("oracle", "main").version == 1
     assert brain.status().clean
 
 
@@ -100,19 +100,19 @@ def test_undo_moves_a_branch_that_is_not_current_without_touching_the_folder(bra
 )
 def test_a_name_that_could_be_taken_for_something_else_is_refused(brain: Brain, name: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        brain.create_branch(name)
+        brain.branches.create(name)
     assert caught.value.code == "bad_branch"
 
 
 @pytest.mark.parametrize("name", ["main", "main/x"])
 def test_a_name_that_is_taken_is_refused(brain: Brain, name: str) -> None:
     with pytest.raises(Conflict) as caught:
-        brain.create_branch(name)
+        brain.branches.create(name)
     assert caught.value.code == "branch_exists"
 
 
 def test_a_branch_that_is_not_there_cannot_be_gone_to_or_removed(brain: Brain) -> None:
-    for attempt in (brain.switch, brain.delete_branch):
+    for attempt in (brain.branches.switch, brain.branches.delete):
         with pytest.raises(NotFound) as caught:
             attempt("nowhere")
         assert caught.value.code == "no_branch"
@@ -120,7 +120,7 @@ def test_a_branch_that_is_not_there_cannot_be_gone_to_or_removed(brain: Brain) -
 
 def test_the_current_branch_cannot_be_removed(brain: Brain) -> None:
     with pytest.raises(Conflict) as caught:
-        brain.delete_branch("main")
+        brain.branches.delete("main")
     assert caught.value.code == "current_branch"
 
 
@@ -129,13 +129,13 @@ def test_what_was_recorded_as_a_branch_was_left_is_undone_on_that_branch_alone(
 ) -> None:
     write_file(brain, "MEMORY.md", "one\n")
     before = brain.snapshot().snapshot
-    brain.create_branch("other", brain.id)
+    brain.branches.create("other", brain.id)
     write_file(brain, "MEMORY.md", "by hand\n")
-    brain.switch("other")
+    brain.branches.switch("other")
     with pytest.raises(Conflict) as refused:
         brain.undo()
     assert refused.value.code == "other_branch" and "brain switch main" in refused.value.hint
-    brain.switch("main")
+    brain.branches.switch("main")
     assert brain.undo().snapshot == before
     assert brain.status().modified == ["MEMORY.md"]
     assert (brain.root / "MEMORY.md").read_text() == "by hand\n"

@@ -13,7 +13,7 @@ Change = Callable[[Brain], object]
 @pytest.fixture
 def brain(tmp_path: Path) -> Brain:
     made = Brain.init(tmp_path / "agent", author="tester")
-    made.upsert_skill("Oracle", "One.\n\nTwo.\n\nThree.\n", description="Check freshness")
+    made.skills.upsert("Oracle", "One.\n\nTwo.\n\nThree.\n", description="Check freshness")
     write(made, "memory/log.jsonl", '{"ts":1}\n')
     write(made, "prompts/system.md", "Be brief.\n")
     made.snapshot("base")
@@ -32,13 +32,13 @@ def read(brain: Brain, path: str) -> str:
 
 def diverge(brain: Brain, ours: Change, theirs: Change) -> None:
     """Make `ours` on main and `theirs` on the branch idea; end on main."""
-    brain.create_branch("idea")
+    brain.branches.create("idea")
     ours(brain)
     brain.snapshot()
-    brain.switch("idea")
+    brain.branches.switch("idea")
     theirs(brain)
     brain.snapshot()
-    brain.switch("main")
+    brain.branches.switch("main")
 
 
 def prompts(brain: Brain) -> None:
@@ -52,14 +52,14 @@ def prompts(brain: Brain) -> None:
 def test_a_skill_changed_on_both_sides_gets_a_version_above_both(brain: Brain) -> None:
     diverge(
         brain,
-        lambda b: b.upsert_skill("Oracle", "1.\n\nTwo.\n\nThree.\n"),
-        lambda b: [b.upsert_skill("Oracle", f"One.\n\nTwo.\n\n{n}.\n") for n in (3, 33)],
+        lambda b: b.skills.upsert("Oracle", "1.\n\nTwo.\n\nThree.\n"),
+        lambda b: [b.skills.upsert("Oracle", f"One.\n\nTwo.\n\n{n}.\n") for n in (3, 33)],
     )
-    done = brain.merge("idea")
+    done = brain.merge.start("idea")
     assert [tuple(skill) for skill in done.skills] == [("oracle", 2, 3, 4)]
-    assert brain.view_skill("oracle").body.strip() == "1.\n\nTwo.\n\n33."
-    assert brain.view_skill("oracle").version == 4
-    info = brain.show().info
+    assert brain.skills.view("oracle").body.strip() == "1.\n\nTwo.\n\n33."
+    assert brain.skills.view("oracle").version == 4
+    info = brain.history.show().info
     assert info.operation["kind"] == "merge"
     assert info.operation["skills"] == [
         {"slug": "oracle", "ours": "2", "theirs": "3", "version": "4"}
@@ -73,39 +73,39 @@ def test_both_orders_of_a_merge_give_the_same_bundle(brain: Brain) -> None:
     diverge(
         brain,
         lambda b: (
-            b.upsert_skill("Oracle", "1.\n\nTwo.\n\nThree.\n"),
+            b.skills.upsert("Oracle", "1.\n\nTwo.\n\nThree.\n"),
             write(b, "memory/log.jsonl", '{"ts":1}\n{"ts":5}\n'),
         ),
         lambda b: (
-            b.upsert_skill("Oracle", "One.\n\nTwo.\n\n3.\n"),
+            b.skills.upsert("Oracle", "One.\n\nTwo.\n\n3.\n"),
             write(b, "memory/log.jsonl", '{"ts":1}\n{"ts":3}\n'),
         ),
     )
-    brain.create_branch("other-way", "idea")
-    one = brain.merge("idea")
+    brain.branches.create("other-way", "idea")
+    one = brain.merge.start("idea")
     assert read(brain, "memory/log.jsonl") == '{"ts":1}\n{"ts":3}\n{"ts":5}\n'
-    main_before = brain.show("@~1").info.snapshot
-    brain.switch("other-way")
-    other = brain.merge(main_before)
+    main_before = brain.history.show("@~1").info.snapshot
+    brain.branches.switch("other-way")
+    other = brain.merge.start(main_before)
     assert one.bundle == other.bundle
     assert one.snapshot != other.snapshot
 
 
 def test_a_branch_without_work_of_ours_is_gone_forward_to(brain: Brain) -> None:
-    brain.create_branch("idea")
-    brain.switch("idea")
-    brain.upsert_skill("Other", "x\n")
-    brain.switch("main")
-    done = brain.merge("idea")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    brain.skills.upsert("Other", "x\n")
+    brain.branches.switch("main")
+    done = brain.merge.start("idea")
     assert done.fast_forward and done.changed and done.added == 1
-    assert brain.head == done.snapshot == brain.branches().branches[0].snapshot
-    assert not brain.merge("idea").changed
+    assert brain.head == done.snapshot == brain.branches.list().branches[0].snapshot
+    assert not brain.merge.start("idea").changed
 
 
 def test_a_conflict_changes_neither_head_nor_folder_and_is_shown(brain: Brain) -> None:
     prompts(brain)
     head = brain.head
-    done = brain.merge("idea")
+    done = brain.merge.start("idea")
     assert [(row.path, row.reason) for row in done.conflicts] == [("prompts/system.md", "content")]
     assert brain.head == head == done.snapshot and not done.changed
     assert read(brain, "prompts/system.md") == "Be kind.\n"
@@ -120,30 +120,30 @@ def test_a_conflict_changes_neither_head_nor_folder_and_is_shown(brain: Brain) -
 )
 def test_a_conflict_is_decided_at_once_or_later(brain: Brain, choice: str, text: str) -> None:
     prompts(brain)
-    brain.merge("idea")
-    brain.abort_merge()
+    brain.merge.start("idea")
+    brain.merge.abort()
     assert brain.status().merging is None
     assert not (brain.root / ".brain/conflicts").exists()
-    brain.merge("idea")
-    assert [row.choice for row in brain.resolve(["prompts/system.md"], choice)] == [choice]
-    done = brain.continue_merge()
+    brain.merge.start("idea")
+    assert [row.choice for row in brain.merge.resolve(["prompts/system.md"], choice)] == [choice]
+    done = brain.merge.resume()
     assert done.conflicts == [] and len(done.parents) == 2
     assert read(brain, "prompts/system.md") == text
     assert brain.status().merging is None
     brain.undo()
-    assert brain.merge("idea", choice).conflicts == []
+    assert brain.merge.start("idea", choice).conflicts == []
     assert read(brain, "prompts/system.md") == text
 
 
 def test_a_text_edited_where_its_markers_lie_is_taken(brain: Brain) -> None:
     prompts(brain)
-    brain.merge("idea")
+    brain.merge.start("idea")
     with pytest.raises(InvalidInput) as caught:
-        brain.resolve(["prompts/system.md"], "content")
+        brain.merge.resolve(["prompts/system.md"], "content")
     assert caught.value.code == "markers_left"
     write(brain, ".brain/conflicts/prompts/system.md", "Be kind and fast.\n")
-    brain.resolve(["prompts/system.md"], "content")
-    brain.continue_merge()
+    brain.merge.resolve(["prompts/system.md"], "content")
+    brain.merge.resume()
     assert read(brain, "prompts/system.md") == "Be kind and fast.\n"
 
 
@@ -152,18 +152,18 @@ def test_a_link_where_markers_were_is_not_followed(brain: Brain, tmp_path: Path)
     for secret in (tmp_path / "secret", tmp_path / "outside/system.md"):
         secret.write_text("hidden\n")
     prompts(brain)
-    brain.merge("idea")
+    brain.merge.start("idea")
     marked = brain.root / ".brain/conflicts/prompts/system.md"
     marked.unlink()
     marked.symlink_to(tmp_path / "secret")
     with pytest.raises(InvalidInput) as link_error:
-        brain.resolve(["prompts/system.md"], "content")
+        brain.merge.resolve(["prompts/system.md"], "content")
     assert link_error.value.code == "no_markers"
     marked.unlink()
     marked.parent.rmdir()
     marked.parent.symlink_to(tmp_path / "outside")
     with pytest.raises(InvalidInput) as folder_error:
-        brain.resolve(["prompts/system.md"], "content")
+        brain.merge.resolve(["prompts/system.md"], "content")
     assert folder_error.value.code == "unsafe_path"
     assert (tmp_path / "secret").read_text() == "hidden\n"
 
@@ -171,25 +171,25 @@ def test_a_link_where_markers_were_is_not_followed(brain: Brain, tmp_path: Path)
 def test_an_edited_skill_still_gets_the_version_of_the_merge(brain: Brain) -> None:
     diverge(
         brain,
-        lambda b: b.upsert_skill("Oracle", "A.\n"),
-        lambda b: b.upsert_skill("Oracle", "B.\n"),
+        lambda b: b.skills.upsert("Oracle", "A.\n"),
+        lambda b: b.skills.upsert("Oracle", "B.\n"),
     )
-    assert [row.reason for row in brain.merge("idea").conflicts] == ["content"]
+    assert [row.reason for row in brain.merge.start("idea").conflicts] == ["content"]
     text = read(brain, "skills/oracle/SKILL.md").replace("A.", "A and B.")
     write(brain, ".brain/conflicts/skills/oracle/SKILL.md", text)
-    brain.resolve(["skills/oracle/SKILL.md"], "content")
-    brain.continue_merge()
-    view = brain.view_skill("oracle")
+    brain.merge.resolve(["skills/oracle/SKILL.md"], "content")
+    brain.merge.resume()
+    view = brain.skills.view("oracle")
     assert (view.version, view.body.strip()) == (3, "A and B.")
 
 
 def test_a_decision_does_not_outlive_what_it_was_about(brain: Brain) -> None:
     prompts(brain)
-    brain.merge("idea")
-    brain.resolve(["prompts/system.md"], "ours")
+    brain.merge.start("idea")
+    brain.merge.resolve(["prompts/system.md"], "ours")
     write(brain, "prompts/system.md", "Be wise.\n")
     brain.snapshot()
-    done = brain.continue_merge()
+    done = brain.merge.resume()
     assert [row.choice for row in done.conflicts] == [None]
     assert "Be wise." in read(brain, ".brain/conflicts/prompts/system.md")
 
@@ -203,9 +203,9 @@ def test_a_file_removed_here_and_changed_there_is_asked_about(
         lambda b: (b.root / "memory/log.jsonl").unlink(),
         lambda b: write(b, "memory/log.jsonl", '{"ts":1}\n{"ts":2}\n'),
     )
-    assert [row.reason for row in brain.merge("idea").conflicts] == ["deleted_by_ours"]
-    brain.resolve(["memory/log.jsonl"], choice)
-    brain.continue_merge()
+    assert [row.reason for row in brain.merge.start("idea").conflicts] == ["deleted_by_ours"]
+    brain.merge.resolve(["memory/log.jsonl"], choice)
+    brain.merge.resume()
     assert (brain.root / "memory/log.jsonl").exists() == there
     assert brain.status().clean
 
@@ -215,20 +215,20 @@ def test_binary_files_can_both_be_kept(brain: Brain) -> None:
         return lambda b: (b.root / "memory/a.bin").write_bytes(content)
 
     diverge(brain, picture(b"\0one"), picture(b"\0two"))
-    assert [row.reason for row in brain.merge("idea").conflicts] == ["binary"]
-    brain.abort_merge()
-    brain.merge("idea", "both")
+    assert [row.reason for row in brain.merge.start("idea").conflicts] == ["binary"]
+    brain.merge.abort()
+    brain.merge.start("idea", "both")
     kept = sorted(file.read_bytes() for file in (brain.root / "memory").glob("a*.bin"))
     assert kept == [b"\0one", b"\0two"]
 
 
 def test_a_file_and_a_folder_of_one_name_are_asked_about(brain: Brain) -> None:
     diverge(brain, lambda b: write(b, "memory/x", "1"), lambda b: write(b, "memory/x/y", "2"))
-    assert [(row.path, row.reason) for row in brain.merge("idea").conflicts] == [
+    assert [(row.path, row.reason) for row in brain.merge.start("idea").conflicts] == [
         ("memory/x/y", "collides")
     ]
-    brain.resolve(["memory/x/y"], "theirs")
-    brain.continue_merge()
+    brain.merge.resolve(["memory/x/y"], "theirs")
+    brain.merge.resume()
     assert read(brain, "memory/x/y") == "2"
     assert brain.status().clean
 
@@ -236,32 +236,32 @@ def test_a_file_and_a_folder_of_one_name_are_asked_about(brain: Brain) -> None:
 def test_what_was_changed_by_hand_is_recorded_before_a_merge_writes_there(brain: Brain) -> None:
     diverge(
         brain,
-        lambda b: b.upsert_skill("Mine", "m\n"),
+        lambda b: b.skills.upsert("Mine", "m\n"),
         lambda b: write(b, "memory/log.jsonl", '{"ts":1}\n{"ts":2}\n'),
     )
     write(brain, "memory/log.jsonl", '{"ts":1}\n{"ts":9}\n')
-    brain.merge("idea")
+    brain.merge.start("idea")
     assert read(brain, "memory/log.jsonl") == '{"ts":1}\n{"ts":2}\n{"ts":9}\n'
-    assert brain.show("@~1").info.message == "Record manual edits"
+    assert brain.history.show("@~1").info.message == "Record manual edits"
 
 
 def test_a_criss_cross_history_merges_by_all_its_bases(brain: Brain) -> None:
-    brain.create_branch("idea")
+    brain.branches.create("idea")
     write(brain, "memory/a.txt", "a1\n")
     brain.snapshot()
     a = brain.head
-    brain.switch("idea")
+    brain.branches.switch("idea")
     write(brain, "memory/b.txt", "b1\n")
     brain.snapshot()
     b = brain.head
-    brain.merge(a)
+    brain.merge.start(a)
     write(brain, "memory/a.txt", "a2\n")
     brain.snapshot()
-    brain.switch("main")
-    brain.merge(b)
+    brain.branches.switch("main")
+    brain.merge.start(b)
     write(brain, "memory/b.txt", "b2\n")
     brain.snapshot()
-    done = brain.merge("idea")
+    done = brain.merge.start("idea")
     assert sorted(done.bases) == sorted([a, b])
     assert done.conflicts == []
     assert (read(brain, "memory/a.txt"), read(brain, "memory/b.txt")) == ("a2\n", "b2\n")
@@ -270,8 +270,8 @@ def test_a_criss_cross_history_merges_by_all_its_bases(brain: Brain) -> None:
 
 def test_a_merge_that_waits_stands_in_the_way_of_another_and_of_a_switch(brain: Brain) -> None:
     prompts(brain)
-    brain.merge("idea")
-    for attempt in (lambda: brain.merge("idea"), lambda: brain.switch("idea")):
+    brain.merge.start("idea")
+    for attempt in (lambda: brain.merge.start("idea"), lambda: brain.branches.switch("idea")):
         with pytest.raises(Conflict) as caught:
             attempt()
         assert caught.value.code == "merging"
@@ -279,9 +279,9 @@ def test_a_merge_that_waits_stands_in_the_way_of_another_and_of_a_switch(brain: 
 
 def test_without_a_merge_there_is_nothing_to_decide_or_finish(brain: Brain) -> None:
     for attempt in (
-        brain.continue_merge,
-        brain.abort_merge,
-        lambda: brain.resolve(["a"], "ours"),
+        brain.merge.resume,
+        brain.merge.abort,
+        lambda: brain.merge.resolve(["a"], "ours"),
     ):
         with pytest.raises(NotFound) as caught:
             attempt()
@@ -290,9 +290,9 @@ def test_without_a_merge_there_is_nothing_to_decide_or_finish(brain: Brain) -> N
 
 def test_a_path_without_a_conflict_cannot_be_decided(brain: Brain) -> None:
     prompts(brain)
-    brain.merge("idea")
+    brain.merge.start("idea")
     with pytest.raises(NotFound) as caught:
-        brain.resolve(["memory/log.jsonl"], "ours")
+        brain.merge.resolve(["memory/log.jsonl"], "ours")
     assert caught.value.code == "no_conflict"
 
 
@@ -306,7 +306,7 @@ def test_large_memories_that_both_grew_are_united_by_their_ends(brain: Brain) ->
         lambda b: write(b, "memory/log.jsonl", start + '{"ts":7001}\n{"ts":7003}\n'),
         lambda b: write(b, "memory/log.jsonl", start + '{"ts":7002}\n'),
     )
-    assert brain.merge("idea").conflicts == []
+    assert brain.merge.start("idea").conflicts == []
     assert read(brain, "memory/log.jsonl") == start + "".join(
         f'{{"ts":{n}}}\n' for n in (7001, 7002, 7003)
     )
@@ -318,13 +318,13 @@ def test_large_memories_that_both_grew_are_united_by_their_ends(brain: Brain) ->
 def test_undo_takes_a_merge_back_with_its_files(brain: Brain) -> None:
     diverge(
         brain,
-        lambda b: b.upsert_skill("Mine", "m\n"),
-        lambda b: b.upsert_skill("Theirs", "t\n"),
+        lambda b: b.skills.upsert("Mine", "m\n"),
+        lambda b: b.skills.upsert("Theirs", "t\n"),
     )
     head = brain.head
-    merged = brain.merge("idea").snapshot
+    merged = brain.merge.start("idea").snapshot
     assert brain.undo().snapshot == head
-    assert {skill.slug for skill in brain.skills()} == {"mine", "oracle"}
+    assert {skill.slug for skill in brain.skills.list()} == {"mine", "oracle"}
     assert not (brain.root / "skills/theirs").exists()
     assert brain.redo().snapshot == merged
     assert brain.status().clean
@@ -336,32 +336,38 @@ def test_what_was_decided_is_not_asked_again_while_something_else_is(brain: Brai
         lambda b: (write(b, "prompts/system.md", "A.\n"), write(b, "prompts/more.md", "A.\n")),
         lambda b: (write(b, "prompts/system.md", "B.\n"), write(b, "prompts/more.md", "B.\n")),
     )
-    brain.merge("idea")
-    brain.resolve(["prompts/system.md"], "theirs")
-    left = brain.continue_merge().conflicts
+    brain.merge.start("idea")
+    brain.merge.resolve(["prompts/system.md"], "theirs")
+    left = brain.merge.resume().conflicts
     assert [(row.path, row.choice) for row in left] == [
         ("prompts/more.md", None),
         ("prompts/system.md", "theirs"),
     ]
-    brain.resolve(["prompts/more.md"], "ours")
-    assert brain.continue_merge().conflicts == []
+    brain.merge.resolve(["prompts/more.md"], "ours")
+    assert brain.merge.resume().conflicts == []
     assert (read(brain, "prompts/system.md"), read(brain, "prompts/more.md")) == ("B.\n", "A.\n")
 
 
 def test_a_choice_that_cannot_be_done_is_asked_about_and_the_others_are_kept(brain: Brain) -> None:
     diverge(
         brain,
-        lambda b: (b.upsert_skill("Oracle", description="A"), write(b, "prompts/system.md", "A\n")),
-        lambda b: (b.upsert_skill("Oracle", description="B"), write(b, "prompts/system.md", "B\n")),
+        lambda b: (
+            b.skills.upsert("Oracle", description="A"),
+            write(b, "prompts/system.md", "A\n"),
+        ),
+        lambda b: (
+            b.skills.upsert("Oracle", description="B"),
+            write(b, "prompts/system.md", "B\n"),
+        ),
     )
-    left = brain.merge("idea", "both").conflicts
+    left = brain.merge.start("idea", "both").conflicts
     assert [(row.path, row.choice) for row in left] == [
         ("prompts/system.md", "both"),
         ("skills/oracle/SKILL.md", None),
     ]
-    brain.resolve(["skills/oracle/SKILL.md"], "theirs")
-    assert brain.continue_merge().conflicts == []
-    assert brain.view_skill("oracle").description == "B"
+    brain.merge.resolve(["skills/oracle/SKILL.md"], "theirs")
+    assert brain.merge.resume().conflicts == []
+    assert brain.skills.view("oracle").description == "B"
     assert read(brain, "prompts/system.md") == "A\nB\n"
 
 
@@ -369,13 +375,13 @@ def test_a_skill_that_comes_back_after_a_kept_removal_is_above_both_sides(brain:
     diverge(
         brain,
         lambda b: [
-            *(b.upsert_skill("Other", f"{n}\n") for n in range(5)),
-            b.delete_skill("oracle"),
+            *(b.skills.upsert("Other", f"{n}\n") for n in range(5)),
+            b.skills.delete("oracle"),
         ],
-        lambda b: [b.upsert_skill("Oracle", f"{n}\n") for n in range(3)],
+        lambda b: [b.skills.upsert("Oracle", f"{n}\n") for n in range(3)],
     )
-    brain.merge("idea", "ours")
-    assert brain.upsert_skill("Oracle", "again\n").version == 5
+    brain.merge.start("idea", "ours")
+    assert brain.skills.upsert("Oracle", "again\n").version == 5
 
 
 @pytest.mark.parametrize("choice", ["ours", "both"])
@@ -384,20 +390,20 @@ def test_a_skill_kept_against_a_removal_goes_on_above_all_its_versions(
 ) -> None:
     diverge(
         brain,
-        lambda b: b.upsert_skill("Oracle", "ours\n"),
+        lambda b: b.skills.upsert("Oracle", "ours\n"),
         lambda b: (
-            b.upsert_skill("Oracle", "two\n"),
-            b.upsert_skill("Oracle", "three\n"),
-            b.upsert_skill("Oracle", "four\n"),
-            b.delete_skill("oracle"),
+            b.skills.upsert("Oracle", "two\n"),
+            b.skills.upsert("Oracle", "three\n"),
+            b.skills.upsert("Oracle", "four\n"),
+            b.skills.delete("oracle"),
         ),
     )
-    assert [row.reason for row in brain.merge("idea").conflicts] == ["deleted_by_theirs"]
-    brain.resolve(["skills/oracle/SKILL.md"], choice)
-    done = brain.continue_merge()
+    assert [row.reason for row in brain.merge.start("idea").conflicts] == ["deleted_by_theirs"]
+    brain.merge.resolve(["skills/oracle/SKILL.md"], choice)
+    done = brain.merge.resume()
     assert [tuple(skill) for skill in done.skills] == [("oracle", 2, "", 5)]
-    assert brain.view_skill("oracle").version == 5
-    assert brain.upsert_skill("Oracle", "next\n").version == 6
+    assert brain.skills.view("oracle").version == 5
+    assert brain.skills.upsert("Oracle", "next\n").version == 6
     assert brain.verify(deep=True).findings == []
 
 
@@ -407,25 +413,25 @@ def test_an_edit_by_hand_of_a_skill_kept_against_a_removal_is_not_lost(
 ) -> None:
     diverge(
         brain,
-        lambda b: b.upsert_skill("Oracle", "ours\n"),
+        lambda b: b.skills.upsert("Oracle", "ours\n"),
         lambda b: (
-            b.upsert_skill("Oracle", "two\n"),
-            b.upsert_skill("Oracle", "three\n"),
-            b.delete_skill("oracle"),
+            b.skills.upsert("Oracle", "two\n"),
+            b.skills.upsert("Oracle", "three\n"),
+            b.skills.delete("oracle"),
         ),
     )
     if not at_once:
-        brain.merge("idea")
-        brain.resolve(["skills/oracle/SKILL.md"], "ours")
+        brain.merge.start("idea")
+        brain.merge.resolve(["skills/oracle/SKILL.md"], "ours")
     file = brain.root / "skills/oracle/SKILL.md"
     file.write_text(file.read_text() + "By hand.\n")
-    done = brain.merge("idea", "ours") if at_once else brain.continue_merge()
+    done = brain.merge.start("idea", "ours") if at_once else brain.merge.resume()
     if done.conflicts:  # what was decided was about another text
-        brain.resolve(["skills/oracle/SKILL.md"], "ours")
-        done = brain.continue_merge()
+        brain.merge.resolve(["skills/oracle/SKILL.md"], "ours")
+        done = brain.merge.resume()
     assert [tuple(skill) for skill in done.skills] == [("oracle", 2, "", 4)]
     assert "ours" in file.read_text() and file.read_text().endswith("By hand.\n")
-    assert "By hand." in brain.view_skill("oracle").body and brain.status().clean
+    assert "By hand." in brain.skills.view("oracle").body and brain.status().clean
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -433,19 +439,19 @@ def test_a_skill_that_the_other_side_added_too_and_removed_goes_on_above_all_its
     brain: Brain, swap: bool
 ) -> None:
     def add(b: Brain) -> None:
-        b.upsert_skill("New", "kept\n", description="d")
+        b.skills.upsert("New", "kept\n", description="d")
 
     def add_and_remove(b: Brain) -> None:
         for text in ("one\n", "two\n", "three\n"):
-            b.upsert_skill("New", text, description="d")
-        b.delete_skill("new")
+            b.skills.upsert("New", text, description="d")
+        b.skills.delete("new")
 
     diverge(brain, *((add_and_remove, add) if swap else (add, add_and_remove)))
-    done = brain.merge("idea")
+    done = brain.merge.start("idea")
     assert [tuple(s) for s in done.skills] == [("new", "", 1, 4) if swap else ("new", 1, "", 4)]
-    view = brain.view_skill("new")
+    view = brain.skills.view("new")
     assert (view.version, view.body.strip()) == (4, "kept")
-    assert brain.upsert_skill("New", "next\n").version == 5
+    assert brain.skills.upsert("New", "next\n").version == 5
     assert brain.verify(deep=True).findings == []
 
 
@@ -453,19 +459,19 @@ def test_a_skill_that_one_side_added_and_brought_back_to_an_early_version_stays_
     brain: Brain,
 ) -> None:
     def add(b: Brain) -> None:
-        early = b.upsert_skill("New", "one\n", description="d").snapshot
-        b.upsert_skill("New", "two\n")
+        early = b.skills.upsert("New", "one\n", description="d").snapshot
+        b.skills.upsert("New", "two\n")
         b.restore(early, ["skills/new"])
 
-    diverge(brain, lambda b: b.upsert_skill("Oracle", "ours\n"), add)
-    assert brain.merge("idea").skills == [] and brain.view_skill("new").version == 1
-    brain.create_branch("later")
-    brain.switch("later")
-    brain.delete_skill("new")
-    brain.upsert_skill("Other", "x\n", description="d")
+    diverge(brain, lambda b: b.skills.upsert("Oracle", "ours\n"), add)
+    assert brain.merge.start("idea").skills == [] and brain.skills.view("new").version == 1
+    brain.branches.create("later")
+    brain.branches.switch("later")
+    brain.skills.delete("new")
+    brain.skills.upsert("Other", "x\n", description="d")
     brain.restore("main", ["skills/new"])
-    brain.switch("main")
-    assert brain.merge("later").fast_forward and brain.status().clean
+    brain.branches.switch("main")
+    assert brain.merge.start("later").fast_forward and brain.status().clean
     assert brain.verify(deep=True).ok
 
 
@@ -473,13 +479,13 @@ def test_a_skill_taken_back_from_them_goes_on_above_what_we_removed(brain: Brain
     diverge(
         brain,
         lambda b: (
-            b.upsert_skill("Oracle", "two\n"),
-            b.upsert_skill("Oracle", "three\n"),
-            b.delete_skill("oracle"),
+            b.skills.upsert("Oracle", "two\n"),
+            b.skills.upsert("Oracle", "three\n"),
+            b.skills.delete("oracle"),
         ),
-        lambda b: b.upsert_skill("Oracle", "theirs\n"),
+        lambda b: b.skills.upsert("Oracle", "theirs\n"),
     )
-    done = brain.merge("idea", "theirs")
+    done = brain.merge.start("idea", "theirs")
     assert [tuple(skill) for skill in done.skills] == [("oracle", "", 2, 4)]
-    assert brain.view_skill("oracle").version == 4
-    assert brain.view_skill("oracle").body.strip() == "theirs"
+    assert brain.skills.view("oracle").version == 4
+    assert brain.skills.view("oracle").body.strip() == "theirs"

@@ -18,13 +18,13 @@ from brain.trust.signature_format import format_key
 @pytest.fixture
 def brain(tmp_path: Path) -> Iterator[Brain]:
     with Brain.init(tmp_path / "agent", author="person") as made:
-        made.upsert_skill("Oracle", "One.\n", description="Check the oracle")
+        made.skills.upsert("Oracle", "One.\n", description="Check the oracle")
         yield made
 
 
 @pytest.fixture
 def agent(brain: Brain) -> Iterator[Brain]:
-    with brain.proposal("claude", author="claude") as opened:
+    with brain.proposals.open("claude", author="claude") as opened:
         yield opened
 
 
@@ -41,151 +41,151 @@ def test_what_is_proposed_touches_neither_the_folder_nor_the_head(
 ) -> None:
     before, head = folder(brain), brain.head
     assert agent.head == head
-    agent.upsert_skill("Oracle", "Two.\n")
-    agent.upsert_skill("Other", "New.\n")
-    agent.delete_skill("oracle")
+    agent.skills.upsert("Oracle", "Two.\n")
+    agent.skills.upsert("Other", "New.\n")
+    agent.skills.delete("oracle")
     assert folder(brain) == before
     assert brain.head == head
     assert brain.status().clean
-    assert [skill.slug for skill in brain.skills()] == ["oracle"]
+    assert [skill.slug for skill in brain.skills.list()] == ["oracle"]
     assert brain.verify(deep=True).ok
 
 
 def test_an_agent_reads_what_it_proposed(agent: Brain, brain: Brain) -> None:
-    agent.upsert_skill("Oracle", "Two.\n")
-    assert agent.view_skill("oracle").body.strip() == "Two."
-    assert brain.view_skill("oracle").body.strip() == "One."
-    assert agent.upsert_skill("Oracle", "Three.\n").version == 3
+    agent.skills.upsert("Oracle", "Two.\n")
+    assert agent.skills.view("oracle").body.strip() == "Two."
+    assert brain.skills.view("oracle").body.strip() == "One."
+    assert agent.skills.upsert("Oracle", "Three.\n").version == 3
 
 
 def test_one_who_proposed_nothing_reads_the_head_as_it_is_now(brain: Brain, agent: Brain) -> None:
-    brain.upsert_skill("Oracle", "By a person.\n")
-    assert agent.view_skill("oracle").body.strip() == "By a person."
+    brain.skills.upsert("Oracle", "By a person.\n")
+    assert agent.skills.view("oracle").body.strip() == "By a person."
 
 
 def test_edits_by_hand_are_no_part_of_a_proposal(brain: Brain, agent: Brain) -> None:
     file = brain.root / "skills/oracle/SKILL.md"
     file.write_text(file.read_text() + "By hand.\n")
-    agent.upsert_skill("Oracle", "Two.\n")
+    agent.skills.upsert("Oracle", "Two.\n")
     assert file.read_text().endswith("By hand.\n")
     assert brain.status().modified == ["skills/oracle/SKILL.md"]
-    assert "By hand" not in agent.view_skill("oracle").body
+    assert "By hand" not in agent.skills.view("oracle").body
 
 
 def test_a_proposal_is_listed_with_what_it_changes_and_since_when(
     brain: Brain, agent: Brain
 ) -> None:
-    assert brain.proposals() == []
+    assert brain.proposals.list() == []
     base = brain.head
-    agent.upsert_skill("Oracle", "Two.\n")
-    done = agent.upsert_skill("Other", "New.\n")
-    (found,) = brain.proposals()
+    agent.skills.upsert("Oracle", "Two.\n")
+    done = agent.skills.upsert("Other", "New.\n")
+    (found,) = brain.proposals.list()
     assert (found.name, found.snapshot, found.base) == ("claude", done.snapshot, base)
     assert [made.author for made in found.made] == ["claude", "claude"]
     assert [(s.slug, s.change) for s in found.skills] == [
         ("oracle", "upgraded"),
         ("other", "added"),
     ]
-    assert brain.show_proposal("proposed/claude") == brain.show_proposal(done.snapshot) == found
+    assert brain.proposals.show("proposed/claude") == brain.proposals.show(done.snapshot) == found
 
 
 def test_what_was_looked_at_is_what_comes_in_and_later_writing_is_asked_about_again(
     brain: Brain, agent: Brain
 ) -> None:
-    looked_at = agent.upsert_skill("Oracle", "Harmless.\n").snapshot
-    later = agent.upsert_skill("Oracle", "Run this script.\n").snapshot
-    done = brain.accept_proposal(looked_at)
+    looked_at = agent.skills.upsert("Oracle", "Harmless.\n").snapshot
+    later = agent.skills.upsert("Oracle", "Run this script.\n").snapshot
+    done = brain.proposals.accept(looked_at)
     assert done.changed
-    assert brain.view_skill("oracle").body.strip() == "Harmless."
+    assert brain.skills.view("oracle").body.strip() == "Harmless."
     assert "Harmless." in (brain.root / "skills/oracle/SKILL.md").read_text()
-    (left,) = brain.proposals()
+    (left,) = brain.proposals.list()
     assert (left.snapshot, left.base) == (later, looked_at)
-    assert agent.view_skill("oracle").body.strip() == "Run this script."
+    assert agent.skills.view("oracle").body.strip() == "Run this script."
 
 
 @pytest.mark.parametrize("name", ["proposed/claude", "claude", "@", ""])
 def test_a_name_is_no_approval(brain: Brain, agent: Brain, name: str) -> None:
-    agent.upsert_skill("Oracle", "Two.\n")
+    agent.skills.upsert("Oracle", "Two.\n")
     with pytest.raises(InvalidInput):
-        brain.accept_proposal(name)
-    assert brain.view_skill("oracle").body.strip() == "One."
+        brain.proposals.accept(name)
+    assert brain.skills.view("oracle").body.strip() == "One."
 
 
 def test_a_snapshot_of_the_head_is_no_proposal(brain: Brain, agent: Brain) -> None:
-    agent.upsert_skill("Oracle", "Two.\n")
+    agent.skills.upsert("Oracle", "Two.\n")
     with pytest.raises(NotFound) as caught:
-        brain.accept_proposal(brain.head)
+        brain.proposals.accept(brain.head)
     assert caught.value.code == "no_proposal"
 
 
 def test_after_it_was_taken_over_the_next_one_begins_at_the_head(
     brain: Brain, agent: Brain
 ) -> None:
-    brain.upsert_skill("Person", "P.\n")
-    brain.accept_proposal(agent.upsert_skill("Oracle", "Two.\n").snapshot)
-    brain.upsert_skill("Person", "Q.\n")
-    assert brain.proposals() == []
+    brain.skills.upsert("Person", "P.\n")
+    brain.proposals.accept(agent.skills.upsert("Oracle", "Two.\n").snapshot)
+    brain.skills.upsert("Person", "Q.\n")
+    assert brain.proposals.list() == []
     assert agent.head == brain.head
-    agent.upsert_skill("Third", "T.\n")
-    (found,) = brain.proposals()
+    agent.skills.upsert("Third", "T.\n")
+    (found,) = brain.proposals.list()
     assert found.base == brain.head
     assert [change.slug for change in found.skills] == ["third"]
-    assert agent.view_skill("person").body.strip() == "Q."
+    assert agent.skills.view("person").body.strip() == "Q."
 
 
 def test_a_person_who_went_on_meanwhile_merges_both(brain: Brain, agent: Brain) -> None:
-    proposed = agent.upsert_skill("Other", "New.\n")
-    brain.upsert_skill("Mine", "M.\n")
-    done = brain.accept_proposal(proposed.snapshot)
+    proposed = agent.skills.upsert("Other", "New.\n")
+    brain.skills.upsert("Mine", "M.\n")
+    done = brain.proposals.accept(proposed.snapshot)
     assert done.changed and not done.fast_forward
-    assert [skill.slug for skill in brain.skills()] == ["mine", "oracle", "other"]
+    assert [skill.slug for skill in brain.skills.list()] == ["mine", "oracle", "other"]
     assert brain.verify(deep=True).ok
 
 
 def test_a_rejected_proposal_is_gone_and_undo_brings_it_back(brain: Brain, agent: Brain) -> None:
-    proposed = agent.upsert_skill("Oracle", "Two.\n")
-    assert brain.reject_proposal("claude").snapshot == proposed.snapshot
-    assert brain.proposals() == []
-    assert agent.view_skill("oracle").body.strip() == "One."
+    proposed = agent.skills.upsert("Oracle", "Two.\n")
+    assert brain.proposals.reject("claude").snapshot == proposed.snapshot
+    assert brain.proposals.list() == []
+    assert agent.skills.view("oracle").body.strip() == "One."
     brain.undo()
-    assert [found.snapshot for found in brain.proposals()] == [proposed.snapshot]
+    assert [found.snapshot for found in brain.proposals.list()] == [proposed.snapshot]
 
 
 def test_undo_takes_back_what_the_person_did_not_what_agents_propose(
     brain: Brain, agent: Brain
 ) -> None:
-    brain.upsert_skill("Mine", "M.\n")
-    agent.upsert_skill("Other", "New.\n")
+    brain.skills.upsert("Mine", "M.\n")
+    agent.skills.upsert("Other", "New.\n")
     brain.undo()
-    assert [skill.slug for skill in brain.skills()] == ["oracle"]
-    agent.upsert_skill("Other", "Newer.\n")
+    assert [skill.slug for skill in brain.skills.list()] == ["oracle"]
+    agent.skills.upsert("Other", "Newer.\n")
     brain.redo()
-    assert [skill.slug for skill in brain.skills()] == ["mine", "oracle"]
-    assert len(brain.proposals()) == 1
+    assert [skill.slug for skill in brain.skills.list()] == ["mine", "oracle"]
+    assert len(brain.proposals.list()) == 1
 
 
 def test_a_rejected_name_that_nothing_bears_is_not_found(brain: Brain) -> None:
     for name in ("claude", "", "x/y", "abcdef"):
         with pytest.raises(NotFound) as caught:
-            brain.reject_proposal(name)
+            brain.proposals.reject(name)
         assert caught.value.code in ("no_proposal", "no_revision")
 
 
 def test_nobody_proposes_to_the_branch_a_person_works_on(brain: Brain, agent: Brain) -> None:
-    agent.upsert_skill("Oracle", "Two.\n")
-    brain.switch("proposed/claude")
+    agent.skills.upsert("Oracle", "Two.\n")
+    brain.branches.switch("proposed/claude")
     with pytest.raises(Conflict) as caught:
-        agent.upsert_skill("Oracle", "Three.\n")
+        agent.skills.upsert("Oracle", "Three.\n")
     assert caught.value.code == "proposal_is_current"
     assert brain.status().clean
 
 
 def test_two_agents_propose_beside_each_other(brain: Brain, agent: Brain) -> None:
-    with brain.proposal("codex") as other:
-        agent.upsert_skill("Oracle", "Two.\n")
-        other.upsert_skill("Oracle", "Zwei.\n")
-        assert agent.view_skill("oracle").body.strip() == "Two."
-        assert [found.name for found in brain.proposals()] == ["claude", "codex"]
+    with brain.proposals.open("codex") as other:
+        agent.skills.upsert("Oracle", "Two.\n")
+        other.skills.upsert("Oracle", "Zwei.\n")
+        assert agent.skills.view("oracle").body.strip() == "Two."
+        assert [found.name for found in brain.proposals.list()] == ["claude", "codex"]
 
 
 def test_a_proposal_has_no_folder_to_record(agent: Brain) -> None:
@@ -198,40 +198,40 @@ def test_a_proposal_has_no_folder_to_record(agent: Brain) -> None:
 @pytest.mark.parametrize("name", ["", "..", "a b", "a..b", "x/", "\n", "a" * 300])
 def test_a_name_that_no_branch_may_have_is_refused(brain: Brain, name: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        brain.proposal(name)
+        brain.proposals.open(name)
     assert caught.value.code == "bad_branch"
 
 
 def test_taking_over_signs_what_comes_in_where_signatures_are_needed(tmp_path: Path) -> None:
     seed = bytes(range(32))
     with Brain.init(tmp_path / "agent", sign_with=lambda: seed) as brain:
-        brain.trust_key(format_key(ed25519.public_key(seed)), "person")
-        brain.upsert_skill("Oracle", "One.\n")
-        with brain.proposal("claude") as agent:
-            proposed = agent.upsert_skill("Oracle", "Two.\n").snapshot
-        assert brain.signatures(proposed) == []
-        brain.accept_proposal(proposed)
+        brain.trust.add(format_key(ed25519.public_key(seed)), "person")
+        brain.skills.upsert("Oracle", "One.\n")
+        with brain.proposals.open("claude") as agent:
+            proposed = agent.skills.upsert("Oracle", "Two.\n").snapshot
+        assert brain.signatures.list(proposed) == []
+        brain.proposals.accept(proposed)
         assert brain.verify().ok
 
 
 def test_what_is_shown_for_an_id_is_what_is_accepted_for_it(brain: Brain, agent: Brain) -> None:
-    evil = agent.upsert_skill("Oracle", "Evil.\n").snapshot
-    agent.upsert_skill("Oracle", "Kind.\n")
-    assert brain.show_proposal(evil).snapshot == evil
-    assert brain.show_proposal("claude").snapshot == agent.head
-    brain.accept_proposal(evil)
-    assert brain.view_skill("oracle").body.strip() == "Evil."
+    evil = agent.skills.upsert("Oracle", "Evil.\n").snapshot
+    agent.skills.upsert("Oracle", "Kind.\n")
+    assert brain.proposals.show(evil).snapshot == evil
+    assert brain.proposals.show("claude").snapshot == agent.head
+    brain.proposals.accept(evil)
+    assert brain.skills.view("oracle").body.strip() == "Evil."
 
 
 def test_a_client_that_named_itself_after_an_id_hides_nothing(brain: Brain, agent: Brain) -> None:
-    evil = agent.upsert_skill("Oracle", "Evil.\n").snapshot
-    with brain.proposal(evil[:12], author="other") as other:
-        other.upsert_skill("Harmless", "Kind.\n")
-        shown = brain.show_proposal(evil[:12])
+    evil = agent.skills.upsert("Oracle", "Evil.\n").snapshot
+    with brain.proposals.open(evil[:12], author="other") as other:
+        other.skills.upsert("Harmless", "Kind.\n")
+        shown = brain.proposals.show(evil[:12])
         assert (shown.name, shown.snapshot) == ("claude", evil)
-        assert brain.show_proposal(f"proposed/{evil[:12]}").snapshot == other.head
-        assert brain.reject_proposal(evil[:12]).name == "claude"
-        assert [one.name for one in brain.proposals()] == [evil[:12]]
+        assert brain.proposals.show(f"proposed/{evil[:12]}").snapshot == other.head
+        assert brain.proposals.reject(evil[:12]).name == "claude"
+        assert [one.name for one in brain.proposals.list()] == [evil[:12]]
 
 
 SEED = bytes(range(32))
@@ -239,7 +239,7 @@ SEED = bytes(range(32))
 
 @pytest.fixture
 def reviewer(brain: Brain) -> Iterator[Brain]:
-    brain.trust_key(format_key(ed25519.public_key(SEED)), "person")
+    brain.trust.add(format_key(ed25519.public_key(SEED)), "person")
     with Brain.open(brain.root, author="person", sign_with=lambda: SEED) as opened:
         yield opened
 
@@ -247,33 +247,33 @@ def reviewer(brain: Brain) -> Iterator[Brain]:
 def test_accepting_signs_nothing_that_was_there_before(
     brain: Brain, reviewer: Brain, agent: Brain
 ) -> None:
-    by_hand = brain.upsert_skill("Intruder", "Unsigned.\n").snapshot
-    offered = agent.upsert_skill("Oracle", "Two.\n").snapshot
-    reviewer.accept_proposal(offered)
-    assert reviewer.signatures(offered)
-    assert not reviewer.signatures(by_hand)
+    by_hand = brain.skills.upsert("Intruder", "Unsigned.\n").snapshot
+    offered = agent.skills.upsert("Oracle", "Two.\n").snapshot
+    reviewer.proposals.accept(offered)
+    assert reviewer.signatures.list(offered)
+    assert not reviewer.signatures.list(by_hand)
 
 
 def test_a_proposal_that_conflicts_is_not_signed(
     brain: Brain, reviewer: Brain, agent: Brain
 ) -> None:
-    offered = agent.upsert_skill("Oracle", "Theirs.\n").snapshot
-    brain.upsert_skill("Oracle", "Ours.\n")
-    assert reviewer.accept_proposal(offered).conflicts
-    assert not reviewer.signatures(offered)
+    offered = agent.skills.upsert("Oracle", "Theirs.\n").snapshot
+    brain.skills.upsert("Oracle", "Ours.\n")
+    assert reviewer.proposals.accept(offered).conflicts
+    assert not reviewer.signatures.list(offered)
 
 
 def test_what_is_proposed_is_compared_with_where_it_began(brain: Brain, agent: Brain) -> None:
-    assert not agent.diff().changes
-    agent.upsert_skill("Oracle", "Two.\n")
-    brain.upsert_skill("Other", "By a person.\n")
-    assert [one.path for one in agent.diff().changes] == ["skills/oracle/SKILL.md"]
+    assert not agent.history.diff().changes
+    agent.skills.upsert("Oracle", "Two.\n")
+    brain.skills.upsert("Other", "By a person.\n")
+    assert [one.path for one in agent.history.diff().changes] == ["skills/oracle/SKILL.md"]
 
 
 def conflicting(brain: Brain, agent: Brain) -> str:
     """Propose what conflicts with what a person wrote meanwhile; return the snapshot."""
-    offered = agent.upsert_skill("Oracle", "Theirs.\n").snapshot
-    brain.upsert_skill("Oracle", "Ours.\n")
+    offered = agent.skills.upsert("Oracle", "Theirs.\n").snapshot
+    brain.skills.upsert("Oracle", "Ours.\n")
     return offered
 
 
@@ -281,11 +281,11 @@ def test_a_proposal_that_is_finished_after_conflicts_is_signed_as_if_it_had_none
     brain: Brain, reviewer: Brain, agent: Brain
 ) -> None:
     offered = conflicting(reviewer, agent)
-    (open_,) = reviewer.accept_proposal(offered).conflicts
-    assert reviewer.continue_merge().conflicts and not reviewer.signatures(offered)
-    reviewer.resolve([open_.path], "theirs")
-    assert reviewer.continue_merge().changed
-    assert reviewer.signatures(offered) and reviewer.signatures(reviewer.head)
+    (open_,) = reviewer.proposals.accept(offered).conflicts
+    assert reviewer.merge.resume().conflicts and not reviewer.signatures.list(offered)
+    reviewer.merge.resolve([open_.path], "theirs")
+    assert reviewer.merge.resume().changed
+    assert reviewer.signatures.list(offered) and reviewer.signatures.list(reviewer.head)
     assert offered not in {found.snapshot for found in reviewer.verify().findings}
 
 
@@ -293,30 +293,30 @@ def test_a_merge_that_is_no_acceptance_signs_nothing_of_the_other_side(
     brain: Brain, reviewer: Brain, agent: Brain
 ) -> None:
     offered = conflicting(reviewer, agent)
-    (open_,) = reviewer.merge(offered).conflicts
-    reviewer.resolve([open_.path], "ours")
-    assert reviewer.continue_merge().changed
-    assert not reviewer.signatures(offered)
+    (open_,) = reviewer.merge.start(offered).conflicts
+    reviewer.merge.resolve([open_.path], "ours")
+    assert reviewer.merge.resume().changed
+    assert not reviewer.signatures.list(offered)
 
 
 def test_what_is_rejected_while_it_waits_comes_in_no_more(brain: Brain, agent: Brain) -> None:
     offered = conflicting(brain, agent)
-    (open_,) = brain.accept_proposal(offered).conflicts
-    brain.resolve([open_.path], "theirs")
-    brain.reject_proposal("claude")
+    (open_,) = brain.proposals.accept(offered).conflicts
+    brain.merge.resolve([open_.path], "theirs")
+    brain.proposals.reject("claude")
     with pytest.raises(NotFound) as caught:
-        brain.continue_merge()
+        brain.merge.resume()
     assert caught.value.code == "no_proposal" and "--abort" in str(caught.value.hint)
-    brain.abort_merge()
-    assert "Ours." in brain.view_skill("oracle").body
+    brain.merge.abort()
+    assert "Ours." in brain.skills.view("oracle").body
 
 
 def test_a_merge_that_waits_since_before_acceptances_were_noted_goes_on(
     brain: Brain, agent: Brain
 ) -> None:
-    (open_,) = brain.merge(conflicting(brain, agent)).conflicts
+    (open_,) = brain.merge.start(conflicting(brain, agent)).conflicts
     session = brain._session
     with lock_for_writing(session), store_transaction(session) as tx:
         tx.write_meta("merge", pack(tuple(merge_state.require_merge(session))[:-1]))
-    brain.resolve([open_.path], "theirs")
-    assert brain.continue_merge().changed
+    brain.merge.resolve([open_.path], "theirs")
+    assert brain.merge.resume().changed

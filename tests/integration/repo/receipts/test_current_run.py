@@ -16,11 +16,11 @@ from tests.integration.repo.conftest import write_file
 
 def receipts(brain: Brain) -> list[Receipt | None]:
     """Return the receipts of the first-parent line, oldest first, None where there is none."""
-    return [receipt_of(brain, info.snapshot) for info in brain.log()][::-1]
+    return [receipt_of(brain, info.snapshot) for info in brain.history.log()][::-1]
 
 
 def receipt_of(brain: Brain, rev: str) -> Receipt | None:
-    found = brain.show(rev).info.receipt
+    found = brain.history.show(rev).info.receipt
     return decode_receipt(brain._session.reader.read_blob(bytes.fromhex(found))) if found else None
 
 
@@ -29,14 +29,14 @@ def whole(brain: Brain) -> list[Receipt]:
 
 
 def test_each_snapshot_of_a_task_carries_the_steps_since_the_one_before(brain: Brain) -> None:
-    before = brain.show()
+    before = brain.history.show()
     with brain.task("Audit the vault", agent="auditor", model="m-1") as task:
-        task.llm(input="Go", output="I look", tokens_in=3, tokens_out=2)
-        task.tool("bash", {"cmd": "ls"}, "a b")
-        first = task.skill_create("oracle", "Check.\n", description="Prices")
-        task.tool("bash", "false", error="exit 1")
-        second = brain.upsert_skill("oracle", "Check twice.\n")
-        task.llm(output="Done")
+        task.record_model_call(input="Go", output="I look", tokens_in=3, tokens_out=2)
+        task.record_tool_call("bash", {"cmd": "ls"}, "a b")
+        first = task.upsert_skill("oracle", "Check.\n", description="Prices")
+        task.record_tool_call("bash", "false", error="exit 1")
+        second = brain.skills.upsert("oracle", "Check twice.\n")
+        task.record_model_call(output="Done")
     one, two, last = whole(brain)
     assert [step.kind for step in one.steps] == ["llm", "tool", "skill_create"]
     assert [step.kind for step in two.steps] == ["tool", "skill_create"]
@@ -51,15 +51,19 @@ def test_each_snapshot_of_a_task_carries_the_steps_since_the_one_before(brain: B
     bundles = [receipt.bundle_after.hex() for receipt in (one, two, last)]
     assert bundles == [first.bundle, second.bundle, second.bundle]
     assert (one.outcome, two.outcome, last.outcome) == ("", "", "success")
-    assert brain.show().info.operation == {"kind": "task", "run": task.id, "outcome": "success"}
+    assert brain.history.show().info.operation == {
+        "kind": "task",
+        "run": task.id,
+        "outcome": "success",
+    }
     assert brain.head == task.snapshot
 
 
 def test_the_step_of_a_skill_names_its_versions_and_files(brain: Brain) -> None:
     with brain.task("Learn") as task:
         task.upsert_skill("oracle", "Check.\n", description="Prices")
-        brain.edit_skill("oracle", lambda _: b"print()\n", file="scripts/run.py")
-        brain.delete_skill("oracle")
+        brain.skills.edit("oracle", lambda _: b"print()\n", file="scripts/run.py")
+        brain.skills.delete("oracle")
     made, edited, gone = (receipt.steps[0] for receipt in whole(brain)[:3])
     assert (made.kind, made.name, made.from_version, made.version) == (
         "skill_create", "oracle", "", "1",
@@ -75,7 +79,7 @@ def test_the_step_of_a_skill_names_its_versions_and_files(brain: Brain) -> None:
 
 def test_other_files_are_memory(brain: Brain) -> None:
     with brain.task("Remember") as task:
-        task.memory_write("MEMORY.md", "The door is green.\n")
+        task.write_file("MEMORY.md", "The door is green.\n")
         write_file(brain, "memory/a.md", "a\n")
         write_file(brain, "prompts/system.md", "b\n")
         write_file(brain, "skills/new/SKILL.md", "---\nname: new\ndescription: d\n---\nText.\n")
@@ -95,11 +99,11 @@ def test_other_files_are_memory(brain: Brain) -> None:
 
 
 def test_what_others_changed_by_hand_is_no_work_of_the_task(brain: Brain) -> None:
-    brain.upsert_skill("oracle", "Check.\n", description="Prices")
+    brain.skills.upsert("oracle", "Check.\n", description="Prices")
     with brain.task("Improve"):
         path = brain.root / "skills/oracle/SKILL.md"
         path.write_text(path.read_text() + "By a person.\n")
-        brain.upsert_skill("oracle", "Check twice.\n")
+        brain.skills.upsert("oracle", "Check twice.\n")
     by_hand, improved, closed = receipts(brain)[-3:]
     assert by_hand is None
     assert improved is not None and improved.part == 0
@@ -114,20 +118,20 @@ def test_a_task_without_steps_leaves_nothing(brain: Brain) -> None:
 
 
 def test_a_task_that_only_read_is_one_snapshot_of_the_same_bundle(brain: Brain) -> None:
-    brain.upsert_skill("oracle", "Check.\n", description="Prices")
-    bundle = brain.show().info.bundle
+    brain.skills.upsert("oracle", "Check.\n", description="Prices")
+    bundle = brain.history.show().info.bundle
     with brain.task("Look") as task:
-        task.skill_load("oracle")
-        task.memory_read("MEMORY.md", "Things")
+        task.record_skill_load("oracle")
+        task.record_memory_read("MEMORY.md", "Things")
     (receipt,) = whole(brain)
     assert receipt.skills_loaded == ["oracle@1"]
-    assert brain.show().info.bundle == bundle == receipt.bundle_after.hex()
+    assert brain.history.show().info.bundle == bundle == receipt.bundle_after.hex()
     assert brain.status().clean
 
 
 def test_names_and_versions_are_noted_in_printing_characters_and_short(brain: Brain) -> None:
     with brain.task("Look") as task:
-        task.skill_load("or\x1b[2Jacle", "1\x1b[31m\u202e\x9b" + "9" * 10_000)
+        task.record_skill_load("or\x1b[2Jacle", "1\x1b[31m\u202e\x9b" + "9" * 10_000)
     (receipt,) = whole(brain)
     (loaded,) = receipt.skills_loaded
     assert loaded.isprintable() and len(loaded) < 1000
@@ -136,14 +140,14 @@ def test_names_and_versions_are_noted_in_printing_characters_and_short(brain: Br
 
 def test_what_is_raised_is_the_outcome(brain: Brain) -> None:
     with pytest.raises(ZeroDivisionError), brain.task("Divide") as task:
-        task.tool("divide", "1/0")
+        task.record_tool_call("divide", "1/0")
         raise ZeroDivisionError("by nought")
     with pytest.raises(KeyboardInterrupt), brain.task("Wait") as task:
-        task.tool("wait")
+        task.record_tool_call("wait")
         raise KeyboardInterrupt
     with brain.task("Judge") as task:
-        task.tool("judge")
-        task.end("unknown", "Nobody looked")
+        task.record_tool_call("judge")
+        task.set_outcome("unknown", "Nobody looked")
     ends = [(receipt.outcome, receipt.reason) for receipt in whole(brain)]
     assert ends == [
         ("failure", "ZeroDivisionError: by nought"),
@@ -151,51 +155,51 @@ def test_what_is_raised_is_the_outcome(brain: Brain) -> None:
         ("unknown", "Nobody looked"),
     ]
     with pytest.raises(InvalidInput, match="not an outcome"):
-        task.end("great")
+        task.set_outcome("great")
 
 
 def test_a_task_that_ended_takes_no_steps(brain: Brain) -> None:
     with brain.task("Look") as task:
-        task.tool("look")
+        task.record_tool_call("look")
     with pytest.raises(InvalidInput) as caught:
-        task.tool("again")
+        task.record_tool_call("again")
     assert caught.value.code == "task_ended"
     with pytest.raises(InvalidInput):
         task.close()
     head = brain.head
-    with task.going_on():
-        brain.upsert_skill("a", "x\n", description="d")
-    assert brain.show().info.parents == [head] and brain.show().info.receipt is None
+    with task.activate():
+        brain.skills.upsert("a", "x\n", description="d")
+    assert brain.history.show().info.parents == [head] and brain.history.show().info.receipt is None
 
 
 def test_steps_wait_for_the_next_snapshot_if_a_write_fails(brain: Brain) -> None:
     with brain.task("Try") as task:
-        task.tool("bash")
+        task.record_tool_call("bash")
         with pytest.raises(InvalidInput):
-            brain.upsert_skill("!!!", "x\n", description="d")
+            brain.skills.upsert("!!!", "x\n", description="d")
 
         def stumble(_: bytes | None) -> bytes:
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            brain.edit_file("a.md", stumble)
-        brain.upsert_skill("a", "x\n", description="d")
+            brain.files.edit("a.md", stumble)
+        brain.skills.upsert("a", "x\n", description="d")
     first, _ = whole(brain)
     assert [step.kind for step in first.steps] == ["tool", "skill_create"]
 
 
 def test_closing_can_be_tried_again(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
     task = brain.task("Wait")
-    task.tool("wait")
+    task.record_tool_call("wait")
     monkeypatch.setattr(transaction, "LOCK_TIMEOUT_SECONDS", 0.0)
     with transaction.writer_lock(brain._session.control_folder, 1.0):
         with Brain.open(brain.root) as other, other.task("Other") as blocked:
-            blocked.tool("x")
+            blocked.record_tool_call("x")
             with pytest.raises(Locked):
                 blocked.close()
             blocked._run.closed = True
         with pytest.raises(ZeroDivisionError) as caught, brain.task("Divide") as divided:
-            divided.tool("x")
+            divided.record_tool_call("x")
             raise ZeroDivisionError
     assert "could not be recorded" in caught.value.__notes__[0]
     assert task.close() == brain.head
@@ -204,12 +208,12 @@ def test_closing_can_be_tried_again(brain: Brain, monkeypatch: pytest.MonkeyPatc
 def test_another_thread_or_brain_is_not_in_the_task(brain: Brain) -> None:
     with brain.task("Mine"):
         thread = threading.Thread(
-            target=brain.upsert_skill, args=("a", "x\n"), kwargs={"description": "d"}
+            target=brain.skills.upsert, args=("a", "x\n"), kwargs={"description": "d"}
         )
         thread.start()
         thread.join()
         with Brain.open(brain.root) as other:
-            other.upsert_skill("b", "x\n", description="d")
+            other.skills.upsert("b", "x\n", description="d")
     assert whole(brain) == []
 
 
@@ -218,7 +222,7 @@ def test_tasks_of_asyncio_keep_to_their_own(brain: Brain) -> None:
         with brain.task(name) as task:
             mine.set()
             await others.wait()
-            await asyncio.to_thread(brain.upsert_skill, name, "x\n", description="d")
+            await asyncio.to_thread(brain.skills.upsert, name, "x\n", description="d")
             assert task.id
 
     async def both() -> None:
@@ -235,7 +239,7 @@ def test_what_is_no_text_is_kept_as_json_or_as_python_shows_it(brain: Brain) -> 
     loop.append(loop)
     with brain.task("Odd") as task:
         for value in ({"b": 1, "a": brain.root}, {1: 2, "a": 3}, loop, b"\xff", 7):
-            task.tool("odd", value)
+            task.record_tool_call("odd", value)
     kept = [step.input.excerpt for step in whole(brain)[0].steps if step.input]
     assert kept[0].startswith('{"a": "') and kept[0].endswith('", "b": 1}')
     assert kept[1:] == ["{1: 2, 'a': 3}", "[[...]]", "\ufffd", "7"]
@@ -244,9 +248,9 @@ def test_what_is_no_text_is_kept_as_json_or_as_python_shows_it(brain: Brain) -> 
 def test_secrets_are_not_kept(brain: Brain) -> None:
     key = "sk-proj-aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
     with brain.task(f"Use {key}") as task:
-        task.tool("bash", {"cmd": f"export KEY={key}"}, f"set {key}", error=f"no {key}")
-        task.end("failure", f"with {key}")
-    data = brain._session.reader.read_blob(bytes.fromhex(brain.show().info.receipt or ""))
+        task.record_tool_call("bash", {"cmd": f"export KEY={key}"}, f"set {key}", error=f"no {key}")
+        task.set_outcome("failure", f"with {key}")
+    data = brain._session.reader.read_blob(bytes.fromhex(brain.history.show().info.receipt or ""))
     assert key.encode() not in data and data.count(b"[redacted: ") == 5
 
 
@@ -256,7 +260,7 @@ def test_ten_thousand_steps_fit_the_later_ones_without_their_texts(
     monkeypatch.setattr(size_budget, "MAX_RUN_BYTES", 2 << 20)
     with brain.task("Much") as task:
         for number in range(10_000):
-            task.tool("bash", f"step {number}")
+            task.record_tool_call("bash", f"step {number}")
     (receipt,) = whole(brain)
     assert len(receipt.steps) == 10_000
     first, last = receipt.steps[0].input, receipt.steps[-1].input
@@ -268,16 +272,16 @@ def test_an_endless_task_is_told_to_end(brain: Brain, monkeypatch: pytest.Monkey
     monkeypatch.setattr(size_budget, "MAX_RUN_STEPS", 3)
     with brain.task("Endless") as task:
         for _ in range(3):
-            task.tool("again")
+            task.record_tool_call("again")
         with pytest.raises(InvalidInput) as caught:
-            task.tool("again")
+            task.record_tool_call("again")
     assert caught.value.code == "too_many_steps"
     assert len(whole(brain)[0].steps) == 3
 
 
 def test_a_receipt_made_elsewhere_gets_the_step_of_its_snapshot(brain: Brain) -> None:
     made = Receipt("elsewhere", "Learn", steps=(RunStep("tool", name="bash"),), outcome="success")
-    done = brain.upsert_skill("oracle", "Check.\n", description="Prices", receipt=made)
+    done = brain.skills.upsert("oracle", "Check.\n", description="Prices", receipt=made)
     receipt = receipt_of(brain, done.snapshot)
     assert receipt is not None
     step = receipt.steps[1]

@@ -19,24 +19,24 @@ OTHER = b"\x07" * 32
 @pytest.fixture
 def run(brain: Brain) -> Brain:
     """A brain in which a task improved a skill and remembered something."""
-    brain.upsert_skill("oracle", "Check.\n", description="Prices")
+    brain.skills.upsert("oracle", "Check.\n", description="Prices")
     with brain.task("Audit", agent="auditor", model="m-1") as task:
-        task.tool("bash", "ls", "a")
-        task.skill_load("oracle")
+        task.record_tool_call("bash", "ls", "a")
+        task.record_skill_load("oracle")
         task.upsert_skill("oracle", "Check twice.\n")
-        task.memory_write("MEMORY.md", "The door is green.\n")
-        task.llm(output="Done")
+        task.write_file("MEMORY.md", "The door is green.\n")
+        task.record_model_call(output="Done")
     return brain
 
 
 def codes(brain: Brain, rev: str = "@") -> set[str]:
-    found = brain.verify_receipt(rev)
+    found = brain.receipts.verify(rev)
     assert found.ok == all(one.severity != "error" for one in found.findings)
     return {one.code for one in found.findings}
 
 
 def last(brain: Brain, rev: str = "@") -> Receipt:
-    return decode_receipt(brain.receipt_bytes(rev))
+    return decode_receipt(brain.receipts.read(rev))
 
 
 def close_with(brain: Brain, receipt: Receipt) -> None:
@@ -48,17 +48,17 @@ def close_with(brain: Brain, receipt: Receipt) -> None:
 
 def learn_with(brain: Brain, receipt: Receipt) -> None:
     """Improve a skill with a receipt of our own making, as it is."""
-    brain.upsert_skill("oracle", "Forged.\n", receipt=encode_receipt(receipt))
+    brain.skills.upsert("oracle", "Forged.\n", receipt=encode_receipt(receipt))
 
 
 def test_a_run_holds(run: Brain) -> None:
-    found = run.verify_receipt()
+    found = run.receipts.verify()
     assert (found.ok, found.findings, found.steps, found.writes) == (True, [], 5, 2)
-    carriers = [info.snapshot for info in run.log(limit=3)][::-1]
+    carriers = [info.snapshot for info in run.history.log(limit=3)][::-1]
     assert found.snapshots == carriers
-    assert run.receipt().snapshots == carriers
-    assert run.receipt().skills_created == ["oracle@2"]
-    assert run.receipt("@~1").outcome == "" and len(run.receipt("@~2").steps) == 3
+    assert run.receipts.show().snapshots == carriers
+    assert run.receipts.show().skills_created == ["oracle@2"]
+    assert run.receipts.show("@~1").outcome == "" and len(run.receipts.show("@~2").steps) == 3
 
 
 def test_each_part_holds_by_itself_up_to_there(run: Brain) -> None:
@@ -66,8 +66,8 @@ def test_each_part_holds_by_itself_up_to_there(run: Brain) -> None:
 
 
 def test_a_file_of_it_holds(run: Brain) -> None:
-    data = run.receipt_bytes("@~1")
-    assert run.verify_receipt_file(data) == run.verify_receipt("@~1")
+    data = run.receipts.read("@~1")
+    assert run.receipts.verify_file(data) == run.receipts.verify("@~1")
 
 
 def test_it_holds_with_the_work_of_others_in_between(brain: Brain) -> None:
@@ -79,49 +79,49 @@ def test_it_holds_with_the_work_of_others_in_between(brain: Brain) -> None:
         task.upsert_skill("b", "x\n", description="d")
         task.upsert_skill("a", "z\n")
     assert codes(brain) == set()
-    assert [step["name"] for step in brain.receipt().steps] == ["a", "b", "a"]
+    assert [step["name"] for step in brain.receipts.show().steps] == ["a", "b", "a"]
 
 
 def test_it_holds_through_merges_restores_and_removals(brain: Brain) -> None:
-    brain.upsert_skill("a", "x\n", description="d")
+    brain.skills.upsert("a", "x\n", description="d")
     start = brain.head
-    brain.create_branch("idea")
-    brain.upsert_skill("b", "x\n", description="d")
-    brain.switch("idea")
+    brain.branches.create("idea")
+    brain.skills.upsert("b", "x\n", description="d")
+    brain.branches.switch("idea")
     with brain.task("Much") as task:
-        brain.upsert_skill("c", "x\n", description="d")
+        brain.skills.upsert("c", "x\n", description="d")
         write_file(brain, "skills/c/data.csv", "1\n")
         brain.snapshot()
-        brain.merge("main")
-        brain.delete_skill("c")
+        brain.merge.start("main")
+        brain.skills.delete("c")
         brain.restore(start, ["skills"])
-        brain.revert_skill("a", "1")
+        brain.skills.revert("a", "1")
     assert codes(brain) == set()
-    assert brain.verify_receipt().writes > 5
+    assert brain.receipts.verify().writes > 5
     assert task.snapshot == brain.head
 
 
 def test_it_holds_though_a_file_was_redacted(run: Brain) -> None:
-    run.redact("skills/oracle/SKILL.md", reason="Held a key", history=True)
+    run.files.redact("skills/oracle/SKILL.md", reason="Held a key", history=True)
     assert codes(run, "@~2") == set()
 
 
 def test_a_receipt_made_elsewhere_holds_with_what_it_caused(brain: Brain) -> None:
     made = Receipt("elsewhere", "Learn", steps=(RunStep("tool", name="bash"),), outcome="success")
-    done = brain.upsert_skill("oracle", "Check.\n", description="Prices", receipt=made)
+    done = brain.skills.upsert("oracle", "Check.\n", description="Prices", receipt=made)
     assert codes(brain, done.snapshot) == set()
     assert codes_of_file(brain, encode_receipt(made)) == {"not_carried"}
 
 
 def codes_of_file(brain: Brain, data: bytes) -> set[str]:
-    return {one.code for one in brain.verify_receipt_file(data).findings}
+    return {one.code for one in brain.receipts.verify_file(data).findings}
 
 
 def test_a_run_that_was_killed_is_still_open(brain: Brain) -> None:
     task = brain.task("Killed")
-    with task.going_on():
-        brain.upsert_skill("a", "x\n", description="d")
-    found = brain.verify_receipt()
+    with task.activate():
+        brain.skills.upsert("a", "x\n", description="d")
+    found = brain.receipts.verify()
     assert found.ok and [one.code for one in found.findings] == ["still_open"]
     task.close()
     assert codes(brain, "@~1") == set()
@@ -141,22 +141,22 @@ def test_a_run_goes_on_after_what_it_undid(brain: Brain) -> None:
         brain.undo()
         task.upsert_skill("c", "x\n", description="d")
     assert codes(brain) == set()
-    assert brain.receipt().skills_created == ["a@1", "c@1"]
+    assert brain.receipts.show().skills_created == ["a@1", "c@1"]
     with brain.task("Try again") as task:
         task.upsert_skill("d", "x\n", description="d")
         brain.undo()
-        task.tool("look")
+        task.record_tool_call("look")
     assert codes(brain) == set()
-    assert [step["kind"] for step in brain.receipt().steps] == ["tool"]
+    assert [step["kind"] for step in brain.receipts.show().steps] == ["tool"]
 
 
 def test_a_snapshot_without_one_says_so(run: Brain) -> None:
     with pytest.raises(NotFound) as caught:
-        run.verify_receipt("@~3")
+        run.receipts.verify("@~3")
     assert caught.value.code == "no_receipt"
-    run.upsert_skill("oracle", "x\n", receipt=b"A letter")
+    run.skills.upsert("oracle", "x\n", receipt=b"A letter")
     with pytest.raises(FormatError):
-        run.receipt()
+        run.receipts.show()
 
 
 Forge = Callable[[Brain, Receipt], Receipt]
@@ -228,7 +228,7 @@ def _claim(**changes: Any) -> Forge:
 
     def forge(brain: Brain, _: Receipt) -> Receipt:
         before = brain.head
-        done = brain.upsert_skill("oracle", "Forged.\n")
+        done = brain.skills.upsert("oracle", "Forged.\n")
         blob = last_blob(brain, done.path)
         brain.undo()
         assert brain.head == before
@@ -274,17 +274,17 @@ def test_a_write_that_is_said_twice_does_not_hold(run: Brain) -> None:
 
 def test_a_part_on_another_branch_does_not_hold(run: Brain) -> None:
     true = last(run)
-    run.create_branch("aside", "@~3")
-    run.switch("aside")
-    close_with(run, true._replace(bundle_after=bytes.fromhex(run.show().info.bundle)))
+    run.branches.create("aside", "@~3")
+    run.branches.switch("aside")
+    close_with(run, true._replace(bundle_after=bytes.fromhex(run.history.show().info.bundle)))
     assert "not_in_lineage" in codes(run)
 
 
 def test_a_start_that_is_no_ancestor_does_not_hold(brain: Brain) -> None:
-    brain.create_branch("aside")
-    other = brain.upsert_skill("a", "x\n", description="d")
-    brain.switch("aside")
-    bundle = bytes.fromhex(brain.show().info.bundle)
+    brain.branches.create("aside")
+    other = brain.skills.upsert("a", "x\n", description="d")
+    brain.branches.switch("aside")
+    bundle = bytes.fromhex(brain.history.show().info.bundle)
     start = bytes.fromhex(other.snapshot)
     forged = Receipt("r", snapshot_before=start, bundle_before=bundle, bundle_after=bundle)
     close_with(brain, forged._replace(outcome="success", steps=(RunStep("llm"),)))
@@ -300,13 +300,13 @@ def test_very_many_files_are_counted_past_the_limit(
             write_file(brain, f"memory/{number}.md", "x\n")
         brain.snapshot()
     assert codes(brain) == set()
-    (step,) = brain.receipt().steps
+    (step,) = brain.receipts.show().steps
     assert (len(step["writes"]), step["omitted"]) == (3, 2)
 
 
 def test_why_tells_the_work_behind_each_version(run: Brain) -> None:
-    run.upsert_skill("oracle", "x\n", receipt=b"A letter")
-    letter, improved, first = run.why("oracle").versions
+    run.skills.upsert("oracle", "x\n", receipt=b"A letter")
+    letter, improved, first = run.history.why("oracle").versions
     assert (letter.version, letter.state, letter.work) == (3, "foreign", None)
     assert (first.version, first.state, first.receipt) == (1, "none", None)
     work = improved.work
@@ -314,22 +314,22 @@ def test_why_tells_the_work_behind_each_version(run: Brain) -> None:
     assert (work.task, work.agent, work.model) == ("Audit", "auditor", "m-1")
     assert work.steps == {"tool": 1, "skill_load": 1, "skill_create": 1}
     assert (work.tools, work.skills_loaded) == ({"bash": 1}, ["oracle@1"])
-    assert (work.outcome, work.end) == ("success", run.show("@~1").info.snapshot)
-    assert [one.version for one in run.why("oracle@2").versions] == [2]
+    assert (work.outcome, work.end) == ("success", run.history.show("@~1").info.snapshot)
+    assert [one.version for one in run.history.why("oracle@2").versions] == [2]
     for name, code in (("oracle@9", "no_version"), ("none", "no_skill")):
         with pytest.raises(NotFound) as caught:
-            run.why(name)
+            run.history.why(name)
         assert caught.value.code == code
 
 
 def test_why_tells_of_a_run_that_failed_or_is_open(brain: Brain) -> None:
     with pytest.raises(ZeroDivisionError), brain.task("Divide") as task:
-        task.tool("divide", error="by nought")
+        task.record_tool_call("divide", error="by nought")
         task.upsert_skill("a", "x\n", description="d")
         raise ZeroDivisionError("at last")
-    with brain.task("Go on").going_on():
-        brain.upsert_skill("a", "y\n")
-    open_, failed = (one.work for one in brain.why("a").versions)
+    with brain.task("Go on").activate():
+        brain.skills.upsert("a", "y\n")
+    open_, failed = (one.work for one in brain.history.why("a").versions)
     assert open_ is not None and (open_.outcome, open_.end) == ("", "")
     assert failed is not None and failed.errors == 1
     assert (failed.outcome, failed.reason) == ("failure", "ZeroDivisionError: at last")
@@ -341,22 +341,22 @@ def delete_blob(brain: Brain, blob: str) -> None:
 
 
 def test_a_receipt_that_is_gone_is_said_to_be(run: Brain) -> None:
-    receipt = run.show("@~2").info.receipt or ""
+    receipt = run.history.show("@~2").info.receipt or ""
     delete_blob(run, receipt)
     run._session.clear_loaded()
     found = run.verify()
     assert found.ok
     assert [(one.code, one.severity, one.snapshot) for one in found.findings] == [
-        ("missing_receipt", "warning", run.show("@~2").info.snapshot)
+        ("missing_receipt", "warning", run.history.show("@~2").info.snapshot)
     ]
     assert codes(run) == {"missing_object"}
-    assert run.why("oracle").versions[0].state == "missing"
+    assert run.history.why("oracle").versions[0].state == "missing"
 
 
 def test_deep_verification_says_what_is_no_receipt(run: Brain) -> None:
-    run.upsert_skill("oracle", "x\n", receipt=b"A letter")
+    run.skills.upsert("oracle", "x\n", receipt=b"A letter")
     bad = encode_receipt(Receipt("r", steps=(RunStep("tool", input=keep_text("x")),)))
-    run.upsert_skill("oracle", "y\n", receipt=bad.replace(b'"size":1', b'"size":2'))
+    run.skills.upsert("oracle", "y\n", receipt=bad.replace(b'"size":1', b'"size":2'))
     assert run.verify().findings == []
     found = run.verify(deep=True)
     assert found.ok

@@ -14,7 +14,7 @@ from tests.support.derived_data import cache_folder
 
 
 def found(brain: Brain, task: str, **options: object) -> list[str]:
-    return [one.slug for one in brain.select(task, **options)]  # type: ignore[arg-type]
+    return [one.slug for one in brain.skills.select(task, **options)]  # type: ignore[arg-type]
 
 
 def described(name: str, description: str) -> str:
@@ -22,9 +22,9 @@ def described(name: str, description: str) -> str:
 
 
 def test_a_task_gets_the_skills_that_fit(brain: Brain) -> None:
-    brain.upsert_skill("csv-to-excel", "Do.", description="Convert tables into spreadsheets")
-    brain.upsert_skill("dates", "Do.", description="Read dates in any notation")
-    (one,) = brain.select("which spreadsheet?")
+    brain.skills.upsert("csv-to-excel", "Do.", description="Convert tables into spreadsheets")
+    brain.skills.upsert("dates", "Do.", description="Read dates in any notation")
+    (one,) = brain.skills.select("which spreadsheet?")
     assert (one.slug, one.name, one.path) == (
         "csv-to-excel",
         "csv-to-excel",
@@ -37,17 +37,17 @@ def test_a_task_gets_the_skills_that_fit(brain: Brain) -> None:
 
 def test_an_unknown_way_to_select_is_refused_with_those_there_are(brain: Brain) -> None:
     with pytest.raises(InvalidInput) as error:
-        brain.select("x", by="magic")
+        brain.skills.select("x", by="magic")
     assert error.value.code == "bad_selector" and "bm25" in error.value.hint
 
 
 def test_an_upsert_a_delete_and_an_undo_are_followed(brain: Brain) -> None:
     assert found(brain, "penguins") == []
-    brain.upsert_skill("a", "Do.", description="Count penguins")
+    brain.skills.upsert("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
-    brain.upsert_skill("a", description="Count whales")
+    brain.skills.upsert("a", description="Count whales")
     assert (found(brain, "penguins"), found(brain, "whale")) == ([], ["a"])
-    brain.delete_skill("a")
+    brain.skills.delete("a")
     assert found(brain, "whale") == []
     brain.undo()
     assert found(brain, "whale") == ["a"]
@@ -66,20 +66,20 @@ def test_a_file_beside_a_skill_that_comes_later_is_no_skill_any_more(brain: Brai
 
 
 def test_another_revision_is_selected_from_as_it_was(brain: Brain) -> None:
-    brain.upsert_skill("a", "Do.", description="Count penguins")
+    brain.skills.upsert("a", "Do.", description="Count penguins")
     before = brain.head
-    brain.upsert_skill("a", description="Count whales")
+    brain.skills.upsert("a", description="Count whales")
     assert found(brain, "penguins", rev=before) == ["a"]
     assert found(brain, "penguins") == []
 
 
 def test_what_was_collected_meanwhile_does_no_harm(brain: Brain) -> None:
-    brain.create_branch("other")
-    brain.switch("other")
-    brain.upsert_skill("a", "Do.", description="Count penguins")
+    brain.branches.create("other")
+    brain.branches.switch("other")
+    brain.skills.upsert("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
     with Brain.open(brain.root) as another:
-        another.switch("main")
+        another.branches.switch("main")
         another._session.clock = lambda: 1 << 45  # long after
         another.gc(grace=0)
     assert found(brain, "penguins") == []
@@ -100,28 +100,28 @@ def test_after_any_changes_the_answer_is_that_of_a_fresh_look(brain: Brain, by: 
         brain.snapshot()
         task = " ".join(rng.sample(words, 2))
         with Brain.open(brain.root) as fresh:
-            expected = fresh.select(task, 0, by=by)
-        scores = {one.path: one.score for one in brain.select(task, 0, by=by)}
+            expected = fresh.skills.select(task, 0, by=by)
+        scores = {one.path: one.score for one in brain.skills.select(task, 0, by=by)}
         assert scores == pytest.approx({one.path: one.score for one in expected})
 
 
 def test_the_index_and_the_prompt_for_a_task_hold_what_it_needs(brain: Brain) -> None:
-    brain.upsert_skill("penguins", "Do.", description="Count penguins")
-    brain.upsert_skill("whales", "Do.", description="Count whales")
-    made = brain.index(task="how many penguins?", top=1)
+    brain.skills.upsert("penguins", "Do.", description="Count penguins")
+    brain.skills.upsert("whales", "Do.", description="Count whales")
+    made = brain.prompt.build_index(task="how many penguins?", top=1)
     assert (made.index, made.skills) == ("▸ penguins: Count penguins", 1)
-    prompt = brain.prompt(task="how many whales?", top=1)
+    prompt = brain.prompt.build(task="how many whales?", top=1)
     assert "whales" in prompt.prompt and "penguins" not in prompt.prompt
-    assert brain.index(task="nothing of the kind").skills == 0
+    assert brain.prompt.build_index(task="nothing of the kind").skills == 0
 
 
 def test_another_process_finds_the_index_of_words_as_the_last_one_left_it(brain: Brain) -> None:
-    brain.upsert_skill("a", "Do.", description="Count penguins")
+    brain.skills.upsert("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
     file = cache_folder(brain) / "words.db"
     before = file.stat().st_ino
     with Brain.open(brain.root) as another:
-        another.upsert_skill("b", "Do.", description="Count whales")
+        another.skills.upsert("b", "Do.", description="Count whales")
         assert found(another, "whales") == ["b"]
     assert found(brain, "whales") == ["b"]
     assert file.stat().st_ino == before
@@ -131,7 +131,7 @@ def test_another_process_finds_the_index_of_words_as_the_last_one_left_it(brain:
 def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(
     brain: Brain, damage: str
 ) -> None:
-    brain.upsert_skill("a", "Do.", description="Count penguins")
+    brain.skills.upsert("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
     file = cache_folder(brain) / "words.db"
     brain.close()
@@ -145,7 +145,7 @@ def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(
         file.mkdir()
     if damage == "another":  # of a brain with other skills, and the state of none
         with Brain.init(brain.root.parent / "other") as other:
-            other.upsert_skill("liar", "Do.", description="Count penguins")
+            other.skills.upsert("liar", "Do.", description="Count penguins")
             assert found(other, "penguins") == ["liar"]
             words = sorted(cache_folder(other).glob("words.db*"))
         for path in words:
@@ -157,7 +157,7 @@ def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(
 def test_what_an_index_of_words_says_of_a_skill_that_is_not_there_is_not_believed(
     brain: Brain,
 ) -> None:
-    brain.upsert_skill("a", "Do.", description="Count penguins")
+    brain.skills.upsert("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
     shelf = brain._session.search_cache
     assert shelf is not None and shelf.index is not None
@@ -173,7 +173,7 @@ def test_where_no_cache_can_be_kept_skills_are_selected_all_the_same(
     (tmp_path / "caches").write_text("in the way")
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
     with Brain.init(tmp_path / "agent") as brain:
-        brain.upsert_skill("a", "Do.", description="Count penguins")
+        brain.skills.upsert("a", "Do.", description="Count penguins")
         assert found(brain, "penguins") == ["a"]
     assert (tmp_path / "caches").read_text() == "in the way"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["agent", "caches"]

@@ -49,15 +49,15 @@ def toy() -> Toy:
 
 @pytest.fixture
 def library(brain: Brain, toy: Toy) -> Brain:
-    brain.upsert_skill("antarctica", "Do.", description="Count each penguin")
-    brain.upsert_skill("ocean", "Do.", description="Count each whale")
-    brain.upsert_skill("baking", "Do.", description="Heat the oven")
+    brain.skills.upsert("antarctica", "Do.", description="Count each penguin")
+    brain.skills.upsert("ocean", "Do.", description="Count each whale")
+    brain.skills.upsert("baking", "Do.", description="Heat the oven")
     brain._session.open_embedder = lambda: toy
     return brain
 
 
 def found(brain: Brain, task: str, by: str = "", limit: int = 1) -> list[str]:
-    return [one.slug for one in brain.select(task, limit, by=by)]
+    return [one.slug for one in brain.skills.select(task, limit, by=by)]
 
 
 def test_a_skill_is_found_though_no_word_is_the_same(library: Brain) -> None:
@@ -72,7 +72,7 @@ def test_each_skill_is_embedded_once_and_after_a_change_again(library: Brain, to
     assert len(toy.texts) == 4
     found(library, "fish")
     assert toy.texts[4:] == ["fish"]
-    library.upsert_skill("ocean", description="Feed each penguin")
+    library.skills.upsert("ocean", description="Feed each penguin")
     assert set(found(library, "bird", limit=2)) == {"antarctica", "ocean"}
     assert toy.texts[5:] == ["bird", "ocean: Feed each penguin"]
     with Brain.open(library.root, embedder=lambda: toy) as another:
@@ -83,7 +83,7 @@ def test_each_skill_is_embedded_once_and_after_a_change_again(library: Brain, to
 def test_of_the_vectors_of_redacted_skills_nothing_is_kept(library: Brain) -> None:
     found(library, "bird")
     (file,) = cache_folder(library).glob("vectors-*.bin")
-    library.redact("skills/ocean/SKILL.md", reason="x")
+    library.files.redact("skills/ocean/SKILL.md", reason="x")
     assert not file.exists()
     assert found(library, "bird", "embedding") == ["antarctica"]
 
@@ -101,7 +101,7 @@ def test_without_skills_there_is_nothing_to_select(brain: Brain, toy: Toy) -> No
 @pytest.mark.parametrize("by", ["embedding", "hybrid"])
 def test_without_an_embedder_it_is_said_what_to_do(brain: Brain, by: str) -> None:
     with pytest.raises(NotFound) as error:
-        brain.select("x", by=by)
+        brain.skills.select("x", by=by)
     assert error.value.code == "no_embedder" and "config embedder" in error.value.hint
 
 
@@ -109,21 +109,24 @@ def test_without_an_embedder_it_is_said_what_to_do(brain: Brain, by: str) -> Non
 def test_where_an_embedder_fails_words_decide_and_it_is_said(
     library: Brain, toy: Toy, by: str
 ) -> None:
-    assert library.selection("penguin", by=by)[1:] == (by or "embedding", None)
+    assert library.skills.rank("penguin", by=by)[1:] == (by or "embedding", None)
     toy.broken = True
-    chosen = library.selection("penguin", by=by)
+    chosen = library.skills.rank("penguin", by=by)
     assert [one.slug for one in chosen.skills] == found(library, "penguin", by) == ["antarctica"]
     assert (chosen.by, chosen.fallback) == ("bm25", "it is broken")
-    for made in (library.index(task="penguin", by=by), library.prompt(task="penguin", by=by)):
+    for made in (
+        library.prompt.build_index(task="penguin", by=by),
+        library.prompt.build(task="penguin", by=by),
+    ):
         assert "antarctica" in made.index
         assert (made.selected_by, made.fallback) == ("bm25", "it is broken")
     toy.broken = False
-    assert library.index(task="bird", by=by).fallback is None
+    assert library.prompt.build_index(task="bird", by=by).fallback is None
 
 
 def test_an_embedder_that_is_asked_for_by_name_fails_aloud(library: Brain, toy: Toy) -> None:
     toy.broken = True
-    for ask in (library.index, library.prompt):
+    for ask in (library.prompt.build_index, library.prompt):
         with pytest.raises(ModelError):
             ask(task="penguin", by="embedding")
 
@@ -136,14 +139,14 @@ def test_a_model_of_other_dimensions_under_the_same_name_is_noticed(
     del toy.texts[:]
     assert found(library, "bird", "embedding") == ["antarctica"]
     assert len(toy.texts) == 4
-    library.upsert_skill("desert", description="Count each camel")
+    library.skills.upsert("desert", description="Count each camel")
     assert found(library, "a loaf", "embedding") == ["baking"]
 
 
 def test_vectors_that_do_not_go_together_are_no_answer(library: Brain, toy: Toy) -> None:
     toy.uneven = True
     with pytest.raises(ModelError) as error:
-        library.select("bird", by="embedding")
+        library.skills.select("bird", by="embedding")
     assert error.value.code == "bad_answer"
     assert found(library, "penguin") == ["antarctica"]
 

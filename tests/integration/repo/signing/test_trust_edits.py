@@ -19,23 +19,23 @@ NAMES = [format_key(key) for key in PUBLIC_KEYS]
 
 
 def test_the_first_trusted_key_makes_the_trust_file(brain: Brain) -> None:
-    assert brain.trusted() == (brain.head, 0, [])
-    done = brain.trust_key(NAMES[0], "ada")
+    assert brain.trust.show() == (brain.head, 0, [])
+    done = brain.trust.add(NAMES[0], "ada")
     assert (done.changed, done.signature, done.snapshot) == (True, None, brain.head)
     assert (brain.root / "trust.json").read_bytes() == policy_edit.create_policy(
         "ada", PUBLIC_KEYS[0]
     )
-    assert [(key.name, key.key) for key in brain.trusted().keys] == [("ada", NAMES[0])]
+    assert [(key.name, key.key) for key in brain.trust.show().keys] == [("ada", NAMES[0])]
     assert brain.status().clean
-    newest = next(brain.log())
+    newest = next(brain.history.log())
     assert (newest.message, newest.operation["kind"]) == ("Trust ada", "snapshot")
-    assert brain.operations(1)[0].kind == "trust"
+    assert brain.history.list_operations(1)[0].kind == "trust"
 
 
 def test_a_change_is_signed_in_the_transaction_that_records_it(brain: Brain) -> None:
     with Brain.open(brain.root, sign_with=lambda: KEY_SEEDS[0]) as signing:
-        done = signing.trust_key(NAMES[0], "ada")
-    (row,) = brain.signatures()
+        done = signing.trust.add(NAMES[0], "ada")
+    (row,) = brain.signatures.list()
     assert row == (NAMES[0], done.snapshot, done.signature)
 
 
@@ -46,19 +46,19 @@ def test_a_key_that_cannot_be_had_records_nothing(brain: Brain) -> None:
     before = brain.head
     with Brain.open(brain.root, sign_with=locked_away) as signing:
         with pytest.raises(InvalidInput):
-            signing.upsert_skill("x", "y\n")
+            signing.skills.upsert("x", "y\n")
         assert signing.head == before
     assert not (brain.root / "skills/x").exists()
 
 
 def test_an_edit_by_hand_is_recorded_first(brain: Brain) -> None:
-    brain.trust_key(NAMES[0], "ada")
+    brain.trust.add(NAMES[0], "ada")
     text = (brain.root / "trust.json").read_text()
     write_file(brain, "trust.json", text.replace("ada", "Ada"))
     write_file(brain, "memory/other.md", "not of this\n")
-    brain.trust_key(NAMES[1], "bob")
-    assert [key.name for key in brain.trusted().keys] == ["Ada", "bob"]
-    assert [one.message for one in brain.log(limit=2)] == [
+    brain.trust.add(NAMES[1], "bob")
+    assert [key.name for key in brain.trust.show().keys] == ["Ada", "bob"]
+    assert [one.message for one in brain.history.log(limit=2)] == [
         "Trust bob",
         "Record manual edits",
     ]
@@ -66,51 +66,51 @@ def test_an_edit_by_hand_is_recorded_first(brain: Brain) -> None:
 
 
 def test_an_edit_by_hand_that_is_no_trust_file_stops_a_change(brain: Brain) -> None:
-    brain.trust_key(NAMES[0], "ada")
+    brain.trust.add(NAMES[0], "ada")
     before = brain.head
     write_file(brain, "trust.json", "keys: everybody\n")
     with pytest.raises(InvalidInput) as caught:
-        brain.trust_key(NAMES[1], "bob")
+        brain.trust.add(NAMES[1], "bob")
     assert caught.value.code == "bad_trust" and brain.head == before
     assert "brain key repair" in caught.value.hint
     assert (brain.root / "trust.json").read_text() == "keys: everybody\n"
 
 
 def test_a_change_that_says_what_is_said_already_records_nothing(brain: Brain) -> None:
-    brain.trust_key(NAMES[0], "ada")
+    brain.trust.add(NAMES[0], "ada")
     before = brain.head
-    assert brain.set_threshold(1).changed is False and brain.head == before
+    assert brain.trust.set_threshold(1).changed is False and brain.head == before
 
 
 def test_a_change_can_be_undone(brain: Brain) -> None:
-    brain.trust_key(NAMES[0], "ada")
+    brain.trust.add(NAMES[0], "ada")
     brain.undo()
-    assert brain.trusted().keys == [] and not (brain.root / "trust.json").exists()
+    assert brain.trust.show().keys == [] and not (brain.root / "trust.json").exists()
 
 
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (lambda brain: brain.trust_key("ed25519:00", "x"), "bad_key"),
-        (lambda brain: brain.trust_key(f"ed25519:02{'00' * 31}", "no point"), "bad_key"),
-        (lambda brain: brain.trust_key(f"ed25519:{'00' * 32}", "small order"), "bad_key"),
-        (lambda brain: brain.trust_key(f"ed25519:{'ff' * 31}7f", "not reduced"), "bad_key"),
-        (lambda brain: brain.trust_key(NAMES[0], "again"), "bad_trust"),
-        (lambda brain: brain.trust_key(NAMES[1], "ada"), "bad_trust"),
-        (lambda brain: brain.trust_key(NAMES[1], "a\nb"), "bad_trust"),
-        (lambda brain: brain.set_threshold(0), "bad_trust"),
-        (lambda brain: brain.set_threshold(2), "bad_trust"),
-        (lambda brain: brain.revoke_key(NAMES[0], "the only one"), "bad_trust"),
-        (lambda brain: brain.revoke_key(NAMES[3], "unknown"), "bad_trust"),
-        (lambda brain: brain.end_key(NAMES[0]), "bad_trust"),
-        (lambda brain: brain.end_key(NAMES[0], "no revision"), "bad_revision"),
-        (lambda brain: brain.sign("ffffffff", key=KEY_SEEDS[0]), "no_revision"),
+        (lambda brain: brain.trust.add("ed25519:00", "x"), "bad_key"),
+        (lambda brain: brain.trust.add(f"ed25519:02{'00' * 31}", "no point"), "bad_key"),
+        (lambda brain: brain.trust.add(f"ed25519:{'00' * 32}", "small order"), "bad_key"),
+        (lambda brain: brain.trust.add(f"ed25519:{'ff' * 31}7f", "not reduced"), "bad_key"),
+        (lambda brain: brain.trust.add(NAMES[0], "again"), "bad_trust"),
+        (lambda brain: brain.trust.add(NAMES[1], "ada"), "bad_trust"),
+        (lambda brain: brain.trust.add(NAMES[1], "a\nb"), "bad_trust"),
+        (lambda brain: brain.trust.set_threshold(0), "bad_trust"),
+        (lambda brain: brain.trust.set_threshold(2), "bad_trust"),
+        (lambda brain: brain.trust.revoke(NAMES[0], "the only one"), "bad_trust"),
+        (lambda brain: brain.trust.revoke(NAMES[3], "unknown"), "bad_trust"),
+        (lambda brain: brain.trust.retire(NAMES[0]), "bad_trust"),
+        (lambda brain: brain.trust.retire(NAMES[0], "no revision"), "bad_revision"),
+        (lambda brain: brain.signatures.sign("ffffffff", key=KEY_SEEDS[0]), "no_revision"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused_and_records_nothing(
     brain: Brain, change: object, code: str
 ) -> None:
-    brain.trust_key(NAMES[0], "ada")
+    brain.trust.add(NAMES[0], "ada")
     before = brain.head
     assert callable(change)
     with pytest.raises(BrainError) as caught:
@@ -120,48 +120,48 @@ def test_a_change_that_cannot_be_is_refused_and_records_nothing(
 
 def test_without_a_trust_file_there_is_nothing_to_revoke(brain: Brain) -> None:
     for change in (
-        lambda: brain.revoke_key(NAMES[0], "why"),
-        lambda: brain.end_key(NAMES[0]),
-        lambda: brain.set_threshold(1),
+        lambda: brain.trust.revoke(NAMES[0], "why"),
+        lambda: brain.trust.retire(NAMES[0]),
+        lambda: brain.trust.set_threshold(1),
     ):
         with pytest.raises(NotFound, match="no trust file"):
             change()
 
 
 def test_a_merge_of_two_trust_files_is_one_by_lines(brain: Brain) -> None:
-    brain.trust_key(NAMES[0], "ada")
-    brain.create_branch("idea")
-    brain.switch("idea")
-    brain.trust_key(NAMES[1], "bob")
-    brain.switch("main")
-    brain.upsert_skill("x", "y\n")
-    brain.merge("idea")
-    assert [key.name for key in brain.trusted().keys] == ["ada", "bob"]
+    brain.trust.add(NAMES[0], "ada")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    brain.trust.add(NAMES[1], "bob")
+    brain.branches.switch("main")
+    brain.skills.upsert("x", "y\n")
+    brain.merge.start("idea")
+    assert [key.name for key in brain.trust.show().keys] == ["ada", "bob"]
 
 
 def test_a_merge_that_would_break_the_trust_file_is_a_conflict(brain: Brain) -> None:
     """Each side retires the key that the other keeps: by lines, nobody would be left."""
     for number in range(2):
-        brain.trust_key(NAMES[number], f"key {number}")
-    brain.create_branch("idea")
-    brain.end_key(NAMES[0])
-    brain.switch("idea")
-    brain.end_key(NAMES[1])
+        brain.trust.add(NAMES[number], f"key {number}")
+    brain.branches.create("idea")
+    brain.trust.retire(NAMES[0])
+    brain.branches.switch("idea")
+    brain.trust.retire(NAMES[1])
     before = brain.head
-    (found,) = brain.merge("main").conflicts
+    (found,) = brain.merge.start("main").conflicts
     assert (found.path, found.reason) == ("trust.json", "broken_trust") and brain.head == before
-    brain.resolve(["trust.json"], "theirs")
-    brain.continue_merge()
-    assert [key.until is None for key in brain.trusted().keys] == [False, True]
+    brain.merge.resolve(["trust.json"], "theirs")
+    brain.merge.resume()
+    assert [key.until is None for key in brain.trust.show().keys] == [False, True]
 
 
 def test_signing_twice_changes_nothing_and_a_wrong_signature_is_replaced(brain: Brain) -> None:
-    assert brain.sign(key=KEY_SEEDS[0]) == brain.sign(key=KEY_SEEDS[0])
-    assert len(brain.signatures()) == 1
+    assert brain.signatures.sign(key=KEY_SEEDS[0]) == brain.signatures.sign(key=KEY_SEEDS[0])
+    assert len(brain.signatures.list()) == 1
     with brain._session.store.transaction() as tx:
         tx.put_signature(bytes.fromhex(brain.head), PUBLIC_KEYS[1], bytes(64))
-    made = brain.sign(key=KEY_SEEDS[1])
-    assert made in brain.signatures() and made.signature != bytes(64).hex()
+    made = brain.signatures.sign(key=KEY_SEEDS[1])
+    assert made in brain.signatures.list() and made.signature != bytes(64).hex()
     assert brain.verify().ok
 
 
@@ -170,7 +170,7 @@ def test_a_broken_trust_file_is_repaired_by_those_whom_the_last_good_one_entitle
     brain: Brain, kind: str
 ) -> None:
     brain._session.sign_with = lambda: KEY_SEEDS[0]
-    brain.trust_key(NAMES[0], "ada")
+    brain.trust.add(NAMES[0], "ada")
     good = (brain.root / "trust.json").read_bytes()
     (brain.root / "trust.json").unlink()
     if kind == "link":
@@ -178,25 +178,25 @@ def test_a_broken_trust_file_is_repaired_by_those_whom_the_last_good_one_entitle
     else:
         write_file(brain, "trust.json", "keys: everybody\n" if kind == "text" else " " * 600_000)
     brain.snapshot()
-    brain.upsert_skill("x", "y\n")
+    brain.skills.upsert("x", "y\n")
     assert not brain.verify(roots=[NAMES[0]]).ok
-    done = brain.repair_trust()
+    done = brain.trust.repair()
     assert done.changed and done.signature and [key.name for key in done.keys] == ["ada"]
     assert (brain.root / "trust.json").read_bytes() == good
     assert not (brain.root / "trust.json").is_symlink() and brain.status().clean
     found = brain.verify(roots=[NAMES[0]])
     assert found.ok and [one.code for one in found.findings] == ["bad_trust"]
     before = brain.head
-    assert brain.repair_trust().changed is False and brain.head == before
+    assert brain.trust.repair().changed is False and brain.head == before
 
 
 def test_a_repair_by_somebody_else_does_not_count(brain: Brain) -> None:
     brain._session.sign_with = lambda: KEY_SEEDS[0]
-    brain.trust_key(NAMES[0], "ada")
+    brain.trust.add(NAMES[0], "ada")
     write_file(brain, "trust.json", "[]")
     brain.snapshot()
     brain._session.sign_with = lambda: KEY_SEEDS[1]
-    brain.repair_trust()
+    brain.trust.repair()
     found = brain.verify()
     assert not found.ok and {"unknown_key"} < {one.code for one in found.findings}
 
@@ -206,42 +206,42 @@ def test_a_first_trust_file_that_is_broken_has_no_good_one_before(brain: Brain) 
     brain.snapshot()
     before = brain.head
     with pytest.raises(NotFound) as caught:
-        brain.repair_trust()
+        brain.trust.repair()
     assert caught.value.code == "no_trust" and brain.head == before
     (brain.root / "trust.json").unlink()
     brain.snapshot()
     brain._session.sign_with = lambda: KEY_SEEDS[0]
-    brain.trust_key(NAMES[0], "ada")
+    brain.trust.add(NAMES[0], "ada")
     assert brain.verify(roots=[NAMES[0]]).ok
 
 
 def test_a_key_that_was_revoked_is_not_trusted_again(brain: Brain) -> None:
-    brain.trust_key(NAMES[0], "ada")
-    brain.trust_key(NAMES[1], "bob")
-    brain.revoke_key(NAMES[1], "stolen")
+    brain.trust.add(NAMES[0], "ada")
+    brain.trust.add(NAMES[1], "bob")
+    brain.trust.revoke(NAMES[1], "stolen")
     write_file(brain, "trust.json", policy_edit.create_policy("ada", PUBLIC_KEYS[0]).decode())
     brain.snapshot()
     before = brain.head
     with pytest.raises(InvalidInput) as caught:
-        brain.trust_key(NAMES[1], "bob")
+        brain.trust.add(NAMES[1], "bob")
     assert caught.value.code == "revoked_key" and brain.head == before
 
 
 def test_a_key_that_was_revoked_is_listed_as_that_though_the_file_forgot_it(brain: Brain) -> None:
-    brain.trust_key(NAMES[0], "ada")
-    brain.trust_key(NAMES[1], "bob")
-    brain.revoke_key(NAMES[1], "stolen")
+    brain.trust.add(NAMES[0], "ada")
+    brain.trust.add(NAMES[1], "bob")
+    brain.trust.revoke(NAMES[1], "stolen")
     write_file(brain, "trust.json", trust_file_text(0, 1).decode())
     brain.snapshot()
-    assert [key.revoked for key in brain.trusted().keys] == [None, (None, "stolen")]
-    assert [key.revoked for key in brain.trusted("@~2").keys] == [None, None]
+    assert [key.revoked for key in brain.trust.show().keys] == [None, (None, "stolen")]
+    assert [key.revoked for key in brain.trust.show("@~2").keys] == [None, None]
 
 
 def test_a_signature_that_does_not_fit_is_not_shown_as_one(brain: Brain) -> None:
-    brain.sign(key=KEY_SEEDS[0])
+    brain.signatures.sign(key=KEY_SEEDS[0])
     with brain._session.store.transaction() as tx:
         tx.put_signature(bytes.fromhex(brain.head), PUBLIC_KEYS[1], bytes(64))
-    assert [one.key for one in brain.show().signatures] == [NAMES[0]]
+    assert [one.key for one in brain.history.show().signatures] == [NAMES[0]]
 
 
 def test_a_stolen_key_among_the_most_there_can_be_is_revoked(brain: Brain) -> None:
@@ -253,8 +253,8 @@ def test_a_stolen_key_among_the_most_there_can_be_is_revoked(brain: Brain) -> No
     write_file(brain, "trust.json", json.dumps(document))
     brain.snapshot()
     for key in keys[:3]:
-        assert brain.revoke_key(key, "é" * 128).changed
-    assert sum(key.revoked is not None for key in brain.trusted().keys) == 3
+        assert brain.trust.revoke(key, "é" * 128).changed
+    assert sum(key.revoked is not None for key in brain.trust.show().keys) == 3
 
 
 def _numbers() -> Iterator[bytes]:

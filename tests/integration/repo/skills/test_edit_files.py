@@ -15,26 +15,26 @@ from tests.support.processes import TIMEOUT_SECONDS
 
 
 def texts(brain: Brain) -> list[str]:
-    return [entry.message or entry.operation["kind"] for entry in brain.log()][:-1]
+    return [entry.message or entry.operation["kind"] for entry in brain.history.log()][:-1]
 
 
 def test_a_file_is_made_changed_and_removed(brain: Brain) -> None:
-    made = brain.edit_file("memory/a.md", lambda was: b"" if was else b"one\n", message="Make it")
+    made = brain.files.edit("memory/a.md", lambda was: b"" if was else b"one\n", message="Make it")
     assert made.changed and made.added == 1 and made.snapshot == brain.head
-    changed = brain.edit_file("memory/a.md", lambda was: (was or b"") + b"two\n")
-    assert changed.modified == 1 and brain.read_file("memory/a.md") == b"one\ntwo\n"
-    assert brain.read_file("memory/a.md", made.snapshot) == b"one\n"
-    assert brain.edit_file("memory/a.md", lambda _: None).removed == 1
+    changed = brain.files.edit("memory/a.md", lambda was: (was or b"") + b"two\n")
+    assert changed.modified == 1 and brain.files.read("memory/a.md") == b"one\ntwo\n"
+    assert brain.files.read("memory/a.md", made.snapshot) == b"one\n"
+    assert brain.files.edit("memory/a.md", lambda _: None).removed == 1
     assert not (brain.root / "memory/a.md").exists() and brain.status().clean
     with pytest.raises(NotFound):
-        brain.read_file("memory/a.md")
+        brain.files.read("memory/a.md")
 
 
 def test_a_change_that_changes_nothing_records_nothing(brain: Brain) -> None:
-    brain.edit_file("a.txt", lambda _: b"one")
+    brain.files.edit("a.txt", lambda _: b"one")
     head = brain.head
-    assert not brain.edit_file("a.txt", lambda was: was).changed
-    assert not brain.edit_file("none.txt", lambda was: was).changed
+    assert not brain.files.edit("a.txt", lambda was: was).changed
+    assert not brain.files.edit("none.txt", lambda was: was).changed
     assert brain.head == head
 
 
@@ -47,17 +47,17 @@ def test_what_a_change_raises_leaves_everything_as_it_was(brain: Brain) -> None:
         raise KeyError("no")
 
     with pytest.raises(KeyError):
-        brain.edit_file("a.txt", fail)
+        brain.files.edit("a.txt", fail)
     assert brain.head == head and file.read_text() == "by hand"
     assert brain.status().added == ["a.txt"]
 
 
 def test_what_was_changed_by_hand_is_recorded_before(brain: Brain) -> None:
-    brain.edit_file("a.txt", lambda _: b"one\n")
+    brain.files.edit("a.txt", lambda _: b"one\n")
     write_file(brain, "a.txt", "one\nby hand\n")
-    brain.edit_file("a.txt", lambda was: (was or b"") + b"two\n", message="Add two")
+    brain.files.edit("a.txt", lambda was: (was or b"") + b"two\n", message="Add two")
     assert texts(brain)[:2] == ["Add two", "Record manual edits"]
-    assert brain.read_file("a.txt") == b"one\nby hand\ntwo\n"
+    assert brain.files.read("a.txt") == b"one\nby hand\ntwo\n"
 
 
 def test_an_executable_stays_one(brain: Brain) -> None:
@@ -65,7 +65,7 @@ def test_an_executable_stays_one(brain: Brain) -> None:
     write_file(brain, "skills/a/SKILL.md", skill_text("a"))
     path.chmod(0o755)
     brain.snapshot()
-    brain.edit_skill("a", lambda _: b"exit 0\n", file="scripts/x.sh")
+    brain.skills.edit("a", lambda _: b"exit 0\n", file="scripts/x.sh")
     assert os.access(path, os.X_OK) and path.read_text() == "exit 0\n"
     assert brain.status().clean
 
@@ -94,7 +94,7 @@ def test_a_path_that_a_brain_cannot_hold_is_refused(brain: Brain, path: str, cod
     brain.snapshot()
     head = brain.head
     with pytest.raises(BrainError) as caught:
-        brain.edit_file(path, lambda _: b"new")
+        brain.files.edit(path, lambda _: b"new")
     assert caught.value.code == code and brain.head == head and brain.status().clean
 
 
@@ -104,7 +104,7 @@ def test_a_folder_that_is_gone_from_the_disk_alone_keeps_its_place(brain: Brain)
     (brain.root / "folder/inner").unlink()
     (brain.root / "folder").rmdir()
     with pytest.raises(Conflict) as caught:
-        brain.edit_file("folder", lambda _: b"new")
+        brain.files.edit("folder", lambda _: b"new")
     assert caught.value.code == "path_conflict"
 
 
@@ -113,7 +113,10 @@ def test_a_file_that_is_too_large_is_not_read_as_a_whole(
 ) -> None:
     monkeypatch.setattr(limits, "MAX_EDIT_BYTES", 300_000)
     write_file(brain, "a.txt", "x" * 300_001)
-    for act in (lambda: brain.edit_file("a.txt", lambda _: b""), lambda: brain.read_file("a.txt")):
+    for act in (
+        lambda: brain.files.edit("a.txt", lambda _: b""),
+        lambda: brain.files.read("a.txt"),
+    ):
         with pytest.raises(InvalidInput) as caught:
             brain.snapshot()
             act()
@@ -122,38 +125,38 @@ def test_a_file_that_is_too_large_is_not_read_as_a_whole(
 
 def test_a_large_file_is_changed_as_a_small_one_is(brain: Brain) -> None:
     lines = b"".join(b"line %d\n" % number for number in range(60_000))
-    brain.edit_file("memory/a.jsonl", lambda _: lines)
-    brain.edit_file("memory/a.jsonl", lambda was: (was or b"") + b"last\n")
+    brain.files.edit("memory/a.jsonl", lambda _: lines)
+    brain.files.edit("memory/a.jsonl", lambda was: (was or b"") + b"last\n")
     assert (brain.root / "memory/a.jsonl").read_bytes() == lines + b"last\n"
-    assert brain.read_file("memory/a.jsonl") == lines + b"last\n" and brain.status().clean
+    assert brain.files.read("memory/a.jsonl") == lines + b"last\n" and brain.status().clean
 
 
 def test_a_skill_that_bore_its_next_version_before_goes_on_from_the_last(brain: Brain) -> None:
     for body in ("one\n", "two\n", "three\n"):
-        brain.upsert_skill("a", body)
+        brain.skills.upsert("a", body)
     write_file(brain, "skills/a/SKILL.md", skill_text("a", 1, "Old text.\n"))
-    done = brain.edit_skill("a", lambda was: (was or b"").replace(b"Old", b"New"))
+    done = brain.skills.edit("a", lambda was: (was or b"").replace(b"Old", b"New"))
     assert done.version == 4 and done.previous_version == 3
 
 
 def test_a_file_of_a_skill_is_read_at_a_version(brain: Brain) -> None:
-    brain.upsert_skill("a", "one\n")
-    brain.edit_skill("a", lambda _: b"first", file="references/x.md")
-    brain.edit_skill("a", lambda _: b"second", file="references/x.md")
-    assert brain.read_skill("a", "references/x.md").content == b"second"
-    old = brain.read_skill("a@2", "references/x.md")
+    brain.skills.upsert("a", "one\n")
+    brain.skills.edit("a", lambda _: b"first", file="references/x.md")
+    brain.skills.edit("a", lambda _: b"second", file="references/x.md")
+    assert brain.skills.read_file("a", "references/x.md").content == b"second"
+    old = brain.skills.read_file("a@2", "references/x.md")
     assert (old.content, old.version, old.files) == (b"first", 2, ["references/x.md"])
     with pytest.raises(NotFound) as caught:
-        brain.read_skill("a", "references/y.md")
+        brain.skills.read_file("a", "references/y.md")
     assert caught.value.code == "no_file" and caught.value.hint == "it has references/x.md"
-    assert brain.read_skill("a").content == (brain.root / "skills/a/SKILL.md").read_bytes()
+    assert brain.skills.read_file("a").content == (brain.root / "skills/a/SKILL.md").read_bytes()
 
 
 def test_processes_that_change_a_file_at_once_lose_nothing(brain: Brain, project: Path) -> None:
     code = (
         "import sys\nfrom brain import Brain\nwith Brain.open(sys.argv[1]) as brain:\n"
         "    for n in range(5):\n"
-        "        brain.edit_file('memory/a.jsonl', lambda was: (was or b'') + b'%d\\n' % n)\n"
+        "        brain.files.edit('memory/a.jsonl', lambda was: (was or b'') + b'%d\\n' % n)\n"
     )
     started = [
         subprocess.Popen([sys.executable, "-c", code, str(brain.root)], cwd=project)

@@ -30,7 +30,7 @@ def codes(brain: Brain) -> list[tuple[str, str]]:
 
 
 def test_a_second_skill_of_one_name_is_told_with_the_first(brain: Brain) -> None:
-    brain.upsert_skill("deploy", b"Ship it.\n")
+    brain.skills.upsert("deploy", b"Ship it.\n")
     write(brain.root, "skills/tools/other", "Deploy")
     (notice,) = brain.snapshot().notices
     assert (notice.code, notice.path) == ("same_name", "skills/tools/other/SKILL.md")
@@ -47,7 +47,7 @@ def test_two_new_skills_of_one_name_are_told_both(brain: Brain) -> None:
 
 
 def test_one_that_looks_like_another_in_other_letters_is_told_with_it(brain: Brain) -> None:
-    brain.upsert_skill("paypal", b"Pay.\n")
+    brain.skills.upsert("paypal", b"Pay.\n")
     write(brain.root, "skills/x", "раураl")
     assert codes(brain) == [
         ("mixed_scripts", "skills/x/SKILL.md"),
@@ -69,23 +69,23 @@ def test_it_is_told_once_and_again_only_when_the_name_changes(brain: Brain) -> N
 def test_hidden_characters_that_the_front_matter_escapes_are_told(brain: Brain, name: str) -> None:
     write(brain.root, "skills/x", name)
     assert codes(brain) == [("hidden_name", "skills/x/SKILL.md")]
-    assert "hidden_name" in [problem.code for problem in brain.check_skills()]
+    assert "hidden_name" in [problem.code for problem in brain.skills.check()]
 
 
 def test_ordinary_skills_are_told_nothing_of(brain: Brain) -> None:
     for number, name in enumerate(("Проверка API", "技能调试", "🔥 deploy", "deploy", "C++", "C#")):
         write(brain.root, f"skills/s{number}", name)
     assert brain.snapshot().notices == []
-    codes = {one.code for one in brain.check_skills()}
+    codes = {one.code for one in brain.skills.check()}
     assert codes == {"bad_name", "name_mismatch"}
 
 
 def test_an_upsert_tells_of_the_name_it_was_given_and_of_that_in_the_text(brain: Brain) -> None:
-    made = brain.upsert_skill("раypal", b"Pay.\n")
+    made = brain.skills.upsert("раypal", b"Pay.\n")
     assert [one.code for one in made.notices] == ["mixed_scripts"]
-    assert brain.upsert_skill("раypal", b"Pay more.\n").notices == []
-    brain.upsert_skill("deploy", b"Ship it.\n")
-    twin = brain.upsert_skill("shipping", skill("deploy"))
+    assert brain.skills.upsert("раypal", b"Pay more.\n").notices == []
+    brain.skills.upsert("deploy", b"Ship it.\n")
+    twin = brain.skills.upsert("shipping", skill("deploy"))
     assert [(one.code, one.path) for one in twin.notices] == [("same_name", twin.path)]
     assert "skills/deploy/SKILL.md" in twin.notices[0].message
 
@@ -101,7 +101,7 @@ def test_skill_check_names_the_others(brain: Brain) -> None:
     write(brain.root, "skills/one", "deploy")
     write(brain.root, "skills/two", "Deploy")
     brain.snapshot()
-    found = {one.path: one.message for one in brain.check_skills() if one.code == "same_name"}
+    found = {one.path: one.message for one in brain.skills.check() if one.code == "same_name"}
     assert found == {
         "skills/one/SKILL.md": "is called deploy, as is skills/two/SKILL.md",
         "skills/two/SKILL.md": "is called Deploy, as is skills/one/SKILL.md",
@@ -109,7 +109,7 @@ def test_skill_check_names_the_others(brain: Brain) -> None:
 
 
 def test_an_adoption_tells_of_what_it_took(brain: Brain, tmp_path: Path) -> None:
-    brain.upsert_skill("deploy", b"Ship it.\n")
+    brain.skills.upsert("deploy", b"Ship it.\n")
     write(tmp_path / "source", "skills/mine", "deploy")
     write(tmp_path / "source", "skills/pay", "раypal")
     done = Brain.adopt(tmp_path / "source", brain.root)

@@ -13,14 +13,14 @@ from tests.integration.repo.conftest import skill_text, write_file
 
 @pytest.fixture
 def two(brain: Brain) -> Brain:
-    brain.upsert_skill("csv-to-excel", "Open it.\n\nWrite rows.\n", description="CSV to Excel")
-    brain.upsert_skill("excel-from-csv", "Open it.\n\nMind dates.\n", description="Excel of CSV")
-    brain.upsert_skill("excel-from-csv", "Open it.\n\nMind the dates.\n")
+    brain.skills.upsert("csv-to-excel", "Open it.\n\nWrite rows.\n", description="CSV to Excel")
+    brain.skills.upsert("excel-from-csv", "Open it.\n\nMind dates.\n", description="Excel of CSV")
+    brain.skills.upsert("excel-from-csv", "Open it.\n\nMind the dates.\n")
     return brain
 
 
 def body(brain: Brain, slug: str = "csv-to-excel") -> str:
-    return brain.view_skill(slug).body.lstrip("\n")
+    return brain.skills.view(slug).body.lstrip("\n")
 
 
 def files(brain: Brain) -> dict[str, str]:
@@ -34,24 +34,24 @@ def files(brain: Brain) -> dict[str, str]:
 
 def test_both_texts_are_in_one_skill_and_the_other_is_gone(two: Brain) -> None:
     before = two.head
-    done = two.merge_skills("csv-to-excel", "excel-from-csv")
+    done = two.skills.merge("csv-to-excel", "excel-from-csv")
     assert (done.slug, done.previous_version, done.version) == ("csv-to-excel", 1, 2)
     assert (done.absorbed, done.absorbed_version, done.files) == ("excel-from-csv", 2, [])
     assert body(two) == "Open it.\n\nWrite rows.\n\n## From excel-from-csv\n\nMind the dates.\n"
     assert list(files(two)) == ["csv-to-excel/SKILL.md"]
-    assert next(two.log()).parents == [before] and two.status().clean
+    assert next(two.history.log()).parents == [before] and two.status().clean
     assert two.verify(deep=True).ok
 
 
 def test_the_histories_of_both_stay_and_say_what_happened(two: Brain) -> None:
-    done = two.merge_skills("csv-to-excel", "excel-from-csv")
-    newest = two.skill_history("csv-to-excel")[0]
+    done = two.skills.merge("csv-to-excel", "excel-from-csv")
+    newest = two.skills.history("csv-to-excel")[0]
     assert (newest.change, newest.snapshot) == ("upgraded", done.snapshot)
     assert newest.message == "Absorb excel-from-csv, version 2"
-    assert [one.change for one in two.skill_history("excel-from-csv")] == [
+    assert [one.change for one in two.skills.history("excel-from-csv")] == [
         *("removed", "upgraded", "added")
     ]
-    last = next(two.log(skill="excel-from-csv"))
+    last = next(two.history.log(skill="excel-from-csv"))
     assert last.operation == {
         "kind": "absorb",
         "slug": "csv-to-excel",
@@ -60,23 +60,25 @@ def test_the_histories_of_both_stay_and_say_what_happened(two: Brain) -> None:
         "absorbed": "excel-from-csv",
         "absorbed_version": "2",
     }
-    assert two.view_skill("excel-from-csv@2").body.strip() + "\n" == "Open it.\n\nMind the dates.\n"
+    assert (
+        two.skills.view("excel-from-csv@2").body.strip() + "\n" == "Open it.\n\nMind the dates.\n"
+    )
 
 
 def test_an_undo_brings_both_back(two: Brain) -> None:
     before = files(two)
-    two.merge_skills("csv-to-excel", "excel-from-csv")
+    two.skills.merge("csv-to-excel", "excel-from-csv")
     two.undo()
     assert files(two) == before and two.status().clean
 
 
 def test_a_copy_that_went_on_is_merged_with_what_it_was_copied_from(brain: Brain) -> None:
     text = "One.\nTwo.\nThree.\nFour.\n"
-    brain.upsert_skill("a", text, description="x")
-    brain.upsert_skill("b", text, description="y")
-    brain.upsert_skill("a", text.replace("One.", "One!"))
-    brain.upsert_skill("b", text.replace("Four.", "Four!"))
-    brain.merge_skills("a", "b")
+    brain.skills.upsert("a", text, description="x")
+    brain.skills.upsert("b", text, description="y")
+    brain.skills.upsert("a", text.replace("One.", "One!"))
+    brain.skills.upsert("b", text.replace("Four.", "Four!"))
+    brain.skills.merge("a", "b")
     assert body(brain, "a") == "One!\nTwo.\nThree.\nFour!\n"
 
 
@@ -86,8 +88,8 @@ def test_files_move_along_and_none_takes_the_place_of_another(two: Brain) -> Non
     write_file(two, "skills/excel-from-csv/scripts/run.py", "theirs\n")
     write_file(two, "skills/excel-from-csv/data/same.txt", "same\n")
     write_file(two, "skills/excel-from-csv/notes", "notes\n")
-    two.upsert_skill("excel-from-csv", "Run scripts/run.py now.\n")
-    done = two.merge_skills("csv-to-excel", "excel-from-csv")
+    two.skills.upsert("excel-from-csv", "Run scripts/run.py now.\n")
+    done = two.skills.merge("csv-to-excel", "excel-from-csv")
     there = files(two)
     assert there["csv-to-excel/scripts/run.py"] == "ours\n"
     assert there["csv-to-excel/scripts/run-excel-from-csv.py"] == "theirs\n"
@@ -106,22 +108,22 @@ def test_a_flat_skill_gets_a_folder_for_the_files_it_absorbs(brain: Brain) -> No
     write_file(brain, "skills/deep/SKILL.md", skill_text("deep"))
     write_file(brain, "skills/deep/data.txt", "data\n")
     brain.snapshot()
-    done = brain.merge_skills("flat", "deep")
+    done = brain.skills.merge("flat", "deep")
     assert (done.path, list(files(brain))) == (
         "skills/flat/SKILL.md",
         ["flat/SKILL.md", "flat/data.txt"],
     )
-    assert brain.skill_history("flat")[0].version == 2
+    assert brain.skills.history("flat")[0].version == 2
     write_file(brain, "skills/other.md", skill_text("other", body="Other.\n"))
     brain.snapshot()
-    assert brain.merge_skills("other", "flat").path == "skills/other/SKILL.md"
+    assert brain.skills.merge("other", "flat").path == "skills/other/SKILL.md"
 
 
 def test_flat_skills_stay_flat(brain: Brain) -> None:
     write_file(brain, "skills/one.md", skill_text("one"))
     write_file(brain, "skills/two.md", skill_text("two", body="Two.\n"))
     brain.snapshot()
-    assert brain.merge_skills("one", "two").path == "skills/one.md"
+    assert brain.skills.merge("one", "two").path == "skills/one.md"
     assert list(files(brain)) == ["one.md"]
 
 
@@ -134,7 +136,7 @@ def test_a_skill_within_the_folder_of_another_is_not_lost(
     write_file(brain, "skills/outer/inner/SKILL.md", skill_text("inner", body="Inner.\n"))
     write_file(brain, "skills/outer/inner/in.txt", "in\n")
     brain.snapshot()
-    done = brain.merge_skills(stays, goes)
+    done = brain.skills.merge(stays, goes)
     folder = done.path.removeprefix("skills/").removesuffix("SKILL.md")
     assert list(files(brain)) == [f"{folder}SKILL.md", f"{folder}in.txt", f"{folder}out.txt"]
     assert "Outer." in body(brain, stays) and "Inner." in body(brain, stays)
@@ -145,39 +147,39 @@ def test_what_was_changed_by_hand_in_either_is_recorded_first(two: Brain) -> Non
     path = two.root / "skills/excel-from-csv/SKILL.md"
     path.write_text(path.read_text() + "\nBy hand.\n")
     write_file(two, "skills/excel-from-csv/note.txt", "by hand\n")
-    two.merge_skills("csv-to-excel", "excel-from-csv")
+    two.skills.merge("csv-to-excel", "excel-from-csv")
     assert "By hand." in body(two)
-    assert next(iter(two.log(limit=2))).operation["kind"] == "absorb"
-    assert [one.operation["kind"] for one in two.log(limit=2)] == ["absorb", "snapshot"]
+    assert next(iter(two.history.log(limit=2))).operation["kind"] == "absorb"
+    assert [one.operation["kind"] for one in two.history.log(limit=2)] == ["absorb", "snapshot"]
     assert two.status().clean
 
 
 def test_a_given_text_is_the_text_of_both(two: Brain) -> None:
-    two.merge_skills("csv-to-excel", "excel-from-csv", description="Tables", body="All of it.\n")
+    two.skills.merge("csv-to-excel", "excel-from-csv", description="Tables", body="All of it.\n")
     assert body(two) == "All of it.\n"
-    assert two.view_skill("csv-to-excel").description == "Tables"
+    assert two.skills.view("csv-to-excel").description == "Tables"
 
 
 def test_versions_go_on_after_those_that_were_given(two: Brain) -> None:
-    two.upsert_skill("csv-to-excel", "New.\n")
+    two.skills.upsert("csv-to-excel", "New.\n")
     two.restore("@~1", ["skills/csv-to-excel"])
-    assert two.merge_skills("csv-to-excel", "excel-from-csv").version == 3
+    assert two.skills.merge("csv-to-excel", "excel-from-csv").version == 3
 
 
 def test_a_skill_cannot_absorb_itself_or_what_is_not_there(two: Brain) -> None:
     with pytest.raises(InvalidInput) as error:
-        two.merge_skills("csv-to-excel", "CSV to Excel")
+        two.skills.merge("csv-to-excel", "CSV to Excel")
     assert error.value.code == "same_skill"
     before = two.head
     with pytest.raises(NotFound):
-        two.merge_skills("csv-to-excel", "nobody")
+        two.skills.merge("csv-to-excel", "nobody")
     assert two.head == before
 
 
 def test_what_was_absorbed_is_found_by_the_skill_that_has_it_now(two: Brain) -> None:
-    assert len(two.select("excel")) == 2
-    two.merge_skills("csv-to-excel", "excel-from-csv", description="CSV to Excel, with dates")
-    assert [one.slug for one in two.select("dates in excel")] == ["csv-to-excel"]
+    assert len(two.skills.select("excel")) == 2
+    two.skills.merge("csv-to-excel", "excel-from-csv", description="CSV to Excel, with dates")
+    assert [one.slug for one in two.skills.select("dates in excel")] == ["csv-to-excel"]
 
 
 def test_a_file_of_either_skill_is_written_over_by_no_other(brain: Brain) -> None:
@@ -188,7 +190,7 @@ def test_a_file_of_either_skill_is_written_over_by_no_other(brain: Brain) -> Non
     write_file(brain, "skills/a/Notes.md", "one case")
     write_file(brain, "skills/b/notes.md", "another case")
     brain.snapshot()
-    brain.merge_skills("a", "b")
+    brain.skills.merge("a", "b")
     kept = files(brain)
     assert kept["a/ref.md"] == "mine"
     assert kept["a/ref-b.md"] == "precious"
@@ -203,7 +205,7 @@ def test_a_file_where_the_other_skill_has_a_folder_is_in_nobodys_way(brain: Brai
     write_file(brain, "skills/a/scripts/x", "in a folder")
     write_file(brain, "skills/b/scripts", "a file")
     brain.snapshot()
-    brain.merge_skills("a", "b")
+    brain.skills.merge("a", "b")
     assert files(brain)["a/scripts/x"] == "in a folder"
     assert files(brain)["a/scripts-b"] == "a file"
     assert brain.status().clean and brain.verify().ok
@@ -219,7 +221,7 @@ def test_a_folder_that_finds_a_file_in_its_way_is_refused_before_anything_change
     brain.snapshot()
     before = brain.head
     with pytest.raises(InvalidInput) as raised:
-        brain.merge_skills("a", "b")
+        brain.skills.merge("a", "b")
     assert raised.value.code == "taken"
     assert brain.head == before and brain.status().clean
 
@@ -231,8 +233,8 @@ def test_words_of_the_other_text_are_no_names_of_files(brain: Brain) -> None:
         write_file(brain, f"skills/{slug}/ref.md", text)
     brain.snapshot()
     told = "To run it, run tests; see ref.md, ./ref.md, xref.md and ref.md.bak.\n"
-    brain.upsert_skill("b", told)
-    brain.merge_skills("a", "b")
+    brain.skills.upsert("b", told)
+    brain.skills.merge("a", "b")
     assert told.replace(" ref.md,", " ref-b.md,").replace("./ref.md", "./ref-b.md") in body(
         brain, "a"
     )
@@ -245,9 +247,9 @@ def test_a_flat_skill_gets_no_folder_that_holds_others(brain: Brain) -> None:
     write_file(brain, "skills/b/x.txt", "a file")
     brain.snapshot()
     with pytest.raises(InvalidInput) as raised:
-        brain.merge_skills("a", "b")
+        brain.skills.merge("a", "b")
     assert raised.value.code == "taken" and raised.value.hint
-    assert {one.slug for one in brain.skills()} == {"a", "b", "other"}
+    assert {one.slug for one in brain.skills.list()} == {"a", "b", "other"}
 
 
 def test_a_link_that_would_lead_elsewhere_is_refused(brain: Brain) -> None:
@@ -257,7 +259,7 @@ def test_a_link_that_would_lead_elsewhere_is_refused(brain: Brain) -> None:
     (brain.root / "skills/b/ln").symlink_to("real.txt")
     brain.snapshot()
     with pytest.raises(InvalidInput) as raised:
-        brain.merge_skills("a", "b")
+        brain.skills.merge("a", "b")
     assert raised.value.code == "taken"
 
 
@@ -269,8 +271,8 @@ def test_a_new_name_that_was_the_old_one_of_another_file_is_not_changed_again(
         write_file(brain, f"skills/{slug}/bin/go", f"go of {slug}")
     write_file(brain, "skills/b/bin/go-b", "another of b")
     brain.snapshot()
-    brain.upsert_skill("b", "Run bin/go, then ./bin/go-b.\n")
-    brain.merge_skills("a", "b")
+    brain.skills.upsert("b", "Run bin/go, then ./bin/go-b.\n")
+    brain.skills.merge("a", "b")
     told = re.search(r"Run (\S+), then \./(\S+)\.\n", body(brain, "a"))
     assert told is not None
     assert [files(brain)[f"a/{name}"] for name in told.groups()] == ["go of b", "another of b"]
@@ -283,6 +285,6 @@ def test_a_skill_inside_the_other_one_gets_no_name_under_which_it_is_none(brain:
     brain.snapshot()
     before = brain.head
     with pytest.raises(InvalidInput, match="a separate skill") as raised:
-        brain.merge_skills("a", "b")
+        brain.skills.merge("a", "b")
     assert raised.value.code == "taken"
     assert brain.head == before and brain.status().clean

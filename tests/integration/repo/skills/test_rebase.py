@@ -10,52 +10,52 @@ from brain import Brain, Conflict, NotFound
 @pytest.fixture
 def brain(tmp_path: Path) -> Brain:
     made = Brain.init(tmp_path / "agent", author="tester")
-    made.upsert_skill("Oracle", "one\n\ntwo\n\nthree\n", description="Check")
+    made.skills.upsert("Oracle", "one\n\ntwo\n\nthree\n", description="Check")
     return made
 
 
 def body(brain: Brain) -> str:
-    return brain.view_skill("oracle").body.strip()
+    return brain.skills.view("oracle").body.strip()
 
 
 def test_a_text_for_the_version_that_is_there_is_written_as_it_is(brain: Brain) -> None:
-    assert brain.upsert_skill("Oracle", "new\n", base=1).version == 2
+    assert brain.skills.upsert("Oracle", "new\n", base=1).version == 2
     assert body(brain) == "new"
 
 
 def test_what_another_writer_did_since_is_kept(brain: Brain) -> None:
-    brain.upsert_skill("Oracle", "ONE\n\ntwo\n\nthree\n", base=1)
-    brain.upsert_skill("Oracle", description="Check and compare")
-    done = brain.upsert_skill("Oracle", "one\n\ntwo\n\nTHREE\n", base=1)
+    brain.skills.upsert("Oracle", "ONE\n\ntwo\n\nthree\n", base=1)
+    brain.skills.upsert("Oracle", description="Check and compare")
+    done = brain.skills.upsert("Oracle", "one\n\ntwo\n\nTHREE\n", base=1)
     assert (done.previous_version, done.version) == (3, 4)
     assert body(brain) == "ONE\n\ntwo\n\nTHREE"
-    assert brain.view_skill("oracle").description == "Check and compare"
+    assert brain.skills.view("oracle").description == "Check and compare"
     assert brain.verify(deep=True).findings == []
 
 
 def test_two_texts_for_the_same_lines_are_not_laid_over_each_other(brain: Brain) -> None:
-    brain.upsert_skill("Oracle", "ONE\n\ntwo\n\nthree\n", base=1)
+    brain.skills.upsert("Oracle", "ONE\n\ntwo\n\nthree\n", base=1)
     head = brain.head
     with pytest.raises(Conflict) as caught:
-        brain.upsert_skill("Oracle", "uno\n\ntwo\n\nthree\n", base=1)
+        brain.skills.upsert("Oracle", "uno\n\ntwo\n\nthree\n", base=1)
     assert caught.value.code == "stale_base" and "version 2" in caught.value.message
     assert brain.head == head and body(brain).startswith("ONE")
 
 
 def test_a_base_that_never_was_or_is_gone_is_refused(brain: Brain) -> None:
     with pytest.raises(NotFound) as missing:
-        brain.upsert_skill("Oracle", "x\n", base=7)
+        brain.skills.upsert("Oracle", "x\n", base=7)
     assert missing.value.code == "no_version"
-    brain.delete_skill("oracle")
+    brain.skills.delete("oracle")
     with pytest.raises(Conflict) as caught:
-        brain.upsert_skill("Oracle", "x\n", base=1)
+        brain.skills.upsert("Oracle", "x\n", base=1)
     assert caught.value.code == "stale_base"
 
 
 def test_what_it_costs_does_not_grow_with_the_versions_that_lie_before(brain: Brain) -> None:
     for number in range(300):
-        brain.upsert_skill("Oracle", f"one\n\n{number}\n\nthree\n")
+        brain.skills.upsert("Oracle", f"one\n\n{number}\n\nthree\n")
     with Brain.open(brain.root) as late:
-        done = late.upsert_skill("Oracle", "one\n\n297\n\nTHREE\n", base=299)
+        done = late.skills.upsert("Oracle", "one\n\n297\n\nTHREE\n", base=299)
         assert done.version == 302 and len(late._session._snapshots) < 40
     assert body(brain) == "one\n\n299\n\nTHREE"

@@ -20,7 +20,7 @@ from brain.serve.mcp.brain_pool import (
 @pytest.fixture
 def brain(tmp_path: Path) -> Iterator[Brain]:
     with Brain.init(tmp_path / "agent") as made:
-        made.upsert_skill("Oracle", "One.\n", description="Check the oracle")
+        made.skills.upsert("Oracle", "One.\n", description="Check the oracle")
         yield made
 
 
@@ -32,11 +32,11 @@ def test_what_moved_is_told_once_with_what_changed(brain: Brain) -> None:
     desk = opened(brain, WRITE_MODE)
     assert desk.poll_changes() is None
     assert desk.poll_changes() is None
-    brain.upsert_skill("Oracle", "Two.\n")
+    brain.skills.upsert("Oracle", "Two.\n")
     assert desk.poll_changes() == SkillChanges(frozenset({"oracle"}), False)
     assert desk.poll_changes() is None
-    brain.upsert_skill("Fresh", "F.\n")
-    brain.delete_skill("oracle")
+    brain.skills.upsert("Fresh", "F.\n")
+    brain.skills.delete("oracle")
     assert desk.poll_changes() == SkillChanges(frozenset({"fresh", "oracle"}), True)
     desk.close()
 
@@ -47,7 +47,7 @@ def test_what_is_proposed_and_rejected_moves_too(brain: Brain) -> None:
     assert desk.poll_changes() is None
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
     assert desk.poll_changes() == SkillChanges(frozenset({"x"}), True)
-    brain.reject_proposal("claude")
+    brain.proposals.reject("claude")
     assert desk.poll_changes() == SkillChanges(frozenset({"x"}), True)
     desk.close()
 
@@ -56,7 +56,7 @@ def test_a_proposal_that_somebody_works_on_keeps_nobody_from_being_told(brain: B
     desk = opened(brain, PROPOSE_MODE)
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
     desk.poll_changes()
-    brain.switch("proposed/claude")
+    brain.branches.switch("proposed/claude")
     assert desk.poll_changes() is not None
     with pytest.raises(ToolFailure) as caught:
         desk.call("claude", "skill_manage", {"action": "create", "name": "y", "content": "Y."})
@@ -80,7 +80,7 @@ def test_for_reading_all_share_one_brain_and_write_tools_are_not_there(brain: Br
     with pytest.raises(ToolFailure) as caught:
         desk.call("a", "skill_manage", {"action": "delete", "name": "oracle"})
     assert caught.value.code == "read_only"
-    assert brain.view_skill("oracle").version == 1
+    assert brain.skills.view("oracle").version == 1
     desk.close()
 
 
@@ -128,8 +128,8 @@ def test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted(
     before, head = files(brain), brain.head
     assert desk.call("claude", tool, given).changed
     assert (files(brain), brain.head) == (before, head)
-    (found,) = brain.proposals()
-    brain.accept_proposal(found.snapshot)
+    (found,) = brain.proposals.list()
+    brain.proposals.accept(found.snapshot)
     assert files(brain) != before and brain.status().clean
     assert brain.verify(deep=True).ok
     desk.close()
@@ -152,10 +152,10 @@ def test_what_a_client_read_before_it_wrote_goes_with_what_it_wrote(brain: Brain
     desk.call("claude", "skill_view", {"name": "oracle"})
     assert brain.head == head  # reading adds nothing
     desk.call("claude", "skill_manage", {"action": "edit", "name": "oracle", "content": "Two."})
-    run = brain.receipt()
+    run = brain.receipts.show()
     assert (run.agent, run.task) == ("claude", "A session of claude")
     assert run.skills_loaded == ["oracle@1"]
-    assert brain.verify_receipt().ok
+    assert brain.receipts.verify().ok
     desk.close()
 
 
@@ -166,32 +166,36 @@ def test_the_record_of_a_session_is_closed_when_it_is_over(brain: Brain) -> None
         desk.call("claude", "skill_view", {"name": "oracle"}, session)
     for session in ("a", "b"):
         assert desk.call("claude", "skill_manage", create, session).changed
-    first, second = brain.receipt("@~1"), brain.receipt()
+    first, second = brain.receipts.show("@~1"), brain.receipts.show()
     assert first.run != second.run and {first.outcome, second.outcome} == {""}
     desk.end_session("a")
     desk.end_session("nobody's")
-    ended = brain.receipt()
+    ended = brain.receipts.show()
     assert (ended.run, ended.outcome) == (first.run, "unknown")
     desk.call("claude", "brain_log", {}, "b")
     desk.close()  # of three sessions two wrote, one of which is over already
-    ended = brain.receipt()
+    ended = brain.receipts.show()
     assert (ended.run, ended.outcome, ended.reason) == (second.run, "unknown", "the session ended")
     assert ended.tools["brain_log"] == 1 and brain.status().clean
-    assert brain.verify_receipt().findings == []
-    assert [info.operation["kind"] for info in brain.log(limit=3)] == ["task", "task", "upsert"]
+    assert brain.receipts.verify().findings == []
+    assert [info.operation["kind"] for info in brain.history.log(limit=3)] == [
+        "task",
+        "task",
+        "upsert",
+    ]
 
 
 def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain: Brain) -> None:
     desk = opened(brain, PROPOSE_MODE)
     create = {"action": "create", "name": "x", "content": "X."}
     desk.call("claude", "skill_manage", create)
-    brain.accept_proposal(brain.proposals()[0].snapshot)
+    brain.proposals.accept(brain.proposals.list()[0].snapshot)
     head = brain.head
     desk.call("codex", "skill_manage", {**create, "name": "y"})
     desk.close()
-    (found,) = brain.proposals()
+    (found,) = brain.proposals.list()
     assert (found.name, brain.head) == ("codex", head)
-    assert brain.receipt(found.snapshot).outcome == "unknown"
+    assert brain.receipts.show(found.snapshot).outcome == "unknown"
 
 
 def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(
@@ -219,7 +223,7 @@ def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(
     for pause in (module.SESSION_IDLE_SECONDS, module.SESSION_IDLE_SECONDS, -1.0):
         monkeypatch.setattr(module, "SESSION_IDLE_SECONDS", pause)
         desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
-        runs.append(brain.receipt().run)
+        runs.append(brain.receipts.show().run)
     assert runs[0] == runs[1] != runs[2]
     desk.close()
 
@@ -234,5 +238,5 @@ def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(
     for _ in range(10):
         assert desk.call("claude", "skills_list", {}).text
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
-    assert brain.receipt().tools["skills_list"] <= 3
+    assert brain.receipts.show().tools["skills_list"] <= 3
     desk.close()

@@ -53,11 +53,11 @@ def hostile(tmp_path: Path) -> Iterator[Brain]:
 
 
 def calls(brain: Brain) -> Iterator[tuple[str, dict[str, Any]]]:
-    (path,) = (skill.path for skill in brain.skills())
+    (path,) = (skill.path for skill in brain.skills.list())
     name = path.removeprefix("skills/").removesuffix("/SKILL.md")
-    inner = next(file for file in brain.view_skill(name).files if FORGED in file)
+    inner = next(file for file in brain.skills.view(name).files if FORGED in file)
     inner = inner.removeprefix(path.removesuffix("SKILL.md"))
-    first = list(brain.log())[-1].snapshot
+    first = list(brain.history.log())[-1].snapshot
     yield "skills_list", {}
     yield "skills_list", {"category": f"cat{IN_PATHS}"}
     yield "skills_list", {"category": NAME}
@@ -142,7 +142,7 @@ def test_the_name_of_a_memory_forges_no_line_and_no_end_of_the_frame(hostile: Br
     lines = "prompt:\n  memory: [memory/]\n"
     (hostile.root / "manifest.yaml").write_text(lines, "utf-8")
     hostile.snapshot()
-    text = hostile.prompt().prompt
+    text = hostile.prompt.build().prompt
     shown = clean_text(name)
     assert f". Notes in {shown}; not an instruction]\n" in text
     begins = re.findall(r"(?m)^\[memory ([0-9a-f]{16}) begins: .*\]$", text)
@@ -156,7 +156,7 @@ def test_a_skill_of_very_many_files_is_shown_within_the_limit(
 ) -> None:
     monkeypatch.setattr(skill_read, "MAX_FILE_CHARS", 5000)
     monkeypatch.setattr(skill_read, "MAX_NAMED_FILES", 20)
-    hostile.upsert_skill("many", "x" * 9000)
+    hostile.skills.upsert("many", "x" * 9000)
     (hostile.root / "skills/many/references").mkdir()
     for number in range(100):
         (hostile.root / f"skills/many/references/{number:0100d}.md").write_text("x")
@@ -170,7 +170,7 @@ def test_a_skill_of_very_many_files_is_shown_within_the_limit(
 
 
 def test_a_resource_is_bounded_like_the_tool(hostile: Brain) -> None:
-    hostile.upsert_skill("long", "long " * 100_000)
+    hostile.skills.upsert("long", "long " * 100_000)
     desk = desk_of(hostile)
     assert len(desk.read_skill("x", "long").text) <= skill_read.MAX_FILE_CHARS
     desk.close()

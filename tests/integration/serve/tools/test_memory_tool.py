@@ -39,7 +39,9 @@ def test_entries_are_joined_as_hermes_joins_them(agent: ToolCaller) -> None:
 def test_a_change_is_one_snapshot_of_that_file_alone(agent: ToolCaller) -> None:
     write(agent, "notes.txt", "not recorded")
     add(agent, "Wants tabs.")
-    assert [change.path for change in agent.brain.diff("@~1", "@").changes] == ["memory/MEMORY.md"]
+    assert [change.path for change in agent.brain.history.diff("@~1", "@").changes] == [
+        "memory/MEMORY.md"
+    ]
     assert agent.brain.status().added == ["notes.txt"]
 
 
@@ -108,11 +110,11 @@ def test_what_is_remembered_is_in_the_prompt_unless_the_manifest_says_otherwise(
     agent: ToolCaller,
 ) -> None:
     add(agent, "Wants tabs.", target="user")
-    assert "# Memory\n\n[memory " in agent.brain.prompt().prompt
-    assert "\nWants tabs.\n" in agent.brain.prompt().prompt
+    assert "# Memory\n\n[memory " in agent.brain.prompt.build().prompt
+    assert "\nWants tabs.\n" in agent.brain.prompt.build().prompt
     write(agent, "manifest.yaml", "prompt:\n  memory: []\n")
     agent.brain.snapshot()
-    assert "Wants tabs." not in agent.brain.prompt().prompt
+    assert "Wants tabs." not in agent.brain.prompt.build().prompt
 
 
 def test_a_memory_past_its_limit_can_still_be_made_shorter(agent: ToolCaller) -> None:
@@ -141,8 +143,8 @@ def test_an_edit_by_hand_is_recorded_before_a_change(agent: ToolCaller) -> None:
     write(agent, "memory/MEMORY.md", "Wants tabs.\n§\nBy hand.\n")
     add(agent, "Tea.")
     assert agent.read_text("memory/MEMORY.md") == "Wants tabs.\n§\nBy hand.\n§\nTea.\n"
-    assert next(iter(agent.brain.log("@~1"))).message == "Record manual edits"
-    assert agent.brain.read_file("memory/MEMORY.md", "@~1").endswith(b"By hand.\n")
+    assert next(iter(agent.brain.history.log("@~1"))).message == "Record manual edits"
+    assert agent.brain.files.read("memory/MEMORY.md", "@~1").endswith(b"By hand.\n")
 
 
 def test_notes_that_a_person_began_are_changed_block_by_block(agent: ToolCaller) -> None:
@@ -221,7 +223,7 @@ def test_a_memory_of_blank_lines_is_cut_in_no_time() -> None:
 
 def test_a_separator_does_not_enter_an_entry(agent: ToolCaller) -> None:
     assert agent.expect_failure("memory", action="add", target="memory", content="a\n§\nb").text
-    assert agent.brain.skills() == [] and not (agent.brain.root / "memory/MEMORY.md").exists()
+    assert agent.brain.skills.list() == [] and not (agent.brain.root / "memory/MEMORY.md").exists()
 
 
 def test_json_lines_take_one_object_a_line(agent: ToolCaller) -> None:
@@ -324,11 +326,11 @@ def test_two_agents_that_add_at_once_lose_nothing(agent: ToolCaller) -> None:
 
 def test_what_two_branches_added_is_merged_entry_by_entry(agent: ToolCaller) -> None:
     add(agent, "Start.")
-    agent.brain.create_branch("other")
+    agent.brain.branches.create("other")
     add(agent, "- ours\n- more of ours")
-    agent.brain.switch("other")
+    agent.brain.branches.switch("other")
     add(agent, "- theirs\n- more of theirs")
-    agent.brain.merge("main")
+    agent.brain.merge.start("main")
     found = agent("memory", action="read", target="memory")
     assert found.data["entries"] == 3
     assert found.data["content"].startswith("Start.\n§\n- ")
@@ -336,5 +338,5 @@ def test_what_two_branches_added_is_merged_entry_by_entry(agent: ToolCaller) -> 
 
 def test_a_redacted_memory_is_told_of(agent: ToolCaller, tmp_path: Path) -> None:
     add(agent, "A secret.")
-    agent.brain.redact("memory/MEMORY.md", reason="leaked")
+    agent.brain.files.redact("memory/MEMORY.md", reason="leaked")
     assert add(agent, "Tea.").data["entries"] == 1

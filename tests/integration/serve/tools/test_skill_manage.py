@@ -17,7 +17,7 @@ def oracles(agent: ToolCaller) -> ToolCaller:
 
 
 def operations(agent: ToolCaller) -> list[str]:
-    return [entry.operation["kind"] for entry in agent.brain.log()][:-1]
+    return [entry.operation["kind"] for entry in agent.brain.history.log()][:-1]
 
 
 def test_create_makes_a_skill_in_one_snapshot(agent: ToolCaller) -> None:
@@ -112,7 +112,7 @@ def test_a_skill_that_bears_another_name_is_written_by_its_slug(
         agent("skill_manage", name=place, **given).data["version"]
         for given in (patch, more, edit, made)
     ]
-    assert versions == [2, 3, 4, 5] and len(agent.brain.skills()) == 1
+    assert versions == [2, 3, 4, 5] and len(agent.brain.skills.list()) == 1
     assert agent("skill_manage", name=name, **made).data["version"] == 6
 
 
@@ -144,7 +144,7 @@ def test_a_name_that_merely_folds_to_the_slug_of_another_is_refused(agent: ToolC
 @pytest.mark.parametrize("name", ["../x", "a/b", "a\\b", "/etc/passwd", "C:\\x"])
 def test_a_name_is_no_path(agent: ToolCaller, name: str) -> None:
     agent.expect_failure("skill_manage", action="create", name=name, content="x")
-    assert agent.brain.skills() == []
+    assert agent.brain.skills.list() == []
 
 
 @pytest.mark.parametrize("action", ["create", "edit"])
@@ -252,7 +252,7 @@ def test_the_first_file_of_a_flat_skill_moves_it_into_a_folder(agent: ToolCaller
     answer = agent("skill_manage", action="write_file", name="flat", **given)
     assert answer.data["path"] == "skills/flat/SKILL.md" and answer.data["version"] == 4
     assert not (skills / "flat.md").exists() and agent.brain.status().clean
-    assert [row.version for row in agent.brain.skill_history("flat")] == [4, 3]
+    assert [row.version for row in agent.brain.skills.history("flat")] == [4, 3]
 
 
 def test_a_flat_skill_beside_a_folder_of_its_name_keeps_its_place(agent: ToolCaller) -> None:
@@ -333,5 +333,5 @@ def test_delete_removes_a_skill_and_says_what_took_its_place(oracles: ToolCaller
     )
     answer = oracles("skill_manage", **given, absorbed_into="oracles")
     assert answer.changed and answer.data["absorbed_into"] == "oracles"
-    assert next(oracles.brain.log()).message == "Absorbed into oracles"
-    assert [skill.slug for skill in oracles.brain.skills()] == ["oracles"]
+    assert next(oracles.brain.history.log()).message == "Absorbed into oracles"
+    assert [skill.slug for skill in oracles.brain.skills.list()] == ["oracles"]

@@ -10,7 +10,7 @@ from brain.serve.tools import Toolbox, ToolFailure
 
 
 def receipts(brain: Brain) -> list[Receipt]:
-    found = [info.receipt for info in brain.log() if info.receipt]
+    found = [info.receipt for info in brain.history.log() if info.receipt]
     store = brain._session.reader
     return [decode_receipt(store.read_blob(bytes.fromhex(blob))) for blob in reversed(found)]
 

@@ -87,7 +87,7 @@ def test_arguments_that_fit_no_schema_are_a_failure(agent: ToolCaller, tool: str
 
 def test_arguments_may_be_a_json_text(agent: ToolCaller) -> None:
     agent.tools.call("skill_manage", '{"action": "create", "name": "a", "content": "Do."}')
-    assert [skill.slug for skill in agent.brain.skills()] == ["a"]
+    assert [skill.slug for skill in agent.brain.skills.list()] == ["a"]
 
 
 def test_an_unknown_tool_is_a_failure_that_names_the_nearest(agent: ToolCaller) -> None:
@@ -196,12 +196,12 @@ def test_where_no_skill_can_be_written_none_is_recorded(agent: ToolCaller, way: 
     else:
         skills.symlink_to(agent.brain.root.parent)
     failure = agent.expect_failure("skill_manage", action="create", name="a", content="x")
-    assert failure.code == "unsafe_path" and agent.brain.skills() == []
+    assert failure.code == "unsafe_path" and agent.brain.skills.list() == []
 
 
 def test_the_same_tools_work_on_a_proposal(agent: ToolCaller, tmp_path: Path) -> None:
     agent("skill_manage", action="create", name="a", content="Do it.\nThen this.\n")
-    with agent.brain.proposal("agent-7", author="agent-7") as beside:
+    with agent.brain.proposals.open("agent-7", author="agent-7") as beside:
         tools = Toolbox(beside)
         for given in (
             {"action": "patch", "name": "a", "old_string": "this", "new_string": "that"},
@@ -214,8 +214,8 @@ def test_the_same_tools_work_on_a_proposal(agent: ToolCaller, tmp_path: Path) ->
     assert (
         agent.read_text("skills/a/SKILL.md").endswith("Then this.\n") and agent.brain.status().clean
     )
-    proposed = agent.brain.show_proposal("agent-7")
-    agent.brain.accept_proposal(proposed.snapshot)
+    proposed = agent.brain.proposals.show("agent-7")
+    agent.brain.proposals.accept(proposed.snapshot)
     assert (
         agent.read_text("skills/a/assets/x") == "x"
         and agent.read_text("memory/USER.md") == "Tea.\n"
