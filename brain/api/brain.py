@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from ..repo.open.discovery import find_brain, is_brain
-from ._old import OldMethods
 from .opened import call_system, progress_args
+from .parts import BrainParts
 
 if TYPE_CHECKING:
     from .. import results
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .task import Task
 
 
-class Brain(OldMethods):
+class Brain(BrainParts):
     """A folder of skills, memory and prompts under version control.
 
     `Brain.open` opens one, `Brain.init` creates one. Operations of one kind form a part:

@@ -49,5 +49,3 @@ class BranchesPart(Part):
         from ..repo.merge import branches
 
         return self._opened.run(branches.switch_branch, name, *progress_args(progress))
-
-    __call__ = list  # until call sites move

@@ -64,5 +64,3 @@ class FilesPart(Part):
         from ..repo.changes import redact
 
         return self._opened.run(redact.redact_file, path, reason, rev, history)
-
-    __call__ = list  # until call sites move

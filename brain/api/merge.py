@@ -63,5 +63,3 @@ class MergePart(Part):
         from ..repo.merge import merge
 
         return self._opened.run(merge.abort_merge)
-
-    __call__ = start  # until call sites move

@@ -68,8 +68,6 @@ class PromptPart(Part):
 
         return self._opened.run(system_prompt.build_prompt, rev, _index_request(options))
 
-    __call__ = build  # until call sites move
-
 
 def _index_request(options: IndexOptions) -> IndexRequest:
     from ..repo.index.skill_index import IndexRequest

@@ -82,5 +82,3 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         from ..repo.merge import proposals
 
         return self._opened.run(proposals.reject_proposal, name)
-
-    __call__ = list  # until call sites move

@@ -40,5 +40,3 @@ class SecretsPart(Part):
         from ..repo.core import secret_scan
 
         return self._opened.run(secret_scan.scan_text, content)
-
-    __call__ = scan  # until call sites move

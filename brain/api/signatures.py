@@ -42,5 +42,3 @@ class SignaturesPart(Part):
         from ..repo.signing import sign
 
         return self._opened.run(sign.list_signatures, rev)
-
-    __call__ = list  # until call sites move

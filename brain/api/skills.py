@@ -211,5 +211,3 @@ class SkillsPart(Part):
         from ..repo.skills import similar
 
         return self._opened.run(similar.find_similar_to_skill, slug, limit)
-
-    __call__ = list  # until call sites move

@@ -194,15 +194,3 @@ class Task:
         from ..repo.receipts import runs
 
         return self._opened.run(runs.find_version_at_head, slug)
-
-    # Old names, until call sites move
-    llm = record_model_call
-    tool = record_tool_call
-    skill_load = record_skill_load
-    memory_read = record_memory_read
-    skill_create = upsert_skill
-    memory_write = write_file
-    going_on = activate
-    end = set_outcome
-    leave = abandon
-    so_far = property(build_receipt)
