@@ -2,10 +2,10 @@
 
 `python -m tests.attacks --seed S --count N` changes a brain N times, alone and in pairs: rows
 and values of each table with every checksum made anew, rows dropped, swapped and planted,
-refs moved, files replaced. Of each changed brain it asks everything that tests/support/derived_data.py
-knows, what agents are told, a restore and a revert, with a cache that is warm or empty. Each
-answer has to be the one of an untouched brain whose refs stand there, or an error; where it
-is another one, a deep verification has to refuse the brain.
+refs moved, files replaced. It asks each changed brain all questions of
+tests/support/derived_data.py, the texts for agents, a restore and a revert, with a warm and with
+an empty cache. Each answer must be that of an untouched brain with these refs, or an error; for
+any other answer, a deep verification must refuse the brain.
 """
 
 from __future__ import annotations

@@ -52,6 +52,9 @@ BANNED_PHRASES = (
 )
 """Phrases that no docstring, comment or message has: they are riddles, not sentences."""
 
+WORD_LISTS = {"brain/search/tokenizer.py"}
+"""Files that hold words of other people's texts."""
+
 JSON_FIELDS = frozenset({"kept"})
 """Names that are fields of JSON output, and so fixed."""
 
@@ -87,7 +90,7 @@ def check_words() -> Iterator[str]:
             yield f"{where}: the module name has the word {', '.join(sorted(banned))}"
         for number, content in enumerate(text.splitlines(), 1):
             found = phrases.search(content)
-            if found:
+            if found and str(where) not in WORD_LISTS:
                 yield f"{where}:{number}: the text has {found[0]!r}"
 
 

@@ -39,7 +39,7 @@ def fields_to_json(value: tuple[Any, ...], table: Sequence[FieldSpec]) -> dict[s
 def fields_from_json(value: Any, table: Sequence[FieldSpec]) -> dict[str, Any]:
     """Return the decoded fields of a JSON object, with defaults for missing ones."""
     if type(value) is not dict:
-        raise bad_field_error(value, "an object")
+        raise receipt_field_error(value, "an object")
     for key in value.keys() - {field.name for field in table}:
         raise FormatError(f"unknown field: {printable_text(key, 80)}", code="bad_field")
     out = {}
@@ -75,7 +75,7 @@ def list_codec(
 
     def read(value: Any) -> tuple[Any, ...]:
         if type(value) is not list:
-            raise bad_field_error(value, "a list")
+            raise receipt_field_error(value, "a list")
         return tuple(make(**fields_from_json(item, table)) for item in check_count(value))
 
     def check_count(value: Sequence[Any]) -> Sequence[Any]:
@@ -93,15 +93,15 @@ def text_codec(max_bytes: int, min_bytes: int = 0) -> tuple[ReadField, WriteFiel
 
     def read(value: Any) -> str:
         if type(value) is not str:
-            raise bad_field_error(value, "text")
+            raise receipt_field_error(value, "text")
         try:
             size = len(value.encode())
         except UnicodeEncodeError as error:
-            raise bad_field_error(value, "UTF-8") from error
+            raise receipt_field_error(value, "UTF-8") from error
         if size > max_bytes:
             raise FormatError(f"a text of {size} bytes, more than {max_bytes}", code="too_large")
         if size < min_bytes:
-            raise bad_field_error(value, f"text of at least {min_bytes} bytes")
+            raise receipt_field_error(value, f"text of at least {min_bytes} bytes")
         return value
 
     return same_both_ways(read)
@@ -109,38 +109,38 @@ def text_codec(max_bytes: int, min_bytes: int = 0) -> tuple[ReadField, WriteFiel
 
 def _check_number(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MAX_SAFE_INTEGER:
-        raise bad_field_error(value, f"an integer from 0 to {MAX_SAFE_INTEGER}")
+        raise receipt_field_error(value, f"an integer from 0 to {MAX_SAFE_INTEGER}")
     return value
 
 
 def _check_time(value: Any) -> int:
     if _check_number(value) > MAX_TIME_MS:
-        raise bad_field_error(value, "a time")
+        raise receipt_field_error(value, "a time")
     return int(value)
 
 
 def _parse_digest_field(value: Any) -> bytes:
     if type(value) is not str:
-        raise bad_field_error(value, "a digest")
+        raise receipt_field_error(value, "a digest")
     try:
         return parse_digest(value)
     except InvalidInput as error:
-        raise bad_field_error(value, "a digest") from error
+        raise receipt_field_error(value, "a digest") from error
 
 
 def _digest_to_hex(value: Any) -> str:
     if type(value) is not bytes or len(value) != DIGEST_SIZE:
-        raise bad_field_error(value, "a digest")
+        raise receipt_field_error(value, "a digest")
     return value.hex()
 
 
 def _check_path(value: Any) -> str:
     if type(value) is not str:
-        raise bad_field_error(value, "a path")
+        raise receipt_field_error(value, "a path")
     try:
         return paths.check_path(value)
     except InvalidInput as error:
-        raise bad_field_error(value, "a path") from error
+        raise receipt_field_error(value, "a path") from error
 
 
 def choice_codec(choices: tuple[str, ...], what: str) -> tuple[ReadField, WriteField]:
@@ -148,7 +148,7 @@ def choice_codec(choices: tuple[str, ...], what: str) -> tuple[ReadField, WriteF
 
     def read(value: Any) -> str:
         if type(value) is not str or value not in choices:
-            raise bad_field_error(value, what)
+            raise receipt_field_error(value, what)
         return value
 
     return same_both_ways(read)
@@ -164,7 +164,7 @@ DIGEST_CODEC = (_parse_digest_field, _digest_to_hex)
 """A digest, 32 bytes."""
 
 
-def bad_field_error(value: Any, wanted: str) -> FormatError:
+def receipt_field_error(value: Any, wanted: str) -> FormatError:
     """Return the error about a `value` that is not as `wanted`."""
     shown = value if isinstance(value, str) else f"a value of type {type(value).__name__}"
     return FormatError(f"not {wanted}: {printable_text(shown, 80)}", code="bad_field")

@@ -17,7 +17,7 @@ from ..digest import NO_DIGEST, blob_id
 from ..errors import FormatError, printable_text
 from ..util import strict_json
 from . import receipt_fields
-from .receipt_fields import FieldSpec, bad_field_error
+from .receipt_fields import FieldSpec, receipt_field_error
 from .receipt_types import (
     RUN_OUTCOMES,
     STEP_KINDS,
@@ -71,7 +71,7 @@ def decode_receipt(data: bytes) -> Receipt:
         raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
     value = strict_json.parse_json(data, MAX_JSON_DEPTH, MAX_JSON_VALUES, _format_error)
     if type(value) is not dict:
-        raise bad_field_error(value, "a receipt")
+        raise receipt_field_error(value, "a receipt")
     format_name = value.pop("format", None)
     if format_name != RECEIPT_FORMAT:
         raise FormatError(

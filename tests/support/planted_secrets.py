@@ -30,7 +30,8 @@ def _fake_jwt(rng: random.Random) -> str:
 
 
 def _fake_slack_token(rng: random.Random) -> str:
-    return f"xoxb-{rng.randrange(10**11, 10**12)}-{rng.randrange(10**12)}-{_random_chars(WORD_CHARS, 24)(rng)}"
+    numbers = rng.randrange(10**11, 10**12), rng.randrange(10**12)
+    return f"xoxb-{numbers[0]}-{numbers[1]}-{_random_chars(WORD_CHARS, 24)(rng)}"
 
 
 SECRET_MAKERS: dict[str, Callable[[random.Random], str]] = {

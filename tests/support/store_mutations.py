@@ -1,6 +1,6 @@
-"""Stores in which one value was changed and every checksum recomputed: `python -m tests.support.store_mutations`.
+"""Stores in which one value was changed and every checksum recomputed.
 
-`python -m tests.support.store_mutations SEED COUNT` runs a campaign and prints what did not hold; with
+`python -m tests.support.store_mutations SEED COUNT` runs a campaign and prints failures; with
 `--unseen`, it also prints what a deep verification does not see.
 """
 
@@ -45,7 +45,8 @@ class InvalidUtf8(NamedTuple):
 INVALID_VALUES: tuple[Any, ...] = (
     None, b"", "", 0, 1, -1, 2**63 - 1, -(2**63), 1.5, bytes(32), b"\xff" * 31, b"\xff" * 33,
     b"\xff" * 40, b"\xff" * 8, b"\xff" * 9, b"x" * 2_000_000, "x" * 2_000_000, "a\0b", "\u202e",
-    "9" * 4301, "\u00b2", InvalidUtf8(b"\xff\xfe"), InvalidUtf8(b"a\xc3("), "../../x", "\x1b[2J", b"\xc1",
+    "9" * 4301, "\u00b2", InvalidUtf8(b"\xff\xfe"), InvalidUtf8(b"a\xc3("), "../../x", "\x1b[2J",
+    b"\xc1",
     b"\xdf\xff\xff\xff\xff", bytes(16), "heads/main", "snapshot", "upsert",
 )  # fmt: skip
 """What a field may hold that it never should."""

@@ -1,4 +1,6 @@
-"""A second implementation of format 1: encoding, trees and bundles, written from docs/FORMAT.md and docs/format/ alone.
+"""A second implementation of format 1: encoding, trees and bundles.
+
+Written from docs/FORMAT.md and docs/format/ alone.
 
 It shares nothing with the library but the blake3 package, has its own encoder and
 decoder, and takes the shortest way everywhere: every definition is a recursion or

@@ -1,4 +1,4 @@
-"""Ask both implementations about mutants of the golden vectors: `python -m tests.support.conformance.differential_campaign`.
+"""Ask both implementations about mutants of the golden vectors.
 
     python -m tests.support.conformance.differential_campaign --seed 7 --count 100000
 

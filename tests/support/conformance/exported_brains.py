@@ -1,7 +1,7 @@
 """A brain with a long history, and a brain exported for a reader of the format alone.
 
-The folder has five files. `lineage` is what `brain export-lineage` writes; `nodes`, `bundles`, `blobs`
-and `signatures` hold objects, each behind its length in four bytes, most significant first.
+The folder has five files. `lineage` is what `brain export-lineage` writes; `nodes`, `bundles`,
+`blobs` and `signatures` hold objects, each behind its length in four bytes, most significant first.
 No id is in any of them: each follows from the bytes.
 """
 

@@ -3,8 +3,8 @@
     with javascript.running() as peer:
         peer.ask([("snapshot", {"hex": "9b…"})])   # [{"ok": {"id": "…"}}]
 
-It is written from docs/FORMAT.md and docs/format/ alone and shares no code with this project. `make test`
-installs its packages; where node or they are missing the test is skipped, which CI refuses.
+It is written from docs/FORMAT.md and docs/format/ alone and shares no code with this project.
+`make test` installs its packages. Without node or them the test is skipped, which CI refuses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recall of each selector on the labelled set: `python -m tests.support.search.measure_selectors FILE`.
+"""Recall of each selector: `python -m tests.support.search.measure_selectors FILE`.
 
 The table between the two marks in FILE (docs/selection.md) is written anew. With
 `--model FOLDER` the rows of a sentence-transformers model are measured, too; without it

@@ -145,7 +145,8 @@ def test_a_link_may_lead_to_any_place_inside(target: bytes) -> None:
         b"../b/../../victim", b"c:/x", b"a\\b", b"..\\x", b"a\0b", b"a\nb", b"\x9b",
         "\x85".encode(),
         b"\xff", b"../../.brain/store.db", b"../../.GIT/config", b"GIT~1/x", b"x/.git./y",
-        "../../.\u200c./x".encode(), "..\ufe0f/../../../x".encode(), b"x" * (MAX_LINK_TARGET_BYTES + 1),
+        "../../.\u200c./x".encode(), "..\ufe0f/../../../x".encode(),
+        b"x" * (MAX_LINK_TARGET_BYTES + 1),
     ],
 )  # fmt: skip
 def test_a_link_that_may_lead_out_is_refused(target: bytes) -> None:

@@ -28,7 +28,9 @@ PART = Receipt("5f2c", "Audit", "auditor", "m-1", 1_790_000_000_000, 0, HERE, TH
 _GOOD: dict[str, Receipt] = {
     "nothing but a run": Receipt("5f2c"),
     "a run of 1,024 bytes": Receipt("é" * 512),
-    "a first part": PART._replace(steps=(RunStep("skill_create", 1, "oracle", "1", writes=WRITES),)),
+    "a first part": PART._replace(
+        steps=(RunStep("skill_create", 1, "oracle", "1", writes=WRITES),)
+    ),
     "a second part": PART._replace(part=1, previous=THERE),
     "an end": PART._replace(part=2, previous=THERE, outcome="success", ended=1_790_000_001_000),
     "an end with a reason": PART._replace(outcome="failure", reason="No network"),
@@ -36,7 +38,9 @@ _GOOD: dict[str, Receipt] = {
         "5f2c",
         steps=(
             RunStep("llm", 1, "m-1", input=keep_text("Go"), output=keep_text(ODD), tokens_in=3),
-            RunStep("tool", 2, "bash", input=keep_text("ls"), error="exit code 1", took=7, tokens_out=4),
+            RunStep(
+                "tool", 2, "bash", input=keep_text("ls"), error="exit code 1", took=7, tokens_out=4
+            ),
             RunStep("skill_load", 3, "oracle", "2"),
             RunStep("skill_create", 4, "oracle", "3", "2", writes=WRITES),
             RunStep("memory_read", 5, "MEMORY.md"),
@@ -44,9 +48,16 @@ _GOOD: dict[str, Receipt] = {
         ),
     ),
     "a long text": Receipt("5f2c", steps=(RunStep("tool", input=LONG),)),
-    "a text without excerpt": Receipt("5f2c", steps=(RunStep("tool", input=TextExcerpt(HERE, 3, "")),)),
+    "a text without excerpt": Receipt(
+        "5f2c", steps=(RunStep("tool", input=TextExcerpt(HERE, 3, "")),)
+    ),
     "a text without its secret": Receipt(
-        "5f2c", steps=(RunStep("tool", input=TextExcerpt(blob_id(b"[redacted: x]"), 13, "[redacted: x]", 1)),)
+        "5f2c",
+        steps=(
+            RunStep(
+                "tool", input=TextExcerpt(blob_id(b"[redacted: x]"), 13, "[redacted: x]", 1)
+            ),
+        ),
     ),
     "what was read from elsewhere": Receipt(
         "5f2c", outcome="unknown", source=TranscriptSource("claude", HERE, 12, 1)
