@@ -187,6 +187,6 @@ def test_ancestry_is_told_from_a_file_where_no_brain_is(
 def test_a_lineage_export_touches_no_file_but_its_own(agent: Path, cli: Call) -> None:
     outside = agent.parent
     (outside / "lineage.bin.part").write_text("precious")
-    assert cli("lineage", "-o", "../lineage.bin").status == 0
+    assert cli("export-lineage", "-o", "../lineage.bin").status == 0
     assert (outside / "lineage.bin.part").read_text() == "precious"
     assert not [path for path in outside.iterdir() if path.name.startswith(".lineage.bin")]

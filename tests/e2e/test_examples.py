@@ -87,7 +87,7 @@ def test_the_example_of_a_redaction_leaves_nothing_but_the_id_and_the_reason(
         "redacted: memory/2026-11-20.md, now in 0 files",
         "recorded: it holds a password",
         "verified: True, ['redacted']",
-        "undo: what was redacted is gone for good, and that it was stays recorded",
+        "undo: a redaction cannot be undone: the content is destroyed",
         "refused: redacted",
         "collected: True",
     ]

@@ -106,7 +106,7 @@ def test_a_collection_makes_room_on_a_full_disk(tmp_path: Path, log: str) -> Non
                 brain.undo()
             match log:
                 case "copied into the store":
-                    assert brain._session.store._db.all("PRAGMA wal_checkpoint(PASSIVE)")  # type: ignore[attr-defined]
+                    assert brain._session.store._db.fetch_all("PRAGMA wal_checkpoint(PASSIVE)")  # type: ignore[attr-defined]
                 case "cut short":
                     assert brain._session.store.compact()
         for number in range(8):

@@ -31,16 +31,16 @@ with writer_lock(Path(sys.argv[1]), 5):
 
 READS: dict[str, Callable[[Brain], object]] = {
     "status": Brain.status,
-    "skills": Brain.skills,
+    "skills": lambda brain: brain.skills.list(),
     "log": lambda brain: list(brain.history.log()),
-    "show": Brain.history.show,
-    "diff": Brain.history.diff,
-    "index": Brain.prompt.build_index,
-    "prompt": Brain.prompt,
-    "operations": Brain.history.list_operations,
+    "show": lambda brain: brain.history.show(),
+    "diff": lambda brain: brain.history.diff(),
+    "index": lambda brain: brain.prompt.build_index(),
+    "prompt": lambda brain: brain.prompt.build(),
+    "operations": lambda brain: brain.history.list_operations(),
     "verify": lambda brain: brain.verify(deep=True),
     "doctor": Brain.doctor,
-    "check": Brain.skills.check,
+    "check": lambda brain: brain.skills.check(),
     "history": lambda brain: brain.skills.history(TARGET_SKILL),
 }
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ... import results
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import lineage, paths
 from ...objects.tree_entry import LINK, TreeEntry
-from ...results import Notice, RecordedSecret, SecretScan
+from ...results import Notice
 from ...secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
 from ...util.progress import Progress, no_progress
 from ..open import manifest
@@ -137,7 +138,7 @@ def scan_revision(
     revision: str = "@",
     history: bool = False,
     progress: Progress = no_progress,
-) -> SecretScan:
+) -> results.SecretScan:
     """Look for secrets in the files of a snapshot, or at and below the paths `wanted`.
 
     With `history` in all that was ever recorded up to it, and in the messages of snapshots,
@@ -158,7 +159,7 @@ def scan_revision(
         raise NotFound(f"no file at {printable_text(wanted[0])}", code="no_path")
     accepted = frozenset(manifest.load_manifest(session, head).accepted)
     rows = [
-        RecordedSecret(path, found.line, found.column, found.rule, found.id, where.hex())
+        results.RecordedSecret(path, found.line, found.column, found.rule, found.id, where.hex())
         for blob, findings in _scan_blobs(session, list(places), progress)
         for found in findings
         for path, where in places[blob]
@@ -166,7 +167,7 @@ def scan_revision(
     if history and not wanted:
         rows += _scan_messages(session, head)
     reported = sorted(row for row in rows if row.id not in accepted)
-    return SecretScan(not reported, head.hex(), files, reported, len(rows) - len(reported))
+    return results.SecretScan(not reported, head.hex(), files, reported, len(rows) - len(reported))
 
 
 def _iter_current_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
@@ -186,11 +187,11 @@ def _iter_historical_files(session: Session, head: bytes) -> Iterator[tuple[str,
                 yield path, entry, here
 
 
-def _scan_messages(session: Session, head: bytes) -> Iterator[RecordedSecret]:
+def _scan_messages(session: Session, head: bytes) -> Iterator[results.RecordedSecret]:
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
         if snapshot.message:
             for found in find_secrets(snapshot.message.encode("utf-8", "surrogatepass")):
-                yield RecordedSecret("", found.line, found.column, found.rule, found.id, here.hex())
+                yield results.RecordedSecret("", found.line, found.column, found.rule, found.id, here.hex())
 
 
 def _is_below(path: str, wanted: Iterable[str]) -> bool:

@@ -212,9 +212,9 @@ def test_another_process_that_holds_an_empty_cache_changes_no_answer(
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from tests.support.derived_data import QUESTIONS, opened
+from tests.support.derived_data import QUESTIONS, open_brain
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-with opened(Path(sys.argv[1])) as brain:
+with open_brain(Path(sys.argv[1])) as brain:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
     found = {name: ask(brain) for name, ask in QUESTIONS.items()}
 print(sorted(found.items()))

@@ -438,7 +438,7 @@ def test_what_verification_refused_is_neither_shown_nor_recorded_afterwards(
     sum = object_checksum(node_id, ObjectKind.NODE, data)
     run(brain, "UPDATE objects SET data = ?, checksum = ? WHERE id = ?", data, sum, node_id)
     assert not brain.verify(deep=deep).ok
-    for ask in (brain.skills, brain.prompt, lambda: brain.skills.upsert("New", "Do.\n")):
+    for ask in (brain.skills.list, brain.prompt.build, lambda: brain.skills.upsert("New", "Do.\n")):
         with pytest.raises(BrainError) as caught:
             ask()
         assert caught.value.code == "corrupt_object"

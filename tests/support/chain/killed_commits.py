@@ -25,7 +25,7 @@ from tests.support.processes import TIMEOUT_SECONDS
 KILL_MOMENTS = ("before the journal", "between sign and broadcast", "after the broadcast")
 
 
-def kill_this_process(*_: Any) -> Any:
+def kill_this_process(*_: Any, **_named: Any) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
 

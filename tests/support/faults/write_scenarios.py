@@ -91,9 +91,9 @@ def _prepare_undone(folder: Path) -> None:
 KILLED_WRITER_CODE = """
 import os, sys
 from pathlib import Path
-from brain.repo import turn
+from brain.repo.core import transaction
 from tests.support.faults.write_scenarios import SCENARIOS
-turn.apply = lambda *_: os._exit(9)
+transaction.apply_pending_writes = lambda *_: os._exit(9)
 SCENARIOS["upsert-new"].run(Path(sys.argv[1]))
 """
 

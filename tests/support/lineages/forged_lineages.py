@@ -306,7 +306,7 @@ def ask_everything(root: Path) -> None:
     with suppress(BrainError), Brain.open(root) as brain:
         for ask in (
             brain.history.log,
-            brain.skills,
+            brain.skills.list,
             lambda: brain.skills.view("skill-7"),
             lambda: brain.history.diff("@~1", "@"),
             lambda: list(brain.history.export_lineage()),

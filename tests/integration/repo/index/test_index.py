@@ -56,12 +56,12 @@ def test_a_limit_cuts_each_description_after_a_word(brain: Brain) -> None:
     assert brain.prompt.build_index(max_chars=0).index == "▹ a, b"
 
 
-@pytest.mark.parametrize("options", [{"limit": -1}, {"budget": -5}])
+@pytest.mark.parametrize("options", [{"max_chars": -1}, {"budget": -5}])
 def test_a_limit_below_zero_is_refused(brain: Brain, options: dict[str, int]) -> None:
     for ask in (
         brain.prompt.build_index,
         brain.prompt.build_index_pages,
-        brain.prompt,
+        brain.prompt.build,
         brain.prompt.build_framed_index,
     ):
         with pytest.raises(InvalidInput) as caught:

@@ -126,7 +126,7 @@ def test_where_an_embedder_fails_words_decide_and_it_is_said(
 
 def test_an_embedder_that_is_asked_for_by_name_fails_aloud(library: Brain, toy: Toy) -> None:
     toy.broken = True
-    for ask in (library.prompt.build_index, library.prompt):
+    for ask in (library.prompt.build_index, library.prompt.build):
         with pytest.raises(ModelError):
             ask(task="penguin", by="embedding")
 
