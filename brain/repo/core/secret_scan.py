@@ -191,7 +191,9 @@ def _scan_messages(session: Session, head: bytes) -> Iterator[results.RecordedSe
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
         if snapshot.message:
             for found in find_secrets(snapshot.message.encode("utf-8", "surrogatepass")):
-                yield results.RecordedSecret("", found.line, found.column, found.rule, found.id, here.hex())
+                yield results.RecordedSecret(
+                    "", found.line, found.column, found.rule, found.id, here.hex()
+                )
 
 
 def _is_below(path: str, wanted: Iterable[str]) -> bool:
