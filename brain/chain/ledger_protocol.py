@@ -2,6 +2,9 @@
 
 A commitment is compare-and-swap on the ledger's head of that brain: of two commitments after
 one parent, the second fails and names the head. So both sides of a fork cannot be committed.
+
+A new kind of ledger implements `Ledger`, passes `tests/conformance/test_ledger.py`, and is opened
+in `cli/settings/`.
 """
 
 from __future__ import annotations

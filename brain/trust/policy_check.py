@@ -122,7 +122,8 @@ def _determine_standing(
 def _find_objections(case: PolicyCase, rules: list[SigningRules]) -> dict[bytes, str]:
     """Return, by key, why its signature counts under no rules in force.
 
-    Without rules only revocations count. Of several reasons the nearest to a right is given.
+    Without rules, only a revocation is an objection. If several rules object, the mildest
+    reason is returned.
     """
     out = {}
     for key in case.signers.valid:

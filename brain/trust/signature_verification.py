@@ -1,6 +1,6 @@
 """Verify the signatures of a lineage against its trust files, in numbered steps.
 
-In the order of the steps, each repeated as a comment at its code:
+Steps 1 to 3 are repeated as comments in this module, steps 4 to 6 in `policy_check.py`:
 
 1. The lineage is read from the head back, with the trust file of every snapshot. If a
    snapshot or its trust file cannot be read, nobody has rights by it. If the file is

@@ -1,6 +1,7 @@
 """Sends transactions: journals, signs, broadcasts, resends and replaces them.
 
-Sending takes seven steps, repeated as comments at their code:
+Sending takes seven steps. Steps 1 and 3 to 6 are repeated as comments here, step 2 in
+`evm_ledger.py`, step 7 in `repo/ledgers/commit.py`:
 
 1. Lock the journal of the key, so that one process at a time uses its nonces.
 2. Read the chain. If the head is the snapshot already, send nothing and go to 7.

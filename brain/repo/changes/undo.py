@@ -2,7 +2,7 @@
 
 An undo moves the branch back to the snapshot before an operation, and restores the files
 that the operation wrote. It is an operation of its own, so nothing is lost: redo undoes an
-undo. Recording the folder writes no files, so undoing a snapshot leaves the folder as it is.
+undo. `brain snapshot` writes no files, so undoing it leaves the folder as it is.
 """
 
 from __future__ import annotations
@@ -78,6 +78,10 @@ def redo_operation(session: Session) -> Restored:
 
 
 def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperation:
+    """Return the last operation that is in force: neither undone nor an undo itself.
+
+    An undo in the log skips to before its target, a redo to what it did again.
+    """
     number = reader.operation_count()
     while number > 1:
         entry = decode_log_entry(reader.read_operation(number))

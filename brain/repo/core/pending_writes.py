@@ -59,7 +59,7 @@ def add_pending_writes(
 
 
 def _refuse_missing_blobs(tx: StoreTransaction, wanted: Mapping[str, bytes]) -> None:
-    """Refuse files whose content is not here; of what was redacted the list itself tells."""
+    """Refuse files whose content the store lacks, unless it was redacted."""
     lost = tx.find_missing(set(wanted.values())) if wanted else set()
     lost.difference_update(tx.find_redactions(list(lost)) if lost else ())
     named = sorted(path for path, blob in wanted.items() if blob in lost)
@@ -130,9 +130,9 @@ def apply_pending_writes(
 
 
 def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
-    """Write what a killed writer had recorded but not written.
+    """Write the files that a killed writer recorded but did not write.
 
-    Raises `StoreError` (`foreign_pending`) if the list names what the head does not say.
+    Raises `StoreError` (`foreign_pending`) if a row disagrees with the head.
     """
     checked = check_against_head(session, rows)
     if checked.not_in_head:
@@ -143,10 +143,10 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
 
 
 def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str, TreeEntry | None]:
-    """Return what `finish` would write of a list: the files that nobody touched since.
+    """Return the pending writes that `recover_pending_writes` would carry out.
 
-    A file whose name no folder here can hold, as of a fork from elsewhere, is left out, and
-    so is what the head does not say.
+    Left out are files that were edited since, names that this file system cannot hold, and
+    rows that disagree with the head.
     """
     return _select_untouched(session, check_against_head(session, rows).writes)
 
@@ -180,10 +180,10 @@ def _select_untouched(
 
 
 def _is_content_stored(session: Session, path: str) -> bool:
-    """Tell whether what a file holds now is in the store, or was redacted.
+    """Tell whether the present content of a file is in the store, or was redacted.
 
-    A note may claim of any file that it is as it was. Nothing that only the folder has is
-    overwritten or removed on the word of one.
+    A forged row may give any fingerprint. So content that exists in the folder alone is
+    never overwritten or removed, whatever the row says.
     """
     try:
         found = working_copy.hash_files(session, [file_reader.lstat_candidate(session.root, path)])
@@ -194,9 +194,9 @@ def _is_content_stored(session: Session, path: str) -> bool:
 
 
 def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
-    """Write what is on the list, file by file, and drop the rest; yield it, with the reason.
+    """Carry out pending writes one by one; drop those that fail, and yield them with the reason.
 
-    The way out for a brain whose writers all fail at a file that cannot be written.
+    Repairs a brain whose writers all fail at one file that cannot be written.
     """
     rows, damaged = session.store.inspect_pending_writes()
     yield from (("", reason) for reason in damaged)
@@ -212,7 +212,7 @@ def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _add_recorded_hint(extra_hint: str = "") -> Iterator[None]:
-    """Say of what cannot be written that it is recorded, so that nobody does it twice."""
+    """Add to an error about writing files that the change itself is recorded."""
     try:
         yield
     except BrainError as error:
