@@ -13,12 +13,19 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
-    from .common import Finding, Notice
+    from .common import (
+        Committed,
+        FileInfo,
+        Finding,
+        NotCommitted,
+        Notice,
+        SnapshotInfo,
+        Upserted,
+    )
     from .folder_changes import (
         Adopted,
         AdoptedFile,
         Collected,
-        FileInfo,
         Imported,
         Init,
         MemoryChanged,
@@ -42,12 +49,10 @@ if TYPE_CHECKING:
         SectionInfo,
         SkillChange,
         SnapshotDetails,
-        SnapshotInfo,
         UndiffableFile,
     )
     from .ledgers import (
         Batch,
-        Committed,
         ContractInclusion,
         CostQuote,
         Evidence,
@@ -57,7 +62,6 @@ if TYPE_CHECKING:
         LeftOutBrain,
         LogAnchor,
         LogInclusion,
-        NotCommitted,
     )
     from .merges import (
         Ancestry,
@@ -83,7 +87,6 @@ if TYPE_CHECKING:
         SkillProblem,
         SkillVersion,
         SkillView,
-        Upserted,
     )
     from .trust import (
         DoctorCheck,
@@ -186,18 +189,18 @@ __all__ = [
 ]
 
 _KINDS = {
-    "common": "Finding Notice",
+    "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
     "folder_changes": (
-        "Adopted AdoptedFile Collected FileInfo Imported Init MemoryChanged MemoryRead "
+        "Adopted AdoptedFile Collected Imported Init MemoryChanged MemoryRead "
         "Published Recorded Redacted Restored Status Watched"
     ),
     "history": (
         "BisectTest Bisected BlameLine Diff DiffStat FileState Operation PathChange "
-        "SectionInfo SkillChange SnapshotDetails SnapshotInfo UndiffableFile"
+        "SectionInfo SkillChange SnapshotDetails UndiffableFile"
     ),
     "ledgers": (
-        "Batch Committed ContractInclusion CostQuote Evidence LedgerStatus LedgerVerdict "
-        "LedgersVerified LeftOutBrain LogAnchor LogInclusion NotCommitted"
+        "Batch ContractInclusion CostQuote Evidence LedgerStatus LedgerVerdict "
+        "LedgersVerified LeftOutBrain LogAnchor LogInclusion"
     ),
     "merges": (
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
@@ -205,7 +208,7 @@ _KINDS = {
     ),
     "skills": (
         "Index Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
-        "SkillProblem SkillVersion SkillView Upserted"
+        "SkillProblem SkillVersion SkillView"
     ),
     "trust": (
         "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "

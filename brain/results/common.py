@@ -1,8 +1,14 @@
-"""Results that other results contain: notices, findings, and the version of a skill."""
+"""Results of the most frequent work, apart from the others so that it starts faster.
+
+An upsert or a log needs one of them; making a named tuple costs 0.08 ms at import.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Version = int | str
 """The version of a skill: an integer where the skill writes one, else text."""
@@ -24,3 +30,82 @@ class Finding(NamedTuple):
     snapshot: str
     path: str
     message: str
+
+
+class SnapshotInfo(NamedTuple):
+    """A snapshot as the log shows it."""
+
+    snapshot: str
+    bundle: str
+    parents: list[str]
+    generation: int
+    author: str
+    time: int
+    message: str
+    operation: dict[str, Any]
+    receipt: str | None
+
+
+class FileInfo(NamedTuple):
+    """A file of a revision: `kind` is file, executable or link, `size` in bytes."""
+
+    path: str
+    kind: str
+    blob: str
+    size: int
+
+
+class Committed(NamedTuple):
+    """One commitment: a snapshot recorded in a ledger after `parent`, None for the first.
+
+    `status` is pending, included, safe, finalized, replaced or failed; `snapshots` is how
+    many snapshots it covers that the one before did not, None where that one is not here.
+    `block`, `block_hash`, `transaction`, `sender`, `gas` and `fee` are of a chain; of a
+    log, `block` is the place of the entry.
+    """
+
+    ledger: str
+    identity: str
+    brain: str
+    snapshot: str
+    parent: str | None
+    seq: int
+    status: str
+    trust_level: str
+    time: int | None
+    snapshots: int | None
+    block: int | None
+    block_hash: str | None
+    transaction: str | None
+    sender: str | None
+    gas: int | None
+    fee: int | None
+
+
+class NotCommitted(NamedTuple):
+    """A commitment that was asked for and failed; the snapshot stands all the same."""
+
+    ledger: str
+    snapshot: str
+    status: str
+    code: str
+    message: str
+    hint: str
+
+
+class Upserted(NamedTuple):
+    """The outcome of an upsert, a revert or a delete of a skill.
+
+    `notices` say what in its text looks like a secret, and what in its name deceives.
+    """
+
+    slug: str
+    name: str
+    version: Version
+    previous_version: Version | None
+    path: str
+    snapshot: str
+    bundle: str
+    changed: bool
+    commitment: Committed | NotCommitted | None
+    notices: Sequence[Notice] = ()

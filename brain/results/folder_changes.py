@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .common import Notice
-    from .ledgers import Committed, NotCommitted
+    from .common import Committed, NotCommitted, Notice
     from .merges import MergeConflict
 
 
@@ -155,15 +154,6 @@ class Adopted(NamedTuple):
     left_out: list[Notice]
     conflicts: list[MergeConflict]
     notices: Sequence[Notice] = ()
-
-
-class FileInfo(NamedTuple):
-    """A file of a revision: `kind` is file, executable or link, `size` in bytes."""
-
-    path: str
-    kind: str
-    blob: str
-    size: int
 
 
 class Published(NamedTuple):

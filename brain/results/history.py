@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from .common import SnapshotInfo, Version
     from .trust import Signature
-
-
-class SnapshotInfo(NamedTuple):
-    """A snapshot as the log shows it."""
-
-    snapshot: str
-    bundle: str
-    parents: list[str]
-    generation: int
-    author: str
-    time: int
-    message: str
-    operation: dict[str, Any]
-    receipt: str | None
 
 
 class SectionInfo(NamedTuple):
@@ -52,9 +39,6 @@ class Operation(NamedTuple):
     kind: str
     description: str
     refs: dict[str, list[str]]
-
-
-Version = int | str
 
 
 class PathChange(NamedTuple):

@@ -5,45 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .common import Finding
-
-
-class Committed(NamedTuple):
-    """One commitment: a snapshot recorded in a ledger after `parent`, None for the first.
-
-    `status` is pending, included, safe, finalized, replaced or failed; `snapshots` is how
-    many snapshots it covers that the one before did not, None where that one is not here.
-    `block`, `block_hash`, `transaction`, `sender`, `gas` and `fee` are of a chain; of a
-    log, `block` is the place of the entry.
-    """
-
-    ledger: str
-    identity: str
-    brain: str
-    snapshot: str
-    parent: str | None
-    seq: int
-    status: str
-    trust_level: str
-    time: int | None
-    snapshots: int | None
-    block: int | None
-    block_hash: str | None
-    transaction: str | None
-    sender: str | None
-    gas: int | None
-    fee: int | None
-
-
-class NotCommitted(NamedTuple):
-    """A commitment that was asked for and failed; the snapshot stands all the same."""
-
-    ledger: str
-    snapshot: str
-    status: str
-    code: str
-    message: str
-    hint: str
+    from .common import Committed, Finding
 
 
 class LedgerStatus(NamedTuple):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .common import Version
-    from .history import PathChange, SkillChange, SnapshotInfo
-    from .ledgers import Committed, NotCommitted
+    from .common import Committed, NotCommitted, SnapshotInfo, Version
+    from .history import PathChange, SkillChange
 
 
 class Branch(NamedTuple):

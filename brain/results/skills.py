@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .common import Notice, Version
-    from .ledgers import Committed, NotCommitted
+    from .common import Committed, NotCommitted, Version
 
 
 class Skill(NamedTuple):
@@ -76,24 +73,6 @@ class SkillProblem(NamedTuple):
     severity: str
     line: int
     message: str
-
-
-class Upserted(NamedTuple):
-    """The outcome of an upsert, a revert or a delete of a skill.
-
-    `notices` say what in its text looks like a secret, and what in its name deceives.
-    """
-
-    slug: str
-    name: str
-    version: Version
-    previous_version: Version | None
-    path: str
-    snapshot: str
-    bundle: str
-    changed: bool
-    commitment: Committed | NotCommitted | None
-    notices: Sequence[Notice] = ()
 
 
 class SkillMergeResult(NamedTuple):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from .common import Finding
-    from .ledgers import Committed, NotCommitted
+    from .common import Committed, Finding, NotCommitted
 
 
 class RunInfo(NamedTuple):

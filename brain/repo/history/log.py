@@ -7,12 +7,13 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from ... import results
 from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import lineage, operation
 from ...objects.snapshot import Snapshot
 from ...objects.tree_entry import ENTRY_KIND_NAMES
-from ...results import FileInfo, SectionInfo, SkillVersion, SnapshotDetails, SnapshotInfo
+from ...results import FileInfo, SnapshotInfo
 from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
 from ..read.revisions import resolve_revision
@@ -65,7 +66,7 @@ def list_revision_files(session: Session, revision: str = "@") -> list[FileInfo]
     ]
 
 
-def show_snapshot(session: Session, revision: str = "@") -> SnapshotDetails:
+def show_snapshot(session: Session, revision: str = "@") -> results.SnapshotDetails:
     """Return a snapshot with its sections, signatures, and changes since its first parent."""
     from ..signing.sign import read_valid_signatures
 
@@ -78,10 +79,11 @@ def show_snapshot(session: Session, revision: str = "@") -> SnapshotDetails:
     for _, was, now in bundles.diff_bundles(session.nodes, before, after):
         counts["added" if was is None else "removed" if now is None else "modified"] += 1
     sections = {
-        name: SectionInfo(root.node.hex(), root.files, root.bytes) for name, root in after.items()
+        name: results.SectionInfo(root.node.hex(), root.files, root.bytes)
+        for name, root in after.items()
     }
     signed = read_valid_signatures(session, snapshot_id)
-    return SnapshotDetails(snapshot_info(snapshot_id, snapshot), counts, sections, signed)
+    return results.SnapshotDetails(snapshot_info(snapshot_id, snapshot), counts, sections, signed)
 
 
 def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list[SkillHistoryRow]:
@@ -172,7 +174,7 @@ def _is_other_skill(session: Session, path: str) -> bool:
     return skill_rows.is_skill(session, session.bundle_of(session.head()), path)
 
 
-def read_skill_history(session: Session, slug_or_path: str) -> list[SkillVersion]:
+def read_skill_history(session: Session, slug_or_path: str) -> list[results.SkillVersion]:
     """Return the changes of a skill, newest first. Raises `NotFound` (`no_skill`)."""
     rows = find_skill_changes(session, session.head(), slug_or_path)
     return [_build_skill_version(session, row, rows) for row in reversed(rows)]
@@ -180,13 +182,13 @@ def read_skill_history(session: Session, slug_or_path: str) -> list[SkillVersion
 
 def _build_skill_version(
     session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]
-) -> SkillVersion:
+) -> results.SkillVersion:
     from ...skills import skill_version
     from ..read import skill_rows
 
     snapshot = session.load_snapshot(row.snapshot)
     is_renamed = _is_renamed(session, row, rows)
-    return SkillVersion(
+    return results.SkillVersion(
         version=skill_version.version_value(row.version),
         snapshot=row.snapshot.hex(),
         time=snapshot.time,
