@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ..cache.derived_cache import CacheUnusable, SkillHistoryRow
 from ..errors import FormatError, NotFound, StoreError, printable_text
@@ -54,17 +54,23 @@ def find_cache_deviations(session: Session) -> Iterator[CacheDeviation]:
     snapshot that changed very many skills, only the names of skills that still exist.
     """
     try:
+        # What to check is read before the cache is listed: other writers add to both meanwhile.
+        refs = set(session.reader.list_refs().values())
+        roots = [root for root in refs if session.cache.has_snapshot(root)]
+        index_note = session.cache.read_index_note()
         names = session.cache.list_skill_names()
-        yield from _check_lineages(session, names)
-        yield from _check_head(session, names)
+        yield from _check_lineages(session, roots, names)
+        yield from _check_head(session, roots, index_note, names)
     except CacheUnusable as error:
         yield b"", f"the cache cannot be read: {error}"
 
 
-def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[CacheDeviation]:
+def _check_head(
+    session: Session, roots: Collection[bytes], index_note: object, names: set[tuple[str, str]]
+) -> Iterator[CacheDeviation]:
     """Compare the cached index and the names of the head's skills, reading cards once."""
     found = index_cache.read_cached_index(session)
-    if found is None and session.cache.read_index_note():
+    if found is None and index_note:
         yield b"", _WRONG_INDEX
     head = session.head()
     bundle = found[0].bundle if found else session.bundle_of(head)
@@ -86,7 +92,7 @@ def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[Cache
             yield b"", _WRONG_INDEX
     except NotFound:  # the index is of a tree of another copy of the brain
         return
-    if missing_names and session.cache.has_snapshot(head):
+    if missing_names and head in roots:
         yield b"", f"the cache lacks a name of {printable_text(missing_names[0])}"
 
 
@@ -103,15 +109,15 @@ def find_wrong_cards(session: Session) -> Iterator[bytes]:
         yield from (blob for blob, content in contents if is_wrong_card(blob, content))
 
 
-def _check_lineages(session: Session, names: set[tuple[str, str]]) -> Iterator[CacheDeviation]:
+def _check_lineages(
+    session: Session, roots: Collection[bytes], names: set[tuple[str, str]]
+) -> Iterator[CacheDeviation]:
     cached: dict[bytes, list[SkillHistoryRow]] = {}
     for row in session.cache.list_history_rows():
         cached.setdefault(row.snapshot, []).append(row)
     merges = dict(session.cache.list_merges())
     seen: set[bytes] = set()
-    waiting = [
-        root for root in session.reader.list_refs().values() if session.cache.has_snapshot(root)
-    ]
+    waiting = list(roots)
     while waiting:
         here = waiting.pop()
         if here in seen:

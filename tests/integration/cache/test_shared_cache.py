@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
+from brain.cache.derived_cache import DerivedCache
 from brain.repo.read import skill_rows
+from brain.verify.cache_check import find_cache_deviations
 from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import QUESTIONS, answer_all_questions, open_brain
 
@@ -191,3 +193,25 @@ def test_the_names_that_skills_had_in_a_lineage_that_was_undone_are_of_no_concer
     with open_brain(grown.root) as brain:
         assert {row.path for row in brain.skills.history("gone")} == {"skills/gone/SKILL.md"}
         assert brain.skills.upsert("Gone", "Do.\n").version == 2
+
+
+@pytest.mark.parametrize("listing", ["list_skill_names", "list_history_rows", "list_merges"])
+def test_a_writer_between_two_looks_at_the_cache_makes_it_no_wrong_cache(
+    grown: CachedBrain, monkeypatch: pytest.MonkeyPatch, listing: str
+) -> None:
+    listed = getattr(DerivedCache, listing)
+    written: list[str] = []
+
+    def list_and_let_write(cache: DerivedCache) -> object:
+        rows = list(listed(cache)) if listing != "list_skill_names" else listed(cache)
+        if not written:
+            written.append(listing)
+            with Brain.open(grown.root) as other:
+                other.skills.upsert("C++ while verifying", "Meanwhile.\n")
+        return rows
+
+    with open_brain(grown.root) as brain:
+        assert brain.skills.list()
+        monkeypatch.setattr(DerivedCache, listing, list_and_let_write)
+        found = list(find_cache_deviations(brain._opened.session))
+    assert (written, found) == ([listing], [])
