@@ -88,6 +88,7 @@ _ENGINE_ERROR_TABLE: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
     (apsw.TooBigError, "bad_store", "is damaged", "{damaged}"),
     (apsw.IOError, "io_error", "cannot be read or written", "check the disk and its free space"),
     (apsw.NoMemError, "no_memory", "needs more memory than there is", "free some memory"),
+    (apsw.ConnectionClosedError, "closed", "is closed", "open the brain again"),
 )
 
 

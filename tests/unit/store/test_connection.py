@@ -33,6 +33,7 @@ def scratch(folder: Path) -> Iterator[Connection]:
         (apsw.CorruptError, "bad_store", 1),
         (apsw.IOError, "io_error", 1),
         (apsw.NoMemError, "no_memory", 1),
+        (apsw.ConnectionClosedError, "closed", 1),
     ],
 )
 def test_every_engine_error_has_a_code_and_a_hint(

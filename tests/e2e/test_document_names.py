@@ -1,0 +1,128 @@
+"""Python examples in the documents run, and the names that they use exist."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import brain as brain_package
+from brain import Brain
+from brain.evolve.fake_model import FakeModel
+
+PROJECT = Path(__file__).parents[2]
+DOCUMENTS = [
+    path.relative_to(PROJECT).as_posix()
+    for path in [PROJECT / "README.md", *sorted(PROJECT.glob("docs/**/*.md"))]
+    if "adr" not in path.parts  # decisions name what was there when they were made
+]
+PYTHON_NAME = re.compile(r"`((?:brain|Brain)(?:\.\w+)+)(?:\(\))?`")
+MODULE_PATH = re.compile(r"`((?:[\w]+/)+\w+\.py)`")
+
+
+class Call(NamedTuple):
+    """A call of a tool, as OpenAI's client returns it."""
+
+    name: str
+    arguments: str
+
+    @property
+    def function(self) -> Call:
+        return self
+
+
+def python_blocks(name: str) -> list[str]:
+    text = (PROJECT / name).read_text("utf-8")
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What the examples take as given: a brain, a model, and what they write."""
+    monkeypatch.chdir(tmp_path)
+    with Brain.init("my-agent", author="auditor") as opened:
+        opened.skills.upsert("Oracle manipulation", "Check the age of a price.\n")
+        yield {
+            "Brain": Brain,
+            "brain": opened,
+            "better": "Check the age of a price and its source.\n",
+            "call": Call("skill_view", '{"name": "oracle-manipulation"}'),
+            "model": FakeModel(),
+            "output": "12 passed",
+            "question": "Which feed?",
+            "answer": "Two of them.",
+            "text": "The vault reads two feeds.\n",
+        }
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/receipts.md", "docs/synthesis.md"])
+def test_the_examples_of_a_document_run(name: str, names: dict[str, Any]) -> None:
+    blocks = python_blocks(name)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, name, "exec"), names)
+
+
+def test_the_run_of_the_document_on_receipts_is_recorded(names: dict[str, Any]) -> None:
+    before = names["brain"].skills.view("oracle-manipulation").version
+    (block,) = python_blocks("docs/receipts.md")
+    exec(compile(block, "docs/receipts.md", "exec"), names)
+    assert names["brain"].skills.view("oracle-manipulation").version == before + 1
+    found = names["brain"].receipts.verify()
+    assert found.ok and found.steps == 5
+
+
+def exists(dotted: str) -> bool:
+    """Tell whether a name is an attribute of an open brain or of a package of the project."""
+    first, *rest = dotted.split(".")
+    value: Any = brain_package
+    if first == "Brain" or rest[0] in Brain.__annotations__ or hasattr(Brain, rest[0]):
+        value = Brain
+    for position, part in enumerate(rest):
+        if value is Brain and f"{part.capitalize()}Part" in dir_of_part(part):
+            value = getattr(import_module(f"brain.api.{part}"), f"{part.capitalize()}Part")
+        elif hasattr(value, part):
+            value = getattr(value, part)
+        else:
+            try:
+                value = import_module(".".join(["brain", *rest[: position + 1]]))
+            except ModuleNotFoundError:
+                return False
+    return True
+
+
+def dir_of_part(name: str) -> list[str]:
+    try:
+        return dir(import_module(f"brain.api.{name}"))
+    except ModuleNotFoundError:
+        return []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_name_of_the_library_in_a_document_exists(name: str) -> None:
+    text = (PROJECT / name).read_text("utf-8")
+    assert [dotted for dotted in PYTHON_NAME.findall(text) if not exists(dotted)] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_module_that_a_document_names_exists(name: str) -> None:
+    text = (PROJECT / name).read_text("utf-8")
+    roots = [PROJECT, PROJECT / "brain", PROJECT / "brain/repo"]
+    assert [
+        path for path in MODULE_PATH.findall(text) if not any((r / path).exists() for r in roots)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "dotted", ["brain.skills.no_such", "Brain.select", "brain.no_such", "Brain.no_such"]
+)
+def test_a_name_that_is_gone_is_found(dotted: str) -> None:
+    assert not exists(dotted)
+
+
+def test_a_tool_call_of_the_readme_answers_the_model(names: dict[str, Any]) -> None:
+    exec(compile(python_blocks("README.md")[0], "README.md", "exec"), names)
+    assert "Check the age of a price." in names["text"]
