@@ -105,7 +105,7 @@ def measure_on_new_node() -> list[GasRow]:
 
 def format_table(rows: list[GasRow]) -> str:
     """Return the rows in Markdown."""
-    lines = ["| what | gas |", "|---|---:|"]
+    lines = ["| call | gas |", "|---|---:|"]
     lines += [f"| {row.what} | {format_gas(row.gas)} |" for row in rows]
     return "".join(f"{line}\n" for line in lines)
 
