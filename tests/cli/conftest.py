@@ -105,14 +105,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def agent(folder: Path) -> Path:
     """A brain with two skills, a memory and a prompt, recorded; it is the current folder."""
-    folder = copy_brain(_make_agent, tmp_path / "agent")
-    monkeypatch.chdir(folder)
-    return folder
+    return copy_brain(make_agent, folder)
 
 
-def _make_agent(folder: Path) -> None:
+def make_agent(folder: Path) -> None:
+    """Make such a brain; each has an id of its own, and the copies of `agent` have the same."""
     (folder / "memory").mkdir(parents=True)
     (folder / "memory/notes.md").write_text("one\ntwo\n")
     (folder / "prompts").mkdir()

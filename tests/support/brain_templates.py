@@ -14,14 +14,14 @@ _made: dict[Callable[[Path], object], Path] = {}
 
 
 def copy_brain(make: Callable[[Path], object], target: Path) -> Path:
-    """Copy to `target` the brain that `make` makes in a folder, with the user's cache of it.
+    """Copy to `target`, new or empty, the brain that `make` makes in a folder, and its cache.
 
     `make` runs once and closes the brain. All copies have the same id, so a test that needs two
     brains makes the other one itself.
     """
     if make not in _made:
         _made[make] = _make_template(make)
-    shutil.copytree(_made[make] / "brain", target, symlinks=True)
+    shutil.copytree(_made[make] / "brain", target, symlinks=True, dirs_exist_ok=True)
     shutil.copytree(_made[make] / "cache", _cache_home(), symlinks=True, dirs_exist_ok=True)
     return target
 
