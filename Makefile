@@ -1,6 +1,6 @@
 # make demo     the whole story on a fresh machine
-# make test     what the tests need, then ruff, mypy, import-linter and pytest
-# make lint     the first three of them, and the rules of tests/house_rules.py
+# make test     what the tests need, then pytest, and beside it the linters
+# make lint     ruff, mypy, import-linter, and the rules of tests/house_rules.py
 # make fuzz     what chance finds: SEED=7 SECONDS=600, both optional; see tests/README.md
 # make mutation  which changes of the code no test notices: GROUP=verify SEED=7 COUNT=20; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
@@ -34,9 +34,16 @@ demo: $(VENV)/installed
 	@$(BIN)/brain demo
 
 # The same each time: each file in its order on one process, hashes of text without chance.
-test: $(VENV)/tools lint
-	@PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses auto --dist loadfile \
-		--no-loadscope-reorder $(ARGS)
+# The linters run beside the tests; what they say is printed at once when they end. Tests whose
+# assertions are rewritten are kept as bytecode, which halves the time that reading them takes.
+test: $(VENV)/tools $(VENV)/test
+	@unset PYTHONDONTWRITEBYTECODE; \
+	( said=$$($(MAKE) --no-print-directory lint 2>&1); status=$$?; \
+		echo "$$said"; exit $$status ) & linters=$$!; \
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses auto --dist loadfile \
+		--no-loadscope-reorder $(ARGS); status=$$?; \
+	wait $$linters || { echo "The linters found faults, printed above." >&2; exit 1; }; \
+	exit $$status
 
 fuzz: $(VENV)/tools $(VENV)/test
 	@$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS) $(ARGS)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -30,7 +32,19 @@ settings.load_profile("brain")
 # would depend on the tests before.
 providers._get_local_constants = lambda: providers._local_constants
 
-_homes = itertools.count()
+_MEMORY_DISK = Path("/dev/shm")
+_MEMORY_DISK_MIN_FREE = 4 << 30
+"""Bytes; a whole run needs less, because folders of passed tests are removed at once."""
+
+# No test looks at what a disk keeps when power fails (the power cuts of tests/faults are
+# computed from system calls), so no test has to wait for one.
+if (
+    os.access(_MEMORY_DISK, os.W_OK)
+    and shutil.disk_usage(_MEMORY_DISK).free >= _MEMORY_DISK_MIN_FREE
+):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY_DISK))
+
+_home_numbers = itertools.count()
 _RECURSION = sys.getrecursionlimit()
 """As it is in a fresh process. py_ecc, which tests use as an oracle, raises it a hundredfold,
 and nested JSON then overflows the stack."""
@@ -41,33 +55,61 @@ for _number in (signal.SIGHUP, signal.SIGTERM):
     signal.signal(_number, signal.SIG_DFL)
 
 
+_SETTINGS_OF_USER = ("BRAIN_", "GIT_", "XDG_")
+_UNSET = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LC_ALL", "PYTHONDONTWRITEBYTECODE")
+_SET = {
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{f"GIT_{role}_NAME": "Tester" for role in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{role}_EMAIL": "tester@example.org" for role in ("AUTHOR", "COMMITTER")},
+}
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give what is made for several tests a cache folder that is not the user's."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("BRAIN_CACHE_DIR", raising=False)
+def _session_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forget the user's settings, and give what several tests share a cache folder of its own."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory(
+            dir=os.environ.get("PYTEST_DEBUG_TEMPROOT"), ignore_cleanup_errors=True
+        ) as scratch,
+    ):
+        os.chmod(scratch, 0o1777)  # a few tests act as another user there
+        for name in list(os.environ):
+            if name.startswith(_SETTINGS_OF_USER) or name in _UNSET:
+                patch.delenv(name)
+        for name, value in _SET.items():
+            patch.setenv(name, value)
+        for name in ("HOME", "USERPROFILE"):
+            patch.setenv(name, str(tmp_path_factory.mktemp("home")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        patch.setenv("TMPDIR", scratch)
+        patch.setattr(tempfile, "tempdir", scratch)
         yield
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Point the user's folders at an empty place and forget the user's settings."""
-    home = tmp_path_factory.mktemp(f"home-{next(_homes)}", numbered=False)
+def _isolated(monkeypatch: pytest.MonkeyPatch, _homes: Path) -> Iterator[None]:
+    """Point the user's folders at an empty place and forget what other fixtures set."""
+    home = f"{_homes}/{next(_home_numbers)}"
+    os.mkdir(home)
     sys.setrecursionlimit(_RECURSION)
     for name in list(os.environ):
-        if name.startswith(("BRAIN_", "GIT_", "XDG_")):
+        if name.startswith(_SETTINGS_OF_USER) and name not in _SET:
             monkeypatch.delenv(name)
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LC_ALL", "PYTHONDONTWRITEBYTECODE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "Tester")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.org")
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.setenv("USERPROFILE", home)
+    yield
+    try:
+        os.rmdir(home)
+    except OSError:  # the test wrote to it
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture
@@ -94,6 +136,18 @@ def source_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def source_copy(source_tree: Path, tmp_path: Path) -> Path:
     """The same, free to be changed."""
     return Path(shutil.copytree(source_tree, tmp_path / "source"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import the tests without collecting garbage, and never look through what they import."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def _fail_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:

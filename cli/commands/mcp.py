@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -148,9 +149,14 @@ def mcp_serve_command(
         ):
             server_runner.serve_pipes(served, source, out)
         return
-    with mcp_options.open_brain_pool(app, read_only, approve, budget) as served:
+    with (
+        mcp_options.open_brain_pool(app, read_only, approve, budget) as served,
+        contextlib.ExitStack() as listening,
+    ):
         place = Path(token_file) if token_file else mcp_options.token_path(served.brain_id)
         sockets = server_runner.open_sockets(http.host, http.port)
+        for opened in sockets:
+            listening.enter_context(opened)
         allowed = mcp_options.access_rules(
             http, sockets, None if no_token else place, allow_host, allow_origin
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import brain._schemas
 import pytest
 from brain_cli.invocation import run_cli
 
+from tests.support.brain_templates import copy_brain
 from tests.support.processes import TIMEOUT_SECONDS
 
 
@@ -42,9 +44,6 @@ Call = Callable[..., Outcome]
 @pytest.fixture(autouse=True)
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the user's keys; nothing here is that of whoever runs the tests."""
-    for name in os.environ:
-        if name.startswith("BRAIN_"):
-            monkeypatch.delenv(name)
     monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "ledgers"))
     monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "settings.json"))
     monkeypatch.setenv("BRAIN_ROOTS", str(tmp_path / "roots.json"))
@@ -72,20 +71,23 @@ def process(tmp_path: Path) -> Call:
     """Run the command line as a process; keyword arguments are those of `subprocess.run`."""
 
     def call(*arguments: str | bytes, **options: Any) -> Outcome:
-        options.setdefault("cwd", tmp_path)
-        options.setdefault("stdin", subprocess.DEVNULL)
-        if "input" in options:
-            del options["stdin"]
-        done = subprocess.run(
-            [*COMMAND, *arguments],
-            capture_output=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-            **options,
-        )
-        return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
+        return run_command(arguments, **{"cwd": tmp_path, **options})
 
     return call
+
+
+def run_command(arguments: Sequence[str | bytes], **options: Any) -> Outcome:
+    """Run the command line as a process; keyword arguments are those of `subprocess.run`."""
+    if "input" not in options:
+        options.setdefault("stdin", subprocess.DEVNULL)
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+        **options,
+    )
+    return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -103,9 +105,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def agent(folder: Path, cli: Call) -> Path:
+def agent(folder: Path) -> Path:
     """A brain with two skills, a memory and a prompt, recorded; it is the current folder."""
-    (folder / "memory").mkdir()
+    return copy_brain(make_agent, folder)
+
+
+def make_agent(folder: Path) -> None:
+    """Make such a brain; each has an id of its own, and the copies of `agent` have the same."""
+    (folder / "memory").mkdir(parents=True)
     (folder / "memory/notes.md").write_text("one\ntwo\n")
     (folder / "prompts").mkdir()
     (folder / "prompts/system.md").write_text("You are an auditor.\n")
@@ -114,13 +121,17 @@ def agent(folder: Path, cli: Call) -> Path:
         skill.parent.mkdir(parents=True)
         head = f"---\nname: {slug}\ndescription: About {slug}\nversion: {version}\n---\n"
         skill.write_text(f"{head}\n# {slug}\n\nBody of {slug}.\n")
-    assert cli("--author", "ada", "init").status == 0
-    assert cli("--author", "ada", "snapshot", "-m", "First").status == 0
-    return folder
+    for arguments in (["init"], ["snapshot", "-m", "First"]):
+        assert run_cli(["-C", str(folder), "--author", "ada", *arguments]) == 0
 
 
 def validate(name: str, document: Any) -> None:
     """Check a document against a schema; the first violation is the failure."""
+    _schema_validator(name).validate(document)
+
+
+@functools.cache
+def _schema_validator(name: str) -> Any:
     import jsonschema_rs
 
-    jsonschema_rs.validator_for(brain._schemas.load(name)).validate(document)
+    return jsonschema_rs.validator_for(brain._schemas.load(name))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from brain_cli import demo_steps
 
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import Call, Outcome, run_command, validate
 
 
 def test_the_whole_story_is_told_and_every_step_is_as_said(process: Call) -> None:
@@ -25,8 +25,22 @@ def test_the_whole_story_is_told_and_every_step_is_as_said(process: Call) -> Non
     assert "exit status 3, as expected" in last
 
 
-def test_the_story_in_json_has_every_step(process: Call) -> None:
-    document = process("demo", "--json").document
+@pytest.fixture(scope="module")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def demo_with_settings(demo_folder: Path) -> Outcome:
+    """A demo as JSON, with a setting of the user and a temporary folder of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BRAIN_DIR", "/nonexistent")
+        patch.setenv("TMPDIR", str(demo_folder))
+        return run_command(["demo", "--json"], cwd=demo_folder)
+
+
+def test_the_story_in_json_has_every_step(demo_with_settings: Outcome) -> None:
+    document = demo_with_settings.document
     validate("demo", document)
     assert document["ok"]
     assert [step["command"].split()[1] for step in document["steps"]][:3] == [
@@ -46,11 +60,8 @@ def test_a_step_that_does_not_do_what_it_says_fails_the_demo(
     assert told.err == "Error: the text to damage is not in the store\n"
 
 
-def test_the_user_s_settings_do_not_reach_the_demo(
-    process: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BRAIN_DIR", "/nonexistent")
-    assert process("demo").status == 0
+def test_the_user_s_settings_do_not_reach_the_demo(demo_with_settings: Outcome) -> None:
+    assert demo_with_settings.status == 0
 
 
 def test_the_example_is_the_one_in_examples(project: Path) -> None:
@@ -58,10 +69,7 @@ def test_the_example_is_the_one_in_examples(project: Path) -> None:
 
 
 def test_nothing_is_left_in_the_temporary_folder(
-    cli: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    demo_with_settings: Outcome, demo_folder: Path
 ) -> None:
-    import tempfile
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert cli("demo").status == 0
-    assert list(tmp_path.iterdir()) == []
+    assert demo_with_settings.status == 0
+    assert list(demo_folder.iterdir()) == []

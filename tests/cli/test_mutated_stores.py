@@ -1,6 +1,6 @@
 """A store in which any value was changed: each command ends as it says, none with an error of ours.
 
-`python -m tests.support.store_mutations SEED COUNT` does the same at length.
+`python -m tests.support.store_mutation_campaign SEED COUNT` does the same at length.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import Call, make_agent, validate
 from tests.cli.test_commands import learn
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
@@ -30,6 +30,13 @@ Use = Callable[[int], None]
 def node() -> Iterator[Anvil]:
     with anvil_node.run_anvil() as running:
         yield running
+
+
+@pytest.fixture
+def agent(folder: Path) -> Path:
+    """A brain of another id in each test, because all tests share a chain."""
+    make_agent(folder)
+    return folder
 
 
 @pytest.fixture

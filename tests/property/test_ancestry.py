@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain.objects import ancestry
+from tests.support.hypothesis_strategies import ordered_subsets
 from tests.support.snapshot_graphs import SnapshotGraph
 
 
@@ -26,8 +27,8 @@ def dags(draw: st.DrawFn) -> SnapshotGraph:
             brains.append([number])
             continue
         brain = draw(st.sampled_from(brains))
-        recent = st.sampled_from(brain[-spread:])
-        dag.add(*draw(st.lists(recent, min_size=1, max_size=most, unique=True)))
+        recent = tuple(brain[-spread:])
+        dag.add(*draw(ordered_subsets(recent, min_size=1, max_size=most)))
         brain.append(number)
     return dag
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain.objects import lineage
+from tests.support.hypothesis_strategies import ordered_subsets
 from tests.support.snapshot_graphs import SnapshotGraph
 
 
@@ -17,8 +18,8 @@ def dags(draw: st.DrawFn) -> SnapshotGraph:
     """A genesis and up to 60 snapshots, each on one to three of those before."""
     dag = SnapshotGraph()
     for size in range(1, draw(st.integers(1, 60))):
-        recent = st.integers(max(0, size - draw(st.sampled_from([1, 3, 60]))), size - 1)
-        dag.add(*draw(st.lists(recent, min_size=1, max_size=3, unique=True)))
+        recent = range(max(0, size - draw(st.sampled_from([1, 3, 60]))), size)
+        dag.add(*draw(ordered_subsets(recent, min_size=1, max_size=3)))
     return dag
 
 

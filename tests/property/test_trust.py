@@ -11,10 +11,12 @@ from brain.trust.policy import KeyRevocation, Policy, PolicyKey, parse_policy
 from brain.trust.policy_edit import render_policy
 from brain.trust.rights_graph import RightsGraph
 from tests.conformance.independent import trust_policies
+from tests.support.hypothesis_strategies import ordered_subsets
 from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLineage
 from tests.vectors.families import rights
 
-numbers = st.integers(0, 3)
+NUMBERS = range(4)
+numbers = st.sampled_from(NUMBERS)
 BROKEN = b"threshold: 1"
 
 
@@ -25,7 +27,7 @@ def policies(draw: st.DrawFn, line: SignedLineage) -> bytes:
         return [NO_TRUST_FILE, BROKEN][other]
     ids = st.sampled_from([b"", b"", b"", *line.ids, bytes(32)])
     keys = []
-    for number in draw(st.lists(numbers, min_size=1, max_size=4, unique=True)):
+    for number in draw(ordered_subsets(NUMBERS, min_size=1, max_size=4)):
         revoked = KeyRevocation(draw(ids), "") if draw(st.integers(0, 3)) == 0 else None
         end = draw(ids) if draw(st.booleans()) else b""
         begin = draw(ids) if draw(st.booleans()) else b""
@@ -39,11 +41,11 @@ def policies(draw: st.DrawFn, line: SignedLineage) -> bytes:
 @st.composite
 def lineages(draw: st.DrawFn) -> SignedLineage:
     """A genesis and up to a dozen snapshots with random trust files and signatures."""
-    signers = st.lists(numbers, max_size=4, unique=True)
+    signers = ordered_subsets(NUMBERS, max_size=4)
     line = SignedLineage(NO_TRUST_FILE, draw(signers))
     for size in range(1, draw(st.integers(2, 12))):
-        recent = st.integers(max(0, size - 3), size - 1)
-        parents = draw(st.lists(recent, min_size=1, max_size=2, unique=True))
+        recent = range(max(0, size - 3), size)
+        parents = draw(ordered_subsets(recent, min_size=1, max_size=2))
         trust = draw(policies(line)) if draw(st.booleans()) else None
         line.add(*parents, by=draw(signers), trust=trust)
     return line

@@ -9,19 +9,22 @@ import pytest
 
 from brain import Brain
 from brain.serve.mcp.brain_pool import PROPOSE_MODE, READ_MODE, WRITE_MODE, BrainPool
+from tests.support.brain_templates import copy_brain
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder of a brain with a skill of two versions, and a prompt."""
-    root = tmp_path / "agent"
+    return copy_brain(_make_agent, tmp_path / "agent")
+
+
+def _make_agent(root: Path) -> None:
     with Brain.init(root, author="person") as brain:
         (root / "prompts").mkdir(exist_ok=True)
         (root / "prompts/system.md").write_text("You are an auditor.\n")
         brain.snapshot("First")
         brain.skills.upsert("Oracle", "One.\n", description="Check the oracle")
         brain.skills.upsert("Oracle", "Two.\n")
-    return root
 
 
 def desk_of(folder: Path, mode: str) -> BrainPool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import socket
@@ -12,6 +14,7 @@ import brain._schemas
 import jsonschema_rs
 import platformdirs
 import pytest
+from brain_cli.invocation import run_cli
 
 from brain import Brain
 from tests.support.mcp_peers import BRAIN_COMMAND, HttpServer, PipeServer, encode_request
@@ -19,6 +22,17 @@ from tests.support.processes import TIMEOUT_SECONDS
 
 
 def refused(folder: Path, *options: str) -> dict[str, str]:
+    """Return the error of a call that is refused before it serves anybody."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = run_cli(["--json", "-C", str(folder), "mcp", *options])
+    assert status in (1, 2) and out.getvalue() == ""
+    error: dict[str, str] = json.loads(err.getvalue())["error"]
+    return error
+
+
+def refused_process(folder: Path, *options: str) -> dict[str, str]:
+    """The same, of a process that a client starts."""
     done = subprocess.run(
         [*BRAIN_COMMAND, "--json", "-C", str(folder), "mcp", *options],
         stdin=subprocess.DEVNULL,
@@ -52,7 +66,7 @@ def test_one_document_on_a_stream_of_messages_is_refused_in_words_of_its_own(
     folder: Path,
 ) -> None:
     assert (
-        refused(folder)["message"]
+        refused_process(folder)["message"]
         == "--json requires --http: stdout belongs to the client without it."
     )
 
@@ -85,7 +99,7 @@ def test_a_client_that_closes_standard_error_is_served(folder: Path) -> None:
 def test_a_port_in_use_is_said_so(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert refused(folder, "--http", str(port))["code"] == "cannot_listen"
+        assert refused_process(folder, "--http", str(port))["code"] == "cannot_listen"
 
 
 def place_of(folder: Path) -> Path:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import random
-from typing import Any
+from collections.abc import Sequence
+from itertools import permutations
+from math import lcm, perm
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
@@ -13,6 +17,31 @@ from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_entry import TreeEntry
 from tests.support.node_store import MemoryNodeStore, file_entry
+
+Value = TypeVar("Value")
+
+_MAX_ENUMERATED = 200
+"""Choices that one draw is made among."""
+
+
+@functools.cache
+def ordered_subsets(
+    values: Sequence[Value], *, min_size: int = 0, max_size: int
+) -> st.SearchStrategy[Sequence[Value]]:
+    """Draw some of a few values in any order, each size as likely as the others.
+
+    The same as `st.lists(st.sampled_from(values), unique=True)`, which draws twice and more for
+    each value, in a single draw: for strategies that an example draws from many times.
+    """
+    sizes = range(min_size, min(max_size, len(values)) + 1)
+    if sum(perm(len(values), size) for size in sizes) > _MAX_ENUMERATED:
+        return st.lists(st.sampled_from(values), min_size=min_size, max_size=max_size, unique=True)
+    by_size = [list(permutations(values, size)) for size in sizes]
+    common = lcm(*map(len, by_size))
+    return st.sampled_from(
+        [chosen for some in by_size for chosen in some for _ in range(common // len(some))]
+    )
+
 
 encodable_numbers = st.one_of(
     st.integers(0, 300), st.integers(0, 2**64 - 1), st.sampled_from([2**16 - 1, 2**16, 2**32])

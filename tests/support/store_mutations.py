@@ -1,17 +1,10 @@
-"""Stores in which one value was changed and every checksum recomputed.
-
-`python -m tests.support.store_mutations SEED COUNT` runs a campaign and prints failures; with
-`--unseen`, it also prints what a deep verification does not see.
-"""
+"""Stores in which one value was changed and every checksum recomputed."""
 
 from __future__ import annotations
 
 import contextlib
 import random
 import re
-import shutil
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -365,51 +358,3 @@ def _set_fact_raw(root: Path, name: str, value: bytes) -> None:
     found = dict(query_store(root, "SELECT name, value FROM facts WHERE name != ''"))
     found[name] = value
     replace_facts(root, found)
-
-
-def _print_line(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def _deep_verification_status(arguments: list[str]) -> int:
-    from brain_cli.invocation import run_cli
-
-    status = run_cli(arguments)
-    return status if status == 0 else 2
-
-
-def _run_campaign(seed: int, count: int, show: bool = False) -> int:
-    from brain_cli.invocation import run_cli
-
-    from tests.support.command_outcomes import ALL_COMMANDS, find_fault_in_outcome
-
-    rng = random.Random(seed)
-    bad = 0
-    with tempfile.TemporaryDirectory() as place:
-        whole, copy = Path(place) / "whole" / "agent", Path(place) / "agent"
-        whole.parent.mkdir()
-        make_brain(whole)
-        source = draw_mutations(whole, rng)
-        for _ in range(count):
-            shutil.rmtree(copy, ignore_errors=True)
-            shutil.copytree(whole, copy, symlinks=True)
-            change = [next(source) for _ in range(rng.choice((1, 1, 2)))]
-            for one in change:
-                apply_mutation(copy, one)
-            if show and not find_fault_in_outcome(
-                _deep_verification_status, copy, ("verify", "--deep")
-            ):
-                _print_line(f"unseen: {'; '.join(map(str, change))}")
-            for arguments in ALL_COMMANDS:
-                if wrong := find_fault_in_outcome(run_cli, copy, arguments):
-                    bad += 1
-                    _print_line(
-                        f"{'; '.join(map(str, change))}\n  brain {' '.join(arguments)}: {wrong}"
-                    )
-    _print_line(f"seed {seed}: {count} changes, {bad} wrong")
-    return bad
-
-
-if __name__ == "__main__":
-    sys.exit(bool(_run_campaign(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] == ["--unseen"])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from hashlib import sha512
 from itertools import pairwise
@@ -39,6 +40,7 @@ def verify_message(key: bytes, message: bytes, signature: bytes) -> None:
     )
 
 
+@functools.lru_cache(maxsize=1024)
 def read_key(key: bytes) -> Point:
     """Return the point that a usable key encodes."""
     require(len(key) == 32, "the length of the key")
@@ -53,10 +55,10 @@ def read_key(key: bytes) -> Point:
     require(x or not sign, "minus zero")
     x = x if x % 2 == sign else FIELD_PRIME - x
     point = (x, y, 1, x * y % FIELD_PRIME)
-    require(
-        _encode_point(_multiply_point(8, point)) != (1).to_bytes(32, "little"),
-        "a key of small order",
-    )
+    eightfold = point
+    for _ in range(3):
+        eightfold = _add_points(eightfold, eightfold)
+    require(_encode_point(eightfold) != (1).to_bytes(32, "little"), "a key of small order")
     return point
 
 
@@ -70,12 +72,19 @@ def _add_points(one: Point, other: Point) -> Point:
 
 def _multiply_point(number: int, point: Point) -> Point:
     out: Point = (0, 1, 1, 0)
-    while number:
-        if number & 1:
-            out = _add_points(out, point)
-        point = _add_points(point, point)
-        number >>= 1
+    for place, doubled in enumerate(_double_repeatedly(point)):
+        if number >> place & 1:
+            out = _add_points(out, doubled)
     return out
+
+
+@functools.lru_cache(maxsize=32)
+def _double_repeatedly(point: Point) -> list[Point]:
+    """Return a point times each power of two below 2^256; few points are multiplied often."""
+    points = [point]
+    while len(points) < 256:
+        points.append(_add_points(points[-1], points[-1]))
+    return points
 
 
 def _encode_point(point: Point) -> bytes:

@@ -23,16 +23,21 @@ from brain.repo.core.transaction import log_operation
 from brain.results import Finding
 from brain.store.object_table import object_checksum
 from brain.store.protocol import ObjectKind
+from tests.support.brain_templates import copy_brain
 
 ID = blob_id(b"somewhere")
 
 
 @pytest.fixture
 def brain(tmp_path: Path) -> Iterator[Brain]:
-    with Brain.init(tmp_path / "agent", author="tester") as made:
+    with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
+        yield opened
+
+
+def _make_brain(root: Path) -> None:
+    with Brain.init(root, author="tester") as made:
         for name in ("Oracle", "Seer", "Trader"):
             made.skills.upsert(name, f"{name}\n", description="d")
-        yield made
 
 
 def skill(version: int) -> bytes:

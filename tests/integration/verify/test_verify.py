@@ -27,12 +27,18 @@ from brain.store.protocol import ObjectKind
 from brain.util import process_pool
 from brain.verify import graph_check, object_check
 from brain.verify.verification import verify_folder
+from tests.support.brain_templates import copy_brain
 from tests.support.command_outcomes import READ_COMMANDS, find_fault_in_outcome
 
 
 @pytest.fixture
 def brain(tmp_path: Path) -> Iterator[Brain]:
-    with Brain.init(tmp_path / "agent", author="tester") as made:
+    with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
+        yield opened
+
+
+def _make_brain(root: Path) -> None:
+    with Brain.init(root, author="tester") as made:
         for number in range(150):
             folder = made.root / f"skills/skill-{number:03d}"
             folder.mkdir(parents=True)
@@ -40,7 +46,6 @@ def brain(tmp_path: Path) -> Iterator[Brain]:
             (folder / "SKILL.md").write_text(text)
         made.snapshot("many")
         made.skills.upsert("skill-007", "better\n")
-        yield made
 
 
 def session_of(brain: Brain) -> Session:

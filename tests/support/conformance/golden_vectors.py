@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 VECTORS_FOLDER = Path(__file__).parents[2] / "vectors"
+
+FAMILIES = sorted(file.stem for file in VECTORS_FOLDER.glob("*.json"))
+"""The families of vectors; each is a file."""
 
 
 class GoldenVector(NamedTuple):
@@ -29,14 +35,11 @@ class GoldenVector(NamedTuple):
         return b"".join(bytes.fromhex(part) * times for part, times in self.input["parts"])
 
 
-def read_vectors(*kinds: str, valid: bool | None = None) -> list[GoldenVector]:
-    """Return the vectors of some kinds: all of them, or only the valid or the refused."""
-    rows = [
-        row
-        for file in sorted(VECTORS_FOLDER.glob("*.json"))
-        for row in json.loads(file.read_bytes())
-    ]
-    made = [
+def read_family(family: str) -> list[GoldenVector]:
+    """Return the vectors of one family, which has at least one."""
+    rows = json.loads((VECTORS_FOLDER / f"{family}.json").read_bytes())
+    assert rows, f"{family} has no vectors"
+    return [
         GoldenVector(
             row["name"],
             row["kind"],
@@ -47,11 +50,33 @@ def read_vectors(*kinds: str, valid: bool | None = None) -> list[GoldenVector]:
         )
         for row in rows
     ]
+
+
+def read_vectors(*kinds: str, valid: bool | None = None) -> list[GoldenVector]:
+    """Return the vectors of some kinds: all of them, or only the valid or the refused."""
     return [
         vector
-        for vector in made
+        for family in FAMILIES
+        for vector in read_family(family)
         if (not kinds or vector.kind in kinds) and valid in (None, vector.valid)
     ]
+
+
+def check_each_vector(
+    subtests: pytest.Subtests,
+    vectors: Iterable[GoldenVector],
+    check: Callable[[GoldenVector], None],
+) -> None:
+    """Check all vectors; each that fails is reported as a subtest under its own name.
+
+    Those that pass are no subtests, because reporting one takes longer than checking it.
+    """
+    for vector in vectors:
+        try:
+            check(vector)
+        except (Exception, pytest.fail.Exception):
+            with subtests.test(vector_id(vector)):
+                raise
 
 
 def vector_id(vector: GoldenVector) -> str:

@@ -1,6 +1,6 @@
 """The second implementation, in JavaScript, asked over a pipe.
 
-    with javascript.running() as peer:
+    with run_javascript_peer() as peer:
         peer.ask([("snapshot", {"hex": "9b…"})])   # [{"ok": {"id": "…"}}]
 
 It is written from docs/FORMAT.md and docs/format/ alone and shares no code with this project.

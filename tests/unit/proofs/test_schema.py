@@ -10,21 +10,26 @@ import pytest
 
 from brain.errors import ProofError
 from brain.proofs.proof_json import parse_proof
-from tests.support.conformance.golden_vectors import GoldenVector, vector_id
-from tests.support.conformance.golden_vectors import read_vectors as vectors
+from tests.support.conformance.golden_vectors import GoldenVector, check_each_vector, read_vectors
 from tests.support.json_mutations import mutate_json
 from tests.support.recorded_snapshots import json_bytes
 
 SCHEMA = jsonschema_rs.validator_for(brain._schemas.load("proof"))
 
 
-@pytest.mark.parametrize("vector", vectors("proof", valid=True), ids=vector_id)
-def test_a_proof_keeps_its_schema(vector: GoldenVector) -> None:
-    SCHEMA.validate(json.loads(vector.data))
+def test_a_proof_keeps_its_schema(subtests: pytest.Subtests) -> None:
+    proofs = read_vectors("proof", valid=True)
+    assert proofs
+    check_each_vector(subtests, proofs, lambda proof: SCHEMA.validate(json.loads(proof.data)))
 
 
-@pytest.mark.parametrize("vector", vectors("proof", valid=True)[::3], ids=vector_id)
-def test_what_breaks_the_schema_is_not_read(vector: GoldenVector) -> None:
+def test_what_breaks_the_schema_is_not_read(subtests: pytest.Subtests) -> None:
+    proofs = read_vectors("proof", valid=True)[::3]
+    assert proofs
+    check_each_vector(subtests, proofs, _check_mutants)
+
+
+def _check_mutants(vector: GoldenVector) -> None:
     for what, mutant in mutate_json(json.loads(vector.data)):
         try:
             parse_proof(json_bytes(mutant))
@@ -34,6 +39,8 @@ def test_what_breaks_the_schema_is_not_read(vector: GoldenVector) -> None:
 
 
 def test_most_of_what_is_not_read_breaks_the_schema() -> None:
-    broken = [vector for vector in vectors("proof", valid=False) if vector.error == "bad_field"]
+    broken = [
+        vector for vector in read_vectors("proof", valid=False) if vector.error == "bad_field"
+    ]
     found = [SCHEMA.is_valid(json.loads(vector.data)) for vector in broken]
     assert sum(found) < len(found) / 5

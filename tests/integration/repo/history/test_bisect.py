@@ -5,15 +5,19 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, InvalidInput
+from tests.support.brain_templates import copy_brain
 
 
 @pytest.fixture
 def brain(tmp_path: Path) -> Brain:
-    made = Brain.init(tmp_path / "agent", author="tester")
-    for n in range(20):
-        made.skills.upsert("Counter", f"count {n}\n")
-        made.skills.upsert(f"Extra {n}", "x\n")
-    return made
+    return Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester")
+
+
+def _make_brain(root: Path) -> None:
+    with Brain.init(root, author="tester") as made:
+        for n in range(20):
+            made.skills.upsert("Counter", f"count {n}\n")
+            made.skills.upsert(f"Extra {n}", "x\n")
 
 
 def count(folder: Path) -> int:
