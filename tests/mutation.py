@@ -20,14 +20,15 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 PROJECT = Path(__file__).parents[1]
 EQUIVALENTS = PROJECT / "tests" / "mutation_equivalents.txt"
 MAX_SELECTED_TESTS = 150
-"""Test functions that one mutant is run against, those of unit tests first."""
+"""Test functions that one mutant is run against, the fastest first."""
 TIMEOUT_SECONDS = 300
 OPERATORS = (
     "AddNot ExceptionReplacer NumberReplacer ReplaceAndWithOr ReplaceBreakWithContinue"
@@ -237,6 +238,7 @@ class Workshop:
         status = self.run(
             *("-m", "coverage", "run", f"--rcfile={config}", f"--data-file={data}"),
             *("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *group.tests),
+            f"--junit-xml={_durations_file(data)}",
         )
         if status != 0:
             data.unlink(missing_ok=True)
@@ -266,12 +268,26 @@ def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
     coverage.read()
     contexts = coverage.contexts_by_lineno(str((workshop.folder / mutant.path).resolve()))
     near = {name for line in _statement_lines(mutant) for name in contexts.get(line, ())}
-    found = (
-        _pytest_arguments(near)
-        or _pytest_arguments(name for names in contexts.values() for name in names)
-        or _pytest_arguments(coverage.measured_contexts())
+    near.discard("")  # what runs at import
+    in_module = {name for names in contexts.values() for name in names} - {""}
+    durations = _read_durations(data)
+    found = sorted(
+        near or in_module or coverage.measured_contexts(), key=lambda name: (durations[name], name)
     )
-    return found[:MAX_SELECTED_TESTS]
+    return [argument for name in found if (argument := _pytest_argument(name))][:MAX_SELECTED_TESTS]
+
+
+def _durations_file(data: Path) -> Path:
+    return data.with_suffix(".xml")
+
+
+def _read_durations(data: Path) -> Counter[str]:
+    """Return the seconds that each test function takes."""
+    durations = Counter[str]()
+    for case in ElementTree.parse(_durations_file(data)).iter("testcase"):
+        name = case.get("name", "").partition("[")[0]
+        durations[f"{case.get('classname')}.{name}"] += float(case.get("time", 0))
+    return durations
 
 
 def _statement_lines(mutant: Mutant) -> range:
@@ -283,12 +299,6 @@ def _statement_lines(mutant: Mutant) -> range:
         if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= (node.end_lineno or 0)
     ]
     return range(max(starts, default=mutant.line), mutant.line + 1)
-
-
-def _pytest_arguments(contexts: Iterable[str]) -> list[str]:
-    """Return the arguments for test functions, those of unit tests first."""
-    found = sorted({argument for name in contexts if (argument := _pytest_argument(name))})
-    return sorted(found, key=lambda argument: not argument.startswith("tests/unit"))
 
 
 def _pytest_argument(context: str) -> str | None:
