@@ -29,6 +29,7 @@ from brain.store.connection import Connection
 from brain.store.file_checks import FileIdentities
 from brain.store.protocol import PendingWrite
 from brain.store.sqlite_store import SqliteStore, create_store, open_store
+from brain.store.writer_lock import writer_lock
 
 
 @pytest.fixture
@@ -369,3 +370,33 @@ def test_one_damaged_frame_of_many_is_named_alone(store: SqliteStore) -> None:
     unknown = [(row[0], 5, row[2]) for row in rows]
     results = BlobDecoder(store._db).plan_decoding(unknown)()
     assert len(results) == 20 and all(isinstance(one, StoreError) for _, one in results)
+
+
+@pytest.mark.parametrize(("user", "changed"), [(0, 2), (1234, 0)])
+def test_files_that_root_makes_are_given_to_the_owner_of_the_folder(
+    tmp_path: Path, user: int, changed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "fchown", lambda handle, user, group: owners.append((user, group)))
+    monkeypatch.setattr(file_checks, "check_regular_file", lambda path, found: None)
+    head = bytes(7) + b"\1"
+    for _ in range(2):  # a mark that is there keeps its owner
+        high_water_mark.write_mark(str(tmp_path / "store.db"), head)
+    with writer_lock(tmp_path, 0):
+        pass
+    folder = tmp_path.stat()
+    assert owners == [(folder.st_uid, folder.st_gid)] * changed
+    assert high_water_mark.read_mark(str(tmp_path / "store.db")) == head
+    assert stat.S_IMODE((tmp_path / "mark").stat().st_mode) == 0o600
+
+
+def test_a_planted_row_is_replaced_also_after_other_changes(store: SqliteStore) -> None:
+    contents = [b"%d" % number for number in range(4)]
+    sql = "INSERT INTO blobs (id, codec, data) VALUES (?, 0, x'00')"
+    with store.transaction() as tx:
+        for content in contents:
+            tx.put_blob(b"before " + content)
+        store._db.execute(sql, (blob_id(contents[2]),))
+        tx.put_blobs([(blob_id(content), content) for content in contents])
+    assert [store.read_blob(blob_id(content)) for content in contents] == contents
