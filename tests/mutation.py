@@ -1,7 +1,7 @@
 """Mutation testing: `python -m tests.mutation --group verify --seed 7 --count 20`.
 
 Draws mutants of a group's modules (operators of cosmic-ray), runs on each the tests that execute
-the changed line, and prints the mutants that no test kills. Needs the extra `mutation`.
+the changed statement, and prints the mutants that no test kills. Needs the extra `mutation`.
 
 The tests to run are known from coverage, which the first run of a group measures and keeps in
 the work folder; `--fresh` measures it again. A mutant that no test can kill, because it changes
