@@ -28,7 +28,12 @@ from brain.store.blobs.codec import MAX_ROW_CONTENT_BYTES, BlobDecoder
 from brain.store.connection import Connection
 from brain.store.file_checks import FileIdentities
 from brain.store.protocol import PendingWrite
-from brain.store.sqlite_store import SqliteStore, create_store, open_store
+from brain.store.sqlite_store import (
+    SqliteStore,
+    create_store,
+    open_store,
+    open_store_or_readonly,
+)
 from brain.store.writer_lock import writer_lock
 
 
@@ -400,3 +405,24 @@ def test_a_planted_row_is_replaced_also_after_other_changes(store: SqliteStore) 
         store._db.execute(sql, (blob_id(contents[2]),))
         tx.put_blobs([(blob_id(content), content) for content in contents])
     assert [store.read_blob(blob_id(content)) for content in contents] == contents
+
+
+def test_a_store_that_cannot_be_written_is_opened_for_reading_alone(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.transaction() as tx:
+        blob = tx.put_blob(b"content")
+    with closing(open_store_or_readonly(tmp_path / "s")) as writable:
+        assert isinstance(writable, SqliteStore)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with closing(open_store_or_readonly(tmp_path / "s")) as readable:
+        assert readable.read_blob(blob) == b"content"
+        for change in (readable.transaction, readable.compact, readable.clear_pending_writes):
+            with pytest.raises(StoreError) as error:
+                change()
+            assert error.value.code == "read_only"
+    monkeypatch.undo()
+    store._db.execute("PRAGMA user_version=99")
+    with pytest.raises(StoreError) as error:
+        open_store_or_readonly(tmp_path / "s")
+    assert error.value.code == "unsupported_version"
