@@ -88,7 +88,8 @@ def groups() -> dict[str, Group]:
             tests="tests/conformance/test_store.py tests/conformance/test_store_damage.py"
             " tests/conformance/test_store_large.py tests/conformance/test_store_recipes.py"
             " tests/conformance/test_store_removals.py tests/conformance/test_store_mark.py"
-            " tests/conformance/test_store_writers.py",
+            " tests/conformance/test_store_writers.py"
+            " tests/integration/repo/changes/test_redact.py",
         ),
         "objects": _group(
             "brain/objects",

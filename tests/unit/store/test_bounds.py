@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import shutil
@@ -209,6 +210,43 @@ def test_a_piece_of_a_dictionary_is_found_however_the_content_is_cut(
     assert erase.find_dictionary_pieces(store._db, [data[1:], b"."]) == {}
     assert list(erase._iterate_pieces(data[1:])) == []
     assert list(erase._iterate_pieces(data + b"c")) == [data, data[1:] + b"c"]
+
+
+def test_some_blobs_of_a_dictionary_are_read_and_all_are_packed_again(store: SqliteStore) -> None:
+    chance = random.Random(2)
+    words = [chance.randbytes(9).hex().encode() for _ in range(80)]
+    contents = [b" ".join(chance.choices(words, k=40)) for _ in range(300)]
+    ids = [blob_id(one) for one in contents]
+    with store.transaction(1 << 30) as tx:
+        tx.put_blobs(list(zip(ids, contents, strict=True)))
+    db = store._db
+    everything = list(erase._read_contents(db, 1, 1, 1000))
+    assert sorted(everything) == sorted(contents) and codecs(store) == [3]
+    assert list(erase._read_contents(db, 1, 3, 2)) == [everything[0], everything[3]]
+    pieces = set(erase._iterate_pieces(contents[0]))
+    erase.replace_dictionaries(db, {1: pieces})  # other blobs have these pieces, too
+    assert codecs(store) == [3]
+    erase.replace_dictionaries(db, {1: {b"no other one"}})
+    assert codecs(store) == [4]
+    rows = db.fetch_all("SELECT number, length(data) > 0 FROM dictionaries ORDER BY number")
+    assert rows == [(-2, 1), (-1, 0), (1, 0), (2, 1)]
+    assert dict(store.read_small_blobs(ids)) == dict(zip(ids, contents, strict=True))
+    assert store.check_stray_rows() == []
+
+
+def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store: SqliteStore) -> None:
+    content = random.Random(3).randbytes((256 << 10) + 9)
+    first = content[:9]
+    with store.transaction() as tx:
+        small = tx.put_blob(first)
+        large = tx.put_blob_stream(io.BytesIO(content), len(content), small)
+        chunk_list = tx.chunk_list_of(large)  # type: ignore[attr-defined]
+        assert chunk_list.chunks[0] == small
+        erase.erase_blob(tx, small, lambda free: set(), tx.put_chunks)  # type: ignore[arg-type, attr-defined]
+        assert not tx.has_object(small)
+        sizes = tx.chunk_list_of(large).sizes  # type: ignore[attr-defined]
+        assert sizes == [4, 5, *chunk_list.sizes[1:]]
+    assert store.read_blob(large) == content
 
 
 def test_a_redaction_is_described_by_its_snapshot() -> None:

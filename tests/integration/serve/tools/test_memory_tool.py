@@ -378,3 +378,16 @@ def test_of_a_very_long_memory_the_end_is_read(agent: ToolCaller) -> None:
     assert answer.data["content"] == "b" * 199_999 + "\n"
     assert answer.text.startswith("b" * 199_999 + "\n(memory/MEMORY.md: 1 entry, 200000 of ")
     assert answer.data["entries"] == 1 and answer.data["characters"] == 200_000
+
+
+@pytest.mark.parametrize(("target", "code"), [("../a.jsonl", "bad_path"), ("notes", "no_memory")])
+def test_nothing_but_memory_is_read(agent: ToolCaller, target: str, code: str) -> None:
+    assert agent.expect_failure("memory", action="read", target=target).code == code
+
+
+def test_a_memory_of_bytes_that_are_no_text_is_not_read(agent: ToolCaller) -> None:
+    (agent.brain.root / "memory/MEMORY.md").write_bytes(b"\xff")
+    agent.brain.snapshot()
+    failure = agent.expect_failure("memory", action="read", target="memory")
+    assert failure.code == "not_text" and failure.message[0].isupper()
+    assert failure.message.endswith(".")
