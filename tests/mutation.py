@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -269,13 +269,14 @@ def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
     coverage.read()
     contexts = coverage.contexts_by_lineno(str((workshop.folder / mutant.path).resolve()))
     near = {name for line in _statement_lines(mutant) for name in contexts.get(line, ())}
-    near.discard("")  # what runs at import
-    in_module = {name for names in contexts.values() for name in names} - {""}
-    durations = _read_durations(data)
-    found = sorted(
-        near or in_module or coverage.measured_contexts(), key=lambda name: (durations[name], name)
+    in_module = {name for names in contexts.values() for name in names}
+    found = (
+        _pytest_arguments(near)
+        or _pytest_arguments(in_module)
+        or _pytest_arguments(coverage.measured_contexts())
     )
-    return [argument for name in found if (argument := _pytest_argument(name))][:MAX_SELECTED_TESTS]
+    durations = _read_durations(data)
+    return sorted(found, key=lambda name: (durations[name], name))[:MAX_SELECTED_TESTS]
 
 
 def _durations_file(data: Path) -> Path:
@@ -283,11 +284,12 @@ def _durations_file(data: Path) -> Path:
 
 
 def _read_durations(data: Path) -> Counter[str]:
-    """Return the seconds that each test function takes."""
+    """Return the seconds that each test function takes, by its argument of pytest."""
     durations = Counter[str]()
     for case in ElementTree.parse(_durations_file(data)).iter("testcase"):
+        module = case.get("classname", "").replace(".", "/")
         name = case.get("name", "").partition("[")[0]
-        durations[f"{case.get('classname')}.{name}"] += float(case.get("time", 0))
+        durations[f"{module}.py::{name}"] += float(case.get("time", 0))
     return durations
 
 
@@ -302,10 +304,18 @@ def _statement_lines(mutant: Mutant) -> range:
     return range(max(starts, default=mutant.line), mutant.line + 1)
 
 
+def _pytest_arguments(contexts: Iterable[str]) -> set[str]:
+    return {argument for name in contexts if (argument := _pytest_argument(name))}
+
+
 def _pytest_argument(context: str) -> str | None:
     module, _, function = context.rpartition(".")
-    path = PROJECT / (module.replace(".", "/") + ".py")
-    return f"{module.replace('.', '/')}.py::{function}" if path.exists() else None
+    name = module.replace(".", "/") + ".py"
+    # The name of a test module begins at its topmost package, which may be any folder.
+    for folder in ("", "tests/", "tests/unit/", "tests/integration/"):
+        if (PROJECT / folder / name).exists():
+            return f"{folder}{name}::{function}"
+    return None
 
 
 def read_equivalents() -> dict[str, str]:
