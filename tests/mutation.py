@@ -261,7 +261,7 @@ class Workshop:
 def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
     """Return the test functions that execute the statement of a mutant, as arguments of pytest.
 
-    For a statement that runs at import these are the tests of its module, or else of the group.
+    For a statement that runs at import these are those of its module, then others of the group.
     """
     from coverage import CoverageData
 
@@ -269,14 +269,13 @@ def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
     coverage.read()
     contexts = coverage.contexts_by_lineno(str((workshop.folder / mutant.path).resolve()))
     near = {name for line in _statement_lines(mutant) for name in contexts.get(line, ())}
-    in_module = {name for names in contexts.values() for name in names}
-    found = (
-        _pytest_arguments(near)
-        or _pytest_arguments(in_module)
-        or _pytest_arguments(coverage.measured_contexts())
-    )
+    found = _pytest_arguments(near)
+    in_module = _pytest_arguments(name for names in contexts.values() for name in names)
+    if not found:
+        found = _pytest_arguments(coverage.measured_contexts())
     durations = _read_durations(data)
-    return sorted(found, key=lambda name: (durations[name], name))[:MAX_SELECTED_TESTS]
+    order = sorted(found, key=lambda name: (name not in in_module, durations[name], name))
+    return order[:MAX_SELECTED_TESTS]
 
 
 def _durations_file(data: Path) -> Path:
