@@ -1,7 +1,7 @@
 """Mutation testing: `python -m tests.mutation --group verify --seed 7 --count 20`.
 
 Draws mutants of a group's modules (operators of cosmic-ray), runs on each the tests that execute
-the changed line, and prints the mutants that no test kills. Needs the extra `mutation`.
+the changed statement, and prints the mutants that no test kills. Needs the extra `mutation`.
 
 The tests to run are known from coverage, which the first run of a group measures and keeps in
 the work folder; `--fresh` measures it again. A mutant that no test can kill, because it changes
@@ -20,14 +20,15 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 PROJECT = Path(__file__).parents[1]
 EQUIVALENTS = PROJECT / "tests" / "mutation_equivalents.txt"
 MAX_SELECTED_TESTS = 150
-"""Test functions that one mutant is run against, those of unit tests first."""
+"""Test functions that one mutant is run against, the fastest first."""
 TIMEOUT_SECONDS = 300
 OPERATORS = (
     "AddNot ExceptionReplacer NumberReplacer ReplaceAndWithOr ReplaceBreakWithContinue"
@@ -63,14 +64,22 @@ def groups() -> dict[str, Group]:
     """Return the groups by name."""
     return {
         "verify": _group("brain/verify", tests="tests/property/test_changes.py tests/lineage"),
-        "tools": _group("brain/serve/tools"),
+        "tools": _group(
+            "brain/serve/tools",
+            tests="tests/cli/test_tools_commands.py tests/e2e/test_tools_document.py"
+            " tests/serving/test_document.py",
+        ),
         "merging": _group("brain/merging", "brain/repo/merge", tests="tests/property"),
         "repo": _group(
             *("brain/repo/changes", "brain/repo/core", "brain/repo/skills", "brain/repo/index"),
             *("brain/repo/history", "brain/repo/read", "brain/repo/receipts"),
             *("brain/repo/maintenance", "brain/repo/signing", "brain/repo/ledgers"),
         ),
-        "log": _group("brain/chain/tlog", tests="tests/conformance/test_ledger.py"),
+        "log": _group(
+            "brain/chain/tlog",
+            tests="tests/conformance/test_ledger.py tests/conformance/test_vectors.py"
+            " tests/property/test_tlog.py",
+        ),
         "evidence": _group("brain/chain/evidence", tests="tests/conformance/test_vectors.py"),
         "trust": _group("brain/trust", tests="tests/conformance/test_vectors.py"),
         "proofs": _group("brain/proofs", tests="tests/conformance/test_vectors.py"),
@@ -78,10 +87,15 @@ def groups() -> dict[str, Group]:
             "brain/store",
             tests="tests/conformance/test_store.py tests/conformance/test_store_damage.py"
             " tests/conformance/test_store_large.py tests/conformance/test_store_recipes.py"
-            " tests/conformance/test_store_removals.py",
+            " tests/conformance/test_store_removals.py tests/conformance/test_store_mark.py"
+            " tests/conformance/test_store_writers.py"
+            " tests/integration/repo/changes/test_redact.py",
         ),
         "objects": _group(
-            "brain/objects", tests="tests/conformance/test_vectors.py tests/property/test_tree.py"
+            "brain/objects",
+            tests="tests/conformance/test_vectors.py tests/property/test_ancestry.py"
+            " tests/property/test_compare.py tests/property/test_lineage.py"
+            " tests/property/test_tree.py",
         ),
     }
 
@@ -205,6 +219,7 @@ class Workshop:
         self._environment = os.environ | {
             "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"
         }  # fmt: skip
+        self.run("-m", "compileall", "-q", "brain", "cli")
 
     def run(self, *arguments: str, timeout: int | None = None) -> int:
         """Run Python with these arguments; return its status, -1 if it took too long."""
@@ -218,43 +233,88 @@ class Workshop:
             return -1
 
     def measure(self, group: Group, data: Path) -> None:
-        """Note which test function executes which line."""
+        """Note which test function executes which line. Raises if a test fails without mutants."""
         config = self.folder / "coverage.ini"
         config.write_text("[run]\ndynamic_context = test_function\nsource = brain\n")
-        self.run(
+        status = self.run(
             *("-m", "coverage", "run", f"--rcfile={config}", f"--data-file={data}"),
             *("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *group.tests),
+            f"--junit-xml={_durations_file(data)}",
         )
+        if status != 0:
+            data.unlink(missing_ok=True)
+            raise RuntimeError("a test fails without mutants, so it would kill every one")
 
     def kills(self, mutant: Mutant, tests: list[str]) -> bool:
         """Tell whether a test fails, or hangs, with the mutant in its place."""
         place = self.folder / mutant.path
-        original = place.read_text("utf-8")
+        original, times = place.read_text("utf-8"), place.stat()
         place.write_text(mutant.source, "utf-8")
         try:
             arguments = ("-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests)
             return self.run(*arguments, timeout=TIMEOUT_SECONDS) != 0
         finally:
             place.write_text(original, "utf-8")
+            os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))  # its bytecode fits again
 
 
 def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
-    """Return the test functions that execute the line of a mutant, as arguments of pytest."""
+    """Return the test functions that execute the statement of a mutant, as arguments of pytest.
+
+    For a statement that runs at import these are those of its module, then others of the group.
+    """
     from coverage import CoverageData
 
     coverage = CoverageData(str(data))
     coverage.read()
     contexts = coverage.contexts_by_lineno(str((workshop.folder / mutant.path).resolve()))
-    near = {name for line in (mutant.line, mutant.line - 1) for name in contexts.get(line, ())}
-    found = sorted({argument for name in near if (argument := _pytest_argument(name))})
-    found.sort(key=lambda argument: not argument.startswith("tests/unit"))
-    return found[:MAX_SELECTED_TESTS]
+    near = {name for line in _statement_lines(mutant) for name in contexts.get(line, ())}
+    found = _pytest_arguments(near)
+    in_module = _pytest_arguments(name for names in contexts.values() for name in names)
+    if not found:
+        found = _pytest_arguments(coverage.measured_contexts())
+    durations = _read_durations(data)
+    order = sorted(found, key=lambda name: (name not in in_module, durations[name], name))
+    return order[:MAX_SELECTED_TESTS]
+
+
+def _durations_file(data: Path) -> Path:
+    return data.with_suffix(".xml")
+
+
+def _read_durations(data: Path) -> Counter[str]:
+    """Return the seconds that each test function takes, by its argument of pytest."""
+    durations = Counter[str]()
+    for case in ElementTree.parse(_durations_file(data)).iter("testcase"):
+        module = case.get("classname", "").replace(".", "/")
+        name = case.get("name", "").partition("[")[0]
+        durations[f"{module}.py::{name}"] += float(case.get("time", 0))
+    return durations
+
+
+def _statement_lines(mutant: Mutant) -> range:
+    """Return the lines from the start of the mutant's statement to the mutant."""
+    nodes = ast.walk(ast.parse((PROJECT / mutant.path).read_text("utf-8")))
+    starts = [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= (node.end_lineno or 0)
+    ]
+    return range(max(starts, default=mutant.line), mutant.line + 1)
+
+
+def _pytest_arguments(contexts: Iterable[str]) -> set[str]:
+    return {argument for name in contexts if (argument := _pytest_argument(name))}
 
 
 def _pytest_argument(context: str) -> str | None:
     module, _, function = context.rpartition(".")
-    path = PROJECT / (module.replace(".", "/") + ".py")
-    return f"{module.replace('.', '/')}.py::{function}" if path.exists() else None
+    name = module.replace(".", "/") + ".py"
+    # The name of a test module begins at its topmost package, which may be any folder.
+    for folder in ("", "tests/", "tests/unit/", "tests/integration/"):
+        if (PROJECT / folder / name).exists():
+            return f"{folder}{name}::{function}"
+    return None
 
 
 def read_equivalents() -> dict[str, str]:

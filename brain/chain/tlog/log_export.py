@@ -41,7 +41,12 @@ def signed_checkpoint_at(log: LogReader, size: int, seed: Callable[[], bytes]) -
 
 
 def checkpoint_note(log: LogReader, signed_checkpoint: SignedCheckpoint) -> str:
-    """Return a checkpoint as a signed note, with its stored cosignatures."""
+    """Return a checkpoint as a signed note, with its stored cosignatures.
+
+    Raises `NotFound` (`no_checkpoint`) for a log without entries, which has signed none.
+    """
+    if not signed_checkpoint.checkpoint.size:
+        raise no_checkpoint_error(0)
     text, witnesses = _build_note(log, signed_checkpoint)
     _require_valid(lambda: log_verifier.verify_checkpoint(text, str(log.key), witnesses))
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brain.errors import ModelError
+from brain.results import Finding
 from brain.serve.tools import skill_read
 from tests.integration.serve.tools.conftest import ToolCaller
 
@@ -183,3 +184,63 @@ def test_verification_tells_whether_the_lineage_is_whole(skilled: ToolCaller) ->
     for deep in (False, True):
         answer = skilled("brain_verify", deep=deep)
         assert answer.data["ok"] and "The lineage is whole: 4 snapshots" in answer.text
+
+
+def test_ten_snapshots_are_listed_unless_more_are_asked_for(agent: ToolCaller) -> None:
+    for number in range(10):
+        agent("skill_manage", action="create", name=f"s{number}", content="x")
+    assert len(agent("brain_log").data["snapshots"]) == 10
+    assert len(agent("brain_log", limit=11).data["snapshots"]) == 11
+
+
+def test_five_hundred_changed_files_are_named(agent: ToolCaller) -> None:
+    for number in range(500):
+        (agent.brain.root / f"{number:03}.txt").write_text("x")
+    assert agent("brain_diff").text.endswith("\nA 499.txt")
+    (agent.brain.root / "500.txt").write_text("x")
+    answer = agent("brain_diff", patch=True)
+    assert answer.data["count"] == 501 and len(answer.data["changes"]) == 500
+    assert "\nA 499.txt\n(500 of 501 files are named.)\n\n" in answer.text
+    assert "500.txt" not in answer.data["patch"]
+
+
+def test_twenty_notices_of_a_snapshot_are_shown(agent: ToolCaller) -> None:
+    for number in range(21):
+        key = "ghp_" + "Zk3vB9qLx2" * 3 + "7Yw4Tq\n"
+        (agent.brain.root / f"key{number}.txt").write_text(key)
+    answer = agent("brain_snapshot")
+    assert answer.text.count("\nNote: key") == len(answer.data["notices"]) == 20
+
+
+def test_a_failed_verification_shows_fifty_findings(
+    agent: ToolCaller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = f"{agent.brain.root}/x is odd"
+    findings = [Finding(f"c{number}", "error", "", "", message) for number in range(51)]
+    verified = agent.brain.verify()._replace(ok=False, findings=findings[:50])
+    monkeypatch.setattr(type(agent.brain), "verify", lambda *_: verified)
+    answer = agent("brain_verify")
+    lines = answer.text.splitlines()
+    assert lines[0].startswith("VERIFICATION FAILED: 1 snapshots, ") and len(lines) == 51
+    assert lines[-1] == "error: c49: x is odd" and not answer.data["ok"]
+    verified = verified._replace(findings=findings)
+    answer = agent("brain_verify")
+    assert answer.text.splitlines()[51:] == ["(50 of 51 findings are shown.)"]
+    assert len(answer.data["findings"]) == 50
+
+
+def test_four_hundred_skills_are_listed_one_by_one(agent: ToolCaller) -> None:
+    (agent.brain.root / "skills/x").mkdir()
+    for number in range(400):
+        text = f"---\nname: s{number}\ndescription: d\n---\n"
+        (agent.brain.root / f"skills/x/s{number}.md").write_text(text)
+    agent.brain.snapshot()
+    assert len(agent("skills_list").text.splitlines()) == 400
+    (agent.brain.root / "skills/x/one.md").write_text("---\nname: one\ndescription: d\n---\n")
+    agent.brain.snapshot()
+    assert agent("skills_list").text.endswith(
+        "\n(To find the ones you need, say what your task is.)"
+    )
+    answer = agent("skills_list", category="X/")
+    assert answer.text.endswith("\n(400 of 401 skills: say what your task is to find others.)")
+    assert answer.data["count"] == 401 and len(answer.data["skills"]) == 400

@@ -340,3 +340,54 @@ def test_a_redacted_memory_is_told_of(agent: ToolCaller, tmp_path: Path) -> None
     add(agent, "A secret.")
     agent.brain.files.redact("memory/MEMORY.md", reason="leaked")
     assert add(agent, "Tea.").data["entries"] == 1
+
+
+def test_a_change_says_how_full_the_memory_is(agent: ToolCaller) -> None:
+    assert add(agent, "One.").text == "Remembered. memory/MEMORY.md: 1 entry, 4 of 4000 characters"
+    assert add(agent, "Two.").text.endswith(": 2 entries, 11 of 4000 characters")
+    again = "Nothing to do: it is there already. memory/MEMORY.md: 2 entries, 11 of 4000 characters"
+    assert add(agent, "Two.").text == again
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "action is missing."),
+        ({"action": "read", "content": "x"}, "read stands alone."),
+        ({"action": "add"}, "content is missing: add needs it."),
+        ({"action": "replace", "content": "x"}, "old_text is missing: replace needs it."),
+        ({"action": "replace", "old_text": "x"}, "content is missing: replace needs it."),
+        ({"action": "remove", "old_text": " "}, "old_text is missing: remove needs it."),
+        (
+            {"content": "x", "operations": [{"action": "add", "content": "a"}]},
+            "Give operations alone, or one action.",
+        ),
+    ],
+)
+def test_a_wrong_combination_is_explained(
+    agent: ToolCaller, arguments: dict[str, Any], message: str
+) -> None:
+    failure = agent.expect_failure("memory", target="memory", **arguments)
+    assert (failure.code, failure.message) == ("bad_arguments", message)
+
+
+def test_of_a_very_long_memory_the_end_is_read(agent: ToolCaller) -> None:
+    write(agent, "memory/MEMORY.md", "a" + "b" * 199_999 + "\n")
+    agent.brain.snapshot()
+    answer = agent("memory", action="read", target="memory")
+    assert answer.data["content"] == "b" * 199_999 + "\n"
+    assert answer.text.startswith("b" * 199_999 + "\n(memory/MEMORY.md: 1 entry, 200000 of ")
+    assert answer.data["entries"] == 1 and answer.data["characters"] == 200_000
+
+
+@pytest.mark.parametrize(("target", "code"), [("../a.jsonl", "bad_path"), ("notes", "no_memory")])
+def test_nothing_but_memory_is_read(agent: ToolCaller, target: str, code: str) -> None:
+    assert agent.expect_failure("memory", action="read", target=target).code == code
+
+
+def test_a_memory_of_bytes_that_are_no_text_is_not_read(agent: ToolCaller) -> None:
+    (agent.brain.root / "memory/MEMORY.md").write_bytes(b"\xff")
+    agent.brain.snapshot()
+    failure = agent.expect_failure("memory", action="read", target="memory")
+    assert failure.code == "not_text" and failure.message[0].isupper()
+    assert failure.message.endswith(".")

@@ -335,3 +335,70 @@ def test_delete_removes_a_skill_and_says_what_took_its_place(oracles: ToolCaller
     assert answer.changed and answer.data["absorbed_into"] == "oracles"
     assert next(oracles.brain.history.log()).message == "Absorbed into oracles"
     assert [skill.slug for skill in oracles.brain.skills.list()] == ["oracles"]
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({"action": "patch", "new_string": "x"}, "old_string"),
+        ({"action": "patch", "old_string": "", "new_string": "x"}, "old_string"),
+        ({"action": "patch", "old_string": "x"}, "new_string"),
+        ({"action": "write_file", "file_content": "x"}, "file_path"),
+        ({"action": "write_file", "file_path": "SKILL.md", "file_content": "x"}, "file_path"),
+        ({"action": "write_file", "file_path": "assets/x"}, "file_content"),
+        ({"action": "remove_file"}, "file_path"),
+        ({"action": "remove_file", "file_path": "SKILL.md"}, "file_path"),
+        ({"action": "edit"}, "content"),
+        ({}, "action"),
+    ],
+)
+def test_what_an_action_needs_is_named(
+    oracles: ToolCaller, given: dict[str, str], missing: str
+) -> None:
+    failure = oracles.expect_failure("skill_manage", name="oracles", **given)
+    assert failure.message == f"{missing} is missing." and failure.code == "bad_arguments"
+
+
+def test_a_description_alone_improves_a_skill(oracles: ToolCaller) -> None:
+    assert oracles("skill_manage", action="edit", name="oracles", description="New").changed
+    assert "description: New" in oracles.read_text("skills/oracles/SKILL.md")
+
+
+def test_a_file_outside_the_usual_folders_can_be_rewritten(oracles: ToolCaller) -> None:
+    (oracles.brain.root / "skills/oracles/NOTES.md").write_text("Old.\n")
+    oracles.brain.snapshot()
+    given = {"file_path": "NOTES.md", "file_content": "New.\n"}
+    answer = oracles("skill_manage", action="write_file", name="oracles", **given)
+    assert answer.text.startswith("Wrote NOTES.md of oracles, version 2 (snapshot ")
+    assert oracles.read_text("skills/oracles/NOTES.md") == "New.\n"
+
+
+def test_a_change_says_what_it_did_and_which_snapshot_recorded_it(oracles: ToolCaller) -> None:
+    given = {"name": "oracles", "file_path": "assets/x", "file_content": "x"}
+    for action, done, message in (
+        ("write_file", "Wrote assets/x of", "Write assets/x"),
+        ("remove_file", "Removed assets/x of", "Remove assets/x"),
+    ):
+        answer = oracles("skill_manage", action=action, **given)
+        version, snapshot = answer.data["version"], answer.data["snapshot"][:12]
+        assert answer.text == f"{done} oracles, version {version} (snapshot {snapshot})."
+        assert next(oracles.brain.history.log()).message == message
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"absorbed_into": ""}, "Pruned: nothing took its place"), ({}, "")],
+)
+def test_a_deletion_that_nothing_took_in_says_whether_that_was_meant(
+    oracles: ToolCaller, given: dict[str, str], message: str
+) -> None:
+    answer = oracles("skill_manage", action="delete", name="oracles", **given)
+    assert answer.text.startswith("Removed oracles, version 1 (snapshot ")
+    assert answer.data["absorbed_into"] == given.get("absorbed_into")
+    assert next(oracles.brain.history.log()).message == message
+
+
+def test_two_names_of_one_action_have_to_agree(agent: ToolCaller) -> None:
+    given = {"op": "create", "action": "edit"}
+    failure = agent.expect_failure("skill_manage", name="a", content="x", **given)
+    assert failure.message == "Give one action."

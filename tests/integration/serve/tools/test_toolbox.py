@@ -93,6 +93,8 @@ def test_arguments_may_be_a_json_text(agent: ToolCaller) -> None:
 def test_an_unknown_tool_is_a_failure_that_names_the_nearest(agent: ToolCaller) -> None:
     assert "skill_view" in agent.expect_failure("skil_view").text
     assert "brain_log" in agent.expect_failure("\x1b[2Jno such tool").text
+    for name, shown in (("q" * 80, "q" * 80), ("q" * 81, "q" * 80 + "…")):
+        assert agent.expect_failure(name).message == f"There is no tool '{shown}'."
 
 
 KEY = "-----BEGIN OPENSSH PRIVATE " + "KEY-----\n" + "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE\n" * 6

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brain import ToolFailure
+from brain import ToolFailure, limits
 from brain.serve.tools import TOOLS, argument_check
 from brain.serve.tools.tool import Schema, object_schema, text_schema
 
@@ -133,3 +133,52 @@ def test_any_text_is_arguments_or_a_failure(given: str | bytes) -> None:
         assert isinstance(argument_check.parse_arguments(given), dict)
     except ToolFailure as failure:
         assert failure.code == "bad_arguments"
+
+
+def test_arguments_at_the_limits_are_read() -> None:
+    longest = "{}" + " " * (limits.MAX_CALL_BYTES - 2)
+    deepest = '{"a": ' + "[" * 31 + "]" * 31 + "}"
+    assert argument_check.parse_arguments(longest) == {}
+    assert list(argument_check.parse_arguments(deepest)) == ["a"]
+    for text, fault in ((longest + " ", "longer than"), (f"[{deepest}]", "too deeply")):
+        with pytest.raises(ToolFailure, match=fault):
+            argument_check.parse_arguments(text)
+
+
+def test_eight_faults_are_named_at_once() -> None:
+    with pytest.raises(ToolFailure) as caught:
+        argument_check.check_arguments(object_schema(), dict.fromkeys("abcdefghi", 1))
+    assert caught.value.message.split("; ")[-1] == "there is no 'h', only nothing."
+
+
+def test_long_foreign_text_is_cut_in_a_fault() -> None:
+    schema = object_schema(mode={"type": "string", "enum": ["a"]})
+    for arguments in ({"mode": "x" * 41}, {"x" * 41: 1}):
+        with pytest.raises(ToolFailure) as caught:
+            argument_check.check_arguments(schema, arguments)
+        assert f"'{'x' * 40}…'" in caught.value.message
+    with pytest.raises(ToolFailure) as caught:
+        argument_check.check_arguments(schema, {"mode": "x" * 40})
+    assert caught.value.message.endswith(f"must be one of a, not '{'x' * 40}'.")
+
+
+def test_a_list_has_its_least_and_its_most_items() -> None:
+    items = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 3}
+    schema = object_schema(items=items)
+    for count in (2, 3):
+        arguments = {"items": list(range(count))}
+        assert argument_check.check_arguments(schema, arguments) == arguments
+    for count in (1, 4):
+        with pytest.raises(ToolFailure, match="items must have from 2 to 3 items"):
+            argument_check.check_arguments(schema, {"items": list(range(count))})
+
+
+def test_a_whole_number_has_its_least_and_its_most() -> None:
+    schema = object_schema(count={"type": "integer", "minimum": 2, "maximum": 4})
+    for count in (2, 4):
+        assert argument_check.check_arguments(schema, {"count": count}) == {"count": count}
+    for count in (1, 5):
+        with pytest.raises(ToolFailure, match="count must be from 2 to 4"):
+            argument_check.check_arguments(schema, {"count": count})
+    unbounded = object_schema(count={"type": "integer"})
+    assert argument_check.check_arguments(unbounded, {"count": -7}) == {"count": -7}

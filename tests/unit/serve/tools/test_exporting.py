@@ -108,3 +108,51 @@ def test_the_description_asks_to_improve_before_a_near_duplicate_is_made() -> No
     manage = next(tool for tool in TOOLS if tool.name == "skill_manage")
     assert "Improve the skill you have" in manage.description
     assert "near-duplicate" in manage.description
+
+
+def test_what_a_tool_may_do_is_stated_for_clients() -> None:
+    keys = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+    hints = {
+        tool["name"]: "".join("x" if tool["annotations"][key] else "-" for key in keys)
+        for tool in tool_formats.mcp()
+    }
+    reading = dict.fromkeys(NAMES, "x-x-")
+    writing = {"skill_manage": "-x--", "memory": "-x--", "brain_snapshot": "--x-"}
+    assert hints == reading | writing
+
+
+def test_the_bounds_of_the_parameters_are_those_that_clients_know() -> None:
+    name, path, text = (1, 256), (None, 1024), (None, 1_000_000)
+    memory = {"content": text, "old_text": text}
+    assert {tool.name: bounds(tool.parameters) for tool in TOOLS} == {
+        "skills_list": {"category": (None, 256), "task": text},
+        "skill_view": {"name": name, "file_path": path, "version": (0, 999_999_999)},
+        "skill_manage": {
+            **dict.fromkeys(("content", "old_string", "new_string", "file_content"), text),
+            "name": name,
+            "description": (None, 1024),
+            "category": (None, 64),
+            "file_path": path,
+            "absorbed_into": (None, 256),
+        },
+        "memory": {"target": name, "operations": (None, 100), **memory},
+        "brain_snapshot": {"message": (None, 4000)},
+        "brain_diff": {"from": (1, 200), "to": (1, 200)},
+        "brain_log": {"limit": (1, 200), "skill": name},
+        "brain_verify": {},
+    }
+    by_name = {tool.name: tool.parameters["properties"] for tool in TOOLS}
+    assert bounds(by_name["memory"]["operations"]["items"]) == memory
+    assert by_name["skill_view"]["version"]["maxLength"] == 64
+
+
+def bounds(schema: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the least and the most of each parameter that has a bound."""
+    least, most = ("minimum", "minLength", "minItems"), ("maximum", "maxLength", "maxItems")
+    found = {
+        name: tuple(
+            next((part[key] for key in keys if key in part), None) for keys in (least, most)
+        )
+        for name, part in schema["properties"].items()
+    }
+    return {name: pair for name, pair in found.items() if pair != (None, None)}

@@ -1,0 +1,157 @@
+"""What a reader is told about evidence, as text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain import check_evidence
+from brain.chain.evidence import evidence_report
+from brain.errors import BrainError, InvalidInput, ProofError
+from brain.results import Evidence
+from tests.support.chain import synthetic_evidence
+from tests.support.chain.synthetic_evidence import LOG_KEY, NEW_PATH_CONTENT, WITNESS_KEY
+
+EVIDENCE = synthetic_evidence.make_all_evidence()
+STATE = synthetic_evidence.make_chain_state()
+BLOCK_HASH = STATE.block()["hash"]
+
+
+def check(name: str, **known: Any) -> Evidence:
+    return check_evidence(json.dumps(EVIDENCE[name]).encode(), **known)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1_700_000_000_999, "2023-11-14T22:13:20.999Z"),
+        (1_700_000_001_000, "2023-11-14T22:13:21.000Z"),
+    ],
+)
+def test_a_time_is_shown_with_its_milliseconds(milliseconds: int, text: str) -> None:
+    assert evidence_report.iso_time(milliseconds) == text
+
+
+def test_a_log_and_a_chain_are_shown_line_by_line() -> None:
+    found = check("witnessed", witnesses=[str(WITNESS_KEY)], log_key=str(LOG_KEY))
+    lines = evidence_report.render_text(found).splitlines()
+    assert lines[0] == f"Shown: {found.claim}."
+    assert lines[1] == "Trust: L0, hashes and signatures only."
+    rows = dict(line.split(maxsplit=1) for line in lines[2:] if line.startswith("  "))
+    assert found.log is not None and found.path is not None
+    assert rows["path"] == found.path and rows["size"] == str(len(NEW_PATH_CONTENT))
+    assert rows["entry"] == f"5 of 7, at {evidence_report.iso_time(found.log.time)}"
+    assert rows["witness"] == str(WITNESS_KEY)
+    assert len({line.index(line.split()[1]) for line in lines[3:9]}) == 1  # one column
+    assert lines[-2:] == [
+        "To rely on it, you still need:",
+        "- the file itself, to compare it with what is proven",
+    ]
+
+
+def test_the_block_of_an_anchor_is_shown() -> None:
+    found = check("anchor")
+    assert found.chain is not None and found.chain.time == STATE.time * 1000
+    rows = [" ".join(line.split()) for line in evidence_report.render_text(found).splitlines()]
+    time = evidence_report.iso_time(STATE.time * 1000)
+    assert {f"block 123, at {time}", f"block hash {found.chain.block_hash}"} <= {*rows}
+    assert f"anchored by {found.chain.sender}" in rows
+    assert not [row for row in rows if row.startswith("owner ")]
+
+
+def test_what_a_reader_still_needs_depends_on_what_they_have() -> None:
+    file = "the file itself, to compare it with what is proven"
+    key = "the public key of the log, from its operator"
+    witness = "a witness or a chain: the operator of a log can show another log to others"
+    block = "a hash of block 123 on chain 31337 that you trust"
+    anchor = check("anchor").chain
+    assert anchor is not None
+    sender = f"that {anchor.sender} anchors this log: anybody can anchor another log"
+    assert check("log").missing == [file, key, witness]
+    assert check("log", log_key=str(LOG_KEY)).missing == [file, witness]
+    assert check("witnessed", witnesses=[str(WITNESS_KEY)]).missing == [file, key]
+    assert check("anchor").missing == [file, key, block, sender]
+    known = {"block_hash": BLOCK_HASH, "owner": check("brain").chain.owner}  # type: ignore[union-attr]
+    assert check("brain", **known).missing == [file]
+    for trust in ("L1", "L2"):
+        found = check("brain", **known, block_trust=trust)
+        assert found.missing == [file, f"{block}, from another source than its nodes"]
+        assert found.trust_level == trust
+    assert check("brain", block_trust="L1").trust_level == "L0"
+    with pytest.raises(InvalidInput, match="no such trust: L4"):
+        check("brain", block_trust="L4")
+
+
+def test_a_file_is_compared_with_its_proof(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(NEW_PATH_CONTENT)
+    with (tmp_path / "file").open("rb", buffering=0) as content:
+        found = check("log", content=content, log_key=str(LOG_KEY))
+        assert found.missing[0].startswith("a witness or a chain")
+        assert (found.type, found.size) == ("file", len(NEW_PATH_CONTENT))
+        bare = json.dumps({**EVIDENCE["log"], "proof": None}).encode()
+        with pytest.raises(InvalidInput) as caught:
+            check_evidence(bare, content=content)
+    assert caught.value.code == "no_content"
+    assert check_evidence(bare).path is None and check_evidence(bare).size is None
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "code"),
+    [
+        ("log", {"brain": "00" * 32}, "not_this_brain"),
+        ("log", {"snapshot": "00" * 32}, "not_this_snapshot"),
+        ("log", {"owner": "0x" + "00" * 20}, "no_owner"),
+        ("log", {"block_hash": "0x" + "00" * 32}, "no_block"),
+        ("brain", {"log_key": str(LOG_KEY)}, "no_log"),
+        ("brain", {"witnesses": [str(WITNESS_KEY)]}, "no_log"),
+    ],
+)
+def test_evidence_about_something_else_is_refused(
+    name: str, known: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(BrainError) as caught:
+        check(name, **known)
+    assert caught.value.code == code
+
+
+def test_evidence_about_what_the_reader_expects_is_taken() -> None:
+    made = EVIDENCE["log"]
+    assert check("log", brain=made["brain"], snapshot=made["snapshot"]).ok
+
+
+def test_the_first_commitment_comes_after_none() -> None:
+    first = synthetic_evidence.OPENING_ENTRY
+    log = synthetic_evidence.make_log_field(first)
+    committed = {"snapshot": first.snapshot.hex(), "parent": first.parent.hex(), "seq": 1}
+    document = {
+        **EVIDENCE["log"], "log": log, "committed": committed, "snapshot": first.snapshot.hex(),
+        "proof": None,
+    }  # fmt: skip
+    found = check_evidence(json.dumps(document).encode())
+    assert found.parent is None and found.seq == 1
+    assert check("log").parent == EVIDENCE["log"]["committed"]["parent"]
+
+
+def test_an_error_is_shown_with_its_hint() -> None:
+    error = ProofError("it is odd", code="odd", hint="look")
+    assert evidence_report.render_error(error, False) == "Error: it is odd\nHint: look\n"
+    assert json.loads(evidence_report.render_error(error, True)) == {
+        "error": {"code": "odd", "message": "it is odd", "hint": "look"}
+    }
+    bare = ProofError("it is odd", code="odd")
+    assert evidence_report.render_error(bare, False) == "Error: it is odd\n"
+    assert json.loads(evidence_report.render_error(bare, True))["error"]["hint"] is None
+
+
+def test_a_long_path_is_cut_in_the_claim_and_shown_in_its_row() -> None:
+    found = check("log")._replace(path="p" * 1025)
+    assert evidence_report.claim_sentence(found).startswith("p" * 1024 + "… is in snapshot ")
+    whole = found._replace(path="p" * 1024)
+    assert evidence_report.claim_sentence(whole).startswith("p" * 1024 + " is in snapshot ")
+    for size, shown in ((4096, "p" * 4096), (4097, "p" * 4096 + "…")):
+        lines = evidence_report.render_text(found._replace(path="p" * size)).splitlines()
+        assert lines[2].split() == ["path", shown]

@@ -1,0 +1,317 @@
+"""Sizes and numbers by which a store decides, each at its bound."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import shutil
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import apsw
+import pytest
+from zstandard import ZstdCompressor
+
+from brain import limits
+from brain.digest import blob_id
+from brain.errors import InvalidInput, Locked, StoreError
+from brain.objects import operation
+from brain.objects.snapshot import Jump, Snapshot, encode_snapshot
+from brain.store import checksums, full_text_index, redaction_table, sweep
+from brain.store.blobs import erase
+from brain.store.blobs.chunk_list import (
+    ChunkList,
+    decode_chunk_list,
+    encode_chunk_list,
+    plan_append,
+)
+from brain.store.blobs.encoder import BlobEncoder, BlobPacker
+from brain.store.connection import Connection
+from brain.store.sqlite_store import SqliteStore, create_store
+from brain.store.writer_lock import writer_lock
+
+ID = blob_id(b"id")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    made = create_store(tmp_path / "s")
+    yield made
+    made.close()
+
+
+def test_the_file_is_marked_as_a_store_of_version_4(store: SqliteStore, tmp_path: Path) -> None:
+    store.close()
+    header = (tmp_path / "s/store.db").read_bytes()[:100]
+    assert header[68:72] == b"brn1" and header[60:64] == (4).to_bytes(4, "big")
+    assert struct.unpack(">H", header[16:18]) == (8192,)
+
+
+def test_a_connection_waits_as_long_as_it_was_told(tmp_path: Path) -> None:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    db = Connection(str(tmp_path / "t.db"), flags, timeout=2.5, name="t.db")
+    assert db.fetch_all("PRAGMA busy_timeout") == [(2500,)]
+    assert db.fetch_without_waiting("PRAGMA busy_timeout") == [(0,)]
+    assert db.fetch_all("PRAGMA busy_timeout") == [(2500,)]
+    with pytest.raises(StoreError) as error:
+        db.fetch_all("SELECT zeroblob((32 << 20) + 1)")
+    assert error.value.code == "bad_store"
+    assert db.fetch_all("SELECT length(zeroblob(32 << 20))") == [(32 << 20,)]
+    db.close()
+
+
+def codecs(store: SqliteStore) -> list[int]:
+    return [codec for (codec,) in store._db.fetch_all("SELECT DISTINCT codec FROM blobs")]
+
+
+@pytest.mark.parametrize(("size", "codec"), [((256 << 10) - 1, 0), (256 << 10, 2)])
+def test_a_batch_of_256_kib_is_compressed(store: SqliteStore, size: int, codec: int) -> None:
+    parts = [bytes([number]) * 65_536 for number in range(3)]
+    parts.append(b"x" * (size - 3 * 65_536))
+    with store.transaction() as tx:
+        tx.put_blobs([(blob_id(part), part) for part in parts])
+    assert codecs(store) == [codec]
+    assert [store.read_blob(blob_id(part)) for part in parts] == parts
+
+
+@pytest.mark.parametrize(("size", "rows"), [((256 << 10) - 1, 1), (256 << 10, 3)])
+def test_a_blob_of_256_kib_is_cut_into_chunks(store: SqliteStore, size: int, rows: int) -> None:
+    content = random.Random(1).randbytes(size)
+    with store.transaction() as tx:
+        id = tx.put_blob(content)
+        tx.put_blobs([(id, content)])
+    assert (store.count_objects() >= rows) and (store.count_objects() == 1) == (rows == 1)
+    assert store.read_blob(id) == content and store.blob_size(id) == size
+
+
+def test_a_larger_file_than_a_brain_takes_is_refused(store: SqliteStore) -> None:
+    for size, fits in ((limits.MAX_FILE_BYTES, True), (limits.MAX_FILE_BYTES + 1, False)):
+        chunk_list = ChunkList(0, b"", 0, [ID, ID], [size - 1_000_000, 1_000_000])
+        chunk_list = ChunkList(1, ID, size - 1_000_000, [ID], [1_000_000])
+        with store.transaction() as tx:
+            if fits:
+                tx.put_chunk_list(ID, chunk_list)  # type: ignore[attr-defined]
+                continue
+            with pytest.raises(InvalidInput) as error:
+                tx.put_chunk_list(ID, chunk_list)  # type: ignore[attr-defined]
+            assert error.value.code == "too_large"
+
+
+def packed_codecs(packer: BlobPacker, contents: list[bytes]) -> list[int]:
+    rows = {id: codec for id, codec, _ in packer.pack([(blob_id(one), one) for one in contents])}
+    return [rows[blob_id(one)] for one in contents]
+
+
+def test_what_shrinks_by_a_sixteenth_is_compressed() -> None:
+    chance = random.Random(1)
+    noise = chance.randbytes(3200)
+    contents = [
+        noise[: length - zeros] + bytes(zeros)
+        for length in range(1600, 3200, 16)
+        for zeros in range(length // 16, length // 16 + 30)
+    ]
+    shares = [(len(ZstdCompressor(level=3).compress(one)), len(one)) for one in contents]
+    assert {0, 1} <= {length // 16 * 15 - size for size, length in shares}
+    expected = [2 if 16 * size < 15 * length else 0 for size, length in shares]
+    assert packed_codecs(BlobPacker(ZstdCompressor(level=3)), contents) == expected
+
+
+def test_the_size_of_a_blob_says_how_it_is_compressed() -> None:
+    plain = BlobPacker(ZstdCompressor(level=3))
+    tuned = plain._replace(tuned=plain.plain, number=5)
+    contents = [b"a" * 63, b"a" * 64, b"a" * 32_767, b"a" * 32_768]
+    assert packed_codecs(plain, contents) == [0, 2, 2, 2]
+    assert packed_codecs(tuned, contents) == [0, 7, 7, 2]
+    assert plain.pack([]) == []
+
+
+def test_a_dictionary_is_trained_on_two_hundred_blobs(store: SqliteStore) -> None:
+    chance = random.Random(2)
+    words = [chance.randbytes(9).hex().encode() for _ in range(80)]
+    contents = [b" ".join(chance.choices(words, k=40)) for _ in range(199)]
+    useless = [b"x" * 63, b"x" * 32_768, b"y" * 32_768]
+    encoder = BlobEncoder(store._db)
+    encoder.train_dictionary([*contents, *useless])
+    assert encoder.packer.tuned is None
+    encoder.train_dictionary([*contents, *useless, b"x" * 64])
+    assert encoder.packer.number == 1
+    rows = store._db.fetch_all("SELECT number, length(data) FROM dictionaries ORDER BY number")
+    assert [number for number, _ in rows] == [-1, 1] and 0 < rows[0][1] <= 64 << 10
+    assert BlobEncoder(store._db).packer.number == 1
+    assert store.check_stray_rows() == []
+
+
+@pytest.mark.parametrize("depth", [0, 1, 32])
+def test_prefixes_nest_32_deep(depth: int) -> None:
+    chunk_list = ChunkList(depth, ID if depth else b"", 9 if depth else 0, [ID], [7])
+    assert decode_chunk_list(ID, encode_chunk_list(ID, chunk_list)) == chunk_list
+    with pytest.raises(ValueError, match="a wrong length or depth"):
+        decode_chunk_list(ID, encode_chunk_list(ID, ChunkList(33, ID, 9, [ID], [7])))
+
+
+def listed(sizes: list[int], depth: int = 0) -> ChunkList:
+    return ChunkList(depth, ID if depth else b"", 9 if depth else 0, [ID] * len(sizes), sizes)
+
+
+def test_a_list_of_chunks_is_rearranged_at_64() -> None:
+    small, large = (32 << 10) - 1, 32 << 10
+    short = listed([small] * 63)
+    assert plan_append(ID, short) == (short, [])
+    plan = plan_append(ID, listed([large] * 31 + [small] * 33))
+    assert plan is not None and plan.rejoin == [ID] * 33 and plan.start == listed([large] * 31)
+    prefixed = (ChunkList(1, ID, 32 * (large + small), [], []), [])
+    assert plan_append(ID, listed([large] * 32 + [small] * 32)) == prefixed
+    assert plan_append(ID, listed([small] * 63 + [large])) is not None
+    assert plan_append(ID, listed([large] * 64, depth=31)) is not None
+    assert plan_append(ID, listed([large] * 64, depth=32)) is None
+
+
+@pytest.mark.parametrize(("free", "fits"), [(20, False), (21, True)])
+def test_a_store_is_rewritten_where_there_is_room_for_two(
+    store: SqliteStore, tmp_path: Path, free: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(bytes(10))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    assert sweep._has_free_space(str(file)) is fits
+    free_bytes = 2 * os.stat(tmp_path / "s/store.db").st_size
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free_bytes))
+    assert not store.compact()
+    monkeypatch.undo()
+    assert store.compact()
+
+
+def test_a_sweep_removes_so_many_and_no_more(store: SqliteStore) -> None:
+    with store.transaction() as tx:
+        for number in range(3):
+            tx.put_object(3, blob_id(b"s%d" % number), b"s")
+        blobs = [tx.put_blob(b"%d" % number) for number in range(3)]
+        tx.put_signature(blob_id(b"s0"), bytes(32), bytes(64))
+    counts = []
+    for _ in range(4):
+        with store.transaction() as tx:
+            counts.append(tx.sweep_objects({blobs[0]}, 2))
+    assert counts == [2, 2, 1, 0] and store.count_objects() == 1
+    assert list(store.stream_signatures()) == [] and store.removal_epoch() == 4
+
+
+@pytest.mark.parametrize("split", range(1, 20))
+def test_a_piece_of_a_dictionary_is_found_however_the_content_is_cut(
+    store: SqliteStore, split: int
+) -> None:
+    data, content = b"0123456789ab", b"....0123456789ab....."
+    row = (7, data, checksums.row_checksum(b"7", data))
+    store._db.execute("INSERT INTO dictionaries VALUES (?, ?, ?)", row)
+    parts = [content[:split], content[split : split + 1], content[split + 1 :]]
+    assert erase.find_dictionary_pieces(store._db, parts) == {7: {data}}
+    assert erase.find_dictionary_pieces(store._db, [data[1:], b"."]) == {}
+    assert list(erase._iterate_pieces(data[1:])) == []
+    assert list(erase._iterate_pieces(data + b"c")) == [data, data[1:] + b"c"]
+
+
+def test_some_blobs_of_a_dictionary_are_read_and_all_are_packed_again(store: SqliteStore) -> None:
+    chance = random.Random(2)
+    words = [chance.randbytes(9).hex().encode() for _ in range(80)]
+    contents = [b" ".join(chance.choices(words, k=40)) for _ in range(300)]
+    ids = [blob_id(one) for one in contents]
+    with store.transaction(1 << 30) as tx:
+        tx.put_blobs(list(zip(ids, contents, strict=True)))
+    db = store._db
+    everything = list(erase._read_contents(db, 1, 1, 1000))
+    assert sorted(everything) == sorted(contents) and codecs(store) == [3]
+    assert list(erase._read_contents(db, 1, 3, 2)) == [everything[0], everything[3]]
+    pieces = set(erase._iterate_pieces(contents[0]))
+    erase.replace_dictionaries(db, {1: pieces})  # other blobs have these pieces, too
+    assert codecs(store) == [3]
+    erase.replace_dictionaries(db, {1: {b"no other one"}})
+    assert codecs(store) == [4]
+    rows = db.fetch_all("SELECT number, length(data) > 0 FROM dictionaries ORDER BY number")
+    assert rows == [(-2, 1), (-1, 0), (1, 0), (2, 1)]
+    assert dict(store.read_small_blobs(ids)) == dict(zip(ids, contents, strict=True))
+    assert store.check_stray_rows() == []
+
+
+def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store: SqliteStore) -> None:
+    content = random.Random(3).randbytes((256 << 10) + 9)
+    first = content[:9]
+    with store.transaction() as tx:
+        small = tx.put_blob(first)
+        large = tx.put_blob_stream(io.BytesIO(content), len(content), small)
+        chunk_list = tx.chunk_list_of(large)  # type: ignore[attr-defined]
+        assert chunk_list.chunks[0] == small
+        erase.erase_blob(tx, small, lambda free: set(), tx.put_chunks)  # type: ignore[arg-type, attr-defined]
+        assert not tx.has_object(small)
+        sizes = tx.chunk_list_of(large).sizes  # type: ignore[attr-defined]
+        assert sizes == [4, 5, *chunk_list.sizes[1:]]
+    assert store.read_blob(large) == content
+
+
+def test_a_redaction_is_described_by_its_snapshot() -> None:
+    done = operation.redact_operation("a", ID, "it leaked")
+    author = "a" * 81
+    made = Snapshot(
+        1, ID, ID, (ID,), 1, Jump(1, ID), author, 1_700_000_000_999, done, "", b""
+    )  # fmt: skip
+    short = ID.hex()[:12]
+    text = f"was redacted by {'a' * 80}… on 2023-11-14, snapshot {short}: it leaked"
+    error = redaction_table.redacted_content_error(ID, ID, encode_snapshot(made))
+    assert error.message == f"the content of blob {ID.hex()} {text}"
+    other = made._replace(author="", operation=operation.snapshot_operation())
+    conflict = redaction_table.redacted_conflict_error(ID, ID, encode_snapshot(other))
+    assert conflict.message.endswith(f"which was redacted on 2023-11-14, snapshot {short}")
+    bare = redaction_table.redacted_content_error(ID, ID, None)
+    assert bare.message.endswith(f" was redacted by snapshot {short}")
+    assert {error.code, conflict.code, bare.code} == {"redacted"}
+
+
+def test_the_lock_tells_whether_its_last_holder_died(tmp_path: Path) -> None:
+    for content, died in (("", False), ("1", True)):
+        (tmp_path / "lock").write_text(content)
+        with writer_lock(tmp_path, 0) as found:
+            assert found is died
+    for content, by in (("7\n8\n", " by pid 7"), ("x\n", ""), ("", "")):
+        with writer_lock(tmp_path, 0):
+            (tmp_path / "lock").write_text(content)
+            with pytest.raises(Locked) as error, writer_lock(tmp_path, 0, "the log"):
+                pass
+        assert error.value.message == f"the log is locked{by}"
+    for mode, after in ((0o000, 0o600), (0o400, 0o600), (0o666, 0o666)):
+        (tmp_path / "lock").chmod(mode)
+        with writer_lock(tmp_path, 0):
+            assert (tmp_path / "lock").stat().st_mode & 0o777 == after
+
+
+@pytest.mark.parametrize(("writable", "code"), [(True, "cannot_open"), (False, "read_only")])
+def test_a_lock_that_cannot_be_made_says_whether_the_folder_can_be_written(
+    tmp_path: Path, writable: bool, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: writable)
+    with pytest.raises(StoreError) as error, writer_lock(tmp_path / "none", 0):
+        pass
+    assert error.value.code == code
+
+
+def test_the_index_of_words_is_marked_with_its_version(tmp_path: Path) -> None:
+    index = full_text_index.open_full_text_index(tmp_path, [1.0, 1.0])
+    index._db.begin()
+    index.update(b"one", [], [("a", ["x", ""]), ("b", ["x y", ""])])
+    index._db.commit()
+    assert index.count_keys() == 2 and index.count_documents(["x", "y", "z"]) == {"x": 2, "y": 1}
+    assert index._db.fetch_all("SELECT number, key FROM keys ORDER BY number") == [
+        (1, "a"),
+        (2, "b"),
+    ]
+    assert [key for key, _ in index.search(["x"], 1)] == ["a"] and index.state == b"one"
+    assert index._db.fetch_all("PRAGMA busy_timeout") == [(2000,)]
+    index.close()
+    db = apsw.Connection(str(tmp_path / "words.db"))
+    assert db.execute("PRAGMA user_version").fetchall() == [(1,)]
+    db.execute("PRAGMA user_version=2").close()
+    db.close()
+    index = full_text_index.open_full_text_index(tmp_path, [1.0, 1.0])
+    assert index.count_keys() == 0
+    index.close()
+    assert (tmp_path / "words.db").exists()

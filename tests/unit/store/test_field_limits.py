@@ -1,0 +1,428 @@
+"""What a field of a store may say, at the bounds, and which rows a store has no place for."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from brain.digest import blob_id
+from brain.encoding import MAX_OBJECT_BYTES
+from brain.errors import NotFound, StoreError
+from brain.store import (
+    checksums,
+    field_limits,
+    file_checks,
+    high_water_mark,
+    operation_log,
+    ref_table,
+    store_database,
+)
+from brain.store.blobs.codec import MAX_ROW_CONTENT_BYTES, BlobDecoder
+from brain.store.connection import Connection
+from brain.store.file_checks import FileIdentities
+from brain.store.protocol import PendingWrite
+from brain.store.sqlite_store import (
+    SqliteStore,
+    create_store,
+    open_store,
+    open_store_or_readonly,
+)
+from brain.store.writer_lock import writer_lock
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    made = create_store(tmp_path / "s")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("operations", b"\x7f" + bytes(39), ""),
+        ("operations", b"\x80" + bytes(39), "its count is too great"),
+        ("operations", bytes(39), "it has 39 bytes, not 40"),
+        ("epoch", b"\x80" + bytes(7), "its count is too great"),
+        ("redactions", b"\x80" + bytes(7), "its count is too great"),
+        ("redactions", bytes(9), "it has 9 bytes, not 8"),
+        ("meta:let-go", b"\x80" + bytes(7), "its count is too great"),
+        ("meta:let-go", b"\x7f" + bytes(7), ""),
+        ("meta:brain", b"\xff" * 32, ""),
+        ("meta:brain", bytes(31), "it has 31 bytes, not 32"),
+        ("meta:" + "n" * 507, b"", ""),
+        ("meta:" + "n" * 508, b"", "its name is too long or cannot be shown"),
+        ("meta:" + "é" * 254, b"", "its name is too long or cannot be shown"),
+        ("meta:\n", b"", "its name is too long or cannot be shown"),
+        ("ref:a", b"", "a ref of 0 bytes"),
+        ("ref:a", b"x", ""),
+        ("ref:a", bytes(32), ""),
+        ("ref:a", bytes(33), "a ref of 33 bytes"),
+        ("meta:branch", b"b" * 200, ""),
+        ("meta:branch", b"b" * 201, "it is not the name of a branch"),
+        ("meta:branch", b"\xff", "it is not the name of a branch"),
+        ("meta:branch", b"a\n", "it is not the name of a branch"),
+    ],
+)
+def test_a_fact_is_of_its_size(name: str, value: bytes, fault: str) -> None:
+    assert field_limits.find_fact_error(name, value) == fault
+
+
+@pytest.mark.parametrize(
+    ("number", "id", "data", "fault"),
+    [
+        (1, bytes(32), b"", ""),
+        (0, bytes(32), b"", "its number or its id cannot be right"),
+        (1, bytes(31), b"", "its number or its id cannot be right"),
+        (1, bytes(32), bytes(MAX_OBJECT_BYTES), ""),
+        (1, bytes(32), bytes(MAX_OBJECT_BYTES + 1), f"it has {MAX_OBJECT_BYTES + 1} bytes"),
+    ],
+)
+def test_an_operation_has_a_number_an_id_and_a_limit(
+    number: int, id: bytes, data: bytes, fault: str
+) -> None:
+    assert field_limits.find_operation_error(number, id, data) == fault
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        (PendingWrite("a", 0, bytes(32), bytes(256)), ""),
+        (PendingWrite("a", 2, b"", b""), ""),
+        (PendingWrite("a", 3, b"", b""), "it is of no kind that files are of"),
+        (PendingWrite("a", -1, b"", b""), "it is of no kind that files are of"),
+        (PendingWrite("a", 0, bytes(31), b""), "its fields have the wrong sizes"),
+        (PendingWrite("a", 0, b"", bytes(257)), "its fields have the wrong sizes"),
+    ],
+)
+def test_a_pending_write_is_of_a_kind_and_of_sizes(row: PendingWrite, fault: str) -> None:
+    assert field_limits.find_pending_error(row) == fault
+    assert field_limits.find_pending_error(row._replace(path="../a"))
+
+
+def test_a_signature_has_three_sizes() -> None:
+    assert field_limits.find_signature_error(bytes(32), bytes(32), bytes(64)) == ""
+    for sizes in ((31, 32, 64), (32, 33, 64), (32, 32, 63)):
+        assert field_limits.find_signature_error(*map(bytes, sizes))
+
+
+def test_checksums_are_those_of_the_format() -> None:
+    assert checksums.row_checksum(b"a", b"").hex() == blob_id(b"1:a0:").hex()[:16]
+    assert checksums.cache_row_checksum(b"ab", b"c") == zlib.crc32(b"abc").to_bytes(4, "big")
+    assert checksums.rows_crc([b"a", b"bc"]) == zlib.crc32(b"1:a2:bc")
+    assert checksums.rows_crc([b"bc"], checksums.rows_crc([b"a"])) == zlib.crc32(b"1:a2:bc")
+
+
+def test_what_a_mark_misses_is_named() -> None:
+    head = (5).to_bytes(8, "big")
+    describe = high_water_mark.describe_lost_operations
+    assert high_water_mark.marked_operation_number(head + b"a") == 5
+    assert high_water_mark.marked_operation_number(b"") == 0
+    assert describe(head + b"a", head + b"a") == ""
+    assert describe(head + b"a", (6).to_bytes(8, "big") + b"b") == ""
+    assert describe(head + b"a", head + b"b") == (
+        "operation 5 is not the one that was acknowledged"
+    )
+    assert describe(head, (2).to_bytes(8, "big")) == (
+        "operations 3 to 5 were acknowledged and are not in the store"
+    )
+    high_water_mark.check_operations_not_lost(b"", head)
+    with pytest.raises(StoreError) as error:
+        high_water_mark.check_operations_not_lost(head, b"")
+    assert error.value.code == "lost_operations"
+
+
+def test_the_head_of_a_log_at_a_number_is_that_of_then(store: SqliteStore) -> None:
+    with store.transaction() as tx:
+        ids = [tx.append_operation(b"%d" % number) for number in range(3)]
+    head = 3, ids[2]
+    for number, expected in ((0, 3), (1, 1), (2, 2), (3, 3), (4, 3), (-1, 3)):
+        encoded = operation_log.log_head_at(store._db, number, head)
+        assert encoded == operation_log.encode_log_head(expected, ids[expected - 1])
+    assert operation_log.log_head_at(store._db, 1, (0, b"")) == b""
+    assert operation_log.decode_log_head(None) == (0, b"")
+    assert [store.read_operation(number).id for number in (1, 2, 3)] == ids
+    for number in (0, 4):
+        with pytest.raises(NotFound) as error:
+            store.read_operation(number)
+        assert error.value.code == "missing_operation"
+
+
+def change(folder: Path, *statements: str) -> list[str]:
+    """Change a store by SQL; return the rows that it then has no place for."""
+    with closing(apsw.Connection(str(folder / "store.db"))) as db:
+        for sql in statements:
+            db.execute(sql).fetchall()
+    with closing(open_store(folder)) as store:
+        return store.check_stray_rows()
+
+
+DICTIONARY = "INSERT INTO dictionaries VALUES ({}, x'aa', x'{}')"
+SUM_7 = checksums.row_checksum(b"7", b"\xaa").hex()
+BOTH = (DICTIONARY.format(7, SUM_7), DICTIONARY.format(-7, SUM_7))
+ID = "x'" + "07" * 32 + "'"
+
+
+@pytest.mark.parametrize(
+    ("statements", "faults"),
+    [
+        ((), []),
+        (BOTH, []),
+        (BOTH[:1], ["dictionary 7 is not there twice"]),
+        (
+            (BOTH[0], DICTIONARY.format(-7, "00" * 8)),
+            ["a copy of dictionary 7 does not fit its checksum", "dictionary 7 is not there twice"],
+        ),
+        (("INSERT INTO dictionaries VALUES (7, x'', x'')",), []),
+        ((f"INSERT INTO blobs VALUES (1, {ID}, 0, x'')",), []),
+        ((f"INSERT INTO blobs VALUES (1, {ID}, 2, x'')",), []),
+        (
+            (f"INSERT INTO blobs VALUES (1, {ID}, -1, x'')",),
+            ["blobs are packed in a way -1, which is not known"],
+        ),
+        (
+            (f"INSERT INTO blobs VALUES (1, {ID}, 3, x'')",),
+            ["dictionary 1, which blobs are packed with, is missing"],
+        ),
+        ((*BOTH, f"INSERT INTO blobs VALUES (1, {ID}, 9, x'')"), []),
+        (
+            ("INSERT INTO blobs VALUES (1, x'07', 0, x'')",),
+            ["1 ids in the table blobs are not of 32 bytes"],
+        ),
+        (
+            ("INSERT INTO objects VALUES (1, x'07', 1, x'', x'')",),
+            ["1 ids in the table objects are not of 32 bytes"],
+        ),
+        (
+            (f"INSERT INTO operations VALUES (1, {ID}, x''), (0, {ID}, x'')",),
+            ["2 rows of the operation log are beyond its end or before its beginning"],
+        ),
+        (
+            (f"INSERT INTO redactions VALUES ({ID}, {ID}, x'')",),
+            ["1 blobs were redacted, of which the facts do not say"],
+        ),
+    ],
+)
+def test_rows_that_a_store_has_no_place_for_are_named(
+    store: SqliteStore, tmp_path: Path, statements: tuple[str, ...], faults: list[str]
+) -> None:
+    store.close()
+    assert change(tmp_path / "s", *statements) == faults
+
+
+def test_a_dictionary_has_a_limit_and_a_fact_a_known_name(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    for size, fault in (
+        ((1 << 20), []),
+        ((1 << 20) + 1, [f"dictionary 7 has {(1 << 20) + 1} bytes"]),
+    ):
+        sum = checksums.row_checksum(b"7", bytes(size)).hex()
+        rows = ", ".join(f"({number}, zeroblob({size}), x'{sum}')" for number in (7, -7))
+        found = change(
+            tmp_path / "s", "DELETE FROM dictionaries", f"INSERT INTO dictionaries VALUES {rows}"
+        )
+        assert found == 2 * fault
+    store._db.execute("DELETE FROM dictionaries")
+    names = ["ref:a", "meta:b", "traces", "odd"]
+    with store.transaction() as tx:
+        for name in names:
+            tx._facts_now[name] = b"x"  # type: ignore[attr-defined]
+    assert store.check_stray_rows() == ["there is no fact called odd"]
+
+
+def test_a_refused_file_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x")
+    os.close(file_checks.open_regular_file(file, os.O_RDONLY))
+    os.link(file, tmp_path / "other")
+    with pytest.raises(StoreError, match="has another name elsewhere") as error:
+        file_checks.open_regular_file(file, os.O_RDONLY)
+    assert error.value.code == "bad_store"
+    targets = [os.readlink(fd) for fd in Path("/proc/self/fd").iterdir() if os.path.lexists(fd)]
+    assert str(file) not in targets
+    (tmp_path / "other").unlink()
+    for user, fits in ((0, True), (file.stat().st_uid, True), (file.stat().st_uid + 1, False)):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        if fits:
+            os.close(file_checks.open_regular_file(file, os.O_RDONLY))
+            continue
+        with pytest.raises(StoreError) as error:
+            file_checks.open_regular_file(file, os.O_RDONLY)
+        assert error.value.code == "foreign_owner"
+
+
+def test_a_file_that_appears_beside_the_database_is_remembered_from_then_on(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    path.write_bytes(b"")
+    identities = FileIdentities(str(path))
+    identities.remember()
+    (tmp_path / "db-wal").write_bytes(b"")
+    identities.check_unchanged()
+    identities.remember()
+    (tmp_path / "db-wal").unlink()
+    with pytest.raises(StoreError, match=r"^db-wal was removed or replaced") as error:
+        identities.check_unchanged()
+    assert error.value.code == "store_replaced"
+    identities.forget_wal()
+    identities.check_unchanged()
+    path.unlink()
+    with pytest.raises(StoreError, match=r"^db was removed or replaced"):
+        identities.remember()
+    FileIdentities().remember()
+
+
+@pytest.mark.parametrize("refused", ["store.db", ""])
+def test_a_store_without_write_access_is_not_opened_for_writing(
+    store: SqliteStore, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / "s" / refused)
+    with pytest.raises(StoreError) as error:
+        store_database.open_store_database(tmp_path / "s")
+    assert error.value.code == "read_only"
+
+
+def test_a_store_that_is_refused_or_not_made_leaves_nothing_open(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store._db.execute("PRAGMA user_version=99")
+    store.close()
+    opens = [store_database.open_store_database, store_database.open_store_database_readonly]
+    for open_database in opens:
+        with pytest.raises(StoreError) as error:
+            open_database(tmp_path / "s")
+        assert error.value.code == "unsupported_version"
+    targets = [os.readlink(fd) for fd in Path("/proc/self/fd").iterdir() if os.path.lexists(fd)]
+    assert not [target for target in targets if target.startswith(str(tmp_path))]
+    monkeypatch.setattr(ref_table, "create_seal", lambda db: db.execute("no SQL"))
+    with pytest.raises(StoreError):
+        create_store(tmp_path / "new")
+    assert not (tmp_path / "new/store.db").exists()
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+def test_a_large_load_is_one_of_32_mib(store: SqliteStore) -> None:
+    names = [type(store.transaction(size)).__name__ for size in ((32 << 20) - 1, 32 << 20)]
+    assert names == ["SqliteTransaction", "BulkTransaction"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 513])
+def test_each_key_of_any_number_is_looked_up_once(store: SqliteStore, count: int) -> None:
+    ids = [blob_id(b"%d" % number) for number in range(count)]
+    with store.transaction() as tx:
+        tx.put_blobs([(id, b"%d" % number) for number, id in enumerate(ids)])
+    sql = "SELECT id FROM blobs WHERE id IN ({keys})"
+    assert sorted(id for (id,) in store._db.fetch_by_keys(sql, ids)) == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "size", "most", "ranges"),
+    [
+        ([], 2, 9, []),
+        ([5], 2, 9, [(5, 5)]),
+        ([1, 2, 3, 4], 2, 9, [(1, 2), (3, 4)]),
+        ([1, 2, 3, 4, 5], 2, 9, [(1, 2), (3, 4), (5, 5)]),
+        ([1, 6], 1, 3, [(1, 2), (3, 4), (5, 6)]),
+        ([1, 7], 1, 3, [(1, 3), (4, 6), (7, 7)]),
+    ],
+)
+def test_a_table_is_split_into_ranges(
+    store: SqliteStore, numbers: list[int], size: int, most: int, ranges: list[tuple[int, int]]
+) -> None:
+    db: Connection = store._db
+    db.execute_many("INSERT INTO dictionaries VALUES (?, x'', x'')", [(n,) for n in numbers])
+    assert db.split_rows("dictionaries", size, most) == ranges
+
+
+def test_a_row_unpacks_to_a_mebibyte_and_no_more(store: SqliteStore) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    decoder = BlobDecoder(store._db)
+    pack = zstandard.ZstdCompressor().compress
+    whole = bytes(1 << 20)
+    assert len(whole) == MAX_ROW_CONTENT_BYTES
+    assert decoder.decode(b"i" * 32, 2, pack(whole)) == whole
+    for codec, data, why in (
+        (2, pack(whole + b"\0"), "it claims an impossible size"),
+        (2, pack(whole)[:-1], "it does not unpack"),
+        (1, b"", "its codec 1 is unknown"),
+        (-1, b"", "its codec -1 is unknown"),
+        (3, b"", "its codec 3 is unknown"),
+    ):
+        with pytest.raises(StoreError, match=why) as error:
+            decoder.decode(b"i" * 32, codec, data)
+        assert error.value.code == "corrupt_object"
+
+
+def test_one_damaged_frame_of_many_is_named_alone(store: SqliteStore) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    pack = zstandard.ZstdCompressor().compress
+    contents = [b"%d" % number * 9 for number in range(20)]
+    rows = [(blob_id(content), 2, pack(content)) for content in contents]
+    large = zstandard.ZstdCompressor().compress(bytes((1 << 20) + 1))
+    for damaged in (b"no frame", rows[7][2][:-1], large):
+        group = [*rows[:7], (rows[7][0], 2, damaged), *rows[8:], (blob_id(b"raw"), 0, b"raw")]
+        found = dict(BlobDecoder(store._db).plan_decoding(group)())
+        assert isinstance(found.pop(rows[7][0]), StoreError)
+        assert found.pop(blob_id(b"raw")) == b"raw"
+        assert found == {blob_id(one): one for one in contents if one != contents[7]}
+    unknown = [(row[0], 5, row[2]) for row in rows]
+    results = BlobDecoder(store._db).plan_decoding(unknown)()
+    assert len(results) == 20 and all(isinstance(one, StoreError) for _, one in results)
+
+
+@pytest.mark.parametrize(("user", "changed"), [(0, 2), (1234, 0)])
+def test_files_that_root_makes_are_given_to_the_owner_of_the_folder(
+    tmp_path: Path, user: int, changed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "fchown", lambda handle, user, group: owners.append((user, group)))
+    monkeypatch.setattr(file_checks, "check_regular_file", lambda path, found: None)
+    head = bytes(7) + b"\1"
+    for _ in range(2):  # a mark that is there keeps its owner
+        high_water_mark.write_mark(str(tmp_path / "store.db"), head)
+    with writer_lock(tmp_path, 0):
+        pass
+    folder = tmp_path.stat()
+    assert owners == [(folder.st_uid, folder.st_gid)] * changed
+    assert high_water_mark.read_mark(str(tmp_path / "store.db")) == head
+    assert stat.S_IMODE((tmp_path / "mark").stat().st_mode) == 0o600
+
+
+def test_a_planted_row_is_replaced_also_after_other_changes(store: SqliteStore) -> None:
+    contents = [b"%d" % number for number in range(4)]
+    sql = "INSERT INTO blobs (id, codec, data) VALUES (?, 0, x'00')"
+    with store.transaction() as tx:
+        for content in contents:
+            tx.put_blob(b"before " + content)
+        store._db.execute(sql, (blob_id(contents[2]),))
+        tx.put_blobs([(blob_id(content), content) for content in contents])
+    assert [store.read_blob(blob_id(content)) for content in contents] == contents
+
+
+def test_a_store_that_cannot_be_written_is_opened_for_reading_alone(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.transaction() as tx:
+        blob = tx.put_blob(b"content")
+    with closing(open_store_or_readonly(tmp_path / "s")) as writable:
+        assert isinstance(writable, SqliteStore)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with closing(open_store_or_readonly(tmp_path / "s")) as readable:
+        assert readable.read_blob(blob) == b"content"
+        for change in (readable.transaction, readable.compact, readable.clear_pending_writes):
+            with pytest.raises(StoreError) as error:
+                change()
+            assert error.value.code == "read_only"
+    monkeypatch.undo()
+    store._db.execute("PRAGMA user_version=99")
+    with pytest.raises(StoreError) as error:
+        open_store_or_readonly(tmp_path / "s")
+    assert error.value.code == "unsupported_version"
