@@ -168,6 +168,43 @@ def test_a_link_where_markers_were_is_not_followed(brain: Brain, tmp_path: Path)
     assert (tmp_path / "secret").read_text() == "hidden\n"
 
 
+@pytest.fixture
+def outside(brain: Brain, tmp_path: Path) -> Path:
+    """Let the folder of conflicts of a brain with a conflict be a link to this folder."""
+    prompts(brain)
+    folder = tmp_path / "outside"
+    (folder / "prompts").mkdir(parents=True)
+    (folder / "prompts/system.md").write_text("hidden\n")
+    (brain.root / ".brain/conflicts").symlink_to(folder)
+    return folder
+
+
+def test_a_link_in_place_of_the_folder_of_conflicts_is_replaced_by_a_folder(
+    brain: Brain, outside: Path
+) -> None:
+    brain.merge.start("idea")
+    folder = brain.root / ".brain/conflicts"
+    assert folder.is_dir() and not folder.is_symlink()
+    assert "<<<<<<< main\n" in read(brain, ".brain/conflicts/prompts/system.md")
+    assert (outside / "prompts/system.md").read_text() == "hidden\n"
+
+
+def test_a_link_in_place_of_the_folder_of_conflicts_goes_and_what_it_leads_to_stays(
+    brain: Brain, outside: Path
+) -> None:
+    folder = brain.root / ".brain/conflicts"
+    folder.unlink()
+    brain.merge.start("idea")
+    folder.rename(brain.root / ".brain/moved")
+    folder.symlink_to(outside)
+    with pytest.raises(InvalidInput) as caught:
+        brain.merge.resolve(["prompts/system.md"], "content")
+    assert caught.value.code == "unsafe_path"
+    brain.merge.abort()
+    assert not folder.is_symlink()
+    assert (outside / "prompts/system.md").read_text() == "hidden\n"
+
+
 def test_an_edited_skill_still_gets_the_version_of_the_merge(brain: Brain) -> None:
     diverge(
         brain,
