@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import chain, count
+from itertools import count
 
 import pytest
 
@@ -18,6 +18,7 @@ from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot, build_tree
 from brain.objects.tree_entry import ChildEntry, TreeEntry
 from brain.objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
+from brain.verify import tree_check
 from brain.verify.tree_check import check_bundles
 from tests.support.node_store import MemoryNodeStore, file_entry
 
@@ -312,9 +313,30 @@ def test_a_path_that_no_brain_may_hold_is_refused_wherever_it_is(section: str, p
     assert caught.value.code == "bad_path"
 
 
+def test_only_what_differs_is_read_and_only_paths_that_came_are_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forger = Forger()
+    edited = [*FILES[:40], file_entry(FILES[40].path, "edited"), *FILES[41:]]
+    before, after = forger.store(cut(FILES)), forger.store(cut(edited))
+    hashed: list[str] = []
+
+    def is_boundary(level: int, path: str, count: int) -> bool:
+        hashed.append(path)
+        return is_node_boundary(level, path, count)
+
+    monkeypatch.setattr(tree_check, "is_node_boundary", is_boundary)
+    store = forger._store
+    (diff,) = check_bundles(store.open_nodes(), {"s": before}, {"s": after})
+    assert (diff.old_entries, diff.new_entries) == ([FILES[40]], [edited[40]])
+    levels, right_edge = 3, 3
+    assert len(store.loads) <= 2 * levels + right_edge
+    assert len(hashed) == levels - 1  # whether the new nodes end with a cut; the root need not
+
+
 def test_sections_that_are_as_before_are_not_read() -> None:
     store = MemoryNodeStore()
     nodes = store.open_nodes()
     root = TreeRoot(bytes(32), 1, 1)
     assert list(check_bundles(nodes, {"s": root}, {"s": root})) == []
-    assert list(chain(store.loads)) == []
+    assert store.loads == []
