@@ -62,7 +62,13 @@ def _group(*code: str, tests: str = "") -> Group:
 def groups() -> dict[str, Group]:
     """Return the groups by name."""
     return {
-        "verify": _group("brain/verify", tests="tests/property/test_changes.py tests/lineage"),
+        "verify": _group(
+            "brain/verify",
+            tests="tests/property/test_changes.py tests/property/test_tree.py tests/lineage"
+            " tests/integration/repo/receipts tests/integration/cache"
+            " tests/integration/repo/changes/test_planted_redactions.py"
+            " tests/integration/repo/core/test_unholdable_trees.py",
+        ),
         "tools": _group("brain/serve/tools"),
         "merging": _group("brain/merging", "brain/repo/merge", tests="tests/property"),
         "repo": _group(
@@ -72,8 +78,16 @@ def groups() -> dict[str, Group]:
         ),
         "log": _group("brain/chain/tlog", tests="tests/conformance/test_ledger.py"),
         "evidence": _group("brain/chain/evidence", tests="tests/conformance/test_vectors.py"),
-        "trust": _group("brain/trust", tests="tests/conformance/test_vectors.py"),
-        "proofs": _group("brain/proofs", tests="tests/conformance/test_vectors.py"),
+        "trust": _group(
+            "brain/trust",
+            tests="tests/conformance/test_vectors.py tests/property/test_trust.py"
+            " tests/integration/verify/test_signed_brains.py tests/integration/repo/signing",
+        ),
+        "proofs": _group(
+            "brain/proofs",
+            tests="tests/conformance/test_vectors.py tests/property/test_proofs.py"
+            " tests/integration/repo/history/test_prove.py",
+        ),
         "store": _group(
             "brain/store",
             tests="tests/conformance/test_store.py tests/conformance/test_store_damage.py"

@@ -315,3 +315,90 @@ def replace(brain: Brain, id: bytes, data: bytes) -> None:
     row = (data, object_checksum(id, ObjectKind.NODE, data), id)
     db.execute("UPDATE objects SET data = ?, checksum = ? WHERE id = ?", row)
     brain._session.clear_loaded()
+
+
+MESSAGES: dict[str, tuple[dict[str, bytes | None], SnapshotOperation, list[tuple[str, str]]]] = {
+    "one file": (
+        {"SOUL.md": b"stern"},
+        ("task", "a run", "success"),
+        [("SOUL.md", "says task, but the files are not those of its parent")],
+    ),
+    "two files": (
+        {"SOUL.md": b"stern", "a.md": b"a"},
+        ("bind", ID, "x", ID),
+        [("SOUL.md", "says bind, but the files are not those of its parent, and 1 more")],
+    ),
+    "a removed section": (
+        {f"skills/{name}/SKILL.md": None for name in ("oracle", "seer", "trader")},
+        ("task", "a run", "success"),
+        [
+            (
+                "skills/oracle/SKILL.md",
+                "says task, but the files are not those of its parent, and 2 more",
+            )
+        ],
+    ),
+    "a delete that writes": (
+        {TEXT: None, "skills/oracle/new.md": b"new"},
+        ("delete", "oracle", "1"),
+        [
+            ("skills/oracle/new.md", "says delete, but this is new or changed"),
+            ("skills/oracle/new.md", "says delete, but this file of it is left"),
+        ],
+    ),
+    "a delete that removes nothing": (
+        {},
+        ("delete", "oracle", "1"),
+        [("skills/oracle", "says delete, but that skill was not removed")],
+    ),
+    "a delete that removes another one too": (
+        {TEXT: None, "skills/seer/SKILL.md": None},
+        ("delete", "oracle", "1"),
+        [
+            ("skills/seer/SKILL.md", "says delete, but this file does not belong to oracle"),
+            ("skills/seer/SKILL.md", "says delete, but this belongs to another skill"),
+        ],
+    ),
+    "an absorption that writes nothing": (
+        {"skills/seer/SKILL.md": None},
+        ("absorb", "oracle", "1", "2", "seer", "1"),
+        [("skills/oracle", "says absorb, but nothing of it was written")],
+    ),
+    "an absorption that keeps the other skill": (
+        {TEXT: skill(2)},
+        ("absorb", "oracle", "1", "2", "seer", "1"),
+        [("skills/seer", "says absorb, but that skill was not removed with it")],
+    ),
+    "an absorption of a third": (
+        {TEXT: skill(2), "skills/seer/SKILL.md": None, "skills/trader/SKILL.md": None},
+        ("absorb", "oracle", "1", "2", "seer", "1"),
+        [("skills/trader/SKILL.md", "says absorb, but this file does not belong to oracle")],
+    ),
+    "a redaction of what did not hold it": (
+        {"SOUL.md": None, TEXT: skill(9)},
+        ("redact", "SOUL.md", ID, "why"),
+        [
+            (TEXT, "says redact, but this is new or changed"),
+            (TEXT, "says redact, but this did not hold the blob"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", MESSAGES)
+def test_a_lie_is_told_by_its_first_path_and_the_number_of_others(brain: Brain, lie: str) -> None:
+    edits, done, expected = MESSAGES[lie]
+    here = forged(brain, edits, done)
+    found = [one for one in errors(brain) if one.code == "false_operation"]
+    assert [(one.path, one.message) for one in found] == expected
+    assert {one.snapshot for one in found} == {here.hex()}
+
+
+def test_a_restore_names_the_files_that_differ_from_its_source(brain: Brain) -> None:
+    source = bytes.fromhex(list(brain.history.log())[1].snapshot)
+    forged(brain, {"skills/trader/SKILL.md": None, TEXT: skill(9)}, ("restore", source))
+    (found,) = errors(brain)
+    assert (found.path, found.message) == (
+        *(TEXT,),
+        f"says restore, but this differs from {source.hex()[:12]}",
+    )

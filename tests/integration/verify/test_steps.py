@@ -23,7 +23,16 @@ from brain.results import Finding, Verified
 from brain.store.protocol import ObjectKind
 from brain.trust import ed25519
 from brain.util import process_pool
-from brain.verify import cache_check, graph_check, table_check, verification
+from brain.verify import (
+    cache_check,
+    graph_check,
+    object_check,
+    parent_diff,
+    receipt_presence,
+    table_check,
+    tree_check,
+    verification,
+)
 from brain.verify.blob_check import BlobCheck
 from brain.verify.verification import verify_folder
 
@@ -82,7 +91,10 @@ def move_ref(brain: Brain) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Brain], object], str]] = {
-    "3 lineage": (lambda b: forge(b, lambda s: s._replace(generation=9)), "bad_generation"),
+    "3 lineage": (
+        lambda b: forge(b, lambda s: s._replace(generation=s.generation + 5)),
+        "bad_generation",
+    ),
     "4 time": (lambda b: forge(b, lambda s: s._replace(time=1)), "time_backwards"),
     "5 objects": (
         lambda b: sql(
@@ -125,6 +137,37 @@ def test_what_one_step_finds_is_not_lost_when_others_find_more(brain: Brain, dee
     codes = {finding.code for finding in found.findings}
     assert codes == {code for _, code in DAMAGES.values()} | ({"corrupt_blob"} if deep else set())
     assert not found.ok
+
+
+def test_what_is_found_depends_on_no_size_of_a_batch(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        brain.skills.upsert("Oracle", f"{number}\n", receipt=b"A letter")
+        (brain.root / f"memory/{number}.md").write_text(f"{number}\n" * number)
+        brain.snapshot()
+    brain.files.redact("memory/2.md", reason="a name")
+    for damage, _ in DAMAGES.values():
+        damage(brain)
+    for number in (0, 1):
+        sql(brain, "DELETE FROM blobs WHERE id = ?", blob_id(f"{number}\n".encode() * number))
+    expected = verify_folder(brain.root, True)
+    assert {"redacted", "missing_object"} <= {one.code for one in expected.findings}
+    for module, name, size in (
+        (parent_diff, "LOOKUP_BATCH_ENTRIES", 1),
+        (parent_diff, "LOOKUP_BATCH_ENTRIES", 3),
+        (receipt_presence, "LOOKUP_BATCH_RECEIPTS", 1),
+        (object_check, "OBJECTS_PER_PART", 1),
+        (object_check, "OBJECTS_PER_PART", 7),
+        (object_check, "_MAX_REMEMBERED_NODES", 1),
+        (tree_check, "_PATHS_PER_CHECK", 1),
+        (cache_check, "_CARDS_PER_BATCH", 1),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, size)
+            found = verify_folder(brain.root, True)
+        assert sorted(found.findings) == sorted(expected.findings), name
+        assert found._replace(findings=[]) == expected._replace(findings=[])
 
 
 @pytest.mark.parametrize("step", ["3 lineage", "8 tables"])
