@@ -275,13 +275,39 @@ def test_a_node_that_leaves_the_right_edge_ends_with_a_cut_on_every_level(
     assert forger.refuses(before, forger.store([middle, added])) is not accepted  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize("is_twice", [True, False])
+def test_a_leaf_that_is_shared_starts_after_the_new_leaf_before_it(is_twice: bool) -> None:
+    forger = Forger()
+    head, stray = FILES[: LEAF_FILES - 1], _mine(FILES[LEAF_FILES].path, 0)
+    shared = [stray if is_twice else FILES[LEAF_FILES], *FILES[LEAF_FILES + 1 : 2 * LEAF_FILES]]
+    before = forger.store([FILES[:LEAF_FILES], shared])  # type: ignore[list-item]
+    assert not forger.refuses(None, before)
+    forged = forger.store([[*head, stray], shared])  # type: ignore[list-item]
+    assert forger.refuses(before, forged)
+    assert forger.refuses(None, forged)
+
+
+def test_an_inner_node_that_is_shared_starts_after_the_new_one_before_it() -> None:
+    forger = Forger()
+    honest = cut(FILES)
+    before = forger.store(honest)
+    first: Shape = honest[0]  # type: ignore[assignment]
+    stray = _mine(FILES[MIDDLE_FILES].path, 0, 1)
+    forged = [*first[:-1], [*first[-1][:-1], stray]]  # type: ignore[index, misc]
+    assert forger.refuses(before, forger.store([forged, *honest[1:]]))  # type: ignore[list-item]
+
+
 def test_entries_that_differ_are_told_apart_from_those_that_moved_to_another_node() -> None:
     forger = Forger()
-    old_files, new_files = FILES[:100], [*FILES[:30], *FILES[31:100], *FILES[200:203]]
-    before, after = forger.store(cut(old_files)), forger.store(cut(new_files))
-    (diff,) = check_bundles(forger._nodes, {"s": before}, {"s": after})
-    assert sorted(diff.old_entries) == [FILES[30]]
-    assert sorted(diff.new_entries) == FILES[200:203]
+    before = forger.store(cut(FILES[:100]))
+    for added in (1, 3):
+        files = [*FILES[:30], *FILES[31:100], *FILES[200 : 200 + added]]
+        (diff,) = check_bundles(forger._nodes, {"s": before}, {"s": forger.store(cut(files))})
+        assert sorted(diff.old_entries) == [FILES[30]]
+        assert sorted(diff.new_entries) == FILES[200 : 200 + added]
+        assert list(diff.walk_added_paths()) == [
+            f"s/{file.path}" for file in FILES[200 : 200 + added]
+        ]
 
 
 @pytest.mark.parametrize("base", ["one leaf", "two middles", "three middles"])
