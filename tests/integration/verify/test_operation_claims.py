@@ -402,3 +402,52 @@ def test_a_restore_names_the_files_that_differ_from_its_source(brain: Brain) -> 
         *(TEXT,),
         f"says restore, but this differs from {source.hex()[:12]}",
     )
+
+
+def redaction(brain: Brain, edits: dict[str, bytes | None], path: str, text: bytes) -> list[str]:
+    """Forge a redaction of a text with these edits; return what is wrong with it."""
+    forged(brain, edits, ("redact", path, blob_id(text), "why"))
+    found = [one for one in errors(brain) if one.code == "false_operation"]
+    return [f"{one.path} {one.message}" for one in found]
+
+
+def test_a_redaction_leaves_no_file_that_holds_the_blob(brain: Brain) -> None:
+    files: dict[str, bytes | None] = {f"notes/{n:04}.md": b"%d" % n for n in range(400)}
+    forged(brain, {**files, "a.md": b"secret", "SOUL.md": b"secret"}, ("snapshot",))
+    assert redaction(brain, {"SOUL.md": None}, "SOUL.md", b"secret") == [
+        "a.md says redact, but this still holds the blob"
+    ]
+
+
+def test_a_redaction_of_what_is_left_deep_in_a_tree_is_named(brain: Brain) -> None:
+    files: dict[str, bytes | None] = {f"notes/{n:04}.md": b"%d" % (n // 2) for n in range(800)}
+    forged(brain, files, ("snapshot",))
+    assert redaction(brain, {"notes/0700.md": None}, "notes/0700.md", b"350") == [
+        "notes/0701.md says redact, but this still holds the blob"
+    ]
+
+
+def test_a_redaction_removes_no_trust_file(brain: Brain) -> None:
+    forged(brain, {"trust.json": b"secret"}, ("snapshot",))
+    assert redaction(brain, {"trust.json": None}, "trust.json", b"secret") == [
+        "trust.json says redact, but it removed the trust file"
+    ]
+
+
+def test_several_redactions_are_told_apart(brain: Brain) -> None:
+    forged(brain, {"a": b"secret", "b": b"other", "c": b"secret"}, ("snapshot",))
+    first = forged(brain, {"a": None}, ("redact", "a", blob_id(b"secret"), "why"))
+    forged(brain, {"b": None}, ("redact", "b", blob_id(b"other"), "why"))
+    found = [one for one in errors(brain) if one.code == "false_operation"]
+    assert [(one.snapshot, one.path) for one in found] == [(first.hex(), "c")]
+
+
+def test_an_object_of_a_kind_that_is_not_known_is_named(brain: Brain) -> None:
+    row = (ID, 9, b"\x90", object_checksum(ID, 9, b"\x90"))
+    sql = "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
+    brain._session.store._db.execute(sql, row)  # type: ignore[attr-defined]
+    (found,) = errors(brain)
+    assert (found.code, found.message) == (
+        *("wrong_type",),
+        f"object {ID.hex()}: an unknown kind of object",
+    )

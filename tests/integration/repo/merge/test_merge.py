@@ -446,6 +446,37 @@ def test_a_skill_kept_against_a_removal_goes_on_above_all_its_versions(
     assert brain.verify(deep=True).findings == []
 
 
+def test_every_skill_kept_against_a_removal_goes_on_beside_files_that_are_no_skills(
+    brain: Brain,
+) -> None:
+    slugs = ["beta", "oracle", "zeta"]
+    for slug in ("beta", "zeta"):
+        brain.skills.upsert(slug, "one\n", description="d")
+    others = ["memory/a.md", "skills/mine.txt", "tools/x.py"]
+    for path in others:
+        write(brain, path, "base\n")
+    brain.snapshot()
+
+    def ours(b: Brain) -> None:
+        for path in others:
+            write(b, path, "ours\n")
+        for slug in slugs:
+            b.skills.upsert(slug, "ours\n")
+
+    def theirs(b: Brain) -> None:
+        for path in others:
+            (b.root / path).unlink()
+        for slug in slugs:
+            for text in ("two\n", "three\n"):
+                b.skills.upsert(slug, text)
+            b.skills.delete(slug)
+
+    diverge(brain, ours, theirs)
+    done = brain.merge.start("idea", "ours")
+    assert [tuple(skill) for skill in done.skills] == [(slug, 2, "", 4) for slug in slugs]
+    assert brain.verify().findings == []
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_an_edit_by_hand_of_a_skill_kept_against_a_removal_is_not_lost(
     brain: Brain, at_once: bool
