@@ -65,12 +65,15 @@ def groups() -> dict[str, Group]:
         "verify": _group(
             "brain/verify",
             tests="tests/property/test_changes.py tests/property/test_tree.py tests/lineage"
-            " tests/integration/repo/receipts tests/integration/cache"
+            " tests/integration/repo/receipts"
             " tests/integration/repo/changes/test_planted_redactions.py"
             " tests/integration/repo/core/test_unholdable_trees.py",
         ),
         "tools": _group("brain/serve/tools"),
-        "merging": _group("brain/merging", "brain/repo/merge", tests="tests/property"),
+        "merging": _group(
+            *("brain/merging", "brain/repo/merge"),
+            tests="tests/property/test_merging.py tests/property/test_ancestry.py",
+        ),
         "repo": _group(
             *("brain/repo/changes", "brain/repo/core", "brain/repo/skills", "brain/repo/index"),
             *("brain/repo/history", "brain/repo/read", "brain/repo/receipts"),
