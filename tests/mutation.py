@@ -20,8 +20,9 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
@@ -256,16 +257,26 @@ class Workshop:
 
 
 def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
-    """Return the test functions that execute the line of a mutant, as arguments of pytest."""
+    """Return the test functions that execute the line of a mutant, as arguments of pytest.
+
+    A line that runs on import is executed by no test function; then these are the ones that
+    execute any line of the module.
+    """
     from coverage import CoverageData
 
     coverage = CoverageData(str(data))
     coverage.read()
     contexts = coverage.contexts_by_lineno(str((workshop.folder / mutant.path).resolve()))
-    near = {name for line in (mutant.line, mutant.line - 1) for name in contexts.get(line, ())}
-    found = sorted({argument for name in near if (argument := _pytest_argument(name))})
+    executing = contexts.get(mutant.line, []) + contexts.get(mutant.line - 1, [])
+    found = sorted(_test_arguments(executing))
+    if executing and not found:
+        found = sorted(_test_arguments(chain.from_iterable(contexts.values())))
     found.sort(key=lambda argument: not argument.startswith("tests/unit"))
     return found[:MAX_SELECTED_TESTS]
+
+
+def _test_arguments(contexts: Iterable[str]) -> set[str]:
+    return {argument for name in set(contexts) if (argument := _pytest_argument(name))}
 
 
 def _pytest_argument(context: str) -> str | None:

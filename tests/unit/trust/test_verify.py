@@ -523,6 +523,20 @@ def test_a_parent_as_late_as_its_child_is_refused_and_no_endless_way() -> None:
     ] * 2
 
 
+def test_a_parent_as_late_as_its_child_is_refused_though_another_child_is_later() -> None:
+    line = SignedLineage()
+    parent = line.add()
+    child = line.add()
+    head = line.add(child, parent)
+    line.known[line.ids[parent]] = line.known[line.ids[parent]]._replace(
+        generation=line.known[line.ids[child]].generation
+    )
+    found = line.finding_codes()
+    assert (parent, "bad_generation", ERROR) in found
+    assert {number for number, _, _ in found} <= {parent, child}
+    assert line.standings()[head] == "unsigned"
+
+
 def test_signatures_that_cannot_be_read_are_an_error() -> None:
     line = SignedLineage(trust_file_text(0), by=[0])
 
