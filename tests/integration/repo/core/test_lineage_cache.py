@@ -7,7 +7,7 @@ from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
 from brain.repo.read import lineage_cache
 from brain.store.protocol import ObjectKind
-from tests.integration.repo.conftest import write_file
+from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import drop_memory_cache
 
 
@@ -49,3 +49,14 @@ def test_a_merge_that_another_wrote_is_learned_by_whoever_asks(brain: Brain) -> 
     here = merged(brain)
     assert lineage_cache.list_merges(brain._session) == [here]
     assert brain._session.cache.list_merges() == [here]
+
+
+def test_a_file_that_is_no_skill_hides_no_skill_that_was_recorded_with_it(brain: Brain) -> None:
+    for path in ("skills/a/notes.md", "skills/m/deep/er/x.md", "skills/z.txt.md/y.md"):
+        write_file(brain, path, "x\n")
+    for slug in ("b", "n", "zz"):
+        write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug, 3))
+    head = brain.snapshot().snapshot
+    for slug in ("b", "n", "zz"):
+        rows = [(row.version, row.snapshot) for row in brain.skills.history(slug)]
+        assert rows == [(3, head)]
