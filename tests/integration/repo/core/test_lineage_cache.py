@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from brain import Brain, StoreError
@@ -125,3 +127,25 @@ def test_a_lineage_is_cached_in_batches_and_a_broken_branch_hides_no_other(
     assert [row.version for row in brain.skills.history("oracle")] == [6, 5, 4, 3, 2, 1]
     assert lineage_cache.is_cached(session, session.head())
     assert not lineage_cache.is_cached(session, b"\7" * 32)
+
+
+def test_a_fork_is_cached_after_all_that_it_came_from(brain: Brain, tmp_path: Path) -> None:
+    for number in range(3):
+        brain.skills.upsert("Oracle", f"{number}\n", description="d")
+    brain.fork(tmp_path / "fork")
+    with Brain.open(tmp_path / "fork") as fork:
+        fork.skills.upsert("Oracle", "forked\n")
+        fork.fork(tmp_path / "again")
+    with Brain.open(tmp_path / "again") as again:
+        again.skills.upsert("Oracle", "forked again\n")
+        session = again._session
+        session.use_memory_cache()
+        session.snapshots_in_cache.clear()
+        listed = lineage_cache._list_uncached(session, session.head())
+        assert len(listed) == len(set(listed)) == 8
+        for place, here in enumerate(listed):
+            snapshot = session.load_snapshot(here)
+            above = list(snapshot.parents)
+            if snapshot.is_genesis and (origin := operation.fork_origin(snapshot.operation)):
+                above.append(origin)
+            assert set(above) <= set(listed[:place])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
+from brain.repo.read.operation_entry import decode_log_entry
 from tests.integration.repo.conftest import write_file
 
 
@@ -207,3 +208,18 @@ def test_a_branch_is_created_at_a_revision(brain: Brain) -> None:
     brain.skills.upsert("New", "x\n", description="d")
     assert brain.branches.create("old", "@~1").snapshot == before
     assert brain.branches.delete("old").snapshot == before
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_switch_is_logged_as_that_and_moves_no_files_for_undo(brain: Brain, edited: bool) -> None:
+    brain.skills.upsert("Oracle", "Two.\n")
+    brain.branches.create("idea", "@~1")
+    if edited:
+        (brain.root / "skills/oracle/SKILL.md").write_text("by hand\n")
+    brain.branches.switch("idea")
+    newest = brain.history.list_operations()[0]
+    assert (newest.kind, newest.description) == ("switch", "switch to idea")
+    assert list(newest.refs) == (["heads/main"] if edited else [])
+    session = brain._session
+    row = next(iter(session.reader.stream_operations()))
+    assert decode_log_entry(row).files_moved == (b"", b"")
