@@ -35,6 +35,7 @@ from brain.verify import (
 )
 from brain.verify.blob_check import BlobCheck
 from brain.verify.verification import verify_folder
+from tests.support.store_tampering import set_fact
 
 OTHER, RECEIPT = blob_id(b"another"), blob_id(b"a receipt")
 
@@ -422,3 +423,13 @@ def test_a_damaged_blob_is_reported_once_and_other_damaged_objects_stay(brain: B
     new = Finding("corrupt_blob", "error", "", "a.md", "damaged")
     work.replace_blob_findings([new], [damaged])
     assert work.build_result().findings == [about_other, same_name, new]
+
+
+def test_a_store_that_names_no_brain_hides_no_damaged_object(brain: Brain) -> None:
+    DAMAGES["5 objects"][0](brain)
+    brain.close()
+    set_fact(brain.root, "meta:brain", None)
+    found = verify_folder(brain.root, False)
+    assert "the store names no brain" in [finding.message for finding in found.findings]
+    assert "corrupt_object" in {finding.code for finding in found.findings}
+    assert (found.ok, found.brain, found.head, found.snapshots) == (False, "", "", 0)
