@@ -63,13 +63,22 @@ def _group(*code: str, tests: str = "") -> Group:
 def groups() -> dict[str, Group]:
     """Return the groups by name."""
     return {
-        "verify": _group("brain/verify", tests="tests/property/test_changes.py tests/lineage"),
+        "verify": _group(
+            "brain/verify",
+            tests="tests/property/test_changes.py tests/property/test_tree.py tests/lineage"
+            " tests/integration/repo/receipts"
+            " tests/integration/repo/changes/test_planted_redactions.py"
+            " tests/integration/repo/core/test_unholdable_trees.py",
+        ),
         "tools": _group(
             "brain/serve/tools",
             tests="tests/cli/test_tools_commands.py tests/e2e/test_tools_document.py"
             " tests/serving/test_document.py",
         ),
-        "merging": _group("brain/merging", "brain/repo/merge", tests="tests/property"),
+        "merging": _group(
+            *("brain/merging", "brain/repo/merge"),
+            tests="tests/property/test_merging.py tests/property/test_ancestry.py",
+        ),
         "repo": _group(
             *("brain/repo/changes", "brain/repo/core", "brain/repo/skills", "brain/repo/index"),
             *("brain/repo/history", "brain/repo/read", "brain/repo/receipts"),
@@ -81,8 +90,16 @@ def groups() -> dict[str, Group]:
             " tests/property/test_tlog.py",
         ),
         "evidence": _group("brain/chain/evidence", tests="tests/conformance/test_vectors.py"),
-        "trust": _group("brain/trust", tests="tests/conformance/test_vectors.py"),
-        "proofs": _group("brain/proofs", tests="tests/conformance/test_vectors.py"),
+        "trust": _group(
+            "brain/trust",
+            tests="tests/conformance/test_vectors.py tests/property/test_trust.py"
+            " tests/integration/verify/test_signed_brains.py tests/integration/repo/signing",
+        ),
+        "proofs": _group(
+            "brain/proofs",
+            tests="tests/conformance/test_vectors.py tests/property/test_proofs.py"
+            " tests/integration/repo/history/test_prove.py",
+        ),
         "store": _group(
             "brain/store",
             tests="tests/conformance/test_store.py tests/conformance/test_store_damage.py"

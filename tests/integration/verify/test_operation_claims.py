@@ -320,3 +320,139 @@ def replace(brain: Brain, id: bytes, data: bytes) -> None:
     row = (data, object_checksum(id, ObjectKind.NODE, data), id)
     db.execute("UPDATE objects SET data = ?, checksum = ? WHERE id = ?", row)
     brain._session.clear_loaded()
+
+
+MESSAGES: dict[str, tuple[dict[str, bytes | None], SnapshotOperation, list[tuple[str, str]]]] = {
+    "one file": (
+        {"SOUL.md": b"stern"},
+        ("task", "a run", "success"),
+        [("SOUL.md", "says task, but the files are not those of its parent")],
+    ),
+    "two files": (
+        {"SOUL.md": b"stern", "a.md": b"a"},
+        ("bind", ID, "x", ID),
+        [("SOUL.md", "says bind, but the files are not those of its parent, and 1 more")],
+    ),
+    "a removed section": (
+        {f"skills/{name}/SKILL.md": None for name in ("oracle", "seer", "trader")},
+        ("task", "a run", "success"),
+        [
+            (
+                "skills/oracle/SKILL.md",
+                "says task, but the files are not those of its parent, and 2 more",
+            )
+        ],
+    ),
+    "a delete that writes": (
+        {TEXT: None, "skills/oracle/new.md": b"new"},
+        ("delete", "oracle", "1"),
+        [
+            ("skills/oracle/new.md", "says delete, but this is new or changed"),
+            ("skills/oracle/new.md", "says delete, but this file of it is left"),
+        ],
+    ),
+    "a delete that removes nothing": (
+        {},
+        ("delete", "oracle", "1"),
+        [("skills/oracle", "says delete, but that skill was not removed")],
+    ),
+    "a delete that removes another one too": (
+        {TEXT: None, "skills/seer/SKILL.md": None},
+        ("delete", "oracle", "1"),
+        [
+            ("skills/seer/SKILL.md", "says delete, but this file does not belong to oracle"),
+            ("skills/seer/SKILL.md", "says delete, but this belongs to another skill"),
+        ],
+    ),
+    "an absorption that writes nothing": (
+        {"skills/seer/SKILL.md": None},
+        ("absorb", "oracle", "1", "2", "seer", "1"),
+        [("skills/oracle", "says absorb, but nothing of it was written")],
+    ),
+    "an absorption that keeps the other skill": (
+        {TEXT: skill(2)},
+        ("absorb", "oracle", "1", "2", "seer", "1"),
+        [("skills/seer", "says absorb, but that skill was not removed with it")],
+    ),
+    "an absorption of a third": (
+        {TEXT: skill(2), "skills/seer/SKILL.md": None, "skills/trader/SKILL.md": None},
+        ("absorb", "oracle", "1", "2", "seer", "1"),
+        [("skills/trader/SKILL.md", "says absorb, but this file does not belong to oracle")],
+    ),
+    "a redaction of what did not hold it": (
+        {"SOUL.md": None, TEXT: skill(9)},
+        ("redact", "SOUL.md", ID, "why"),
+        [
+            (TEXT, "says redact, but this is new or changed"),
+            (TEXT, "says redact, but this did not hold the blob"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", MESSAGES)
+def test_a_lie_is_told_by_its_first_path_and_the_number_of_others(brain: Brain, lie: str) -> None:
+    edits, done, expected = MESSAGES[lie]
+    here = forged(brain, edits, done)
+    found = [one for one in errors(brain) if one.code == "false_operation"]
+    assert [(one.path, one.message) for one in found] == expected
+    assert {one.snapshot for one in found} == {here.hex()}
+
+
+def test_a_restore_names_the_files_that_differ_from_its_source(brain: Brain) -> None:
+    source = bytes.fromhex(list(brain.history.log())[1].snapshot)
+    forged(brain, {"skills/trader/SKILL.md": None, TEXT: skill(9)}, ("restore", source))
+    (found,) = errors(brain)
+    assert (found.path, found.message) == (
+        *(TEXT,),
+        f"says restore, but this differs from {source.hex()[:12]}",
+    )
+
+
+def redaction(brain: Brain, edits: dict[str, bytes | None], path: str, text: bytes) -> list[str]:
+    """Forge a redaction of a text with these edits; return what is wrong with it."""
+    forged(brain, edits, ("redact", path, blob_id(text), "why"))
+    found = [one for one in errors(brain) if one.code == "false_operation"]
+    return [f"{one.path} {one.message}" for one in found]
+
+
+def test_a_redaction_leaves_no_file_that_holds_the_blob(brain: Brain) -> None:
+    files: dict[str, bytes | None] = {f"notes/{n:04}.md": b"%d" % n for n in range(400)}
+    forged(brain, {**files, "a.md": b"secret", "SOUL.md": b"secret"}, ("snapshot",))
+    assert redaction(brain, {"SOUL.md": None}, "SOUL.md", b"secret") == [
+        "a.md says redact, but this still holds the blob"
+    ]
+
+
+def test_a_redaction_of_what_is_left_deep_in_a_tree_is_named(brain: Brain) -> None:
+    files: dict[str, bytes | None] = {f"notes/{n:04}.md": b"%d" % (n // 2) for n in range(800)}
+    forged(brain, files, ("snapshot",))
+    assert redaction(brain, {"notes/0700.md": None}, "notes/0700.md", b"350") == [
+        "notes/0701.md says redact, but this still holds the blob"
+    ]
+
+
+def test_a_redaction_removes_no_trust_file(brain: Brain) -> None:
+    forged(brain, {"trust.json": b"secret"}, ("snapshot",))
+    assert redaction(brain, {"trust.json": None}, "trust.json", b"secret") == [
+        "trust.json says redact, but it removed the trust file"
+    ]
+
+
+def test_several_redactions_are_told_apart(brain: Brain) -> None:
+    forged(brain, {"a": b"secret", "b": b"other", "c": b"secret"}, ("snapshot",))
+    first = forged(brain, {"a": None}, ("redact", "a", blob_id(b"secret"), "why"))
+    forged(brain, {"b": None}, ("redact", "b", blob_id(b"other"), "why"))
+    found = [one for one in errors(brain) if one.code == "false_operation"]
+    assert [(one.snapshot, one.path) for one in found] == [(first.hex(), "c")]
+
+
+def test_an_object_of_a_kind_that_is_not_known_is_named(brain: Brain) -> None:
+    row = (ID, 9, b"\x90", object_checksum(ID, 9, b"\x90"))
+    sql = "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
+    brain._session.store._db.execute(sql, row)  # type: ignore[attr-defined]
+    (found,) = errors(brain)
+    assert (found.code, found.message) == (
+        *("wrong_type",),
+        f"object {ID.hex()}: an unknown kind of object",
+    )

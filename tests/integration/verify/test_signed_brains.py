@@ -435,3 +435,14 @@ def test_two_thousand_signed_snapshots_are_judged_as_by_the_pure_check(brain: Br
     found = brain.verify().findings
     assert len(pure) > 1000 and len({one.code for one in pure}) == 4
     assert found == pure[: len(found)] and len(found) == 1000
+
+
+@pytest.mark.parametrize("path", ["SOUL.md", "memory/trust.json", "skills/a/trust.json"])
+def test_only_the_file_at_the_top_is_a_trust_file(brain: Brain, path: str) -> None:
+    session_of(brain).author = NAMES[0]
+    file = brain.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("x\n")
+    brain.snapshot()
+    assert brain.verify().findings == []
+    assert told(brain, required=True) == {"unsigned", "forged_author"}

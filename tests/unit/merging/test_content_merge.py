@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.merging import content_merge
+from brain.merging import content_merge, diff3, frontmatter_merge
 from brain.merging.content_merge import BOTH, OURS, THEIRS, ContentSides
 
 SKILL = b"""---
@@ -249,3 +249,145 @@ def test_no_note_is_lost(a: list[bytes], b: list[bytes]) -> None:
     for side in (a, b):
         for line, count in Counter(b"".join(side).splitlines()).items():
             assert content.splitlines().count(line) >= (count if line.strip() else 0)
+
+
+def front_matter(base: str, ours: str, theirs: str) -> str | None:
+    """Return the merged front matter, None for a conflict, whatever the order of the sides."""
+    merged_texts = []
+    for sides in ((base, ours, theirs), (base, theirs, ours)):
+        found = diff3.join_if_clean(frontmatter_merge.merge_front_matter(*sides))
+        merged_texts.append(None if found is None else found.decode())
+    assert merged_texts[0] == merged_texts[1]
+    return merged_texts[0]
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected"),
+    [
+        ("", "a: 1\n", "", "a: 1\n"),
+        ("", "a: 1\n", "b: 2\n", "b: 2\na: 1\n"),
+        ("a: 1\n", "a: 1\nb: 2\n", "c: 3\na: 1\n", "c: 3\na: 1\nb: 2\n"),
+        ("a: 1\nz: 1\n", "a: 1\nb: 2\nz: 1\n", "a: 1\nz: 1\n", "a: 1\nb: 2\nz: 1\n"),
+        ("a: 1\nz: 1\n", "a: 1\nb: 2\nz: 1\n", "a: 2\nz: 1\n", "a: 2\nb: 2\nz: 1\n"),
+        ("a: 1\nb: 1\n", "a: 1\n", "b: 1\n", ""),
+        ("a: 1\n", "a: 2\n", "a: 2\n", "a: 2\n"),
+        ("a: 1\n", "a: 2\n", "a: 3\n", None),
+        ("a: 1\n", "", "a: 3\n", None),
+        ("# top\na: 1\n", "# top\na: 2\n", "# new\na: 1\n", "# new\na: 2\n"),
+        ("a: 1\n# b\nb: 1\n", "a: 1\n# c\nb: 1\n", "a: 1\n# b\nb: 2\n", "a: 1\n# c\nb: 2\n"),
+        ("{a: 1}\n", "{a: 1, b: 2}\n", "{a: 1}\n", "{a: 1, b: 2}\n"),
+        ("a: 1\n", "{a: 1}\n", "a: 2\n", None),
+        ("metadata:\n  a: 1\n  b: 1\n", "metadata:\n  a: 2\n  b: 1\n",
+         "metadata:\n  a: 1\n  b: 2\n",
+         "metadata:\n  a: 2\n  b: 2\n"),
+        ("", "metadata:\n  a: 1\n", "metadata:\n  b: 2\n", "metadata:\n  b: 2\n  a: 1\n"),
+        ("metadata:\n  a: 1\n", "metadata:\n  a: 1\n", "", ""),
+        ("metadata:\n  a: 1\n", "metadata:\n  a: 2\n", "", None),
+        ("metadata: {a: 1}\n", "metadata: {a: 2}\n", "metadata: {a: 1, b: 2}\n", None),
+        ("metadata: {a: 1}\n", "metadata:\n  a: 2\n", "metadata:\n  a: 1\n  b: 2\n", None),
+        ("metadata:\n  a: 1\n", "metadata:\n  a: 1\n  b: 2\n", "metadata: {a: 1}\n", None),
+        ("metadata:\n  a: 1\nz: 1\n", "metadata:\n  a: 2\nz: 1\n", "metadata:\n  a: 1\nz: 2\n",
+         "metadata:\n  a: 2\nz: 2\n"),
+    ],
+)  # fmt: skip
+def test_front_matter_is_merged_field_by_field(
+    base: str, ours: str, theirs: str, expected: str | None
+) -> None:
+    assert front_matter(base, ours, theirs) == expected
+
+
+def test_marks_at_the_start_and_fences_of_a_skill_are_taken_from_the_side_that_changed_them() -> (
+    None
+):
+    bom = b"\xef\xbb\xbf"
+    for ours, theirs in ((bom + SKILL, skill(one="A.")), (SKILL, bom + skill(one="A."))):
+        content = merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle")
+        assert content == bom + skill(one="A.", version="version: 2")
+    windows = SKILL.replace(b"\n", b"\r\n")
+    content = merged("skills/oracle/SKILL.md", SKILL, windows, SKILL, "oracle")
+    assert content == windows.replace(b"version: 1", b"version: 2")
+
+
+@pytest.mark.parametrize("base", [None, b"\xff", b"---\nname: [\n---\nx\n", b"\0"])
+def test_a_base_that_is_no_skill_counts_as_none(base: bytes | None) -> None:
+    assert merged("skills/oracle/SKILL.md", base, SKILL, SKILL, "oracle") == skill(
+        version="version: 2"
+    )
+    assert contested("skills/oracle/SKILL.md", base, SKILL, skill(one="A."), "oracle")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "version"),
+    [("3", "7", "8"), ("7", "3", "8"), ("1.9", "1.10", "1.11"), ("2", "2.1", "2.2")],
+)
+def test_a_merged_skill_states_both_versions_and_the_one_above(
+    ours: str, theirs: str, version: str
+) -> None:
+    sides = [skill(version=f'version: "{side}"') for side in (ours, theirs)]
+    draft = content_merge.draft_merge(
+        "skills/oracle/SKILL.md", ContentSides(SKILL, *sides), "oracle"
+    )
+    assert draft is not None and draft.skill is not None
+    assert (draft.skill.ours, draft.skill.theirs, draft.skill.version) == (ours, theirs, version)
+
+
+def test_a_skill_without_a_version_counts_as_the_first() -> None:
+    bare = SKILL.replace(b"version: 1\n", b"")
+    draft = content_merge.draft_merge(
+        "skills/oracle/SKILL.md", ContentSides(bare, bare, b"Only text.\n"), "oracle"
+    )
+    assert draft is not None and draft.skill is not None
+    assert (draft.skill.ours, draft.skill.theirs, draft.skill.version) == ("1", "1", "2")
+
+
+@pytest.mark.parametrize(
+    ("path", "is_settled"),
+    [
+        ("memory/log.jsonl", True),
+        ("memory/a/LOG.JSONL", True),
+        ("memory/log.ndjson", True),
+        ("memory/notes.md", True),
+        ("memory/log.json", False),
+        ("memory.md", False),
+        ("memories/log.jsonl", False),
+        ("skills/memory/log.jsonl", False),
+    ],
+)
+def test_conflicts_are_settled_in_memory_files_alone(path: str, is_settled: bool) -> None:
+    assert (content_merge.settle_rule(path) is not diff3.leave_conflict) is is_settled
+    assert contested(path, b"{}\n", b'{}\n{"a": 1}\n', b'{}\n{"b": 2}\n') is not is_settled
+
+
+def test_a_last_line_without_a_line_feed_is_completed_in_memory_alone() -> None:
+    assert merged("memory/a.md", b"a", b"a", b"a\n- b") == b"a\n- b\n"
+    assert merged("prompts/a.md", b"x\na", b"y\na", b"x\na") == b"y\na"
+
+
+@pytest.mark.parametrize("sides", [(b"\0", b"a", b"b"), (b"a", b"\0", b"b"), (b"a", b"b", b"\xff")])
+def test_text_is_not_merged_with_what_is_binary_on_any_side(
+    sides: tuple[bytes, bytes, bytes],
+) -> None:
+    assert content_merge.draft_merge("a.md", ContentSides(*sides), "") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"<<<<<<< main\n", True),
+        (b"a\n>>>>>>> idea\n", True),
+        (b"a\n<<<<<<<\n", False),
+        (b" <<<<<<< main\n", False),
+        (b"=======\n||||||| base\n", False),
+        (b"", False),
+    ],
+)
+def test_either_marker_of_a_side_is_a_conflict_that_is_left(text: bytes, expected: bool) -> None:
+    assert content_merge.has_conflict_markers(text) is expected
+
+
+def test_both_sides_are_joined_in_the_order_of_their_bytes_each_on_lines_of_its_own() -> None:
+    for sides in ((b"b", b"a"), (b"a", b"b")):
+        draft = content_merge.draft_merge("p.md", ContentSides(b"x\n", *sides), "")
+        assert draft is not None and content_merge.finish_merge(draft, BOTH) == b"a\nb"
+        assert content_merge.finish_merge(draft, OURS) == sides[0]
+        assert content_merge.finish_merge(draft, THEIRS) == sides[1]

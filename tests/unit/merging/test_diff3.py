@@ -130,3 +130,56 @@ def test_git_merge_file_agrees(tmp_path: Path, round: int) -> None:
         assert ours is None or theirs is not None, "clean where git sees a conflict"
         agreed += ours == theirs
     assert agreed >= 9
+
+
+def test_the_last_line_may_lack_its_line_feed() -> None:
+    assert diff3.split_lines(b"") == []
+    assert diff3.split_lines(b"a") == [b"a"]
+    assert diff3.split_lines(b"a\n\nb") == [b"a\n", b"\n", b"b"]
+    assert diff3.end_with_newline([]) == []
+    assert diff3.end_with_newline([b"a\n", b"b"]) == [b"a\n", b"b\n"]
+    assert diff3.end_with_newline([b"a\n"]) == [b"a\n"]
+
+
+def test_a_conflict_is_settled_where_it_is_and_only_if_it_is() -> None:
+    base, ours, theirs = ([line + b"\n" for line in side.split()] for side in (
+        b"1 2 3 4 5", b"1 x 3 4 5", b"1 y 3 z 5"
+    ))  # fmt: skip
+    asked: list[diff3.ConflictHunk] = []
+
+    def settle(hunk: diff3.ConflictHunk) -> list[bytes]:
+        asked.append(hunk)
+        return []
+
+    assert diff3.join_if_clean(diff3.merge_lines(base, ours, theirs, settle)) == b"1\n3\nz\n5\n"
+    assert asked == [diff3.ConflictHunk([b"2\n"], [b"x\n"], [b"y\n"])]
+    pieces = diff3.merge_lines(base, ours, theirs)
+    assert diff3.join_settled(pieces, lambda hunk: [*hunk.theirs, *hunk.ours]) == (
+        b"1\ny\nx\n3\nz\n5\n"
+    )
+
+
+def test_lines_appended_and_removed_at_the_ends_are_merged() -> None:
+    assert merged(b"", b"a\n", b"") == b"a\n"
+    assert merged(b"", b"", b"a\n") == b"a\n"
+    assert merged(b"a\nb\n", b"a\n", b"a\nb\n") == b"a\n"
+    assert merged(b"a\nb\n", b"b\n", b"a\nb\nc\n") == b"b\nc\n"
+    assert merged(b"a\n", b"a\nx\n", b"a\ny\n") is None
+
+
+@pytest.mark.parametrize(("lines", "matched"), [(2000, True), (2001, False)])
+def test_only_short_spans_without_unique_lines_are_matched_by_difflib(
+    lines: int, matched: bool
+) -> None:
+    base = [b"x\n", *[b"a\n", b"b\n"] * (lines // 2 - 1), b"b\n"]
+    other = [b"y\n", *[b"b\n", b"a\n"] * (lines // 2 - 1), b"a\n"] + [b"a\n"] * (lines % 2)
+    assert len(base) + len(other) == 4000 + (not matched)
+    assert any(place >= 0 for place in match_lines(base, other)) is matched
+
+
+def test_of_lines_that_were_moved_the_longest_rising_run_is_matched() -> None:
+    base = [b"%d\n" % number for number in range(6)]
+    order = [3, 4, 0, 1, 2, 5]
+    found = match_lines(base, [base[number] for number in order])
+    assert [number for number, place in enumerate(found) if place >= 0] == [0, 1, 2, 5]
+    assert found == [2, 3, 4, -1, -1, 5]

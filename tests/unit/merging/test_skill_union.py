@@ -76,3 +76,56 @@ def test_fields_that_only_the_other_has_are_taken_over_but_for_what_names_it() -
     assert heads(ours, theirs) == f"{ours}license: MIT\nallowed-tools: Read\n"
     assert heads("license: GPL\n", theirs) == "license: GPL\nallowed-tools: Read\n"
     assert heads("{name: a}\n", theirs) == "{name: a}\n"
+
+
+def test_headings_are_demoted_by_one_level_and_no_deeper_than_six() -> None:
+    theirs = "## Two\n\na\n\n##### Five #\n\nb\n\n###### Six\n\nc\n"
+    assert taken("A.\n", theirs) == (
+        "A.\n\n## From b\n\n### Two\n\na\n\n###### Five\n\nb\n\n###### Six\n\nc\n"
+    )
+
+
+def test_only_the_first_title_goes() -> None:
+    assert taken("A.\n", "# B\n\nb\n\n# C\n\nc\n") == "A.\n\n## From b\n\nb\n\n## C\n\nc\n"
+    assert taken("A.\n", "## B\n\nb\n\n# C\n\nc\n") == "A.\n\n## From b\n\n### B\n\nb\n\nc\n"
+
+
+def test_a_heading_stays_above_text_and_deeper_headings_alone() -> None:
+    theirs = "## A\n\n## B\n\n### C\n\nc\n\n### D\n\n## E\n\n### F\n\n#### G\n\ng\n"
+    expected = "### B\n\n#### C\n\nc\n\n### E\n\n#### F\n\n##### G\n\ng\n"
+    assert taken("A.\n", theirs) == f"A.\n\n## From b\n\n{expected}"
+
+
+def test_a_list_with_text_in_it_is_a_block_of_its_own() -> None:
+    ours = "- Check it.\n"
+    assert taken(ours, "- Check it.\n  Twice.\n") == (
+        "- Check it.\n\n## From b\n\n- Check it.\n  Twice.\n"
+    )
+    assert taken(ours, "* check  IT.\n") == ours
+
+
+def test_a_fence_ends_with_as_many_marks_of_its_own_kind() -> None:
+    for block in ("~~~\n\n```\n\n~~~\n", "````\n\n```\n\n````\n", "```\n\n``` x\n\n```\n"):
+        assert taken("A.\n", f"{block}\n## Next\n") == f"A.\n\n## From b\n\n{block}"
+    assert taken("A.\n", "```\n\n## In\n") == "A.\n\n## From b\n\n```\n\n## In\n"
+
+
+def test_a_block_ends_before_a_heading_and_a_fence_follows_its_text() -> None:
+    assert taken("a\n", "a\n## H\nb\n") == "a\n\n## From b\n\n### H\n\nb\n"
+    assert taken("a\n", "b\n```\nc\n```\nd\n") == "a\n\n## From b\n\nb\n```\nc\n```\nd\n"
+
+
+def test_fields_are_not_taken_over_from_or_into_what_has_no_block_of_them() -> None:
+    with_fields = document_parts.split_document(b"---\nname: b\nlicense: MIT\n---\nx\n")
+    without = document_parts.split_document(b"x\n")
+    flow = document_parts.split_document(b"---\n{name: b, license: MIT}\n---\nx\n")
+    block = document_parts.split_document(b"---\r\nname: a\r\n---\r\nx\r\n")
+    assert unite_skills(without, with_fields, None, "b").front_matter == ""
+    assert unite_skills(block, without, None, "b").front_matter == block.front_matter
+    assert unite_skills(block, flow, None, "b").front_matter == block.front_matter
+    taken_over = unite_skills(block, with_fields, None, "b").front_matter
+    assert taken_over == "name: a\r\nlicense: MIT\r\n"
+
+
+def test_of_lines_that_both_changed_equal_ones_stay_once() -> None:
+    assert taken("A.\nB.\n", "B.\nC.\n", "One.\n") == "A.\nB.\nC.\n"

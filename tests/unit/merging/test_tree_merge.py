@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +10,7 @@ from brain.merging import tree_merge
 from brain.merging.tree_merge import EditedBundle, PathConflict
 from brain.objects import bundle as bundles
 from brain.objects.node_cache import NodeCache
-from brain.objects.tree_entry import FILE, TreeEntry
+from brain.objects.tree_entry import FILE, LINK, TreeEntry
 
 Files = dict[str, str]
 
@@ -136,3 +137,78 @@ def test_edits_on_a_base_count_as_if_they_were_in_it(base: Files, a: Files, b: F
         bundles.EMPTY_BUNDLE, {path: entry(path, text) for path, text in base.items()}
     )
     assert tree_merge.merge_trees(nodes, empty, state(nodes, a), state(nodes, b)) == plain
+
+
+def entries_merge(
+    base: list[TreeEntry], ours: list[TreeEntry], theirs: list[TreeEntry]
+) -> tree_merge.TreeMerge:
+    nodes = NodeCache(no_node)
+    sides = (EditedBundle(bundles.build_bundle(nodes, side), {}) for side in (base, ours, theirs))
+    return tree_merge.merge_trees(nodes, *sides)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize(
+    ("old", "moved"),
+    [
+        ([TreeEntry("a", LINK, blob_id(b"b"), 1)], [TreeEntry("m", LINK, blob_id(b"b"), 1)]),
+        ([entry("a", "")], [entry("m", "")]),
+        ([entry("a", "1"), entry("c", "1")], [entry("m", "1")]),
+        ([entry("a", "1")], [entry("m", "1"), entry("n", "1")]),
+        ([entry("a", "1")], [TreeEntry("m", LINK, blob_id(b"1"), 1)]),
+        ([entry("a", "1")], [entry("m", "2")]),
+    ],
+    ids=["a link", "an empty file", "two sources", "two targets", "to a link", "another content"],
+)
+def test_an_edit_does_not_follow_what_is_not_surely_a_move(
+    old: list[TreeEntry], moved: list[TreeEntry], swap: bool
+) -> None:
+    written = [entry("a", "edited"), *old[1:]]
+    sides = (written, moved) if swap else (moved, written)
+    found = entries_merge(old, *sides)
+    assert [conflict.path for conflict in found.conflicts] == ["a"]
+    assert "edited" not in str(found.edits)
+    assert not any(now and now.blob == blob_id(b"edited") for now in found.edits.values())
+
+
+def test_a_file_that_one_side_moved_and_the_other_removed_stays_moved() -> None:
+    for ours, theirs in (({"m": "1"}, {}), ({}, {"m": "1"})):
+        found = merge({"a": "1"}, ours, theirs)
+        assert found.conflicts == []
+        assert result({"a": "1"}, ours, theirs) == ids({"m": "1"})
+
+
+def test_a_file_that_both_sides_moved_is_at_both_places() -> None:
+    assert result({"a": "1"}, {"m": "1"}, {"n": "1"}) == ids({"m": "1", "n": "1"})
+    assert merge({"a": "1"}, {"m": "1"}, {"m": "1"}) == tree_merge.TreeMerge({}, [], [], [])
+
+
+def test_what_exactly_one_side_added_is_listed() -> None:
+    base = {"a": "1", "gone": "1", "edited": "1"}
+    ours = {"a": "1", "edited": "2", "both": "3", "mine": "4"}
+    theirs = {"a": "1", "gone": "1", "edited": "1", "both": "3", "yours": "5"}
+    assert merge(base, ours, theirs).added == ["mine", "yours"]
+
+
+def test_every_pair_of_paths_that_collide_is_listed_once() -> None:
+    ours = {"a": "1", "B/x/y": "2", "c/x": "3"}
+    theirs = {"a/b/c": "1", "b/X/z": "2", "c/X": "3"}
+    assert merge({}, ours, theirs).collisions == [
+        *(("B/x/y", "b/X/z"), ("a", "a/b/c"), ("c/x", "c/X"))
+    ]
+    assert merge({}, {"x/y": "1"}, {"X": "2"}).collisions == [("x/y", "X")]
+    assert merge({}, {"x": "1"}, {"x": "2", "x2": "3"}).collisions == []
+
+
+def test_edits_count_on_either_side_of_a_comparison() -> None:
+    nodes = NodeCache(no_node)
+    base = state(nodes, {"a": "1", "b": "1"})
+    edited = base._replace(edits={"a": entry("a", "2"), "b": None})
+    removed = base._replace(edits={"c": entry("c", "3")})
+    found = tree_merge.merge_trees(nodes, edited, edited, removed)
+    assert found.edits == {"a": entry("a", "1"), "b": entry("b", "1"), "c": entry("c", "3")}
+    assert tree_merge.merge_trees(nodes, base, base, edited).edits == {
+        "a": entry("a", "2"), "b": None
+    }  # fmt: skip
+    same = base._replace(edits={"a": entry("a", "1"), "x": None})
+    assert tree_merge.merge_trees(nodes, base, base, same).edits == {}

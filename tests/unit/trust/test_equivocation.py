@@ -14,6 +14,7 @@ from brain.errors import InvalidInput, ProofError
 from brain.objects import lineage
 from brain.objects.snapshot import encode_snapshot, snapshot_id
 from brain.proofs import json_fields
+from brain.results import EquivocationResult
 from brain.trust import equivocation, equivocation_proof, signature_format
 from brain.trust.batch_verify import verify_in_background
 from brain.trust.equivocation import EquivocationPair
@@ -277,3 +278,82 @@ def test_what_is_no_snapshot_is_refused() -> None:
     for row, data in zip(value["signed"], rows, strict=True):
         row["encoded"] = json_fields.to_base64(data)
     assert code_of(value) == "bad_snapshot"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (document(), True),
+        ({"format": "brain v1 equivocation"}, True),
+        ({"format": "brain v1 proof", "about": "brain v1 equivocation"}, False),
+        (["brain v1 equivocation"], False),
+        ({}, False),
+    ],
+)
+def test_a_text_is_a_proof_of_equivocation_by_its_format(value: Any, expected: bool) -> None:
+    assert equivocation_proof.is_equivocation_proof(json.dumps(value).encode()) is expected
+
+
+def test_a_text_that_is_not_json_is_no_proof_of_equivocation() -> None:
+    assert not equivocation_proof.is_equivocation_proof(b"brain v1 equivocation")
+    assert not equivocation_proof.is_equivocation_proof(b"\xff")
+
+
+def test_what_a_proof_is_about_is_compared_with_what_is_expected() -> None:
+    line, a, b = simple()
+    text = equivocation_proof.render_equivocation_proof(*pair(line, a, b))
+    first, second = sorted([line.ids[a], line.ids[b]])
+    shown = EquivocationResult(
+        *(True, "equivocation", line.brain.hex(), line.ids[0].hex()),
+        *(signature_format.format_key(PUBLIC_KEYS[0]), [first.hex(), second.hex()]),
+    )
+    assert equivocation_proof.check_equivocation(text) == shown
+    for snapshot in (first, second, line.ids[0]):
+        brain_id = line.brain.hex()
+        assert shown == equivocation_proof.check_equivocation(
+            text, brain=brain_id, snapshot=snapshot.hex()
+        )
+    for other in ({"brain": first.hex()}, {"snapshot": "00" * 32}):
+        with pytest.raises(ProofError) as caught:
+            equivocation_proof.check_equivocation(text, **other)
+        assert caught.value.code == f"not_this_{min(other)}"
+        assert caught.value.message.endswith(next(iter(other.values())))
+    with pytest.raises(InvalidInput) as bad_id:
+        equivocation_proof.check_equivocation(text, brain="main")
+    assert bad_id.value.code == "bad_id"
+
+
+def test_an_equivocation_says_which_key_signed_what_else() -> None:
+    found = equivocation.equivocation_finding(
+        EquivocationPair(bytes(32), PUBLIC_KEYS[0], b"1" * 32, b"2" * 32)
+    )
+    key = signature_format.format_key(PUBLIC_KEYS[0])
+    assert found.message == f"{key} also signed {'31' * 32}, on the same snapshot before"
+
+
+def test_a_proof_that_does_not_follow_says_why() -> None:
+    line, a, _ = simple()
+    merge = line.add(0, a, by=[0])
+    with pytest.raises(InvalidInput, match="one snapshot is a parent of the other") as caught:
+        equivocation_proof.render_equivocation_proof(*pair(line, a, merge))
+    assert caught.value.hint == "hand over the lineage itself"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_proof_is_about_two_snapshots(count: int) -> None:
+    line, a, b = simple()
+    c = line.add(0, by=[0], author="c")
+    rows = made(line, a, b)["signed"] + made(line, c, c)["signed"][:1]
+    rows = sorted(rows, key=lambda row: snapshot_id(json_fields.read_base64(row["encoded"])))
+    assert code_of({**made(line, a, b), "signed": rows[:count]}) == "bad_field"
+
+
+def test_siblings_behind_the_head_are_compared_with_the_others_alone() -> None:
+    line = SignedLineage(by=[0])
+    read = [line.add(0, by=[0], author=str(number)) for number in range(3)]
+    assert found(line, [0, *read]) == []
+    other = line.add(0, by=[0], author="other")
+    pairs = found(line, [0, *read])
+    assert all(other in pair[2:] for pair in pairs)
+    place = sorted([*read, other], key=line.ids.__getitem__).index(other)
+    assert len(pairs) == 3 - place + (place > 0)  # later ones against it, it against an earlier one

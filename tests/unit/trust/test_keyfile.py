@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
+from collections.abc import Callable, Collection
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -160,3 +164,149 @@ def test_a_folder_that_cannot_be_made_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(BrainError):
         keyfile.create_key(tmp_path / "file" / "keys", "a")
+
+
+def refuse_to_open(
+    monkeypatch: pytest.MonkeyPatch, number: int, is_refused: Callable[[str], bool]
+) -> None:
+    """Let the system refuse to open some paths with this number of an error."""
+    open_file = os.open
+
+    def refusing(path: str | Path, *arguments: Any, **options: Any) -> int:
+        if is_refused(str(path)):
+            raise OSError(number, os.strerror(number), str(path))
+        return open_file(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refusing)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(errno.EACCES, "no_access"), (errno.EMFILE, "too_many_open_files"), (errno.EIO, "io_error")],
+)
+@pytest.mark.parametrize("place", ["folder", "file"])
+def test_an_error_of_the_system_is_reported_and_not_taken_for_a_missing_key(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, place: str, number: int, code: str
+) -> None:
+    keyfile.create_key(folder, "auditor")
+    refuse_to_open(
+        monkeypatch,
+        number,
+        lambda path: path == {"folder": str(folder), "file": "auditor.pem"}[place],
+    )
+    for ask in (keyfile.load_key, keyfile.describe_key):
+        with pytest.raises(BrainError, match=os.strerror(number)) as caught:
+            ask(folder, "auditor")
+        assert code_of(caught) == code
+
+
+def test_a_folder_that_the_system_does_not_list_is_an_error_and_not_an_empty_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyfile.create_key(folder, "auditor")
+
+    def refusing(path: Path) -> list[str]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "listdir", refusing)
+    for ask in (keyfile.list_keys, keyfile.list_key_names):
+        with pytest.raises(BrainError) as caught:
+            ask(folder)
+        assert code_of(caught) == "no_access"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+def test_a_key_that_the_system_does_not_write_is_an_error_and_leaves_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    keyfile.create_key(folder, "first")
+    refuse_to_open(monkeypatch, number, lambda path: ".auditor.pem" in path)
+    with pytest.raises(BrainError, match=os.strerror(number)) as caught:
+        keyfile.create_key(folder, "auditor")
+    assert caught.value.code in {"no_space", "no_access"}
+    assert os.listdir(folder) == ["first.pem"]
+
+
+def test_a_file_in_place_of_the_folder_of_keys_is_not_used(folder: Path) -> None:
+    folder.parent.mkdir()
+    folder.touch()
+    with pytest.raises(BrainError) as caught:
+        keyfile.load_key(folder, "auditor")
+    assert code_of(caught) == "unsafe_key_folder"
+
+
+def give_away(monkeypatch: pytest.MonkeyPatch, user: int, kinds: Collection[int]) -> None:
+    """Let open files of these kinds belong to another user than `user`, who runs this."""
+    fstat = os.fstat
+
+    def other_owner(handle: int) -> SimpleNamespace:
+        found = fstat(handle)
+        fields = {name: getattr(found, name) for name in dir(found) if name.startswith("st_")}
+        is_given = stat.S_IFMT(found.st_mode) in kinds
+        return SimpleNamespace(**fields | {"st_uid": user + 1 if is_given else user})
+
+    monkeypatch.setattr(os, "fstat", other_owner)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [(stat.S_IFDIR, "unsafe_key_folder"), (stat.S_IFREG, "unsafe_key_file")],
+)
+def test_keys_of_another_user_are_not_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: int, code: str
+) -> None:
+    keyfile.create_key(folder, "auditor")
+    give_away(monkeypatch, 1000, ())
+    assert keyfile.load_key(folder, "auditor")
+    give_away(monkeypatch, 1000, (kind,))
+    with pytest.raises(BrainError) as caught:
+        keyfile.load_key(folder, "auditor")
+    assert code_of(caught) == code
+
+
+def test_the_superuser_uses_the_keys_of_any_user(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = keyfile.create_key(folder, "auditor")
+    give_away(monkeypatch, 0, (stat.S_IFDIR, stat.S_IFREG))
+    assert ed25519.public_key(keyfile.load_key(folder, "auditor")) == made.key
+
+
+def test_a_key_file_is_read_up_to_the_size_that_one_may_have(folder: Path) -> None:
+    made = keyfile.create_key(folder, "auditor")
+    file = folder / "auditor.pem"
+    content = file.read_bytes()
+    file.write_bytes(content.ljust(keyfile.MAX_KEY_FILE_BYTES, b"\n"))
+    assert keyfile.describe_key(folder, "auditor").key == made.key
+    assert ed25519.public_key(keyfile.load_key(folder, "auditor")) == made.key
+    file.write_bytes(content.ljust(keyfile.MAX_KEY_FILE_BYTES + 1, b"\n"))
+    with pytest.raises(BrainError) as caught:
+        keyfile.describe_key(folder, "auditor")
+    assert caught.value.code == "bad_key"
+
+
+def test_names_of_keys_have_at_most_64_characters(folder: Path) -> None:
+    assert keyfile.create_key(folder, "a" * 64).name == "a" * 64
+    assert keyfile.list_key_names(folder) == ["a" * 64]
+
+
+def test_a_key_says_when_it_was_made(folder: Path) -> None:
+    keyfile.create_key(folder, "auditor")
+    os.utime(folder / "auditor.pem", ns=(0, 1_700_000_000_123_999_999))
+    assert keyfile.describe_key(folder, "auditor").created == 1_700_000_000_123
+
+
+def test_no_descriptor_stays_open_whether_a_key_is_read_or_refused(folder: Path) -> None:
+    keyfile.create_key(folder, "auditor")
+    keyfile.create_key(folder, "open")
+    (folder / "open.pem").chmod(0o644)
+    before = sorted(os.listdir("/proc/self/fd"))
+    keyfile.load_key(folder, "auditor")
+    for name in ("open", "missing"):
+        with pytest.raises(BrainError):
+            keyfile.load_key(folder, name)
+    folder.chmod(0o777)
+    with pytest.raises(BrainError):
+        keyfile.load_key(folder, "auditor")
+    assert sorted(os.listdir("/proc/self/fd")) == before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from brain.digest import blob_id
@@ -9,7 +11,9 @@ from brain.errors import BrainError
 from brain.objects import bundle as bundles
 from brain.objects.snapshot import Snapshot
 from brain.objects.tree_entry import EXECUTABLE, FILE, LINK, TreeEntry
+from brain.trust import locate_policy
 from brain.trust.locate_policy import LocatePolicy, policy_locator
+from brain.trust.policy import MAX_POLICY_BYTES
 from tests.support.node_store import MemoryNodeStore
 from tests.support.snapshot_graphs import SnapshotGraph
 
@@ -70,3 +74,53 @@ def test_snapshots_that_share_the_files_at_the_top_are_looked_up_once() -> None:
     brain.shelf.loads.clear()
     assert {locate(snapshot) for snapshot in made} == {BLOB}
     assert len(brain.shelf.loads) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "message"),
+    [
+        (FILE, MAX_POLICY_BYTES, ""),
+        (FILE, MAX_POLICY_BYTES + 1, "it is too large"),
+        (LINK, 5, "it is a link"),
+        (LINK, MAX_POLICY_BYTES + 1, "it is a link"),
+    ],
+)
+def test_a_trust_file_is_a_file_of_at_most_the_greatest_size(
+    kind: int, size: int, message: str
+) -> None:
+    brain = Brain()
+    made = brain.snapshot(TreeEntry("trust.json", kind, BLOB, size))
+    if message:
+        with pytest.raises(BrainError, match=message):
+            brain.locate()(made)
+    else:
+        assert brain.locate()(made) == BLOB
+
+
+def test_lookups_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locate_policy, "_MAX_CACHED_LOOKUPS", 2)
+    brain = Brain()
+    made = [
+        brain.snapshot(TreeEntry("trust.json", FILE, blob_id(b"%d" % number), 5))
+        for number in range(3)
+    ]
+    locate = policy_locator(brain.shelf.open_nodes(), brain.bundles.__getitem__)
+    asked: list[str] = []
+    find = bundles.get_entry
+
+    def get_entry(nodes: Any, bundle: Any, path: str) -> Any:
+        asked.append(path)
+        return find(nodes, bundle, path)
+
+    monkeypatch.setattr(bundles, "get_entry", get_entry)
+    for number in (0, 1, 0, 1, 2, 2, 0):
+        assert locate(made[number]) == blob_id(b"%d" % number)
+    assert len(asked) == 4  # 0 and 1, then 2, which clears them, then 0 again
+
+
+def test_a_trust_file_is_read_only_under_its_own_id() -> None:
+    contents = {BLOB: b"trust", blob_id(b"other"): b"trust"}
+    assert locate_policy.read_policy_blob(contents.__getitem__, BLOB) == b"trust"
+    with pytest.raises(BrainError) as caught:
+        locate_policy.read_policy_blob(contents.__getitem__, blob_id(b"other"))
+    assert caught.value.code == "corrupt_object"

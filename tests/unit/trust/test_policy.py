@@ -370,3 +370,54 @@ def test_an_edit_that_makes_no_sense_is_refused() -> None:
         with pytest.raises(BrainError) as caught:
             make()
         assert caught.value.code == "bad_trust"
+
+
+def test_a_file_of_the_greatest_size_is_read() -> None:
+    text = FULL.ljust(policy.MAX_POLICY_BYTES - len(FULL.encode()) + len(FULL))
+    assert len(text.encode()) == policy.MAX_POLICY_BYTES
+    assert parse(text) == parse(FULL)
+    assert "bytes" in refused(text + " ")
+
+
+def test_a_reason_of_256_bytes_is_read() -> None:
+    for reason in ("x" * 256, "é" * 128, ""):
+        (found, _) = parse(file(row(revoked={"reason": reason}), row(name="b", key=B))).keys
+        assert found.revoked == KeyRevocation(b"", reason)
+
+
+def test_what_is_wrong_with_a_file_is_named() -> None:
+    many = [row(name=f"k{n}", key=format_key(key)) for n, key in enumerate(usable(257))]
+    for text, message in [
+        (file(*many), "keys is not a list of 1 to 256"),
+        (json.dumps({"threshold": 1}), "the file has no format"),
+        (file(zeal=1, expires=1), "the file has an unknown field: expires"),
+        (file(row(key=None)), "an item of keys has no key"),
+        (file("x"), "an item of keys is not an object"),
+        (file(row(key="x")), "the key of auditor is not a public key"),
+        (file(row(until="x")), "until of auditor is not the id of a snapshot"),
+        (file(row(revoked=1)), "revoked of auditor is not an object"),
+        (file(row(revoked={})), "revoked of auditor has no reason"),
+        (file(keys={}), "keys is not a list"),
+        ("[]", "it is not an object"),
+        (file(format="x"), "its format is not 'brain v1 trust'"),
+        (file(threshold=2), "threshold is not a number from 1 to 1"),
+        (file(row(until=ID)), "the rights of every key end"),
+    ]:
+        assert message in refused(text)
+
+
+def test_256_keys_are_read() -> None:
+    many = [row(name=f"k{n}", key=format_key(key)) for n, key in enumerate(usable(256))]
+    assert len(parse(file(*many, threshold=256)).keys) == 256
+
+
+def test_a_text_is_a_trust_file_or_not() -> None:
+    assert policy.is_policy(FULL.encode())
+    assert not policy.is_policy(b"{}")
+
+
+def test_a_key_that_was_revoked_is_not_revoked_again_since_the_same_snapshot() -> None:
+    text = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
+    gone = policy_edit.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
+    with pytest.raises(BrainError, match="b has been revoked already"):
+        policy_edit.revoke_trusted_key(gone, KEYS[1], "again", bytes.fromhex(ID))

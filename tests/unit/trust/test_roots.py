@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count, islice
 from pathlib import Path
 
 import pytest
 
 from brain.errors import BrainError
-from brain.trust import pinned_roots
+from brain.trust import ed25519, pinned_roots
 from brain.trust.signature_format import format_key
+from brain.util import settings_file
 from tests.support.signed_lineages import PUBLIC_KEYS
 
 A, B, C = map(format_key, PUBLIC_KEYS[:3])
@@ -103,3 +109,67 @@ def test_a_file_that_is_not_one_is_refused_and_left_as_it_is(path: Path, text: s
             call()
         assert caught.value.code == "bad_roots" and "roots.json" in caught.value.message
     assert path.read_text() == text
+
+
+def usable_keys(number: int) -> list[str]:
+    """Return so many different keys that may be trusted."""
+    every = (y.to_bytes(32, "little") for y in count(3))
+    return [format_key(key) for key in islice(filter(ed25519.is_usable_key, every), number)]
+
+
+def test_a_brain_has_at_most_16_root_keys(path: Path) -> None:
+    keys = usable_keys(17)
+    assert pinned_roots.change_pinned_roots(path, BRAIN, keys[:16], []) == sorted(keys[:16])
+    for make in (
+        lambda: pinned_roots.change_pinned_roots(path, BRAIN, keys[16:], []),
+        lambda: pinned_roots.pin_first_roots(path, OTHER, keys),
+    ):
+        with pytest.raises(BrainError, match="16 root keys") as caught:
+            make()
+        assert caught.value.code == "bad_roots"
+    assert pinned_roots.change_pinned_roots(path, BRAIN, keys[16:], keys[:1]) == sorted(keys[1:])
+
+
+def test_a_change_that_changes_nothing_writes_nothing(path: Path) -> None:
+    pinned_roots.pin_first_roots(path, BRAIN, [A])
+    path.write_text(json.dumps(json.loads(path.read_text())))
+    before = path.read_bytes()
+    assert pinned_roots.change_pinned_roots(path, BRAIN, [A], []) == [A]
+    assert path.read_bytes() == before
+
+
+def test_roots_that_another_process_pins_meanwhile_stay(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = settings_file.exclusive_lock
+
+    @contextmanager
+    def lock_after_another(path: Path) -> Iterator[None]:
+        monkeypatch.setattr(settings_file, "exclusive_lock", lock)
+        assert pinned_roots.pin_first_roots(path, BRAIN, [B])
+        with lock(path):
+            yield
+
+    monkeypatch.setattr(settings_file, "exclusive_lock", lock_after_another)
+    assert not pinned_roots.pin_first_roots(path, BRAIN, [A])
+    assert pinned_roots.load_pinned_roots(path, BRAIN) == [B]
+
+
+def test_a_file_that_the_system_does_not_open_is_an_error_and_not_an_empty_one(path: Path) -> None:
+    path.mkdir(parents=True)
+    for call in (
+        lambda: pinned_roots.load_pinned_roots(path, BRAIN),
+        lambda: pinned_roots.pin_first_roots(path, BRAIN, [A]),
+    ):
+        with pytest.raises(BrainError, match=os.strerror(errno.EISDIR)) as caught:
+            call()
+        assert caught.value.code == "io_error"
+
+
+def test_a_file_of_the_greatest_size_is_read(path: Path) -> None:
+    pinned_roots.pin_first_roots(path, BRAIN, [A])
+    path.write_text(path.read_text().ljust(settings_file.MAX_SETTINGS_BYTES))
+    assert pinned_roots.load_pinned_roots(path, BRAIN) == [A]
+    path.write_text(path.read_text() + " ")
+    with pytest.raises(BrainError, match="too large"):
+        pinned_roots.load_pinned_roots(path, BRAIN)

@@ -523,6 +523,20 @@ def test_a_parent_as_late_as_its_child_is_refused_and_no_endless_way() -> None:
     ] * 2
 
 
+def test_a_parent_as_late_as_its_child_is_refused_though_another_child_is_later() -> None:
+    line = SignedLineage()
+    parent = line.add()
+    child = line.add()
+    head = line.add(child, parent)
+    line.known[line.ids[parent]] = line.known[line.ids[parent]]._replace(
+        generation=line.known[line.ids[child]].generation
+    )
+    found = line.finding_codes()
+    assert (parent, "bad_generation", ERROR) in found
+    assert {number for number, _, _ in found} <= {parent, child}
+    assert line.standings()[head] == "unsigned"
+
+
 def test_signatures_that_cannot_be_read_are_an_error() -> None:
     line = SignedLineage(trust_file_text(0), by=[0])
 
@@ -548,3 +562,87 @@ def test_a_diamond_of_many_levels_is_walked_once() -> None:
     line.add(*tips, by=[0])
     assert line.finding_codes() == []
     assert len(line.verdicts()) == len(line.ids)
+
+
+def lacking(line: SignedLineage, key: int) -> tuple[list[int], list[int]]:
+    """Return the snapshots that too few signed, and those that lack a signature by a key."""
+    graph = RightsGraph(line.source(), line.head).read_ancestors()
+    with verify_in_background(line.brain, line.rows) as finish:
+        signers = finish()
+    below = signature_verification.find_below_threshold(graph, signers)
+    missing = signature_verification.find_missing_signatures(graph, signers, PUBLIC_KEYS[key])
+    return [line.ids.index(here) for here in below], [line.ids.index(here) for here in missing]
+
+
+def test_a_key_is_missing_where_it_may_sign_and_too_few_did() -> None:
+    line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 1])
+    both, one, none = line.add(by=[0, 1]), line.add(by=[0]), line.add()
+    foreign = line.add(by=[0, 5])
+    assert lacking(line, 0) == ([one, none, foreign], [none])
+    assert lacking(line, 1) == ([one, none, foreign], [one, none, foreign])
+    assert lacking(line, 5) == ([one, none, foreign], [])
+    assert both not in lacking(line, 2)[1]
+
+
+def test_a_key_is_missing_where_it_is_the_author_unless_it_is_revoked() -> None:
+    name = format_key(PUBLIC_KEYS[1])
+    line = SignedLineage(trust_file_text(0), by=[0])
+    written = line.add(by=[0], author=name)
+    line.add(by=[0, 1], author=name)
+    line.add(by=[0], author=format_key(PUBLIC_KEYS[2]))
+    assert lacking(line, 1) == ([], [written])
+    line.add(by=[0], trust=trust_file_text(0, 1, revoked={1: EVER}))
+    assert lacking(line, 1) == ([], [])
+
+
+def test_without_rules_only_an_author_is_missing() -> None:
+    line = SignedLineage()
+    line.add()
+    written = line.add(author=format_key(PUBLIC_KEYS[0]))
+    assert lacking(line, 0) == ([], [written])
+    assert lacking(line, 1) == ([], [])
+
+
+def test_what_is_wrong_with_a_snapshot_is_told_with_numbers_and_keys() -> None:
+    line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 1])
+    bad = line.add(by=[0, 4], author=format_key(PUBLIC_KEYS[1]))
+    line.rows.append((line.ids[bad], PUBLIC_KEYS[2], bytes(64)))
+    found = signature_verification.collect_findings(line.verdicts())
+    assert [(one.code, one.severity, one.message) for one in found] == [
+        ("bad_signature", ERROR, f"the signature of {format_key(PUBLIC_KEYS[2])} is invalid"),
+        ("unknown_key", ERROR, f"{format_key(PUBLIC_KEYS[4])} signed it, but has no right to"),
+        ("below_threshold", ERROR, "signed by 1 of the 2 keys that are needed"),
+        ("forged_author", ERROR, f"not signed by its author, {format_key(PUBLIC_KEYS[1])}"),
+    ]
+
+
+def test_a_root_that_did_not_sign_is_named() -> None:
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    found = signature_verification.collect_findings(line.verdicts(roots=[0, 1, 2]))
+    missing = sorted(format_key(PUBLIC_KEYS[number]) for number in (1, 2))
+    assert [one.message for one in found] == [
+        f"not signed by the root key {key}" for key in missing
+    ]
+
+
+def test_an_invalid_signature_alone_is_below_the_threshold_and_none_is_unsigned() -> None:
+    line = SignedLineage(trust_file_text(0), by=[0])
+    none, invalid = line.add(), line.add()
+    line.rows.append((line.ids[invalid], PUBLIC_KEYS[0], bytes(64)))
+    assert line.finding_codes() == [
+        (none, "unsigned", ERROR),
+        (invalid, "bad_signature", ERROR),
+        (invalid, "below_threshold", ERROR),
+    ]
+
+
+def test_where_signatures_are_required_the_last_of_what_is_vouched_for_is_named() -> None:
+    line = SignedLineage()
+    vouched = line.add()
+    line.add(trust=trust_file_text(0), by=[0])
+    found = line.number_findings(signature_verification.collect_required_findings(line.verdicts()))
+    assert found == [(vouched, "unsigned", WARNING)]
+    bare = SignedLineage()
+    bare.add()
+    found = bare.number_findings(signature_verification.collect_required_findings(bare.verdicts()))
+    assert found == [(0, "unsigned", ERROR), (1, "unsigned", ERROR)]

@@ -11,6 +11,7 @@ import pytest
 from brain import Brain, BrainError, Conflict, InvalidInput, NotFound
 from brain.cache.cache_tables import CONTENT_TABLES
 from brain.digest import blob_id
+from brain.repo.changes import redact
 from brain.store import sqlite_store
 from brain.store.blobs.codec import BlobDecoder
 from brain.store.schema import TABLES
@@ -388,3 +389,20 @@ def test_no_cache_of_selection_knows_what_was_redacted(brain: Brain) -> None:
     assert brain.skills.select(word) == []
     assert [one.slug for one in brain.skills.select("herring")] == ["fish"]
     assert holders(brain, word) == []
+
+
+def test_what_files_and_receipts_refer_to_is_told_from_the_rest(brain: Brain) -> None:
+    for number in range(300):
+        write_file(brain, f"memory/{number:03}.md", f"{number}\n")
+    brain.snapshot()
+    brain.skills.upsert("A", "x\n", description="d", receipt=b"A letter")
+    session = brain._session
+    root = session.bundle_of(session.head())["memory"].node
+    files = {blob_id(b"0\n"), blob_id(b"299\n")}
+    others = {blob_id(b"nobody"), root, session.head()}
+    with session.store.transaction() as tx:
+        unreferenced = tx.put_blob(b"stored, and referred to by nothing")
+    asked = files | others | {blob_id(b"A letter"), unreferenced}
+    found = redact.find_referenced_blobs(session.reader, asked)
+    assert found == files | {blob_id(b"A letter")}
+    assert redact.find_referenced_blobs(session.reader, others) == set()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from brain import Brain
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, StoreError
+from brain.cache.derived_cache import CacheUnusable, DerivedCache
 from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
+from brain.repo.open.session import Session
 from brain.repo.read import lineage_cache
 from brain.store.protocol import ObjectKind
-from tests.integration.repo.conftest import write_file
+from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import drop_memory_cache
 
 
@@ -49,3 +55,97 @@ def test_a_merge_that_another_wrote_is_learned_by_whoever_asks(brain: Brain) -> 
     here = merged(brain)
     assert lineage_cache.list_merges(brain._session) == [here]
     assert brain._session.cache.list_merges() == [here]
+
+
+def test_a_file_that_is_no_skill_hides_no_skill_that_was_recorded_with_it(brain: Brain) -> None:
+    for path in ("skills/a/notes.md", "skills/m/deep/er/x.md", "skills/z.txt.md/y.md"):
+        write_file(brain, path, "x\n")
+    for slug in ("b", "n", "zz"):
+        write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug, 3))
+    head = brain.snapshot().snapshot
+    for slug in ("b", "n", "zz"):
+        rows = [(row.version, row.snapshot) for row in brain.skills.history(slug)]
+        assert rows == [(3, head)]
+
+
+@pytest.mark.parametrize(
+    ("failures", "queries", "works"), [(0, 1, True), (1, 2, True), (2, 2, False)]
+)
+def test_a_cache_that_fails_is_asked_once_more_in_memory(
+    brain: Brain, failures: int, queries: int, works: bool
+) -> None:
+    asked: list[DerivedCache] = []
+
+    def query(cache: DerivedCache) -> str:
+        asked.append(cache)
+        if len(asked) <= failures:
+            raise CacheUnusable("torn")
+        return "answer"
+
+    if works:
+        assert lineage_cache.query_cache(brain._session, query) == "answer"
+    else:
+        with pytest.raises(StoreError) as caught:
+            lineage_cache.query_cache(brain._session, query)
+        assert caught.value.hint == "see `brain doctor`"
+    assert len(asked) == queries
+    assert len({id(cache) for cache in asked}) == queries
+    assert all(cache.folder is None for cache in asked[1:])
+
+
+def test_a_cache_that_is_replaced_meanwhile_is_not_asked(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = brain._session
+    update, replaced = lineage_cache.update_lineage_cache, []
+
+    def update_and_replace(updated: Session) -> None:
+        update(updated)
+        if len(replaced) < 3:
+            replaced.append(session.cache)
+            session.use_memory_cache()
+
+    monkeypatch.setattr(lineage_cache, "update_lineage_cache", update_and_replace)
+    assert lineage_cache.query_cache(session, lambda cache: cache) is session.cache
+    assert len(replaced) == 3
+
+
+@pytest.mark.parametrize("batch", [1, 2, 1000])
+def test_a_lineage_is_cached_in_batches_and_a_broken_branch_hides_no_other(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    monkeypatch.setattr(lineage_cache, "_SNAPSHOTS_PER_BATCH", batch)
+    for number in range(5):
+        brain.skills.upsert("Oracle", f"{number}\n", description="d")
+    brain.branches.create("idea")
+    brain.skills.upsert("Oracle", "last\n")
+    drop_memory_cache(brain)
+    session = brain._session
+    with session.store.transaction() as tx:
+        tx.update_ref("heads/broken", None, b"\7" * 32)
+    session.snapshots_in_cache.clear()
+    assert [row.version for row in brain.skills.history("oracle")] == [6, 5, 4, 3, 2, 1]
+    assert lineage_cache.is_cached(session, session.head())
+    assert not lineage_cache.is_cached(session, b"\7" * 32)
+
+
+def test_a_fork_is_cached_after_all_that_it_came_from(brain: Brain, tmp_path: Path) -> None:
+    for number in range(3):
+        brain.skills.upsert("Oracle", f"{number}\n", description="d")
+    brain.fork(tmp_path / "fork")
+    with Brain.open(tmp_path / "fork") as fork:
+        fork.skills.upsert("Oracle", "forked\n")
+        fork.fork(tmp_path / "again")
+    with Brain.open(tmp_path / "again") as again:
+        again.skills.upsert("Oracle", "forked again\n")
+        session = again._session
+        session.use_memory_cache()
+        session.snapshots_in_cache.clear()
+        listed = lineage_cache._list_uncached(session, session.head())
+        assert len(listed) == len(set(listed)) == 8
+        for place, here in enumerate(listed):
+            snapshot = session.load_snapshot(here)
+            above = list(snapshot.parents)
+            if snapshot.is_genesis and (origin := operation.fork_origin(snapshot.operation)):
+                above.append(origin)
+            assert set(above) <= set(listed[:place])

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, InvalidInput, NotFound, StoreError
+from brain.encoding import pack
 from brain.receipts import Receipt, encode_receipt
+from brain.repo.ledgers import last_seen_head
+from brain.repo.maintenance import gc
 from brain.repo.open.session import Session
 from brain.worktree import file_fingerprint
 from tests.integration.repo.conftest import skill_text, write_file
@@ -210,3 +213,82 @@ def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(
     known = file.read_bytes()
     assert brain.gc(grace=0).removed > 0
     assert file.read_bytes() == known
+
+
+def test_a_collection_on_a_full_disk_removes_a_little_at_a_time(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        write_file(brain, f"memory/{number}.md", f"{number}\n")
+        brain.snapshot()
+    for _ in range(30):
+        brain.undo()
+    sweep, sizes = gc._sweep_once, []
+
+    def sweep_little(session: Session, marked: set[bytes], last: int, most: int) -> int:
+        sizes.append(most)
+        if most > 8:
+            raise StoreError("the disk is full", code="no_space")
+        return sweep(session, marked, last, most)
+
+    monkeypatch.setattr(gc, "_sweep_once", sweep_little)
+    count = brain.verify().objects
+    done = brain.gc(grace=0)
+    assert done.removed == count - brain.verify().objects > 60
+    assert sizes[:4] == [1 << 62, 32, 16, 8] and set(sizes[4:]) == {8}
+    assert sound(brain)
+
+
+@pytest.mark.parametrize(("code", "tries"), [("no_space", 7), ("io_error", 1)])
+def test_a_collection_that_cannot_remove_anything_is_an_error(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, code: str, tries: int
+) -> None:
+    asked = []
+
+    def refuse(*arguments: object) -> int:
+        asked.append(arguments[-1])
+        raise StoreError("refused", code=code)
+
+    monkeypatch.setattr(gc, "_sweep_once", refuse)
+    assert code_of(brain.gc, StoreError) == code
+    assert len(asked) == tries and asked[-1] == (1 if tries > 1 else 1 << 62)
+
+
+def test_progress_of_a_collection_is_reported_every_256_snapshots(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gc, "_PROGRESS_INTERVAL", 2)
+    for number in range(4):
+        brain.skills.upsert("A", f"{number}\n")
+    steps: list[tuple[str, int, int]] = []
+    gc.collect_garbage(brain._session, progress=lambda *step: steps.append(step))
+    assert [step for step in steps if step[0] == "snapshots"] == [
+        *(("snapshots", 2, 0), ("snapshots", 4, 0))
+    ]
+
+
+def test_a_large_tree_is_kept_whole(brain: Brain) -> None:
+    for number in range(400):
+        write_file(brain, f"memory/{number:03}.md", f"{number}\n")
+    brain.snapshot()
+    assert brain.gc(grace=0).removed == 0
+    assert sound(brain)
+
+
+@pytest.mark.parametrize(("days", "removed"), [(30, False), (31, True)])
+def test_what_was_undone_is_kept_for_thirty_days(brain: Brain, days: int, removed: bool) -> None:
+    brain.skills.upsert("A", "One.\n")
+    brain.undo()
+    now = brain._session.clock()
+    brain._session.clock = lambda: now + days * DAY - 60_000
+    assert (brain.gc().removed > 0) is removed
+
+
+def test_a_commitment_keeps_its_snapshot(brain: Brain) -> None:
+    brain.skills.upsert("A", "One.\n")
+    kept = bytes.fromhex(brain.head or "")
+    brain.undo()
+    with brain._session.store.transaction() as tx:
+        tx.write_meta(last_seen_head.LAST_SEEN_META_KEY, pack([("tlog:x", 1, kept)]))
+    assert brain.gc(grace=0).removed == 0
+    assert brain._session.store.has_object(kept)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain, Conflict, InvalidInput, NotFound
+from brain import Brain, Conflict, InvalidInput, NotFound, limits
+from brain.repo.read.operation_entry import decode_log_entry
 from tests.integration.repo.conftest import write_file
 
 
@@ -139,3 +140,86 @@ def test_what_was_recorded_as_a_branch_was_left_is_undone_on_that_branch_alone(
     assert brain.undo().snapshot == before
     assert brain.status().modified == ["MEMORY.md"]
     assert (brain.root / "MEMORY.md").read_text() == "by hand\n"
+
+
+@pytest.mark.parametrize("name", ["a", "A-1", "a.b+c_d", "a/b", "abcde", "x" * 64, "é", "0" * 65])
+def test_a_name_of_letters_digits_and_a_few_marks_is_taken(brain: Brain, name: str) -> None:
+    made = brain.branches.create(name)
+    assert (made.name, made.snapshot, made.current) == (name, brain.head, False)
+
+
+def test_a_name_has_at_most_so_many_bytes(brain: Brain) -> None:
+    most = limits.MAX_BRANCH_BYTES
+    for name in ("x" * most, "é" * (most // 2)):
+        assert brain.branches.create(name).name == name
+    for name in ("y" * (most + 1), "é" * (most // 2) + "y" * (1 + most % 2)):
+        with pytest.raises(InvalidInput) as caught:
+            brain.branches.create(name)
+        assert caught.value.code == "bad_branch"
+
+
+@pytest.mark.parametrize("name", ["a.", "a.lock", ".a", "a/.b", "_a", "a/_b", "a/b.lock", "f" * 6])
+def test_a_name_that_git_would_refuse_or_that_is_like_an_id_is_refused(
+    brain: Brain, name: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        brain.branches.create(name)
+    assert caught.value.code == "bad_branch"
+
+
+def test_a_name_is_taken_by_what_is_above_and_below_it_alone(brain: Brain) -> None:
+    brain.branches.create("a/b")
+    for name in ("a", "a/b", "a/b/c"):
+        with pytest.raises(Conflict) as caught:
+            brain.branches.create(name)
+        assert caught.value.code == "branch_exists" and "a/b" in caught.value.message
+    for name in ("a/bc", "a/c", "ab"):
+        brain.branches.create(name)
+    listed = [(branch.name, branch.current) for branch in brain.branches.list().branches]
+    assert listed == [
+        *(("a/b", False), ("a/bc", False), ("a/c", False), ("ab", False), ("main", True))
+    ]
+
+
+def test_a_switch_lists_what_it_wrote_and_removed_and_nothing_for_the_same_branch(
+    brain: Brain,
+) -> None:
+    brain.branches.create("idea")
+    (brain.root / "memory/new.md").write_text("new\n")
+    (brain.root / "memory/old.md").write_text("old\n")
+    brain.snapshot()
+    head = brain.head
+    done = brain.branches.switch("idea")
+    assert (done.branch, done.snapshot, done.redacted, done.conflicts) == (
+        "idea",
+        brain.head,
+        [],
+        [],
+    )
+    assert (done.written, done.removed) == ([], ["memory/new.md", "memory/old.md"])
+    back = brain.branches.switch("main")
+    assert (back.written, back.removed) == (["memory/new.md", "memory/old.md"], [])
+    again = brain.branches.switch("main")
+    assert (again.snapshot, again.written, again.removed) == (head, [], [])
+
+
+def test_a_branch_is_created_at_a_revision(brain: Brain) -> None:
+    before = brain.head
+    brain.skills.upsert("New", "x\n", description="d")
+    assert brain.branches.create("old", "@~1").snapshot == before
+    assert brain.branches.delete("old").snapshot == before
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_switch_is_logged_as_that_and_moves_no_files_for_undo(brain: Brain, edited: bool) -> None:
+    brain.skills.upsert("Oracle", "Two.\n")
+    brain.branches.create("idea", "@~1")
+    if edited:
+        (brain.root / "skills/oracle/SKILL.md").write_text("by hand\n")
+    brain.branches.switch("idea")
+    newest = brain.history.list_operations()[0]
+    assert (newest.kind, newest.description) == ("switch", "switch to idea")
+    assert list(newest.refs) == (["heads/main"] if edited else [])
+    session = brain._session
+    row = next(iter(session.reader.stream_operations()))
+    assert decode_log_entry(row).files_moved == (b"", b"")

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain, Conflict, InvalidInput, NotFound
+from brain import Brain, Conflict, InvalidInput, NotFound, limits
+from brain.repo.merge.merge_state import save_merge_state
+from brain.repo.read.merge_state_format import load_merge_state
 
 Change = Callable[[Brain], object]
 
@@ -166,6 +168,43 @@ def test_a_link_where_markers_were_is_not_followed(brain: Brain, tmp_path: Path)
         brain.merge.resolve(["prompts/system.md"], "content")
     assert folder_error.value.code == "unsafe_path"
     assert (tmp_path / "secret").read_text() == "hidden\n"
+
+
+@pytest.fixture
+def outside(brain: Brain, tmp_path: Path) -> Path:
+    """Let the folder of conflicts of a brain with a conflict be a link to this folder."""
+    prompts(brain)
+    folder = tmp_path / "outside"
+    (folder / "prompts").mkdir(parents=True)
+    (folder / "prompts/system.md").write_text("hidden\n")
+    (brain.root / ".brain/conflicts").symlink_to(folder)
+    return folder
+
+
+def test_a_link_in_place_of_the_folder_of_conflicts_is_replaced_by_a_folder(
+    brain: Brain, outside: Path
+) -> None:
+    brain.merge.start("idea")
+    folder = brain.root / ".brain/conflicts"
+    assert folder.is_dir() and not folder.is_symlink()
+    assert "<<<<<<< main\n" in read(brain, ".brain/conflicts/prompts/system.md")
+    assert (outside / "prompts/system.md").read_text() == "hidden\n"
+
+
+def test_a_link_in_place_of_the_folder_of_conflicts_goes_and_what_it_leads_to_stays(
+    brain: Brain, outside: Path
+) -> None:
+    folder = brain.root / ".brain/conflicts"
+    folder.unlink()
+    brain.merge.start("idea")
+    folder.rename(brain.root / ".brain/moved")
+    folder.symlink_to(outside)
+    with pytest.raises(InvalidInput) as caught:
+        brain.merge.resolve(["prompts/system.md"], "content")
+    assert caught.value.code == "unsafe_path"
+    brain.merge.abort()
+    assert not folder.is_symlink()
+    assert (outside / "prompts/system.md").read_text() == "hidden\n"
 
 
 def test_an_edited_skill_still_gets_the_version_of_the_merge(brain: Brain) -> None:
@@ -407,6 +446,37 @@ def test_a_skill_kept_against_a_removal_goes_on_above_all_its_versions(
     assert brain.verify(deep=True).findings == []
 
 
+def test_every_skill_kept_against_a_removal_goes_on_beside_files_that_are_no_skills(
+    brain: Brain,
+) -> None:
+    slugs = ["beta", "oracle", "zeta"]
+    for slug in ("beta", "zeta"):
+        brain.skills.upsert(slug, "one\n", description="d")
+    others = ["memory/a.md", "skills/mine.txt", "tools/x.py"]
+    for path in others:
+        write(brain, path, "base\n")
+    brain.snapshot()
+
+    def ours(b: Brain) -> None:
+        for path in others:
+            write(b, path, "ours\n")
+        for slug in slugs:
+            b.skills.upsert(slug, "ours\n")
+
+    def theirs(b: Brain) -> None:
+        for path in others:
+            (b.root / path).unlink()
+        for slug in slugs:
+            for text in ("two\n", "three\n"):
+                b.skills.upsert(slug, text)
+            b.skills.delete(slug)
+
+    diverge(brain, ours, theirs)
+    done = brain.merge.start("idea", "ours")
+    assert [tuple(skill) for skill in done.skills] == [(slug, 2, "", 4) for slug in slugs]
+    assert brain.verify().findings == []
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_an_edit_by_hand_of_a_skill_kept_against_a_removal_is_not_lost(
     brain: Brain, at_once: bool
@@ -489,3 +559,129 @@ def test_a_skill_taken_back_from_them_goes_on_above_what_we_removed(brain: Brain
     assert [tuple(skill) for skill in done.skills] == [("oracle", "", 2, 4)]
     assert brain.skills.view("oracle").version == 4
     assert brain.skills.view("oracle").body.strip() == "theirs"
+
+
+def test_a_merge_counts_what_it_adds_changes_and_removes(brain: Brain) -> None:
+    write(brain, "notes/gone.md", "gone\n")
+    brain.snapshot()
+    base = brain.head
+
+    def theirs(b: Brain) -> None:
+        for number in range(3):
+            write(b, f"notes/{number}.md", f"{number}\n")
+        write(b, "prompts/system.md", "Be fast.\n")
+        write(b, "memory/log.jsonl", '{"ts":1}\n{"ts":2}\n')
+        (b.root / "notes/gone.md").unlink()
+
+    diverge(brain, lambda b: write(b, "SOUL.md", "calm\n"), theirs)
+    ours, idea = (
+        brain.head,
+        next(b.snapshot for b in brain.branches.list().branches if b.name == "idea"),
+    )
+    done = brain.merge.start("idea", message="Both")
+    assert (done.added, done.modified, done.removed) == (3, 2, 1)
+    assert (done.parents, done.bases) == ([ours, idea], [base])
+    assert (done.changed, done.fast_forward, done.conflicts, done.skills) == (True, False, [], [])
+    assert done.snapshot == brain.head
+    assert brain.history.show().info.message == "Both"
+    again = brain.merge.start("idea")
+    assert (again.changed, again.fast_forward, again.snapshot) == (False, False, done.snapshot)
+    assert (again.added, again.modified, again.removed) == (0, 0, 0)
+
+
+def test_a_fast_forward_records_no_snapshot_and_counts_what_comes(brain: Brain) -> None:
+    diverge(brain, lambda b: None, lambda b: write(b, "notes/new.md", "new\n"))
+    idea = next(b.snapshot for b in brain.branches.list().branches if b.name == "idea")
+    done = brain.merge.start("idea")
+    assert (done.snapshot, done.fast_forward, done.changed) == (idea, True, True)
+    assert (done.added, done.modified, done.removed) == (1, 0, 0)
+    assert read(brain, "notes/new.md") == "new\n"
+    same = brain.merge.start("@")
+    assert (same.fast_forward, same.changed) == (False, False)
+
+
+def test_a_merge_is_named_after_the_revision_unless_it_has_a_message(brain: Brain) -> None:
+    diverge(
+        brain,
+        lambda b: write(b, "SOUL.md", "calm\n"),
+        lambda b: write(b, "notes/new.md", "new\n"),
+    )
+    brain.merge.start("idea")
+    assert brain.history.show().info.message == "Merge idea"
+
+
+def test_conflicts_are_described_with_their_sides_and_where_their_markers_are(
+    brain: Brain,
+) -> None:
+    def ours(b: Brain) -> None:
+        write(b, "prompts/system.md", "Be kind.\n")
+        (b.root / "memory/log.jsonl").unlink()
+        (b.root / "data.bin").write_bytes(b"\0ours")
+
+    def theirs(b: Brain) -> None:
+        (b.root / "prompts/system.md").unlink()
+        write(b, "memory/log.jsonl", '{"ts":2}\n')
+        (b.root / "data.bin").write_bytes(b"\0theirs")
+
+    diverge(brain, ours, theirs)
+    rows = brain.merge.start("idea").conflicts
+    assert [(row.path, row.reason, row.choice, row.file) for row in rows] == [
+        ("data.bin", "binary", None, None),
+        ("memory/log.jsonl", "deleted_by_ours", None, None),
+        ("prompts/system.md", "deleted_by_theirs", None, None),
+    ]
+    assert [(bool(row.base), bool(row.ours), bool(row.theirs)) for row in rows] == [
+        (False, True, True),
+        (True, False, True),
+        (True, True, False),
+    ]
+    with pytest.raises(InvalidInput) as caught:
+        brain.merge.resolve(["data.bin"], "content")
+    assert caught.value.code == "no_markers"
+    assert caught.value.hint == "choose with one of --ours, --theirs, --both"
+
+
+def test_a_merge_is_finished_on_the_branch_that_it_was_begun_on(brain: Brain) -> None:
+    prompts(brain)
+    brain.merge.start("idea")
+    brain.merge.resolve(["prompts/system.md"], "ours")
+    session = brain._session
+    with session.store.transaction() as tx:
+        state = load_merge_state(session)
+        assert state is not None
+        save_merge_state(tx, state._replace(branch="elsewhere"))
+    with pytest.raises(Conflict) as caught:
+        brain.merge.resume()
+    assert caught.value.code == "other_branch" and "elsewhere" in caught.value.hint
+
+
+def test_an_edited_text_of_the_greatest_size_is_taken(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts(brain)
+    brain.merge.start("idea")
+    monkeypatch.setattr(limits, "MAX_LINE_MERGE_BYTES", 20)
+    write(brain, ".brain/conflicts/prompts/system.md", "x" * 21)
+    with pytest.raises(InvalidInput) as caught:
+        brain.merge.resolve(["prompts/system.md"], "content")
+    assert caught.value.code == "too_large"
+    write(brain, ".brain/conflicts/prompts/system.md", "x" * 20)
+    (row,) = brain.merge.resolve(["prompts/system.md"], "content")
+    assert (row.choice, row.file) == ("content", ".brain/conflicts/prompts/system.md")
+
+
+def test_a_file_is_merged_by_lines_up_to_a_size(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diverge(
+        brain,
+        lambda b: write(b, "prompts/system.md", "Be brief.\nA\n"),
+        lambda b: write(b, "prompts/system.md", "B\nBe brief.\n"),
+    )
+    monkeypatch.setattr(limits, "MAX_LINE_MERGE_BYTES", 11)
+    (row,) = brain.merge.start("idea").conflicts
+    assert row.reason == "too_large"
+    brain.merge.abort()
+    monkeypatch.setattr(limits, "MAX_LINE_MERGE_BYTES", 12)
+    assert brain.merge.start("idea").conflicts == []
+    assert read(brain, "prompts/system.md") == "B\nBe brief.\nA\n"

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from brain import Brain, FormatError, NotFound
+from brain import Brain, FormatError, InvalidInput, NotFound
 from brain.objects import operation
 from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt, keep_text
 from brain.repo.core.transaction import locked_write_transaction
+from brain.repo.receipts import runs
 from tests.integration.repo.conftest import write_file
 
 OTHER = b"\x07" * 32
@@ -364,3 +365,71 @@ def test_deep_verification_says_what_is_no_receipt(run: Brain) -> None:
         ("foreign_receipt", "note"),
         ("bad_receipt", "warning"),
     }
+
+
+def test_a_run_that_begins_where_one_of_the_same_id_ended_holds(brain: Brain) -> None:
+    for text in ("One.\n", "Two.\n"):
+        with brain.task("Again", run="the-same") as task:
+            task.upsert_skill("oracle", text, description="d")
+        assert codes(brain) == set()
+
+
+def test_a_run_is_read_whole_while_it_is_open_and_later(brain: Brain) -> None:
+    task = brain.task("Audit", agent="auditor", model="m-1", run="audit-1")
+    with task.activate():
+        task.record_tool_call("bash", "ls", "a")
+        task.upsert_skill("oracle", "Check.\n", description="d")
+        task.record_tool_call("bash", "cat", "b")
+        task.upsert_skill("oracle", "Check twice.\n")
+        task.record_model_call(output="Done")
+        opened = task.build_receipt()
+    kinds = ["tool", "skill_create", "tool", "skill_create", "llm"]
+    assert [step.kind for step in opened.steps] == kinds
+    assert (opened.part, opened.previous, opened.run) == (0, b"", "audit-1")
+    assert (opened.task, opened.agent, opened.model) == ("Audit", "auditor", "m-1")
+    last = task.close()
+    assert last == brain.head
+    whole = brain.receipts.read_run()
+    assert [step.kind for step in whole.steps] == kinds
+    assert [step.kind for step in brain.receipts.read_run("@~1").steps] == kinds[:4]
+    assert [step.kind for step in brain.receipts.read_run("@~2").steps] == kinds[:2]
+    assert (whole.part, whole.previous, whole.is_closed) == (0, b"", True)
+
+
+def test_a_run_of_very_many_steps_is_not_joined(
+    run: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = len(run.receipts.read_run().steps)
+    monkeypatch.setattr(runs, "MAX_JOINED_STEPS", count)
+    assert len(run.receipts.read_run().steps) == count
+    monkeypatch.setattr(runs, "MAX_JOINED_STEPS", count - 1)
+    with pytest.raises(FormatError) as caught:
+        run.receipts.read_run()
+    assert caught.value.code == "too_many"
+
+
+def test_a_run_that_is_abandoned_ends_as_unknown_if_it_was_recorded(brain: Brain) -> None:
+    head = brain.head
+    task = brain.task("Nothing")
+    task.record_tool_call("bash", "ls", "a")
+    assert task.abandon("gone") is None and brain.head == head
+    with pytest.raises(InvalidInput) as caught:
+        task.record_tool_call("bash", "ls", "a")
+    assert caught.value.code == "task_ended"
+    task = brain.task("Something")
+    with task.activate():
+        task.upsert_skill("oracle", "x\n", description="d")
+    assert task.abandon("gone") == brain.head
+    closed = last(brain)
+    assert (closed.outcome, closed.reason) == ("unknown", "gone")
+    with pytest.raises(InvalidInput):
+        task.close()
+
+
+def test_a_run_without_steps_records_nothing_and_ends(brain: Brain) -> None:
+    head = brain.head
+    task = brain.task("Nothing")
+    assert task.close() is None and brain.head == head
+    with pytest.raises(InvalidInput) as caught:
+        task.close()
+    assert caught.value.code == "task_ended"

@@ -288,3 +288,19 @@ def test_a_skill_inside_the_other_one_gets_no_name_under_which_it_is_none(brain:
         brain.skills.merge("a", "b")
     assert raised.value.code == "taken"
     assert brain.head == before and brain.status().clean
+
+
+def test_versions_that_cannot_be_read_hide_no_common_text(brain: Brain) -> None:
+    shared = "Open it.\n\nWrite rows.\n\nClose it.\n"
+    for slug in ("ours", "theirs"):
+        brain.skills.upsert(slug, shared, description="d")
+        file = brain.root / f"skills/{slug}/SKILL.md"
+        whole = file.read_text()
+        file.write_bytes(b"---\nname: [\n---\n\xff\xfe\n")
+        brain.snapshot()
+        file.write_text(whole.replace("version: 1", "version: 3"))
+        brain.snapshot()
+    brain.skills.upsert("ours", shared.replace("Open it.", "Open it first."))
+    brain.skills.upsert("theirs", shared.replace("Close it.", "Close it last."))
+    brain.skills.merge("ours", "theirs")
+    assert body(brain, "ours") == "Open it first.\n\nWrite rows.\n\nClose it last.\n"

@@ -1,0 +1,435 @@
+"""One verification: no step loses what another found, and removals meanwhile are no damage."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain import Brain
+from brain.digest import blob_id
+from brain.errors import BrainError, FormatError, NotFound, StoreError
+from brain.objects import operation
+from brain.objects import snapshot as snapshots
+from brain.objects.snapshot import Snapshot
+from brain.repo.core.transaction import log_operation
+from brain.repo.open.session import Session
+from brain.results import Finding, Verified
+from brain.store.protocol import ObjectKind
+from brain.trust import ed25519
+from brain.util import process_pool
+from brain.verify import (
+    cache_check,
+    graph_check,
+    object_check,
+    parent_diff,
+    receipt_presence,
+    table_check,
+    tree_check,
+    verification,
+)
+from brain.verify.blob_check import BlobCheck
+from brain.verify.verification import verify_folder
+from tests.support.store_tampering import set_fact
+
+OTHER, RECEIPT = blob_id(b"another"), blob_id(b"a receipt")
+
+
+@pytest.fixture
+def brain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+    """A brain with two skills and a note, verified in this process alone."""
+    monkeypatch.setattr(process_pool, "processor_count", lambda: 1)
+    monkeypatch.setattr(verification, "processor_count", lambda: 1)
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        made.skills.upsert("Oracle", "Ask.\n", description="d")
+        made.skills.upsert("Seer", "Look.\n", description="d")
+        (made.root / "memory/note.md").write_text("a note, long enough\n")
+        made.snapshot()
+        yield made
+
+
+def sql(brain: Brain, statement: str, *values: object) -> None:
+    brain._session.store._db.execute(statement, values)  # type: ignore[attr-defined]
+
+
+def forge(brain: Brain, change: Callable[[Snapshot], Snapshot]) -> None:
+    """Record a snapshot of the tree of the head that is as `change` makes it."""
+    from brain.objects import lineage
+
+    session = brain._session
+    head = session.head()
+    parent = session.load_snapshot(head)
+    honest = parent._replace(
+        brain=session.brain_id(),
+        parents=(head,),
+        generation=parent.generation + 1,
+        jump=lineage.next_jump(session.load_snapshot, head, parent),
+        operation=operation.snapshot_operation(),
+    )
+    data = snapshots.encode_snapshot(change(honest))
+    made = snapshots.snapshot_id(data)
+    with session.store.transaction() as tx:
+        tx.put_object(ObjectKind.SNAPSHOT, made, data)
+        tx.update_ref("heads/main", head, made)
+        log_operation(session, tx, "snapshot", "forged", [("heads/main", head, made)])
+    session.clear_loaded()
+
+
+def sign_falsely(brain: Brain) -> None:
+    key = ed25519.public_key(bytes(32))
+    with brain._session.store.transaction() as tx:
+        tx.put_signature(brain._session.head(), key, bytes(64))
+
+
+def move_ref(brain: Brain) -> None:
+    with brain._session.store.transaction() as tx:
+        tx.update_ref("heads/other", None, brain._session.head())
+
+
+DAMAGES: dict[str, tuple[Callable[[Brain], object], str]] = {
+    "3 lineage": (
+        lambda b: forge(b, lambda s: s._replace(generation=s.generation + 5)),
+        "bad_generation",
+    ),
+    "4 time": (lambda b: forge(b, lambda s: s._replace(time=1)), "time_backwards"),
+    "5 objects": (
+        lambda b: sql(
+            b, "INSERT INTO objects (id, kind, data, checksum) VALUES (?, 3, x'90', x'00')", OTHER
+        ),
+        "corrupt_object",
+    ),
+    "6 trees": (
+        lambda b: sql(b, "DELETE FROM blobs WHERE id = ?", blob_id(b"a note, long enough\n")),
+        "missing_object",
+    ),
+    "7 operations": (
+        lambda b: forge(b, lambda s: s._replace(operation=("upsert", "oracle", "1", "2"))),
+        "version_mismatch",
+    ),
+    "8 tables": (move_ref, "ref_mismatch"),
+    "10 signatures": (sign_falsely, "bad_signature"),
+    "11 receipts": (lambda b: forge(b, lambda s: s._replace(receipt=RECEIPT)), "missing_receipt"),
+}
+
+
+@pytest.mark.parametrize("step", DAMAGES)
+@pytest.mark.parametrize("deep", [False, True])
+def test_each_step_reports_what_it_finds(brain: Brain, step: str, deep: bool) -> None:
+    damage, code = DAMAGES[step]
+    damage(brain)
+    assert {finding.code for finding in verify_folder(brain.root, deep).findings} == {code}
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_what_one_step_finds_is_not_lost_when_others_find_more(brain: Brain, deep: bool) -> None:
+    for damage, _ in DAMAGES.values():
+        damage(brain)
+    sql(
+        brain,
+        "INSERT INTO blobs (id, codec, data) VALUES (?, 0, x'00')",
+        blob_id(b"a blob that no tree holds"),
+    )
+    found = verify_folder(brain.root, deep)
+    codes = {finding.code for finding in found.findings}
+    assert codes == {code for _, code in DAMAGES.values()} | ({"corrupt_blob"} if deep else set())
+    assert not found.ok
+
+
+def test_what_is_found_depends_on_no_size_of_a_batch(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        brain.skills.upsert("Oracle", f"{number}\n", receipt=b"A letter")
+        (brain.root / f"memory/{number}.md").write_text(f"{number}\n" * number)
+        brain.snapshot()
+    brain.files.redact("memory/2.md", reason="a name")
+    for damage, _ in DAMAGES.values():
+        damage(brain)
+    for number in (0, 1):
+        sql(brain, "DELETE FROM blobs WHERE id = ?", blob_id(f"{number}\n".encode() * number))
+    expected = verify_folder(brain.root, True)
+    assert {"redacted", "missing_object"} <= {one.code for one in expected.findings}
+    for module, name, size in (
+        (parent_diff, "LOOKUP_BATCH_ENTRIES", 1),
+        (parent_diff, "LOOKUP_BATCH_ENTRIES", 3),
+        (receipt_presence, "LOOKUP_BATCH_RECEIPTS", 1),
+        (object_check, "OBJECTS_PER_PART", 1),
+        (object_check, "OBJECTS_PER_PART", 7),
+        (object_check, "_MAX_REMEMBERED_NODES", 1),
+        (tree_check, "_PATHS_PER_CHECK", 1),
+        (cache_check, "_CARDS_PER_BATCH", 1),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, size)
+            found = verify_folder(brain.root, True)
+        assert sorted(found.findings) == sorted(expected.findings), name
+        assert found._replace(findings=[]) == expected._replace(findings=[])
+
+
+@pytest.mark.parametrize("step", ["3 lineage", "8 tables"])
+def test_an_error_that_ends_one_step_keeps_what_was_found_before_and_after_it(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    DAMAGES["3 lineage"][0](brain)
+    DAMAGES["6 trees"][0](brain)
+
+    def refuse(session: Session) -> Iterator[Finding]:
+        raise StoreError("torn", code="torn")
+
+    where = {
+        "3 lineage": (graph_check, "check_operation_log"),
+        "8 tables": (table_check, "check_tables"),
+    }
+    monkeypatch.setattr(*where[step], refuse)
+    found = verify_folder(brain.root, False)
+    assert {finding.code for finding in found.findings} == {
+        *("bad_generation", "torn", "missing_object")
+    }
+
+
+def test_a_reader_that_fails_at_the_start_is_a_finding_and_no_exception(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> list[str]:
+        raise StoreError("torn", code="torn")
+
+    monkeypatch.setattr(brain._session.reader, "check_integrity", refuse)
+    found = brain.verify()
+    assert [(one.code, one.severity, one.message) for one in found.findings] == [
+        ("torn", "error", "torn")
+    ]
+    assert not found.ok
+
+
+def test_faults_of_the_store_file_are_errors_in_their_order(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(brain._session.reader, "check_integrity", lambda: ["page 3", "page 4"])
+    found = brain.verify()
+    assert found.findings == [
+        Finding("damaged_store", "error", "", "", "page 3"),
+        Finding("damaged_store", "error", "", "", "page 4"),
+    ]
+
+
+def test_the_result_names_brain_and_head_and_counts_what_was_checked(brain: Brain) -> None:
+    session = brain._session
+    for deep in (False, True):
+        found = verify_folder(brain.root, deep)
+        assert found == Verified(
+            *(True, session.brain_id().hex(), session.head().hex(), 4),
+            *(session.reader.count_objects(), "L0", []),
+        )
+
+
+def test_findings_past_the_limit_are_not_listed_but_count(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        forge(brain, lambda s: s._replace(receipt=OTHER))
+    assert [finding.severity for finding in brain.verify().findings] == ["warning"] * 3
+    assert brain.verify().ok
+    monkeypatch.setattr(verification, "MAX_LISTED_FINDINGS", 3)
+    assert len(brain.verify().findings) == 3
+    monkeypatch.setattr(verification, "MAX_LISTED_FINDINGS", 2)
+    sign_falsely(brain)
+    found = brain.verify()
+    assert [finding.code for finding in found.findings] == ["missing_receipt"] * 2
+    assert not found.ok
+
+
+def test_a_thousand_findings_are_listed() -> None:
+    assert verification.MAX_LISTED_FINDINGS == 1000
+
+
+class DisturbedReader:
+    """A reader whose number of removals is as this list says, read by read."""
+
+    def __init__(self, *epochs: int | None) -> None:
+        self._epochs = iter(epochs)
+
+    def removal_epoch(self) -> int:
+        epoch = next(self._epochs)
+        if epoch is None:
+            raise StoreError("damaged", code="corrupt_fact")
+        return epoch
+
+
+class DisturbedSession:
+    def __init__(self, *epochs: int | None) -> None:
+        self.reader = DisturbedReader(*epochs)
+        self.log: list[str] = []
+
+    def clear_loaded(self) -> None:
+        self.log.append("clear")
+
+
+@pytest.mark.parametrize(
+    ("epochs", "outcomes", "attempts"),
+    [
+        ((0,), (True,), 1),
+        ((0, 0), (False,), 1),
+        ((0, 1, 1), (False, True), 2),
+        ((0, 1, 1, 1), (False, False), 2),
+        ((0, 1, 1, 2, 2, 3), (False, False, True), 3),
+        ((0, 1, 1, 2, 2, 3), (False, False, False), 3),
+        ((None, None), (False,), 1),
+        ((None, 0), (False,), 1),
+        ((None, 1, 1), (False, True), 2),
+    ],
+)
+def test_a_brain_is_checked_again_only_if_objects_were_removed_meanwhile_three_times_at_most(
+    epochs: tuple[int | None, ...], outcomes: tuple[bool, ...], attempts: int
+) -> None:
+    session = DisturbedSession(*epochs)
+    results = [Verified(ok, "", "", number, 0, "L0", []) for number, ok in enumerate(outcomes)]
+
+    def check() -> Verified:
+        session.log.append("check")
+        return results[session.log.count("check") - 1]
+
+    found = verification._retry_if_disturbed(session, check)  # type: ignore[arg-type]
+    assert found == results[-1]
+    assert session.log == ["clear", "check", "clear"] * attempts
+
+
+def test_nothing_that_a_failed_check_loaded_is_kept() -> None:
+    session = DisturbedSession(0)
+
+    def check() -> Verified:
+        raise BrainError("killed", code="worker_died")
+
+    with pytest.raises(BrainError):
+        verification._retry_if_disturbed(session, check)  # type: ignore[arg-type]
+    assert session.log == ["clear", "clear"]
+
+
+@pytest.mark.parametrize("error", [StoreError, NotFound, FormatError])
+def test_blobs_that_cannot_be_read_again_are_a_finding_beside_the_others(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, error: type[BrainError]
+) -> None:
+    DAMAGES["3 lineage"][0](brain)
+
+    def refuse(self: BlobCheck, verdicts: object) -> Iterator[Finding]:
+        raise error("torn", code="torn")
+
+    monkeypatch.setattr(BlobCheck, "findings", refuse)
+    found = brain.verify(deep=True)
+    assert [finding.code for finding in found.findings] == ["bad_generation", "torn"]
+    assert not found.ok
+
+
+def test_progress_is_reported_every_256_snapshots(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[tuple[str, int, int]] = []
+    session = brain._session
+    head = session.head()
+    verification.verify_brain(session, progress=lambda *step: steps.append(step))
+    assert [step for step in steps if step[0] == "snapshots"] == []
+    again = [(head, session.load_snapshot(head))] * 513
+    monkeypatch.setattr(graph_check, "walk_reachable", lambda session, starts: iter(again))
+    found = verification.verify_brain(session, progress=lambda *step: steps.append(step))
+    assert [step for step in steps if step[0] == "snapshots"] == [
+        ("snapshots", 256, 0),
+        ("snapshots", 512, 0),
+    ]
+    assert found.snapshots == 513
+
+
+def test_the_cache_is_compared_only_for_a_lineage_without_errors(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = brain._session.head()
+    monkeypatch.setattr(
+        cache_check, "find_cache_deviations", lambda session: iter([(head, "a wrong row")])
+    )
+    assert brain.verify().ok
+    found = brain.verify(deep=True)
+    assert found.findings == [
+        Finding(
+            *("wrong_cache", "error", head.hex(), ""),
+            "a wrong row; repair it with `brain doctor --repair`",
+        )
+    ]
+    assert not found.ok
+    forge(brain, lambda s: s._replace(receipt=OTHER))
+    codes = [finding.code for finding in brain.verify(deep=True).findings]
+    assert codes == ["missing_receipt", "wrong_cache"]
+    forge(brain, lambda s: s._replace(generation=90))
+    codes = [finding.code for finding in brain.verify(deep=True).findings]
+    assert codes == ["bad_generation", "missing_receipt", "missing_receipt"]
+
+
+@pytest.mark.parametrize(
+    ("processors", "objects", "forks"), [(1, 0, 0), (2, 0, 1), (2, 10**6, 0), (2, "as many", 1)]
+)
+def test_a_child_compares_the_cache_of_a_large_brain(
+    brain: Brain,
+    monkeypatch: pytest.MonkeyPatch,
+    processors: int,
+    objects: int | str,
+    forks: int,
+) -> None:
+    threshold = brain._session.reader.count_objects() if isinstance(objects, str) else objects
+    monkeypatch.setattr(verification, "processor_count", lambda: processors)
+    monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", threshold)
+    children: list[Any] = []
+
+    @contextmanager
+    def run_here(work: Callable[[Callable[[Any], None]], None]) -> Iterator[Iterator[Any]]:
+        children.append(work)
+        yield iter([(b"", "found by the child")])
+
+    monkeypatch.setattr(verification, "run_in_child", run_here)
+    messages = [finding.message for finding in brain.verify(deep=True).findings]
+    assert len(children) == forks
+    assert len(messages) == forks and all("found by the child" in text for text in messages)
+
+
+def test_the_cache_is_compared_here_if_the_system_refuses_another_process(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verification, "processor_count", lambda: 2)
+    monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", 0)
+
+    @contextmanager
+    def refuse(work: object) -> Iterator[None]:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        yield
+
+    monkeypatch.setattr(verification, "run_in_child", refuse)
+    monkeypatch.setattr(
+        cache_check, "find_cache_deviations", lambda session: iter([(b"", "found here")])
+    )
+    (finding,) = brain.verify(deep=True).findings
+    assert finding.message.startswith("found here")
+
+
+def test_a_damaged_blob_is_reported_once_and_other_damaged_objects_stay(brain: Brain) -> None:
+    damaged, other = OTHER, blob_id(b"third")
+    work = verification._VerificationPass(
+        brain._session, verification.NO_REQUIREMENTS, lambda *step: None
+    )
+    about_damaged = Finding("corrupt_object", "error", "", "", f"object {damaged.hex()} is damaged")
+    about_other = Finding("corrupt_object", "error", "", "", f"object {other.hex()} is damaged")
+    same_name = Finding("bad_size", "error", "", "a.md", f"blob {damaged.hex()} is larger")
+    work.add_findings([about_damaged, about_other, same_name])
+    new = Finding("corrupt_blob", "error", "", "a.md", "damaged")
+    work.replace_blob_findings([new], [damaged])
+    assert work.build_result().findings == [about_other, same_name, new]
+
+
+def test_a_store_that_names_no_brain_hides_no_damaged_object(brain: Brain) -> None:
+    DAMAGES["5 objects"][0](brain)
+    brain.close()
+    set_fact(brain.root, "meta:brain", None)
+    found = verify_folder(brain.root, False)
+    assert "the store names no brain" in [finding.message for finding in found.findings]
+    assert "corrupt_object" in {finding.code for finding in found.findings}
+    assert (found.ok, found.brain, found.head, found.snapshots) == (False, "", "", 0)

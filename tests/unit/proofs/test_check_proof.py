@@ -1,0 +1,199 @@
+"""What a caller is told of a proof, what it may expect of it, and where its limits are."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from brain.errors import InvalidInput, NotFound, ProofError
+from brain.limits import MAX_PROOF_BYTES
+from brain.objects import bundle as bundles
+from brain.objects.tree_entry import MAX_SAFE_INTEGER
+from brain.proofs import json_fields, proof_builder, proof_json
+from brain.proofs.proof_builder import build_descent_proof, build_path_proof, build_section_proof
+from brain.proofs.proof_json import parse_proof, render_proof
+from brain.proofs.proof_types import DescentProof
+from brain.proofs.proof_verification import check_proof
+from brain.results import Proof
+from tests.support.recorded_snapshots import (
+    OTHER_BLOB_ID,
+    json_bytes,
+    proof_document,
+    record_snapshot,
+)
+from tests.support.snapshot_graphs import SnapshotGraph
+
+SMALL = record_snapshot()
+LATER = record_snapshot(brain=SMALL.id)
+PATH = json_bytes(SMALL.path_proof("skills/b.md"))
+CONTENT = b"skills/b.md"
+
+
+def refused(data: bytes, **expected: Any) -> ProofError:
+    with pytest.raises(ProofError) as caught:
+        check_proof(data, **expected)
+    return caught.value
+
+
+def test_a_path_is_told_with_all_that_is_proven_of_it() -> None:
+    found = check_proof(PATH, content=io.BytesIO(CONTENT))  # type: ignore[arg-type]
+    entry = bundles.get_entry(SMALL.nodes, SMALL.bundle, "skills/b.md")
+    assert entry is not None
+    assert found == Proof(
+        *(True, "path", SMALL.id.hex(), SMALL.id.hex(), SMALL.snapshot.bundle.hex()),
+        *("skills/b.md", "file", entry.blob.hex(), len(CONTENT)),
+        *(None, None, None, None, None),
+    )
+
+
+def test_an_absence_is_told_by_its_path_alone() -> None:
+    found = check_proof(json_bytes(LATER.absence_proof("n/b")))
+    assert found == Proof(
+        *(True, "absence", SMALL.id.hex(), LATER.id.hex(), LATER.snapshot.bundle.hex()),
+        *("n/b", None, None, None, None, None, None, None, None),
+    )
+
+
+def test_a_section_is_told_with_its_root_and_totals() -> None:
+    proof = build_section_proof(SMALL.bundle, SMALL.snapshot, "memory")
+    root = SMALL.bundle["memory"]
+    assert check_proof(render_proof(proof)) == Proof(
+        *(True, "section", SMALL.id.hex(), SMALL.id.hex(), SMALL.snapshot.bundle.hex()),
+        *(None, None, None, root.bytes, "memory", root.node.hex(), root.files, None, None),
+    )
+
+
+def test_a_descent_is_told_with_the_ancestor_and_its_brain() -> None:
+    graph = SnapshotGraph()
+    graph.add(0)
+    fork = graph.add_fork(1)
+    proof = build_descent_proof(graph.load, graph.ids[0], fork)
+    assert check_proof(render_proof(proof)) == Proof(
+        *(True, "descent", fork.hex(), fork.hex(), None, None, None, None, None),
+        *(None, None, None, graph.ids[0].hex(), graph.ids[0].hex()),
+    )
+
+
+@pytest.mark.parametrize("field", ["brain", "snapshot"])
+def test_a_proof_about_something_else_than_expected_is_refused(field: str) -> None:
+    data = json_bytes(LATER.path_proof("SOUL.md"))
+    ids = {"brain": SMALL.id.hex(), "snapshot": LATER.id.hex()}
+    assert check_proof(data, **ids) == check_proof(data, **{field: ids[field]}) == check_proof(data)  # type: ignore[arg-type]
+    error = refused(data, **{**ids, field: OTHER_BLOB_ID.hex()})
+    assert error.code == f"not_this_{field}"
+    assert error.message.endswith(f"it is about the {field} {ids[field]}")
+    with pytest.raises(InvalidInput) as caught:
+        check_proof(data, **{field: "main"})  # type: ignore[arg-type]
+    assert caught.value.code == "bad_id"
+
+
+def test_content_is_compared_if_it_is_given() -> None:
+    assert refused(PATH, content=io.BytesIO(b"other")).code == "wrong_content"
+    assert refused(PATH, content=io.BytesIO(b"")).code == "wrong_content"
+    with pytest.raises(InvalidInput) as caught:
+        check_proof(json_bytes(SMALL.absence_proof("n/b")), content=io.BytesIO(b""))  # type: ignore[arg-type]
+    assert caught.value.code == "no_content"
+
+
+def test_a_proof_of_the_greatest_size_is_read() -> None:
+    assert check_proof(PATH.ljust(MAX_PROOF_BYTES)) == check_proof(PATH)
+    error = refused(PATH.ljust(MAX_PROOF_BYTES + 1))
+    assert (error.code, error.message) == ("too_large", f"a proof of {MAX_PROOF_BYTES + 1} bytes")
+
+
+def test_a_proof_of_the_greatest_size_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    proof = build_path_proof(*SMALL, "skills/b.md")
+    size = len(render_proof(proof))
+    monkeypatch.setattr(proof_json, "MAX_PROOF_BYTES", size)
+    assert parse_proof(render_proof(proof)) == proof
+    monkeypatch.setattr(proof_json, "MAX_PROOF_BYTES", size - 1)
+    with pytest.raises(InvalidInput, match=f"a proof of {size} bytes") as caught:
+        render_proof(proof)
+    assert caught.value.code == "too_large"
+
+
+def test_values_inside_each_other_have_a_greatest_depth() -> None:
+    assert json_fields.parse_untrusted_json(b"[" * 32 + b"]" * 32)
+    with pytest.raises(ProofError) as caught:
+        json_fields.parse_untrusted_json(b"[" * 33 + b"]" * 33)
+    assert caught.value.code == "too_deep"
+
+
+@pytest.mark.parametrize(
+    ("field", "good", "bad"),
+    [
+        ("size", [0, MAX_SAFE_INTEGER], [-1, MAX_SAFE_INTEGER + 1]),
+        ("files", [1, MAX_SAFE_INTEGER], [0, MAX_SAFE_INTEGER + 1]),
+        ("bytes", [0, MAX_SAFE_INTEGER], [-1, MAX_SAFE_INTEGER + 1]),
+    ],
+)
+def test_numbers_are_read_up_to_their_limits(field: str, good: list[int], bad: list[int]) -> None:
+    document = SMALL.path_proof("skills/b.md")
+    place = document if field == "size" else document["tree"]
+    for number in good:
+        place[field] = number
+        assert parse_proof(json_bytes(document))
+    for number in bad:
+        place[field] = number
+        with pytest.raises(ProofError, match="not an integer from") as caught:
+            parse_proof(json_bytes(document))
+        assert caught.value.code == "bad_field"
+
+
+def test_a_field_that_is_missing_or_unknown_is_named() -> None:
+    document = json.loads(PATH)
+    assert refused(json_bytes({**document, "extra": 1})).message == "unknown field: extra"
+    del document["size"]
+    assert refused(json_bytes(document)).message == "missing field: size"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (7, "not a digest: a value of type int"),
+        ("x", "not a digest: x"),
+        (None, "not a digest: a value of type NoneType"),
+    ],
+)
+def test_a_field_of_another_kind_is_shown(value: Any, message: str) -> None:
+    assert refused(json_bytes({**json.loads(PATH), "blob": value})).message == message
+
+
+@pytest.mark.parametrize("name", ["a/b", "", "../a", 7])
+def test_a_section_has_the_name_of_a_folder_at_the_top(name: Any) -> None:
+    document = proof_document(build_section_proof(SMALL.bundle, SMALL.snapshot, "memory"))
+    assert refused(json_bytes({**document, "section": name})).code == "bad_field"
+
+
+def test_a_version_that_is_not_known_is_shown_with_the_one_that_is() -> None:
+    error = refused(json_bytes({**json.loads(PATH), "format": "brain v2 proof"}))
+    assert error.message == "not a proof of this format: brain v2 proof"
+    assert error.hint == 'the field "format" of a proof is "brain v1 proof"'
+
+
+def test_what_cannot_be_proven_is_refused_with_what_can() -> None:
+    for make, code, hint in (
+        (lambda: build_path_proof(*SMALL, "n/b"), "no_path", "prove its absence instead"),
+        (lambda: build_path_proof(*SMALL, "skills/x"), "no_path", "prove its absence instead"),
+        (
+            lambda: build_section_proof(SMALL.bundle, SMALL.snapshot, "n"),
+            "no_section",
+            "",
+        ),
+    ):
+        with pytest.raises(NotFound) as caught:
+            make()
+        assert caught.value.code == code
+        assert not hint or caught.value.hint == hint
+    with pytest.raises(InvalidInput) as there:
+        proof_builder.build_absence_proof(*SMALL, "skills/b.md")
+    assert there.value.hint == "prove its presence instead"
+
+
+def test_a_chain_of_no_snapshot_is_refused() -> None:
+    ids = (OTHER_BLOB_ID,) * 3
+    error = refused(render_proof(DescentProof(*ids, [])))
+    assert error.code == "broken_chain" and error.message.endswith("it holds no snapshot")

@@ -1,0 +1,221 @@
+"""Memory files are split into entries, changed entry by entry, and written as they were."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.repo.index.memory_entries import (
+    JSONL_FORMAT,
+    NOTE_FORMAT,
+    MemoryEntry,
+    MemoryFormat,
+    add_entry,
+    entries_size,
+    format_entry_list,
+    format_memory,
+    parse_memory,
+    remove_entry,
+    replace_entry,
+)
+
+
+def texts(text: str, memory_format: MemoryFormat = NOTE_FORMAT) -> list[str]:
+    memory = parse_memory(text, memory_format)
+    assert format_memory(memory, memory.entries[-1].text if memory.entries else "") == (
+        text if memory.entries else memory.leading
+    )
+    return [entry.text for entry in memory.entries]
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("", []),
+        ("\n \n", []),
+        ("one", ["one"]),
+        ("one\n", ["one"]),
+        ("\n\none\n\n", ["one"]),
+        ("one\ntwo\n", ["one\ntwo"]),
+        ("one\n\ntwo\n", ["one\n\ntwo"]),
+        ("one\n§\ntwo\n", ["one", "two"]),
+        ("one\n§ \t\ntwo", ["one", "two"]),
+        ("one\r\n§\r\ntwo\r\n", ["one", "two"]),
+        ("§\none\n", ["", "one"]),
+        ("one §\ntwo\n", ["one §\ntwo"]),
+        ("one\n§§\ntwo\n", ["one\n§§\ntwo"]),
+        ("# A\na\n# B\nb\n", ["# A\na", "# B\nb"]),
+        ("# A\n\na\n\nb\n", ["# A", "a", "b"]),
+        ("- a\n- b\n  c\n* d\n", ["- a", "- b\n  c", "* d"]),
+        ("1. a\n2) b\n", ["1. a", "2) b"]),
+        ("  - a\n- b\n", ["  - a", "- b"]),
+        ("#A\n#B\n", ["#A\n#B"]),
+        ("1234567890. a\n- b\n", ["1234567890. a\n- b"]),
+        ("- a\n- b\n§\n- c\n- d\n", ["- a", "- b", "- c\n- d"]),
+        ("a\n- b\n", ["a\n- b"]),
+        ("\ufeff\n- a\n- b\n", ["- a", "- b"]),
+    ],
+)
+def test_notes_are_split_at_separators_or_as_people_write_them(
+    text: str, entries: list[str]
+) -> None:
+    assert texts(text) == entries
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("", []),
+        ('{"a":1}', ['{"a":1}']),
+        ('{"a":1}\n{"b":2}\n', ['{"a":1}', '{"b":2}']),
+        ('{"a":1}\r\n{"b":2}\r\n', ['{"a":1}', '{"b":2}']),
+        ('{"a":1}\n\n \n{"b":2}\n', ['{"a":1}', '{"b":2}']),
+        ('[1]\n{"b":2}\n3\n', ["[1]", '{"b":2}', "3"]),
+        ('\n{"a":1}\n', ['{"a":1}']),
+        ('{"a":1}\n {"b":2}\n', ['{"a":1}', ' {"b":2}']),
+    ],
+)
+def test_every_line_of_json_lines_is_an_entry(text: str, entries: list[str]) -> None:
+    assert texts(text, JSONL_FORMAT) == entries
+
+
+def edited(text: str, *added: str, memory_format: MemoryFormat = NOTE_FORMAT) -> str:
+    memory = parse_memory(text, memory_format)
+    last = memory.entries[-1].text if memory.entries else ""
+    for content in added:
+        memory = add_entry(memory, content, memory_format)
+    return format_memory(memory, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "expected"),
+    [
+        ("", "new", "new\n"),
+        ("\n\n", "new", "\n\nnew\n"),
+        ("one", "new", "one\n§\nnew\n"),
+        ("one\n", "  new \n", "one\n§\nnew\n"),
+        ("one\n\n\n", "new", "one\n§\nnew\n\n\n"),
+        ("one\r\n", "a\nb", "one\r\n§\r\na\r\nb\r\n"),
+        ("one", "one", "one"),
+        ("one\n§\ntwo\n", "one", "one\n§\ntwo\n"),
+    ],
+)
+def test_an_entry_is_added_at_the_end_unless_it_is_there(
+    text: str, content: str, expected: str
+) -> None:
+    assert edited(text, content) == expected
+
+
+def test_records_are_added_on_lines_of_their_own() -> None:
+    assert edited("", '{"a": 1}', memory_format=JSONL_FORMAT) == '{"a": 1}\n'
+    assert edited('{"a":1}', '{"é":\n 1}', memory_format=JSONL_FORMAT) == '{"a":1}\n{"é": 1}\n'
+
+
+@pytest.mark.parametrize("content", ["", " \n", "a\n§\nb", "§", "a\n§ \r\nb"])
+def test_a_note_is_not_empty_and_holds_no_separator(content: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        edited("", content)
+    assert caught.value.code == "bad_arguments"
+
+
+def deep(levels: int) -> str:
+    return '{"a":' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "x", "[]", "1", '{"a":1', '{"a":1,"a":2}', '{"a":NaN}', '{"a":"\\ud800"}', deep(65)],
+)
+def test_a_record_is_one_json_object(content: str) -> None:
+    with pytest.raises(InvalidInput, match="not one JSON object") as caught:
+        edited("", content, memory_format=JSONL_FORMAT)
+    assert caught.value.code == "bad_arguments" and "JSON Lines" in caught.value.hint
+
+
+def test_a_record_may_be_64_levels_deep() -> None:
+    assert json.loads(edited("", deep(64), memory_format=JSONL_FORMAT)) == json.loads(deep(64))
+
+
+MEMORY = parse_memory("one\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears\n", NOTE_FORMAT)
+
+
+def test_the_one_entry_with_a_text_is_replaced() -> None:
+    changed = replace_entry(MEMORY, " apples\n", "three", NOTE_FORMAT)
+    assert format_memory(changed) == "one\n§\nthree\n§\ntwo pears\n§\ntwo pears\n"
+    first = replace_entry(MEMORY, "one", "1", NOTE_FORMAT)
+    assert format_memory(first) == "1\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears\n"
+    windows = parse_memory("a\r\nb\r\n§\r\nc", NOTE_FORMAT)
+    assert format_memory(replace_entry(windows, "a\nb", "x\ny", NOTE_FORMAT), "c") == (
+        "x\r\ny\r\n§\r\nc"
+    )
+
+
+def test_the_one_entry_with_a_text_is_removed() -> None:
+    assert format_memory(remove_entry(MEMORY, "apples")) == "one\n§\ntwo pears\n§\ntwo pears\n"
+    assert format_memory(remove_entry(MEMORY, "one")) == (
+        "two apples\n§\ntwo pears\n§\ntwo pears\n"
+    )
+    only = parse_memory("\none\n", NOTE_FORMAT)
+    assert remove_entry(only, "one").entries == []
+    assert format_memory(remove_entry(only, "one")) == "\n"
+
+
+def test_of_equal_entries_the_first_is_removed() -> None:
+    changed = remove_entry(MEMORY, "pears")
+    assert format_memory(changed) == "one\n§\ntwo apples\n§\ntwo pears\n"
+    assert changed.entries == MEMORY.entries[:2] + MEMORY.entries[3:]
+
+
+@pytest.mark.parametrize(
+    ("old_text", "code", "message"),
+    [
+        (" \n", "bad_arguments", "old_text is empty"),
+        ("three", "no_match", "no entry has 'three'"),
+        ("two", "ambiguous", "3 entries have 'two'"),
+    ],
+)
+def test_a_text_that_names_no_entry_or_several_is_refused(
+    old_text: str, code: str, message: str
+) -> None:
+    for change in (
+        lambda: remove_entry(MEMORY, old_text),
+        lambda: replace_entry(MEMORY, old_text, "new", NOTE_FORMAT),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            change()
+        assert (caught.value.code, caught.value.message) == (code, message)
+        if code == "ambiguous":
+            assert caught.value.hint == (
+                "give more of the one you mean:\n1. two apples\n2. two pears\n3. two pears"
+            )
+        if code == "no_match":
+            assert caught.value.hint.startswith("the entries are:\n1. one\n2. two apples\n")
+    with pytest.raises(InvalidInput) as empty:
+        remove_entry(parse_memory("", NOTE_FORMAT), "x")
+    assert empty.value.hint == "there are no entries"
+
+
+def test_a_long_list_of_entries_is_cut_short() -> None:
+    entries = [MemoryEntry("", f"entry {number}") for number in range(1, 43)]
+    lines = format_entry_list(entries).splitlines()
+    assert (len(lines), lines[0], lines[39], lines[40]) == (
+        *(41, "1. entry 1", "40. entry 40", "(2 more)"),
+    )
+    assert format_entry_list(entries[:40]).count("\n") == 39
+    assert format_entry_list(entries[:3], 2).splitlines()[-1] == "(1 more)"
+    (long,) = format_entry_list([MemoryEntry("", "x" * 500)]).splitlines()
+    assert 100 < len(long) <= 130
+
+
+def test_the_size_of_entries_counts_their_separators() -> None:
+    assert entries_size(MEMORY.entries) == len("one\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears")
+    assert entries_size([]) == 0
+
+
+def test_a_last_entry_that_is_new_gets_a_line_end_and_an_old_one_stays() -> None:
+    memory = parse_memory("one", NOTE_FORMAT)
+    assert format_memory(memory, "one") == "one"
+    assert format_memory(memory, "other") == "one\n"
+    assert format_memory(parse_memory("one\r\ntwo", NOTE_FORMAT), "") == "one\r\ntwo\r\n"

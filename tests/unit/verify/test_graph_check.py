@@ -1,0 +1,428 @@
+"""Refs, the graph of snapshots and the operation log, checked through a reader that may lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from brain.digest import NO_DIGEST, blob_id
+from brain.encoding import pack
+from brain.errors import BrainError, NotFound, StoreError
+from brain.objects.operation import genesis_operation
+from brain.objects.snapshot import Jump, Snapshot
+from brain.store.operation_log import chain_operation_id
+from brain.store.protocol import OperationRow
+from brain.verify import graph_check
+from brain.verify.graph_check import MAX_AHEAD_MS, MAX_CLOCK_SKEW_MS
+from tests.support.snapshot_graphs import SnapshotGraph
+
+OTHER = blob_id(b"another")
+NOW = 10 * 365 * MAX_AHEAD_MS
+
+
+class GraphSession:
+    """A session over a graph of snapshots in memory, with what a reader would answer."""
+
+    def __init__(self, graph: SnapshotGraph, **answers: Any) -> None:
+        self.graph = graph
+        self.missing: set[bytes] = set()
+        self.reader = SimpleNamespace(
+            **{"has_object": lambda id: id in self.graph.known, "list_refs": dict} | answers
+        )
+
+    def load_snapshot(self, snapshot_id: bytes) -> Snapshot:
+        if snapshot_id in self.missing or snapshot_id not in self.graph.known:
+            raise NotFound(f"{snapshot_id.hex()} is missing", code="missing_object")
+        return self.graph.known[snapshot_id]
+
+    def read_brain_id(self) -> bytes:
+        return self.graph.ids[0]
+
+    def current_branch(self) -> str:
+        return "main"
+
+    def timestamp_ms(self) -> int:
+        return NOW
+
+    def position(self, here: bytes, snapshot: Snapshot) -> list[tuple[str, str]]:
+        """Return code and severity of what is wrong with a snapshot."""
+        found = list(graph_check.check_graph_position(self, here, snapshot))  # type: ignore[arg-type]
+        assert {finding.snapshot for finding in found} <= {here.hex()}
+        return [(finding.code, finding.severity) for finding in found]
+
+
+@pytest.fixture
+def graph() -> SnapshotGraph:
+    """A line of three, a side line of two from its first, and their merge, numbered 5."""
+    made = SnapshotGraph()
+    made.add(0)
+    made.add(1)
+    made.add(0)
+    made.add(3)
+    made.add(2, 4)
+    return made
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_an_honest_snapshot_has_no_finding(graph: SnapshotGraph, number: int) -> None:
+    here = graph.ids[number]
+    assert GraphSession(graph).position(here, graph.known[here]) == []
+
+
+FALSE: dict[str, tuple[Callable[[Snapshot], Snapshot], list[tuple[str, str]]]] = {
+    "brain": (lambda s: s._replace(brain=OTHER), [("foreign_brain", "error")]),
+    "generation below": (lambda s: s._replace(generation=1), [("bad_generation", "error")]),
+    "generation above": (lambda s: s._replace(generation=3), [("bad_generation", "error")]),
+    "depth": (
+        lambda s: s._replace(jump=s.jump._replace(depth=s.jump.depth + 1)),
+        [("bad_jump", "error")],
+    ),
+    "jump": (lambda s: s._replace(jump=s.jump._replace(target=OTHER)), [("bad_jump", "error")]),
+    "everything": (
+        lambda s: s._replace(brain=OTHER, generation=9, jump=Jump(9, OTHER), time=NOW * 2),
+        [
+            ("foreign_brain", "error"),
+            ("bad_generation", "error"),
+            ("bad_jump", "error"),
+            ("time_ahead", "warning"),
+        ],
+    ),
+    "missing parent": (
+        lambda s: s._replace(parents=(*s.parents, OTHER), generation=9),
+        [("missing_object", "error")],
+    ),
+    "missing parent of another brain": (
+        lambda s: s._replace(parents=(OTHER,), brain=OTHER),
+        [("foreign_brain", "error"), ("missing_object", "error")],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FALSE)
+def test_each_false_field_of_a_snapshot_is_named_beside_the_others(
+    graph: SnapshotGraph, what: str
+) -> None:
+    change, expected = FALSE[what]
+    assert GraphSession(graph).position(OTHER, change(graph.known[graph.ids[2]])) == expected
+
+
+def test_a_jump_that_is_false_is_described_with_the_true_one(graph: SnapshotGraph) -> None:
+    made = graph.known[graph.ids[2]]
+    forged = made._replace(jump=Jump(7, OTHER))
+    (found,) = graph_check.check_graph_position(GraphSession(graph), OTHER, forged)  # type: ignore[arg-type]
+    assert found.message == (
+        f"jumps from depth 7 to {OTHER.hex()[:12]}, "
+        f"not from {made.jump.depth} to {made.jump.target.hex()[:12]}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [
+        (0, []),
+        (MAX_CLOCK_SKEW_MS, []),
+        (MAX_CLOCK_SKEW_MS + 1, [("time_backwards", "warning")]),
+    ],
+)
+@pytest.mark.parametrize("older_parent", [0, 1])
+def test_a_snapshot_may_be_five_minutes_older_than_its_latest_parent(
+    graph: SnapshotGraph, late: int, expected: list[tuple[str, str]], older_parent: int
+) -> None:
+    merge = graph.known[graph.ids[5]]
+    for place, parent in enumerate(merge.parents):
+        time = 1_000_000 if place == older_parent else 2_000_000
+        graph.known[parent] = graph.known[parent]._replace(time=time)
+    forged = merge._replace(time=2_000_000 - late)
+    assert GraphSession(graph).position(OTHER, forged) == expected
+
+
+def test_the_seconds_by_which_a_snapshot_is_too_old_are_named(graph: SnapshotGraph) -> None:
+    parent = graph.ids[1]
+    graph.known[parent] = graph.known[parent]._replace(time=1_000_000)
+    forged = graph.known[graph.ids[2]]._replace(time=400_000)
+    (found,) = graph_check.check_graph_position(GraphSession(graph), OTHER, forged)  # type: ignore[arg-type]
+    assert found.message == "is 600 s older than its parent"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "message"),
+    [
+        (MAX_AHEAD_MS, None),
+        (MAX_AHEAD_MS + 1, "is 1 days ahead of the clock here"),
+        (3 * MAX_AHEAD_MS, "is 3 days ahead of the clock here"),
+    ],
+)
+def test_a_snapshot_may_be_a_day_ahead_of_the_clock(
+    graph: SnapshotGraph, ahead: int, message: str | None
+) -> None:
+    forged = graph.known[graph.ids[2]]._replace(time=NOW + ahead)
+    found = list(graph_check.check_graph_position(GraphSession(graph), OTHER, forged))  # type: ignore[arg-type]
+    assert [finding.message for finding in found] == ([message] if message else [])
+
+
+def test_an_import_keeps_the_times_of_its_source(graph: SnapshotGraph) -> None:
+    forged = graph.known[graph.ids[2]]._replace(time=NOW * 2, operation=("import", "git", "x", ""))
+    assert GraphSession(graph).position(OTHER, forged) == []
+
+
+def test_a_genesis_is_that_of_the_brain(graph: SnapshotGraph) -> None:
+    genesis = graph.known[graph.ids[0]]
+    assert GraphSession(graph).position(OTHER, genesis) == [("foreign_genesis", "error")]
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        ("stored", []),
+        ("elsewhere", []),
+        ("another bundle", [("bad_origin", "error")]),
+        ("unreadable", [("missing_object", "error")]),
+    ],
+)
+def test_a_fork_begins_with_the_bundle_of_its_origin_if_that_is_stored(
+    graph: SnapshotGraph, origin: str, expected: list[tuple[str, str]]
+) -> None:
+    start = graph.ids[5]
+    session = GraphSession(graph)
+    if origin == "another bundle":
+        graph.known[start] = graph.known[start]._replace(bundle=OTHER)
+    if origin == "unreadable":
+        session.missing.add(start)
+    first = genesis_operation(bytes(16), OTHER if origin == "elsewhere" else start)
+    forked = graph.known[graph.ids[0]]._replace(operation=first)
+    assert session.position(graph.ids[0], forked) == expected
+
+
+def walk(session: GraphSession, *starts: int | bytes) -> list[tuple[bytes, str]]:
+    """Return the ids that a walk yields, in order, with the code of an error."""
+    ids = [start if isinstance(start, bytes) else session.graph.ids[start] for start in starts]
+    return [
+        (here, found.code if isinstance(found, BrainError) else "")
+        for here, found in graph_check.walk_reachable(session, ids)  # type: ignore[arg-type]
+    ]
+
+
+def test_every_ancestor_is_walked_once_and_after_its_children(graph: SnapshotGraph) -> None:
+    walked = [here for here, _ in walk(GraphSession(graph), 1, 5, 5, 3)]
+    assert sorted(walked) == sorted(graph.ids)
+    for here, made in graph.known.items():
+        assert all(walked.index(parent) > walked.index(here) for parent in made.parents)
+
+
+def test_a_snapshot_that_cannot_be_read_is_yielded_as_its_error_and_the_others_follow(
+    graph: SnapshotGraph,
+) -> None:
+    session = GraphSession(graph)
+    session.missing.add(graph.ids[1])
+    walked = walk(session, 5, OTHER)
+    assert [(here, code) for here, code in walked if code] == [
+        (OTHER, "missing_object"),
+        (graph.ids[1], "missing_object"),
+    ]
+    assert {here for here, code in walked if not code} == set(graph.ids) - {graph.ids[1]}
+
+
+@pytest.mark.parametrize(
+    ("parents", "operation", "expected"),
+    [
+        ((2, 4), lambda ids: ("merge", (ids[0],), ()), []),
+        ((2, 4), lambda ids: ("merge", (ids[1],), ()), ["bad_bases"]),
+        ((2, 4), lambda ids: ("merge", (), ()), ["bad_bases"]),
+        ((2, 4), lambda ids: ("graft",), []),
+        ((2,), lambda ids: ("merge", (), ()), []),
+    ],
+)
+def test_a_merge_names_the_best_common_ancestors(
+    graph: SnapshotGraph,
+    parents: tuple[int, ...],
+    operation: Callable[[list[bytes]], Any],
+    expected: list[str],
+) -> None:
+    here = graph.add(*parents)
+    graph.known[here] = graph.known[here]._replace(operation=operation(graph.ids))
+    check = graph_check.MergeBaseCheck(GraphSession(graph))  # type: ignore[arg-type]
+    for snapshot_id in reversed(graph.ids):
+        check.add_snapshot(snapshot_id, graph.known[snapshot_id])
+    found = list(check.findings())
+    assert [finding.code for finding in found] == expected
+    for finding in found:
+        assert finding.snapshot == here.hex()
+        assert finding.message.endswith(f"others: {graph.ids[0].hex()[:12]}")
+
+
+def test_a_merge_of_lineages_without_a_common_ancestor_has_no_bases(graph: SnapshotGraph) -> None:
+    graph.add_fork(5)
+    graph.add(6)
+    here = graph.add(5, 7)
+    graph.known[here] = graph.known[here]._replace(operation=("merge", (graph.ids[0],), ()))
+    check = graph_check.MergeBaseCheck(GraphSession(graph))  # type: ignore[arg-type]
+    for snapshot_id in (here, graph.ids[5]):
+        check.add_snapshot(snapshot_id, graph.known[snapshot_id])
+    (found,) = check.findings()
+    assert found.message.endswith("others: none")
+
+
+def test_a_merge_over_an_ancestor_that_is_missing_hides_no_other_merge(
+    graph: SnapshotGraph,
+) -> None:
+    graph.add(0)
+    first, second = graph.add(6, 3), graph.add(1, 3)
+    for here in (first, second):
+        graph.known[here] = graph.known[here]._replace(operation=("merge", (OTHER,), ()))
+    session = GraphSession(graph)
+    check = graph_check.MergeBaseCheck(session)  # type: ignore[arg-type]
+    for here in (first, second):
+        check.add_snapshot(here, graph.known[here])
+    session.missing.add(graph.ids[6])
+    assert [finding.snapshot for finding in check.findings()] == [second.hex()]
+
+
+def test_refs_lead_to_each_snapshot_once(graph: SnapshotGraph) -> None:
+    refs = {"heads/main": graph.ids[5], "heads/a": graph.ids[5], "tags/b": graph.ids[1]}
+    starts, found = graph_check.check_refs(GraphSession(graph, list_refs=lambda: refs))  # type: ignore[arg-type]
+    assert (starts, found) == ([graph.ids[5], graph.ids[1]], [])
+
+
+def test_a_current_branch_that_is_missing_is_named_and_the_other_refs_are_still_walked(
+    graph: SnapshotGraph,
+) -> None:
+    refs = {"heads/a": graph.ids[5]}
+    starts, (found,) = graph_check.check_refs(GraphSession(graph, list_refs=lambda: refs))  # type: ignore[arg-type]
+    assert starts == [graph.ids[5]]
+    assert (found.code, found.severity) == ("bad_ref", "error") and "heads/main" in found.message
+
+
+def test_refs_that_cannot_be_read_are_a_finding(graph: SnapshotGraph) -> None:
+    def refuse() -> dict[str, bytes]:
+        raise StoreError("damaged", code="corrupt_ref")
+
+    starts, (found,) = graph_check.check_refs(GraphSession(graph, list_refs=refuse))  # type: ignore[arg-type]
+    assert (starts, found.code, found.severity) == ([], "corrupt_ref", "error")
+
+
+class Log:
+    """An operation log, newest first, and the refs that its end leaves."""
+
+    def __init__(self) -> None:
+        self.rows: list[OperationRow] = []
+        self.refs: dict[str, bytes] = {}
+
+    def append(self, *moves: tuple[str, bytes]) -> Log:
+        refs = tuple((name, self.refs.get(name, b""), new) for name, new in moves)
+        data = pack((0, "tester", "snapshot", "x", refs, (b"", b""), 0))
+        previous = self.rows[0].id if self.rows else NO_DIGEST
+        row = OperationRow(len(self.rows) + 1, chain_operation_id(previous, data), data)
+        self.rows.insert(0, row)
+        self.refs = {name: at for name, at in {**self.refs, **dict(moves)}.items() if at}
+        return self
+
+    def session(self) -> Any:
+        return GraphSession(
+            SnapshotGraph(),
+            list_refs=lambda: self.refs,
+            stream_operations=lambda: iter(self.rows),
+        )
+
+    def codes(self) -> list[str]:
+        found = list(graph_check.check_operation_log(self.session()))
+        assert {finding.severity for finding in found} <= {"error"}
+        return [finding.code for finding in found]
+
+    def messages(self) -> str:
+        return "\n".join(f.message for f in graph_check.check_operation_log(self.session()))
+
+
+A, B, C = (blob_id(name) for name in (b"a", b"b", b"c"))
+
+
+@pytest.fixture
+def log() -> Log:
+    made = Log().append(("heads/main", A)).append(("heads/main", B), ("heads/idea", A))
+    return made.append(("heads/idea", b"")).append(("heads/main", C))
+
+
+def test_a_log_that_ends_with_the_refs_has_no_finding(log: Log) -> None:
+    assert log.codes() == []
+    assert Log().codes() == []
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_an_operation_that_does_not_follow_the_one_before_is_named(log: Log, place: int) -> None:
+    row = log.rows[place]
+    log.rows[place] = row._replace(id=OTHER)
+    expected = [f"operation {row.number} does not follow"]
+    if place:
+        expected.insert(0, f"operation {row.number + 1} does not follow")
+    assert log.codes() == ["broken_log"] * len(expected)
+    lines = log.messages().splitlines()
+    assert all(line.startswith(text) for line, text in zip(lines, expected, strict=True))
+
+
+def test_a_log_without_its_beginning_is_broken(log: Log) -> None:
+    del log.rows[-1]
+    assert log.codes() == ["broken_log", "ref_mismatch"]
+    assert "operation 2 does not follow" in log.messages()
+
+
+def test_a_ref_that_is_elsewhere_than_the_log_left_it_is_named(log: Log) -> None:
+    log.refs["heads/main"] = A
+    assert log.codes() == ["ref_mismatch"]
+    assert log.messages() == f"operation 4 left heads/main at {C.hex()[:12]}, but it is elsewhere"
+
+
+def test_a_ref_that_the_log_removed_is_named(log: Log) -> None:
+    log.refs["heads/idea"] = B
+    assert log.codes() == ["ref_mismatch"]
+    assert "operation 3 left heads/idea at" in log.messages()
+
+
+def test_a_ref_that_the_log_says_is_there_and_is_not_is_named(log: Log) -> None:
+    del log.refs["heads/main"]
+    assert log.codes() == ["ref_mismatch"]
+
+
+def test_a_ref_that_no_operation_set_is_named(log: Log) -> None:
+    log.refs["tags/v1"] = A
+    assert log.messages() == f"no operation set tags/v1 to {A.hex()[:12]}"
+
+
+def test_every_ref_that_is_elsewhere_is_named(log: Log) -> None:
+    log.refs = {"heads/main": A, "heads/idea": B, "tags/v1": A}
+    assert log.codes() == ["ref_mismatch"] * 3
+
+
+def test_the_check_of_the_log_leaves_the_refs_of_the_reader_as_they_are(log: Log) -> None:
+    before = dict(log.refs)
+    assert log.codes() == [] and log.refs == before
+
+
+def test_an_operation_that_does_not_decode_is_a_finding_after_the_ones_before_it(log: Log) -> None:
+    row = log.rows[2]
+    log.rows[0] = log.rows[0]._replace(id=OTHER)
+    log.rows[2] = row._replace(data=b"\xc1")
+    assert log.codes() == ["broken_log", "bad_msgpack"]
+
+
+def test_operations_logged_after_the_refs_were_read_are_left_out(log: Log) -> None:
+    later = Log()
+    later.rows, later.refs = list(log.rows), dict(log.refs)
+    later.append(("heads/main", A))
+    reads: Iterator[list[OperationRow]] = iter([log.rows, log.rows])
+    session = log.session()
+    session.reader.stream_operations = lambda: iter(next(reads, later.rows))
+    assert list(graph_check.check_operation_log(session)) == []
+
+
+def test_refs_are_read_again_if_an_operation_came_in_between(log: Log) -> None:
+    later = Log()
+    later.rows, later.refs = list(log.rows), dict(log.refs)
+    later.append(("heads/main", A))
+    rows = iter([log.rows])
+    refs = iter([log.refs, log.refs])
+    session = log.session()
+    session.reader.stream_operations = lambda: iter(next(rows, later.rows))
+    session.reader.list_refs = lambda: next(refs, later.refs)
+    assert list(graph_check.check_operation_log(session)) == []
