@@ -32,10 +32,7 @@ def find_merge_bases(
     `merge-base --all`. `merges` are (id, generation) of all snapshots with several
     parents, in any order; others among them do no harm. Raises what `load` raises.
     """
-    load = lru_cache(_CACHED_SNAPSHOTS)(load)
-    top = max(load(a).generation, load(b).generation)
-    below = sorted(((rank, merge) for merge, rank in merges if rank <= top), reverse=True)
-    return _find_bases(load, below, a, b)
+    return MergeBaseFinder(load, merges).find(a, b)
 
 
 class MergeBaseFinder:
@@ -49,25 +46,17 @@ class MergeBaseFinder:
         """Return the best common ancestors of a pair; see `find_merge_bases`."""
         top = max(self._load(a).generation, self._load(b).generation)
         start = bisect_left(self._merges, (-top, b""))
-        below = ((-rank, merge) for rank, merge in islice(self._merges, start, None))
-        return _find_bases(self._load, below, a, b)
-
-
-def _find_bases(
-    load: LoadSnapshot, below: Iterable[tuple[int, bytes]], a: bytes, b: bytes
-) -> list[bytes]:
-    """Return the best common ancestors; `below` are (generation, id) of merges, highest first."""
-    sweep = _MergeSweep(load, a, b)
-    for generation, merge in below:
-        sweep.record_meetings(generation)
-        if sweep.is_done():
-            break
-        if sweep.line_tests > _MAX_LINE_TESTS:
-            return _paint_bases(load, a, b)
-        sweep.pass_merge(merge)
-    else:
-        sweep.record_meetings(0)
-    return sorted(sweep.bases)
+        sweep = _MergeSweep(self._load, a, b)
+        for rank, merge in islice(self._merges, start, None):
+            sweep.record_meetings(-rank)
+            if not sweep.ours or not sweep.theirs:
+                break
+            if sweep.line_tests > _MAX_LINE_TESTS:
+                return _paint_bases(self._load, a, b)
+            sweep.pass_merge(merge)
+        else:
+            sweep.record_meetings(0)
+        return sorted(sweep.bases)
 
 
 class _MergeSweep:
@@ -84,10 +73,6 @@ class _MergeSweep:
         self.ours, self.theirs, self.common = {a}, {b}, set[bytes]()
         self.bases: list[bytes] = []
         self.line_tests = 0
-
-    def is_done(self) -> bool:
-        """Tell whether one side has nothing left that the other could share."""
-        return not self.ours or not self.theirs
 
     def record_meetings(self, generation: int) -> None:
         """Find where lines of both sides meet, if at `generation` or above.

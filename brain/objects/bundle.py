@@ -111,7 +111,7 @@ def has_entry(nodes: NodeCache, bundle: Bundle, path: str) -> bool:
 def _get_line(nodes: NodeCache, bundle: Bundle, path: str) -> NodeEntry | None:
     section, slash, inner = path.partition("/")
     root = bundle.get(section if slash else paths.TOP_SECTION)
-    return tree.get_bare_entry(nodes, root, inner if slash else path)
+    return tree.get_tree_entry(nodes, root, inner if slash else path)
 
 
 def _make_entry(path: str, line: NodeEntry) -> TreeEntry:

@@ -36,14 +36,8 @@ def build_tree(nodes: NodeCache, entries: Iterable[TreeEntry]) -> TreeRoot | Non
     return _build_upper_levels(nodes, _cut_level(nodes, LEAF, 0, entries), 1)
 
 
-def get_tree_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> TreeEntry | None:
+def get_tree_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> NodeEntry | None:
     """Return the entry at `path`, or None."""
-    line = get_bare_entry(nodes, root, path)
-    return TreeEntry(*line) if line else None
-
-
-def get_bare_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> NodeEntry | None:
-    """Return what `get` returns, as a bare tuple."""
     line = _first_entry_from(nodes, root, path)
     return line if line and line[0] == path else None
 

@@ -21,7 +21,6 @@ from .skill_metadata import (
     encode_skill_metadata,
     read_skill_metadata,
 )
-from .slug import slugify
 
 __all__ = [
     "SkillMetadata",
@@ -29,9 +28,7 @@ __all__ = [
     "bump_document",
     "decode_skill_metadata",
     "encode_skill_metadata",
-    "ensure_front_matter",
     "is_noop",
-    "new_document",
     "read_declared_names",
     "read_skill_metadata",
     "replace_document",
@@ -47,43 +44,6 @@ class UpdatedSkill(NamedTuple):
     version: str
     previous_version: str | None
     name: str
-
-
-def new_document(
-    name: str, description: str, body: bytes, number: str = skill_version.FIRST_VERSION
-) -> bytes:
-    """Return a document with front matter around the bare `body`.
-
-    The name becomes the slug of `name`, which is kept as `metadata.title` if it differs;
-    `number` is the text form of the version. An empty description is taken from the
-    body. Raises `InvalidInput` as `slugify` and `upsert_document` do.
-    """
-    document = document_update.add_front_matter(document_parts.split_document(body))
-    return fill_defaults(
-        document, name, slugify(name), check_description(description), number
-    ).to_bytes()
-
-
-def ensure_front_matter(name: str, content: bytes) -> bytes:
-    """Return `content` with name, description and version, adding only missing fields.
-
-    Raises `InvalidInput` as `slugify`, `split_document` and `parse_front_matter` do.
-    """
-    document = document_parts.split_document(content)
-    if not document.opening:
-        document = document_update.add_front_matter(document)
-    front_matter = (
-        parse_front_matter(document.front_matter)
-        if document.front_matter
-        else frontmatter_fields.EMPTY_FRONT_MATTER
-    )
-    return fill_defaults(
-        document,
-        name,
-        slugify(name),
-        "",
-        stated_version(front_matter) or skill_version.FIRST_VERSION,
-    ).to_bytes()
 
 
 def upsert_document(
