@@ -62,7 +62,6 @@ class BulkTransaction(SqliteTransaction):
         self._packing_queue.append(self._worker.submit(encoder.packer.pack, new))
 
     def get_packing(self, samples: list[bytes]) -> BlobPacking:
-        """See `StoreTransaction.get_packing`."""
         encoder = self._encoder = self._encoder or BlobEncoder(self._connection)
         encoder.train_dictionary(samples)
         return BlobPacking(partial(encoder.packer.pack, threads=1), self._insert_rows)

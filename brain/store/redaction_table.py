@@ -38,11 +38,9 @@ class RedactionReader(ConnectionHolder):
     _validity_cache: tuple[frozenset[bytes], dict[tuple[bytes, bytes], bool]] | None = None
 
     def find_redactions(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
-        """See `StoreReader.find_redactions`."""
         return self._find_valid_redactions(self._db, blobs)
 
     def list_redaction_rows(self) -> dict[bytes, bytes]:
-        """See `StoreReader.list_redaction_rows`."""
         rows = self._db.fetch_all(f"SELECT {_REDACTION_COLUMNS} FROM redactions ORDER BY blob")
         if rows and ref_table.REDACTIONS_FACT not in self._current_facts():
             raise _corrupt_redaction_error("the store has redactions, which it does not count")

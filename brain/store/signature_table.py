@@ -20,12 +20,10 @@ class SignatureReader(ConnectionHolder):
     """The methods of `StoreReader` for signatures."""
 
     def list_signatures(self, snapshot: bytes) -> list[tuple[bytes, bytes]]:
-        """See `StoreReader.list_signatures`."""
         sql = f"SELECT {_SIGNATURE_COLUMNS} FROM signatures WHERE snapshot = ? ORDER BY key"
         return [_check_row(*row)[1:] for row in self._db.fetch_all(sql, (snapshot,))]
 
     def stream_signatures(self) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """See `StoreReader.stream_signatures`."""
         for row in self._db.stream_rows(
             f"SELECT {_SIGNATURE_COLUMNS} FROM signatures ORDER BY snapshot, key"
         ):

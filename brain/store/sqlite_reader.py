@@ -45,46 +45,36 @@ class SqliteReader(
         return ref_table.load_facts(self._db)
 
     def read_ref(self, name: str) -> bytes | None:
-        """See `StoreReader.read_ref`."""
         return self._current_facts().get(ref_table.REF_PREFIX + name)
 
     def list_refs(self) -> dict[str, bytes]:
-        """See `StoreReader.list_refs`."""
         return ref_table.select_refs(self._current_facts())
 
     def read_meta(self, key: str) -> bytes | None:
-        """See `StoreReader.read_meta`."""
         return self._current_facts().get(ref_table.META_PREFIX + key)
 
     def removal_epoch(self) -> int:
-        """See `StoreReader.removal_epoch`."""
         return int.from_bytes(self._current_facts().get(ref_table.EPOCH_FACT, b""), "big")
 
     def needs_compaction(self) -> bool:
-        """See `StoreReader.needs_compaction`."""
         return ref_table.COMPACTION_FACT in self._current_facts()
 
     def operation_count(self) -> int:
-        """See `StoreReader.operation_count`."""
         return self._log_head()[0]
 
     def read_operation(self, number: int) -> OperationRow:
-        """See `StoreReader.read_operation`."""
         return operation_log.read_logged_operation(self._db, number, self._log_head())
 
     def stream_operations(self) -> Iterator[OperationRow]:
-        """See `StoreReader.stream_operations`."""
         return operation_log.stream_log(self._db, self._log_head())
 
     def _log_head(self) -> tuple[int, bytes]:
         return operation_log.decode_log_head(self._current_facts().get(ref_table.OPERATIONS_FACT))
 
     def list_pending_writes(self) -> list[PendingWrite]:
-        """See `StoreReader.list_pending_writes`."""
         return pending_table.load_pending_rows(self._db)
 
     def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
-        """See `StoreReader.inspect_pending_writes`."""
         return pending_table.inspect_pending_rows(self._db)
 
     @contextmanager
@@ -113,20 +103,17 @@ class SqliteReader(
 
     @contextmanager
     def reopen_for_fork(self) -> Iterator[SqliteReader]:
-        """See `StoreReader.reopen_for_fork`."""
         from pathlib import Path
 
         with closing(store_database.open_store_database_readonly(Path(self._path).parent)) as db:
             yield SqliteReader(db, self._path)
 
     def check_stray_rows(self) -> list[str]:
-        """See `StoreReader.check_stray_rows`."""
         from . import stray_rows
 
         return list(stray_rows.find_stray_rows(self._db, self._current_facts()))
 
     def check_integrity(self) -> list[str]:
-        """See `StoreReader.check_integrity`."""
         marked_head = high_water_mark.read_mark(
             self._path
         )  # before the log, since others may write
@@ -151,7 +138,6 @@ class SqliteReader(
         )
 
     def size_on_disk(self) -> int:
-        """See `StoreReader.size_on_disk`."""
         files = (self._path + side for side in DATABASE_FILE_SUFFIXES)
         return sum(os.stat(file).st_size for file in files if os.path.exists(file))
 

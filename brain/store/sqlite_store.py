@@ -24,7 +24,6 @@ class SqliteStore(SqliteReader):
     """A store that can be written; see `Store`."""
 
     def transaction(self, expected_bytes: int = 0) -> TransactionContext:
-        """See `Store.transaction`."""
         if expected_bytes < BULK_LOAD_BYTES:
             return SqliteTransaction(self._db, self._path)
         from .bulk_transaction import BulkTransaction
@@ -32,7 +31,6 @@ class SqliteStore(SqliteReader):
         return BulkTransaction(self._db, self._path)
 
     def compact(self) -> bool:
-        """See `Store.compact`."""
         from . import sweep
 
         if not sweep.compact_database(self._db, self._path):
@@ -43,7 +41,6 @@ class SqliteStore(SqliteReader):
         return True
 
     def clear_pending_writes(self) -> None:
-        """See `Store.clear_pending_writes`."""
         self._db.execute("PRAGMA synchronous=NORMAL")
         try:
             self._db.execute("DELETE FROM pending")

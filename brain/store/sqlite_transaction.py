@@ -101,7 +101,6 @@ class SqliteTransaction(SqliteReader):
         )
 
     def put_blob(self, content: bytes) -> bytes:
-        """See `StoreTransaction.put_blob`."""
         if len(content) >= LARGE_BLOB_BYTES:
             return self.put_blob_stream(io.BytesIO(content), len(content), None)
         id = blob_id(content)
@@ -109,7 +108,6 @@ class SqliteTransaction(SqliteReader):
         return id
 
     def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """See `StoreTransaction.put_blobs`."""
         small = [row for row in batch if len(row[1]) < LARGE_BLOB_BYTES]
         if len(small) < len(batch):
             for _, content in batch:
@@ -118,11 +116,9 @@ class SqliteTransaction(SqliteReader):
         self._insert_blobs(small)
 
     def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
-        """See `StoreTransaction.get_packing`."""
         return None
 
     def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
-        """See `StoreTransaction.put_blob_stream`."""
         from .blobs import large_blob_writer
 
         return large_blob_writer.write_large_blob(self, source, size, base)
@@ -175,15 +171,12 @@ class SqliteTransaction(SqliteReader):
             self._refuse_redacted_blobs(self._connection, [row[0] for row in rows])
 
     def update_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
-        """See `StoreTransaction.update_ref`."""
         ref_table.compare_and_swap_ref(self._facts_now, name, old, new)
 
     def write_meta(self, key: str, value: bytes) -> None:
-        """See `StoreTransaction.write_meta`."""
         self._facts_now[ref_table.META_PREFIX + key] = value
 
     def append_operation(self, data: bytes) -> bytes:
-        """See `StoreTransaction.append_operation`."""
         number, previous = self._log_head()
         id = operation_log.chain_operation_id(previous, data)
         self._db.execute(
@@ -193,11 +186,9 @@ class SqliteTransaction(SqliteReader):
         return id
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
-        """See `StoreTransaction.put_signature`."""
         signature_table.put_signature_row(self._db, snapshot, key, signature)
 
     def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
-        """See `StoreTransaction.redact_blob`."""
         from . import redaction_table
         from .blobs import erase
 
@@ -219,7 +210,6 @@ class SqliteTransaction(SqliteReader):
         self._facts_now.pop(ref_table.COMPACTION_FACT, None)
 
     def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
-        """See `StoreTransaction.sweep_objects`."""
         from . import sweep
 
         self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
@@ -228,7 +218,6 @@ class SqliteTransaction(SqliteReader):
         return sweep.sweep_unmarked(self, marked, max_count)
 
     def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
-        """See `StoreTransaction.add_pending_writes`."""
         rows = list(rows)
         if ref_table.REDACTIONS_FACT in self._facts_now:
             for blob in self.find_redactions([row.blob for row in rows if row.blob]):
@@ -236,5 +225,4 @@ class SqliteTransaction(SqliteReader):
         pending_table.put_pending_rows(self._db, rows)
 
     def remove_pending_writes(self, paths: Iterable[str]) -> None:
-        """See `StoreTransaction.remove_pending_writes`."""
         pending_table.delete_pending_rows(self._db, paths)

@@ -243,8 +243,7 @@ def check_name_collisions(prefix: str, names: list[str]) -> None:
         return
     for other, name in portability.find_case_collisions(sorted(names)):
         raise InvalidInput(
-            f"{printable_text(prefix + other)} and {printable_text(prefix + name)}"
-            " cannot lie in one folder on macOS or Windows",
+            portability.case_collision_message(prefix + name, prefix + other),
             code="case_collision",
             hint="rename one of them",
         )

@@ -19,13 +19,13 @@ from contextlib import ExitStack, closing, contextmanager
 from blake3 import blake3
 
 from ...digest import NO_DIGEST
-from ...errors import BrainError, StoreError
+from ...errors import BrainError, StoreError, corrupt_object_error
 from ...util.process_pool import JobQueue, SendValue, run_in_child
 from ..connection import Connection
 from ..protocol import BlobCheckResult, BlobPredicate, ExpectedSize
 from ..schema import typed_columns
 from .chunk_list import EMPTY_CHUNK_LIST, ChunkList, can_extend
-from .codec import CODEC_CHUNK_LIST, BlobDecoder, corrupt_object_error
+from .codec import CODEC_CHUNK_LIST, BlobDecoder
 
 MAX_ROW_RANGES = 256
 """Many ranges, so that no process waits long for the others at the end."""

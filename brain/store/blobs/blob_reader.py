@@ -12,13 +12,13 @@ from blake3 import blake3
 
 from ... import limits
 from ...digest import blob_id
-from ...errors import BrainError, InvalidInput, NotFound, StoreError
+from ...errors import BrainError, InvalidInput, NotFound, StoreError, corrupt_object_error
 from ..protocol import LARGE_BLOB_BYTES, BlobCheckResult, ExpectedSize
 from ..redaction_table import RedactionReader
 from ..schema import typed_columns
 from . import chunk_list as chunk_lists
 from .chunk_list import EMPTY_CHUNK_LIST, ChunkList
-from .codec import CODEC_CHUNK_LIST, BlobDecoder, corrupt_object_error
+from .codec import CODEC_CHUNK_LIST, BlobDecoder
 
 _CONTENT_COLUMNS = typed_columns("codec INTEGER, data BLOB")
 _BLOB_COLUMNS = typed_columns("id BLOB, codec INTEGER, data BLOB")
@@ -38,14 +38,12 @@ class BlobReader(RedactionReader):
     _decoder: BlobDecoder
 
     def blob_size(self, id: bytes) -> int:
-        """See `StoreReader.blob_size`."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
             return self._decode_chunk_list(id, data).size
         return len(self._decode_content(id, codec, data))
 
     def read_blob(self, id: bytes, size: int | None = None) -> bytes:
-        """See `StoreReader.read_blob`."""
         codec, data = self._fetch_blob_row(id)
         if codec != CODEC_CHUNK_LIST:
             return self._decode_content(id, codec, data)
@@ -59,7 +57,6 @@ class BlobReader(RedactionReader):
         return b"".join(self._stream_chunks(id, chunk_list))
 
     def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
-        """See `StoreReader.stream_blob`."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
             yield from self._stream_chunks(id, self._decode_chunk_list(id, data, size))
@@ -188,7 +185,6 @@ class BlobReader(RedactionReader):
         return content
 
     def check_chunk_lists(self) -> BlobCheckResult:
-        """See `StoreReader.check_chunk_lists`."""
         sizes: list[tuple[bytes, int]] = []
         faults: list[tuple[bytes, str]] = []
         chunks: dict[bytes, bytes] = {}

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...digest import DIGEST_SIZE
-from ...errors import StoreError
+from ...errors import StoreError, corrupt_object_error
 from .. import checksums, field_limits
 from ..connection import Connection
 from ..protocol import BlobRow
@@ -35,15 +34,6 @@ DecodedBlobs = list[tuple[bytes, bytes | StoreError]]
 
 MAX_ROW_CONTENT_BYTES = 1 << 20
 """Bytes that one row may unpack to; checked before memory is given out."""
-
-
-def corrupt_object_error(id: bytes, why: str) -> StoreError:
-    """Return the error for an object that is not what its id says."""
-    return StoreError(
-        f"object {id[:DIGEST_SIZE].hex()} is damaged: {why}",
-        code="corrupt_object",
-        hint="run `brain verify --deep` to find what else is, and restore from a copy",
-    )
 
 
 def load_dictionary(db: Connection, number: int) -> ZstdCompressionDict | None:
