@@ -1,7 +1,7 @@
 """The table `objects`: reads of tree nodes, bundles and snapshots.
 
-They are stored as they are, uncompressed: mostly digests, they would hardly
-shrink, and commands that read only structure start faster without Zstandard.
+They are stored uncompressed: they are mostly digests and would hardly shrink, and commands that
+read only structure start faster without Zstandard.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .protocol import ObjectKind, ObjectRange, StoredObject
 from .schema import typed_columns
 
 MAX_SINGLE_LOOKUPS = 1024
-"""Up to so many ids are looked up one by one, whatever the size of the store."""
+"""Up to this many ids are looked up one by one, whatever the size of the store."""
 FULL_SCAN_SHARE = 8
 """Reading all ids beats looking single ones up when at least one in this many is wanted."""
 
@@ -106,11 +106,8 @@ class ObjectReader(ConnectionHolder):
     def read_object_range(self, object_range: ObjectRange) -> Iterator[StoredObject]:
         sql = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE number BETWEEN ? AND ? ORDER BY number"
         for id, kind, data, expected in self._db.stream_rows(sql, object_range):
-            yield (
-                kind,
-                id,
-                data if object_checksum(id, kind, data) == expected else _checksum_error(id),
-            )
+            is_intact = object_checksum(id, kind, data) == expected
+            yield kind, id, data if is_intact else _checksum_error(id)
 
     def _check_object_row(self, id: bytes, kind: int, data: bytes, expected: bytes) -> bytes:
         if object_checksum(id, kind, data) != expected:

@@ -1,7 +1,6 @@
 """The table `signatures`: one signature for each snapshot and key.
 
-The checksum distinguishes a fault of the disk from a signature that never was valid, also
-without the key.
+The checksum distinguishes a damaged signature from an invalid one without the key.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class SignatureReader(ConnectionHolder):
 
 
 def put_signature_row(db: Connection, snapshot: bytes, key: bytes, signature: bytes) -> None:
-    """Keep a signature in place of any other of that key."""
+    """Store a signature, replacing any other of that key."""
     db.execute(
         "INSERT INTO signatures (snapshot, key, signature, checksum) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (snapshot, key) DO UPDATE SET signature = excluded.signature,"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import chain
 
 from . import high_water_mark, operation_log, pending_table, ref_table, store_database
@@ -29,11 +30,7 @@ INTEGRITY_CACHE_KIB = 16 << 10
 """Page cache of the check: holds the index of some hundred thousand blobs."""
 
 
-class SqliteReader(
-    ObjectReader,
-    BlobReader,
-    SignatureReader,
-):
+class SqliteReader(ObjectReader, BlobReader, SignatureReader):
     """Reads one SQLite file: a `StoreReader`."""
 
     def __init__(self, db: Connection, path: str) -> None:
@@ -88,18 +85,14 @@ class SqliteReader(
         from .blobs import blob_checks
 
         db, folder = self._db, Path(self._path).parent
-        processes = (
-            1 if db.in_transaction else processor_count()
-        )  # no other process sees its changes
+        # Other processes do not see the changes of an open transaction.
+        processes = 1 if db.in_transaction else processor_count()
+        open_connection = partial(store_database.open_store_database_readonly, folder)
         large: list[bytes] = []
         with blob_checks.check_small_blobs(
-            db,
-            lambda: store_database.open_store_database_readonly(folder),
-            large,
-            processes,
-            predicate,
-        ) as verdicts:
-            yield chain(verdicts, self.check_large_blobs(large, expected))
+            db, open_connection, large, processes, predicate
+        ) as results:
+            yield chain(results, self.check_large_blobs(large, expected))
 
     @contextmanager
     def reopen_for_fork(self) -> Iterator[SqliteReader]:
@@ -114,22 +107,17 @@ class SqliteReader(
         return list(stray_rows.find_stray_rows(self._db, self._current_facts()))
 
     def check_integrity(self) -> list[str]:
-        marked_head = high_water_mark.read_mark(
-            self._path
-        )  # before the log, since others may write
+        # The mark is read before the log, since others may write.
+        marked_head = high_water_mark.read_mark(self._path)
         self._db.execute(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
         try:
             faults = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check")]
         finally:
             self._db.execute(f"PRAGMA cache_size=-{DEFAULT_CACHE_KIB}")
-        lost = (
-            high_water_mark.describe_lost_operations(
-                marked_head, self._log_head_at_mark(marked_head)
-            )
-            if marked_head
-            else ""
-        )
-        return [line for line in (*faults, lost) if line not in ("ok", "")]
+        if marked_head:
+            head = self._log_head_at_mark(marked_head)
+            faults.append(high_water_mark.describe_lost_operations(marked_head, head))
+        return [fault for fault in faults if fault not in ("ok", "")]
 
     def _log_head_at_mark(self, marked_head: bytes) -> bytes:
         """Return the head that the log had at the marked operation, or that of a shorter log."""
@@ -142,5 +130,4 @@ class SqliteReader(
         return sum(os.stat(file).st_size for file in files if os.path.exists(file))
 
     def close(self) -> None:
-        """Close the store; closing twice does no harm."""
         self._db.close()

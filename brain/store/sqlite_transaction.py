@@ -78,7 +78,7 @@ class SqliteTransaction(SqliteReader):
     def _truncate_wal(self) -> None:
         """Checkpoint a long log now, since each opening of the store reads all of it.
 
-        The transaction is durable already, so an error is left to the next checkpoint.
+        The transaction is durable already, so errors are ignored.
         """
         with suppress(StoreError, FileNotFoundError):
             if os.stat(f"{self._path}-wal").st_size > MAX_WAL_BYTES:
@@ -124,7 +124,7 @@ class SqliteTransaction(SqliteReader):
         return large_blob_writer.write_large_blob(self, source, size, base)
 
     def put_chunk_list(self, id: bytes, chunk_list: ChunkList) -> None:
-        """Keep a large blob whose chunks are here."""
+        """Store a large blob whose chunks are stored."""
         if chunk_list.size > limits.MAX_FILE_BYTES:
             raise InvalidInput(
                 f"a file of {chunk_list.size} bytes",
@@ -135,11 +135,11 @@ class SqliteTransaction(SqliteReader):
         self._db.execute(INSERT_BLOB_SQL, (id, CODEC_CHUNK_LIST, encode_chunk_list(id, chunk_list)))
 
     def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Keep chunks of a large blob, given as (id, content)."""
+        """Store chunks of a large blob, given as (id, content)."""
         self._insert_blobs(batch)
 
     def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Insert blobs, compressed if there are enough to make up for loading Zstandard."""
+        """Insert blobs, compressed if there are enough to justify loading Zstandard."""
         self._refuse_redacted_rows(batch)
         if sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES:
             before = self._db.total_changes
@@ -197,24 +197,18 @@ class SqliteTransaction(SqliteReader):
         redaction_table.put_redaction_row(self._db, blob, snapshot)
         self._new_redactions = {**self._new_redactions, blob: snapshot}
         self._validity_cache = None
-        self._facts_now[ref_table.REDACTIONS_FACT] = ref_table.increment_counter(
-            self._facts_now, ref_table.REDACTIONS_FACT
-        )
-        self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
-            self._facts_now, ref_table.EPOCH_FACT
-        )
+        ref_table.increment_counter(self._facts_now, ref_table.REDACTIONS_FACT)
+        ref_table.increment_counter(self._facts_now, ref_table.EPOCH_FACT)
         self._facts_now[ref_table.COMPACTION_FACT] = b"\x01"
 
     def mark_compacted(self) -> None:
-        """Note that no old page holds redacted content."""
+        """Record that no old page holds redacted content."""
         self._facts_now.pop(ref_table.COMPACTION_FACT, None)
 
     def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
         from . import sweep
 
-        self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
-            self._facts_now, ref_table.EPOCH_FACT
-        )
+        ref_table.increment_counter(self._facts_now, ref_table.EPOCH_FACT)
         return sweep.sweep_unmarked(self, marked, max_count)
 
     def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
