@@ -22,8 +22,6 @@ from . import cache_tables
 
 MAX_SINGLE_LOOKUPS = 256
 """Up to this many cards are looked up one by one."""
-FULL_SCAN_SHARE = 8
-"""Reading all cards beats looking single ones up when at least one in this many is wanted."""
 _CHECKSUM_BYTES = 4
 
 _METADATA_COLUMNS = typed_columns("blob BLOB, data BLOB, checksum BLOB")
@@ -122,7 +120,7 @@ class DerivedCache:
     @_translate_errors
     def read_metadata(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the encoded cards of those SKILL.md blobs that are in the cache, by blob."""
-        if self._should_scan_table(len(blobs)):
+        if self._db.should_scan("cards", len(blobs), MAX_SINGLE_LOOKUPS):
             wanted = set(blobs)
             rows = self._db.stream_rows(f"SELECT {_METADATA_COLUMNS} FROM cards")
             found_rows = [row for row in rows if row[0] in wanted]
@@ -134,13 +132,6 @@ class DerivedCache:
             for blob, data, checksum in found_rows
             if checksums.cache_row_checksum(blob, data) == checksum
         }
-
-    def _should_scan_table(self, wanted: int) -> bool:
-        """Tell whether reading all cards is faster than looking up so many."""
-        if wanted < MAX_SINGLE_LOOKUPS:  # counting all of them would cost more than looking them up
-            return False
-        ((total,),) = self._db.fetch_all("SELECT count(*) FROM cards")
-        return wanted * FULL_SCAN_SHARE >= int(total)
 
     @_translate_errors
     def list_metadata(self) -> list[tuple[bytes, bytes]]:

@@ -30,6 +30,8 @@ KEYS_PER_QUERY = 256
 """Keys looked up by one statement."""
 
 _QUERY_WIDTHS = (1, 2, 16, KEYS_PER_QUERY)
+_FULL_SCAN_SHARE = 8
+"""Reading a whole table is faster if at least one row in this many is wanted."""
 
 SqlRow = tuple[Any, ...]
 
@@ -198,6 +200,16 @@ class Connection:
             yield from self.fetch_all(
                 sql.format(keys=",".join("?" * width), rows=",".join(["(?)"] * width)), keys_slice
             )
+
+    def should_scan(self, table: str, keys: int, max_lookups: int) -> bool:
+        """Tell whether reading a whole table is faster than looking up so many keys.
+
+        Up to `max_lookups` keys are looked up, since counting the rows would cost more.
+        """
+        if keys < max_lookups:
+            return False
+        ((rows,),) = self.fetch_all(f"SELECT count(*) FROM {table}")
+        return keys * _FULL_SCAN_SHARE >= int(rows)
 
     def split_rows(self, table: str, size: int, max_ranges: int) -> list[tuple[int, int]]:
         """Return at most `max_ranges` ranges (first, last) of row numbers, in order.

@@ -19,8 +19,6 @@ from .schema import typed_columns
 
 MAX_SINGLE_LOOKUPS = 1024
 """Up to this many ids are looked up one by one, whatever the size of the store."""
-FULL_SCAN_SHARE = 8
-"""Reading all ids beats looking single ones up when at least one in this many is wanted."""
 
 _OBJECT_COLUMNS = typed_columns("id BLOB, kind INTEGER, data BLOB, checksum BLOB")
 
@@ -51,7 +49,7 @@ class ObjectReader(ConnectionHolder):
     def find_missing(self, ids: Iterable[bytes]) -> set[bytes]:
         remaining = set(ids)
         for table in ("blobs", "objects"):
-            if self._should_scan_table(len(remaining), table):
+            if self._db.should_scan(table, len(remaining), MAX_SINGLE_LOOKUPS):
                 rows = self._db.stream_rows(f"SELECT id FROM {table}")
                 remaining.difference_update(chain.from_iterable(rows))
             else:
@@ -60,13 +58,6 @@ class ObjectReader(ConnectionHolder):
                     id for (id,) in list(self._db.fetch_by_keys(sql, list(remaining)))
                 )
         return remaining
-
-    def _should_scan_table(self, wanted: int, table: str) -> bool:
-        """Tell whether reading all ids of a table beats looking up so many of them."""
-        if wanted < MAX_SINGLE_LOOKUPS:  # counting would cost more than looking them up
-            return False
-        ((total,),) = self._db.fetch_all(f"SELECT count(*) FROM {table}")
-        return wanted * FULL_SCAN_SHARE >= int(total)
 
     def count_objects(self) -> int:
         sql = "SELECT (SELECT count(*) FROM objects) + (SELECT count(*) FROM blobs)"

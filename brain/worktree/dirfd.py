@@ -96,6 +96,17 @@ class FolderHandles:
         return fd
 
 
+@contextmanager
+def open_folders(root: RootPath) -> Iterator[FolderHandles]:
+    """Open the folder of a brain, and folders below it. Raises as `open_root`."""
+    with open_root(root) as root_fd:
+        folders = FolderHandles(root_fd)
+        try:
+            yield folders
+        finally:
+            folders.close()
+
+
 def _open_subfolder(name: str, above: int) -> int:
     return os.open(name, OPEN_FOLDER_FLAGS, dir_fd=above)
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from ..objects import paths
 from ..util.progress import Progress
-from .dirfd import OPEN_FOLDER_FLAGS, FolderHandles, RootPath, open_root
+from .dirfd import OPEN_FOLDER_FLAGS, FolderHandles, RootPath, open_folders, open_root
 from .file_writer import WriteContent, create_file, replace_file, temporary_name, write_error
 
 
@@ -104,12 +104,8 @@ def write_working_file(root: RootPath, path: str, kind: int, content: WriteConte
     and `BrainError` (`unwritable`).
     """
     paths.check_path(path)
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
-        try:
-            replace_file(folders, path, kind, content)
-        finally:
-            folders.close()
+    with open_folders(root) as folders:
+        replace_file(folders, path, kind, content)
 
 
 def write_working_files(
@@ -140,8 +136,7 @@ def remove_working_file(root: RootPath, path: str) -> None:
     """
     paths.check_path(path)
     folder, _, name = path.rpartition("/")
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
+    with open_folders(root) as folders:
         try:
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folders.open(folder))
@@ -149,8 +144,6 @@ def remove_working_file(root: RootPath, path: str) -> None:
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:  # such a file cannot exist
                 raise write_error(path, error) from error
-        finally:
-            folders.close()
 
 
 def _remove_empty_parents(folders: FolderHandles, folder: str) -> None:

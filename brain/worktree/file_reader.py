@@ -12,7 +12,7 @@ from .. import limits
 from ..errors import InvalidInput, printable_text
 from ..objects.tree_entry import LINK
 from . import file_fingerprint, symlinks
-from .dirfd import FolderHandles, RootPath, open_root, unreadable_error
+from .dirfd import FolderHandles, RootPath, open_folders, unreadable_error
 from .walk import CandidateFile, candidate_from_stat, file_too_large_error
 
 STREAMED_FILE_BYTES = 256 << 10
@@ -55,18 +55,14 @@ def read_candidates(
     `InvalidInput` (`changed_while_reading`, `unreadable`, `unsafe_path`, `not_regular`,
     `link_outside`, `too_large`).
     """
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
-        try:
-            for candidate in candidates:
-                found, content = _read_candidate(folders, candidate)
-                try:
-                    yield found, content
-                finally:
-                    if not isinstance(content, bytes):
-                        content.raw.close()
-        finally:
-            folders.close()
+    with open_folders(root) as folders:
+        for candidate in candidates:
+            current, content = _read_candidate(folders, candidate)
+            try:
+                yield current, content
+            finally:
+                if not isinstance(content, bytes):
+                    content.raw.close()
 
 
 def read_working_file(root: RootPath, path: str) -> bytes:
@@ -96,14 +92,11 @@ def read_bounded_file(root: RootPath, path: str, limit: int) -> bytes | None:
 def lstat_candidate(root: RootPath, path: str) -> CandidateFile:
     """Return the present state of the file at `path`. Raises `InvalidInput`."""
     folder, _, name = path.rpartition("/")
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
+    with open_folders(root) as folders:
         try:
             st = os.lstat(name, dir_fd=folders.open(folder))
         except OSError as error:
             raise _read_error(path, error) from error
-        finally:
-            folders.close()
     return candidate_from_stat(path, st)
 
 

@@ -21,7 +21,7 @@ from . import symlinks
 from .dirfd import (
     FolderHandles,
     RootPath,
-    open_root,
+    open_folders,
     unsafe_path_error,
     unwritable_error,
     write_all,
@@ -109,14 +109,10 @@ def remove_temporary_files(root: RootPath, paths: Iterable[str] = ()) -> None:
     other writer can run.
     """
     above = {path.rpartition("/")[0] for path in paths}
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
-        try:
-            for folder in sorted({"", ".brain", *above}):
-                with suppress(OSError, InvalidInput):  # a missing folder or a link has none
-                    _remove_temporary_files_in(folders.open(folder))
-        finally:
-            folders.close()
+    with open_folders(root) as folders:
+        for folder in sorted({"", ".brain", *above}):
+            with suppress(OSError, InvalidInput):  # a missing folder or a link has none
+                _remove_temporary_files_in(folders.open(folder))
 
 
 def _remove_temporary_files_in(folder_fd: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ..results import Notice
-from .dirfd import FolderHandles, RootPath, open_root, unreadable_error
+from .dirfd import FolderHandles, RootPath, open_folders, unreadable_error
 from .ignore_rules import IgnoreRules
 from .mounts import check_no_mounts, is_in_ignored_folder
 from .walk import CandidateFile, FolderWalk
@@ -27,17 +27,15 @@ def scan_named_paths(
 
     Missing paths are skipped. Raises `InvalidInput` as `FolderWalk`.
     """
-    with open_root(root) as root_fd:
-        check_no_mounts(root_fd, rules)
-        walk = FolderWalk(root_fd, rules, 0, tick)
-        folders = FolderHandles(root_fd)
+    with open_folders(root) as folders:
+        check_no_mounts(folders.root_fd, rules)
+        walk = FolderWalk(folders.root_fd, rules, 0, tick)
         try:
             for path in wanted:
                 if not is_in_ignored_folder(rules, path):
                     _visit(folders, path, walk)
             walk.finish_walk()
         finally:
-            folders.close()
             walk.close()
     return PathScan(sorted(walk.changed.values()), sorted(walk.notices))
 
