@@ -1,8 +1,8 @@
 """Digests of format 1: BLAKE3, 32 bytes, lower-case hex in text.
 
-A blob's id is the plain BLAKE3 of its content. Everything structured is hashed
-in `derive_key` mode with a context string of its own, so that no two kinds of
-object can share an id (BLAKE3 paper, section 2.3).
+A blob's id is the plain BLAKE3 of its content. Structured objects are hashed in `derive_key`
+mode, each kind with its own context string, so that two kinds of objects cannot share an id
+(BLAKE3 paper, section 2.3).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _HEX_DIGITS = frozenset("0123456789abcdef")
 _READ_WINDOW_BYTES = 4 << 20
 
 NO_DIGEST = b""
-"""Stands for "no digest" in objects, which have no nil."""
+"""Represents a missing digest in objects, which have no nil."""
 
 
 def blob_id(content: bytes | bytearray | memoryview) -> bytes:
-    """Return the id of a blob: what `b3sum` prints for a file of that content."""
+    """Return the id of a blob, which `b3sum` prints for a file of that content."""
     return blake3(content).digest()
 
 
 def stream_blob_id(source: RawIOBase) -> bytes:
-    """Return the id of the blob that `source` holds from here on, in flat memory."""
+    """Return the id of the rest of `source` as a blob, in constant memory."""
     hasher = blake3(max_threads=blake3.AUTO)
     window = memoryview(bytearray(_READ_WINDOW_BYTES))
     while read := source.readinto(window):
@@ -44,7 +44,7 @@ def stream_blob_id(source: RawIOBase) -> bytes:
 def domain_hash(context: str) -> Callable[[bytes], bytes]:
     """Return the hash function of one kind of object (BLAKE3 `derive_key` mode).
 
-    Setting a context up costs a hash of its own, so it is done once and copied.
+    A context costs a hash of its own, so it is set up once and copied.
     """
     new_hasher = blake3(derive_key_context=context).copy
 
@@ -55,10 +55,10 @@ def domain_hash(context: str) -> Callable[[bytes], bytes]:
 
 
 def hasher_factory(context: str) -> Callable[[], Callable[[bytes], bytes]]:
-    """Return what gives the hash function of `domain` for a run of many short inputs.
+    """Return a factory of functions like `domain_hash(context)`, for many short inputs.
 
-    Each one it gives works with one hasher all along, which saves the copy for every
-    input, and so belongs to one thread.
+    Each of these functions reuses one hasher, which saves a copy for every input. So only one
+    thread may use it.
     """
     new_hasher = blake3(derive_key_context=context).copy
 
@@ -87,7 +87,7 @@ def is_hex_digest(text: str) -> bool:
 
 
 def parse_digest(text: str) -> bytes:
-    """Return the digest that 64 lower-case hex digits stand for.
+    """Return the digest of 64 lower-case hex digits.
 
     Raises `InvalidInput` (`bad_id`) for any other text.
     """

@@ -1,10 +1,10 @@
 """Canonical MessagePack: one value, one byte string.
 
-Allowed are non-negative integers below 2^64 in their shortest form, UTF-8 text,
-byte strings, arrays, and maps whose text keys ascend strictly. Floats, nil, booleans, ext types
-and negative numbers do not occur in objects, so they are refused. The decoder
-re-encodes what it read and refuses anything that differs, so every object has
-exactly one encoding. Limits are checked before memory is given out.
+Allowed are non-negative integers below 2^64 in their shortest form, UTF-8 text, byte strings,
+arrays, and maps whose text keys ascend strictly. Floats, nil, booleans, ext types and negative
+numbers do not occur in objects and are refused. The decoder encodes the value again and
+refuses any difference, so every object has exactly one encoding. Limits are checked before
+memory is allocated.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ MAX_OBJECT_BYTES = 1 << 20
 MAX_CONTAINER_ITEMS = 1 << 16
 """Longest single array or map, in items."""
 MAX_OBJECT_VALUES = 100_000
-"""Values in one object: containers, keys and everything else, each counted once."""
+"""Values in one object: containers, keys and all others."""
 MAX_OBJECT_DEPTH = 32
-"""Containers inside containers."""
+"""Nesting of containers."""
 
 pack: Callable[[object], bytes] = msgpack.Packer(use_bin_type=True, autoreset=True).pack
 """Encodes a value, tuples as arrays. One call is atomic under the GIL, so threads may share it."""
 
 
 def unpack(data: bytes) -> Any:
-    """Return the value that canonical `data` encodes; arrays come as tuples.
+    """Return the value that canonical `data` encodes, arrays as tuples.
 
     Raises `FormatError` with code `bad_msgpack`, `bad_length`, `too_large`,
     `too_many_nodes`, `too_deep`, `duplicate_key`, `bad_key`, `float_not_allowed`,
@@ -44,14 +44,13 @@ def unpack(data: bytes) -> Any:
 
 
 def unpack_unchecked(data: bytes) -> Any:
-    """Decode within the limits, arrays as tuples; the caller checks types and re-encodes.
+    """Decode within the limits, arrays as tuples; the caller checks types and the encoding.
 
-    For decoders that know the exact shape they want, and so check each field
-    themselves at less cost than the general walk.
+    For decoders of one exact shape, which check each field at less cost than the general walk.
     """
     if len(data) > MAX_OBJECT_BYTES:
         raise FormatError(f"an object of {len(data)} bytes", code="too_large")
-    # A value takes a byte or more, so small objects need no counting.
+    # A value takes at least a byte, so small objects need no counting.
     budget = _ValueBudget() if len(data) > MAX_OBJECT_VALUES else None
     try:
         return msgpack.unpackb(
@@ -78,10 +77,7 @@ def unpack_unchecked(data: bytes) -> Any:
 
 
 class _ValueBudget:
-    """Counts values while they are decoded, to stop before they fill memory.
-
-    A container counts when it ends, so that many open ones are no way around.
-    """
+    """Counts values while they are decoded, to stop before they fill memory."""
 
     def __init__(self) -> None:
         self.remaining = MAX_OBJECT_VALUES
@@ -120,7 +116,7 @@ def _refuse_ext(code: int, data: bytes) -> Any:
 
 
 def _error_code(message: str, size: int) -> str:
-    """Tell msgpack's refusals of `size` bytes apart, which all are plain ValueErrors."""
+    """Return the code for a `ValueError` of msgpack about `size` bytes."""
     claimed, _, limit = message.partition(" exceeds max_")
     if limit.startswith("ext_len") or "timestamp" in message:
         return "ext_not_allowed"

@@ -1,9 +1,8 @@
 """The one error tree.
 
-Every error a user can meet is a `BrainError`. It carries a stable `code` for
-programs, an `exit_status` for the command line, and, where there is something
-to do about it, a `hint`. Text that comes from outside is escaped before it
-enters a message, so that no message can steer a terminal.
+Every error that a user can see is a `BrainError`. It carries a stable `code` for programs,
+an `exit_status` for the command line, and a `hint` if the user can do something about it.
+Messages contain foreign text in escaped form only, so that no message can steer a terminal.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ import errno
 
 MAX_SHOWN_CHARS = 200
 """Characters of foreign text shown in a message."""
+_MAX_SHOWN_ID_BYTES = 32
+"""A damaged row may have a longer id."""
 
 
 def printable_text(text: object, limit: int = MAX_SHOWN_CHARS) -> str:
@@ -139,17 +140,17 @@ _ERRNO_ERRORS = {
 }
 
 
-def hash_mismatch_error(id: bytes) -> StoreError:
-    """Return the error for an object that is stored under an id it does not hash to."""
+def corrupt_object_error(id: bytes, why: str = "it does not hash to its id") -> StoreError:
+    """Return the error for a damaged object."""
     return StoreError(
-        f"object {id.hex()} is damaged: it does not hash to its id",
+        f"object {id[:_MAX_SHOWN_ID_BYTES].hex()} is damaged: {why}",
         code="corrupt_object",
         hint="run `brain verify --deep` to find what else is, and restore from a copy",
     )
 
 
 def error_from_os(error: OSError) -> BrainError:
-    """Return the error for an unexpected one of the operating system."""
+    """Return the error for an unexpected `OSError`."""
     code, hint = _ERRNO_ERRORS.get(error.errno or 0, ("io_error", "check the disk"))
     where = f": {printable_text(error.filename)}" if error.filename else ""
     return BrainError(f"{printable_text(error.strerror or error)}{where}", code=code, hint=hint)

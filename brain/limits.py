@@ -1,20 +1,17 @@
-"""Limits on what is taken from outside, in one place.
-
-They are checked before memory is given out or a file is read.
-"""
+"""Limits on untrusted input, checked before memory is allocated or a file is read."""
 
 MAX_FILES = 1_000_000
 """Files in one brain."""
 MAX_FILE_BYTES = 4 << 30
-"""Size of one file in a tree; larger ones are refused from their stat alone."""
+"""Size of one file in a tree; larger ones are refused by their stat, unread."""
 MAX_IN_MEMORY_BYTES = 256 << 20
 """Size of a blob that is read into memory as a whole; larger ones are streamed."""
 MAX_PATH_BYTES = 1024
 """UTF-8 bytes in one path, its section included."""
 MAX_FILE_NAME_BYTES = 255
-"""UTF-8 bytes in one name of a path, as file systems have it."""
+"""UTF-8 bytes in one name of a path, the limit of most file systems."""
 MAX_PATH_DEPTH = 64
-"""Folders inside folders."""
+"""Nesting of folders."""
 MAX_SECTIONS = 4096
 """Top-level folders of one brain."""
 MAX_SKILL_BYTES = 4 << 20
@@ -34,15 +31,15 @@ MAX_AUTHOR_BYTES = 1024
 MAX_PROOF_BYTES = 4 << 20
 """Size of a proof that is read; one of a path takes about 2 kB."""
 MAX_EVIDENCE_BYTES = 4 << 20
-"""Size of evidence that is read, the proofs in it included; it takes some 15 kB."""
+"""Size of evidence that is read, with its proofs; usually about 15 kB."""
 MAX_BRANCH_BYTES = 200
 """UTF-8 bytes in the name of a branch."""
 MAX_LINE_MERGE_BYTES = 16 << 20
-"""Size of a file merged by its lines; longer memories are united by what was added."""
+"""Size of a file that is merged by lines; of longer memory files, only additions are united."""
 MAX_SNAPSHOTS = 10_000_000
 """Snapshots in the file of a lineage."""
 MAX_RPC_BYTES = 16 << 20
-"""Size of one answer of a node of a chain."""
+"""Size of one response of a chain node."""
 MAX_RECEIPT_BYTES = 32 << 20
 """Size of one receipt."""
 MAX_RECEIPT_STEPS = 50_000
@@ -54,18 +51,18 @@ MAX_TASK_BYTES = 8 << 10
 MAX_STEP_NAME_BYTES = 1024
 """UTF-8 bytes of the name of a step, of an agent, a model or a run."""
 MAX_RECEIPT_WRITES = 4096
-"""Files that the steps of one receipt name; more are counted only."""
+"""Files that the steps of one receipt name; others are only counted."""
 MAX_CALL_BYTES = 8 << 20
-"""Size of the arguments of one call of a tool, as JSON."""
+"""Size of the arguments of one tool call, as JSON."""
 MAX_CALL_TEXT_CHARS = 1_000_000
-"""Characters of one text in such a call."""
+"""Characters of one text in a tool call."""
 MAX_EDIT_BYTES = 16 << 20
-"""Size of a file that is read as a whole to change some of it."""
+"""Size of a file that is read as a whole to be edited."""
 MAX_TRANSCRIPT_BYTES = 128 << 20
-"""Size of a transcript that is read as a receipt."""
+"""Size of a transcript that is converted to a receipt."""
 MAX_RECORD_BYTES = 32 << 20
 """Size of one record of a transcript; longer ones are counted as not understood."""
 MAX_RECORD_VALUES = 1_000_000
 """Values and keys of one record of a transcript."""
 MAX_RECORD_DEPTH = 64
-"""Lists and objects inside each other in one record of a transcript."""
+"""Nesting of lists and objects in one record of a transcript."""

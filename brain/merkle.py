@@ -1,9 +1,8 @@
 """Merkle tree hashes in the shape of RFC 6962, section 2.1, over any hash.
 
-The caller hashes the leaves, in a domain of their own, and gives `join`, the
-hash of two children. Splitting at the largest power of two below n, as the RFC
-defines it, gives the same tree as joining neighbours level by level and
-carrying an odd last one up, which is what is done here.
+The caller hashes the leaves, in a domain of their own, and passes `join`, the hash of two
+children. The RFC splits at the largest power of two below n. This module joins neighbours level
+by level and moves an odd last one up, which gives the same tree.
 """
 
 from __future__ import annotations
@@ -12,16 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 JoinHash = Callable[[bytes], bytes]
-"""Gets left ‖ right."""
+"""Hashes left ‖ right."""
 
 
 def build_rows(
     leaves: list[bytes], join: JoinHash, like: list[list[bytes]] | None = None
 ) -> list[list[bytes]]:
-    """Return all rows of the tree over at least one leaf hash, the root's row last.
+    """Return all rows of the tree over at least one leaf hash, the row of the root last.
 
-    `like` are the rows of a similar tree: where two neighbours stand at the same
-    place in both, the hash over them is taken from there.
+    `like` are the rows of a similar tree: hashes over equal neighbours at the same place are
+    taken from it.
     """
     out = [leaves]
     while len(row := out[-1]) > 1:
@@ -74,7 +73,7 @@ def root_hash(leaves: list[bytes], join: JoinHash) -> bytes:
 
 
 class AuditStep(NamedTuple):
-    """A step up from a node of the tree: its sibling, and whether that stands on the left."""
+    """A step up from a node of the tree: its sibling, and whether that is the left one."""
 
     is_left: bool
     sibling: bytes
@@ -83,8 +82,8 @@ class AuditStep(NamedTuple):
 def audit_path(rows: Sequence[Sequence[bytes]], index: int) -> list[AuditStep]:
     """Return the steps from place `index` of the first row to the last row.
 
-    Of all `rows` of a tree this is PATH(index, leaves) of RFC 6962, section 2.1.1,
-    with sides; of some neighbouring rows it is that part of it.
+    For all `rows` of a tree this is PATH(index, leaves) of RFC 6962, section 2.1.1, with sides;
+    for some consecutive rows it is a part of that path.
     """
     out = []
     for row in rows[:-1]:
@@ -98,11 +97,11 @@ def audit_path(rows: Sequence[Sequence[bytes]], index: int) -> list[AuditStep]:
 def neighbour_paths(
     rows: Sequence[Sequence[bytes]], place: int
 ) -> tuple[list[AuditStep], list[AuditStep], list[AuditStep]]:
-    """Return the steps from places `place` − 1 and `place` to where they join, and on from there.
+    """Return the steps from places `place` − 1 and `place` up to their common node, and from it.
 
-    The one before steps past siblings on its left alone, the other past siblings on
-    its right, so who sees the steps sees that nothing stands between. Where one of
-    the places does not exist, the steps of the other lead to the end by themselves.
+    The first path has siblings on its left only and the second on its right only, which proves
+    that nothing is between the two places. If one of them does not exist, the path of the
+    other leads to the root.
     """
     if place == 0:
         return [], audit_path(rows, 0), []
@@ -115,7 +114,7 @@ def neighbour_paths(
 
 
 def root_from_path(node_hash: bytes, steps: Iterable[AuditStep], join: JoinHash) -> bytes:
-    """Return the hash that `steps` lead to from `start`: the root, for a true audit path."""
+    """Return the hash to which `steps` lead from `node_hash`: the root, for a valid audit path."""
     for left, sibling in steps:
         node_hash = join(sibling + node_hash if left else node_hash + sibling)
     return node_hash

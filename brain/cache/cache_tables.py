@@ -7,15 +7,12 @@ index text of a tree. So several processes, and copies of one brain, can share a
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
-from ..errors import BrainError, StoreError
-from ..store import database_file
 from ..store.connection import Connection, DatabaseLabels
+from ..store.database_file import DisposableDatabase
 
 CACHE_FILE_NAME = "derived.db"
-CACHE_FILE_SUFFIXES = ("", "-wal", "-shm")
-CACHE_LABELS = DatabaseLabels(
+_CACHE_LABELS = DatabaseLabels(
     "the cache", "the cache", "the user's cache folder", "delete the file"
 )
 
@@ -59,66 +56,32 @@ _TABLES = (
   data BLOB NOT NULL
 ) STRICT""",
 )
-CONTENT_TABLES = ("cards", "snapshots", "merges", "history", "names", "sheet", "note")
+CONTENT_TABLES = tuple(sql.split()[2] for sql in _TABLES)
 
 
 def open_cache_file(folder: str, version: int) -> Connection | None:
-    """Open the cache file in `folder`; create it if it is missing, replace it if damaged.
+    """Open the cache file in `folder`, or create it; None if that is not possible.
 
-    A file of another derivation `version` is replaced too. Returns None if no file can be
-    opened or created.
+    A file that is damaged or of another derivation `version` is replaced.
     """
-    path = os.path.join(folder, CACHE_FILE_NAME)
-    for _ in range(2):
-        try:
-            return _open_or_create(path, version)
-        except (BrainError, OSError) as error:
-            if isinstance(error, OSError) or error.code not in ("bad_store", "io_error"):
-                return None
-            delete_cache_file(folder)
-    return None
+    return _cache_database(version).open_file(os.path.join(folder, CACHE_FILE_NAME))
 
 
 def open_memory_database(version: int) -> Connection:
     """Return an empty cache database in memory."""
-    db = database_file.open_in_memory(CACHE_FILE_NAME, CACHE_LABELS)
-    _create_tables(db, version)
-    return db
+    return _cache_database(version).open_in_memory(CACHE_FILE_NAME)
 
 
-def delete_cache_file(folder: str) -> None:
-    """Delete the cache file in `folder`, if possible."""
-    for ending in CACHE_FILE_SUFFIXES:
-        with suppress(OSError):
-            os.unlink(os.path.join(folder, CACHE_FILE_NAME + ending))
+def _cache_database(version: int) -> DisposableDatabase:
+    return DisposableDatabase(
+        version=version,
+        timeout=_LOCK_TIMEOUT,
+        synchronous="OFF",
+        labels=_CACHE_LABELS,
+        create_tables=_create_tables,
+    )
 
 
-def _open_or_create(path: str, version: int) -> Connection:
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    database_file.check_database_files(path, CACHE_LABELS)
-    db = database_file.open_for_writing(path, _LOCK_TIMEOUT, CACHE_LABELS)
-    try:
-        ((found,),) = db.fetch_all("PRAGMA user_version")
-        if found not in (0, version):
-            raise StoreError("the cache is of another version")
-        db.execute("PRAGMA synchronous=OFF")  # a file that a power cut damages is replaced
-        if found == 0:
-            db.execute("PRAGMA journal_mode=WAL")
-            _create_tables(db, version)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _create_tables(db: Connection, version: int) -> None:
-    db.begin()
-    try:
-        if db.fetch_all("PRAGMA user_version") == [(0,)]:  # else another process came first
-            for sql in _TABLES:
-                db.execute(sql)
-            db.execute(f"PRAGMA user_version={version}")
-        db.commit()
-    finally:
-        db.roll_back()
+def _create_tables(db: Connection) -> None:
+    for sql in _TABLES:
+        db.execute(sql)

@@ -21,9 +21,7 @@ from . import cache_folder as folders
 from . import cache_tables
 
 MAX_SINGLE_LOOKUPS = 256
-"""Up to this many cards are looked up one by one, whatever the size of the brain."""
-FULL_SCAN_SHARE = 8
-"""Reading all cards beats looking single ones up when at least one in this many is wanted."""
+"""Up to this many cards are looked up one by one."""
 _CHECKSUM_BYTES = 4
 
 _METADATA_COLUMNS = typed_columns("blob BLOB, data BLOB, checksum BLOB")
@@ -122,7 +120,7 @@ class DerivedCache:
     @_translate_errors
     def read_metadata(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the encoded cards of those SKILL.md blobs that are in the cache, by blob."""
-        if self._should_scan_table(len(blobs)):
+        if self._db.should_scan("cards", len(blobs), MAX_SINGLE_LOOKUPS):
             wanted = set(blobs)
             rows = self._db.stream_rows(f"SELECT {_METADATA_COLUMNS} FROM cards")
             found_rows = [row for row in rows if row[0] in wanted]
@@ -135,20 +133,11 @@ class DerivedCache:
             if checksums.cache_row_checksum(blob, data) == checksum
         }
 
-    def _should_scan_table(self, wanted: int) -> bool:
-        """Tell whether reading all cards is faster than looking up so many."""
-        if wanted < MAX_SINGLE_LOOKUPS:  # counting all of them would cost more than looking them up
-            return False
-        ((total,),) = self._db.fetch_all("SELECT count(*) FROM cards")
-        return wanted * FULL_SCAN_SHARE >= int(total)
-
     @_translate_errors
     def list_metadata(self) -> list[tuple[bytes, bytes]]:
         """Return all (blob, encoded card), sorted, damaged ones included."""
-        return [
-            row[:2]
-            for row in self._db.fetch_all(f"SELECT {_METADATA_COLUMNS} FROM cards ORDER BY blob")
-        ]
+        sql = f"SELECT {_METADATA_COLUMNS} FROM cards ORDER BY blob"
+        return [row[:2] for row in self._db.fetch_all(sql)]
 
     @_translate_errors
     def put_metadata(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
@@ -180,14 +169,11 @@ class DerivedCache:
                     "INSERT OR IGNORE INTO names (slug, path) VALUES (?, ?)", sorted(names)
                 )
             if derived.merge_generation is not None:
+                merge = derived.snapshot, derived.merge_generation
                 self._db.execute(
                     "INSERT OR REPLACE INTO merges (snapshot, generation, checksum)"
                     " VALUES (?, ?, ?)",
-                    (
-                        derived.snapshot,
-                        derived.merge_generation,
-                        _merge_checksum(derived.snapshot, derived.merge_generation),
-                    ),
+                    (*merge, _merge_checksum(*merge)),
                 )
 
     @_translate_errors
@@ -230,14 +216,10 @@ class DerivedCache:
     @_translate_errors
     def list_merges(self) -> list[tuple[bytes, int]]:
         """Return (snapshot, generation) of all known snapshots with several parents."""
-        merges = []
-        for snapshot, generation, checksum in self._db.fetch_all(
-            f"SELECT {_MERGE_COLUMNS} FROM merges"
-        ):
-            if _merge_checksum(snapshot, generation) != checksum:
-                raise StoreError("the list of merges is damaged")
-            merges.append((snapshot, generation))
-        return merges
+        rows = self._db.fetch_all(f"SELECT {_MERGE_COLUMNS} FROM merges")
+        if any(_merge_checksum(*merge) != checksum for *merge, checksum in rows):
+            raise StoreError("the list of merges is damaged")
+        return [(snapshot, generation) for snapshot, generation, _ in rows]
 
     @_translate_errors
     def read_index_note(self) -> bytes:
@@ -250,10 +232,8 @@ class DerivedCache:
         note = self._read_note()
         sql = f"SELECT {typed_columns('data BLOB')} FROM sheet ORDER BY number"
         rows = [row for (row,) in self._db.fetch_all(sql)]
-        if (
-            note[:_CHECKSUM_BYTES] != checksums.rows_crc(rows).to_bytes(_CHECKSUM_BYTES, "big")
-            or note != self._read_note()
-        ):
+        checksum = checksums.rows_crc(rows).to_bytes(_CHECKSUM_BYTES, "big")
+        if note[:_CHECKSUM_BYTES] != checksum or note != self._read_note():
             return b"", []
         return note[_CHECKSUM_BYTES:], rows
 
@@ -320,15 +300,8 @@ def open_memory_cache(version: int, folder: str | None = None) -> DerivedCache:
 
 def _encode_history_row(row: SkillHistoryRow) -> tuple[str, int, bytes, int, str, str, bytes]:
     slugs = "\n".join(row.slugs)
-    return (
-        row.path,
-        row.generation,
-        row.snapshot,
-        row.change,
-        row.version,
-        slugs,
-        _history_checksum(row, slugs),
-    )
+    checksum = _history_checksum(row, slugs)
+    return row.path, row.generation, row.snapshot, row.change, row.version, slugs, checksum
 
 
 def _decode_history_row(stored: tuple[str, int, bytes, int, str, str, bytes]) -> SkillHistoryRow:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..skills import frontmatter_fields
-from ..skills.frontmatter import parse_front_matter
+from ..skills.frontmatter import parse_if_any
 from ..skills.frontmatter_fields import BLOCK_MAP_KIND, FrontMatter, FrontMatterField
 from .diff3 import ConflictHunk, MergePiece, TextLines, split_lines
 
@@ -23,10 +23,7 @@ def merge_front_matter(base: str, ours: str, theirs: str) -> list[MergePiece]:
     The three texts are front matter that `parse_front_matter` reads, or empty. Front
     matter in flow style (`{…}`) counts as one field.
     """
-    sides = [
-        parse_front_matter(text) if text else frontmatter_fields.EMPTY_FRONT_MATTER
-        for text in (base, ours, theirs)
-    ]
+    sides = list(map(parse_if_any, (base, ours, theirs)))
     if any(side.is_flow for side in sides):
         return [_merge_field(base, ours, theirs)]
     chunks_by_side = [split_by_key(side.text, side.fields) for side in sides]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..skills import frontmatter_fields
 from ..skills.document_parts import DocumentParts
-from ..skills.frontmatter import parse_front_matter
+from ..skills.frontmatter import parse_if_any
 from . import diff3
 from .diff3 import ConflictHunk, TextLines
 from .frontmatter_merge import split_by_key
@@ -52,12 +51,7 @@ def _keep_both_sides(hunk: ConflictHunk) -> TextLines:
 
 def _unite_front_matter(ours: DocumentParts, theirs: DocumentParts) -> str:
     """Return our front matter with the fields it lacks, such as `allowed-tools`."""
-    our_side, their_side = (
-        parse_front_matter(part.front_matter)
-        if part.front_matter
-        else frontmatter_fields.EMPTY_FRONT_MATTER
-        for part in (ours, theirs)
-    )
+    our_side, their_side = parse_if_any(ours.front_matter), parse_if_any(theirs.front_matter)
     if our_side.is_flow or their_side.is_flow or not ours.opening:
         return ours.front_matter
     front_matter = ours.front_matter
@@ -98,7 +92,6 @@ def _find_new_blocks(our_side: str, their_side: str) -> Iterator[MarkdownBlock]:
 
 
 def _drop_empty_headings(blocks: list[MarkdownBlock]) -> list[MarkdownBlock]:
-    """Leave out headings with nothing below them."""
     reversed_blocks: list[MarkdownBlock] = []
     level_below = 0
     for block in reversed(blocks):

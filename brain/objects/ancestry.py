@@ -1,9 +1,8 @@
-"""Common ancestors of two snapshots, and the way from one down to another.
+"""Common ancestors of two snapshots, and a path from one down to another.
 
-The first parents of all snapshots form a forest, and in it any ancestor, or the
-point where two lines meet, is O(log n) jumps away. A merge is the only snapshot
-whose ancestors are more than its own line. So what follows steps from merge to
-merge and never walks the snapshots between.
+The first parents of all snapshots form a forest, in which any ancestor, or the point where two
+lines meet, is O(log n) jumps away. Only a merge has ancestors outside its line of first
+parents. So these functions step from merge to merge and never walk the snapshots between.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from ..digest import NO_DIGEST
 from .lineage import LoadSnapshot, find_ancestor_at
 
 _CACHED_SNAPSHOTS = 4096
-"""Snapshots kept decoded while a question is answered."""
+"""Decoded snapshots that one search caches."""
 _MAX_LINE_TESTS = 10_000
-"""Lines tested before plain walking is the cheaper way."""
+"""Tests of lines after which a plain walk is cheaper."""
 
 
 def find_merge_bases(
@@ -28,18 +27,15 @@ def find_merge_bases(
 ) -> list[bytes]:
     """Return the best common ancestors of `a` and `b`, sorted; none if they share no genesis.
 
-    Best are those that are no ancestor of another common ancestor, as for git's
+    The best ones are not ancestors of another common ancestor, as for git's
     `merge-base --all`. `merges` are (id, generation) of all snapshots with several
-    parents, in any order; others among them do no harm. Raises what `load` raises.
+    parents, in any order; it may contain other snapshots. Raises what `load` raises.
     """
-    load = lru_cache(_CACHED_SNAPSHOTS)(load)
-    top = max(load(a).generation, load(b).generation)
-    below = sorted(((rank, merge) for merge, rank in merges if rank <= top), reverse=True)
-    return _find_bases(load, below, a, b)
+    return MergeBaseFinder(load, merges).find(a, b)
 
 
 class MergeBaseFinder:
-    """The best common ancestors of many pairs, in one lineage: `merges` are sorted once."""
+    """Finds the best common ancestors of many pairs in one lineage: `merges` are sorted once."""
 
     def __init__(self, load: LoadSnapshot, merges: Iterable[tuple[bytes, int]]) -> None:
         self._load = lru_cache(_CACHED_SNAPSHOTS)(load)
@@ -49,33 +45,24 @@ class MergeBaseFinder:
         """Return the best common ancestors of a pair; see `find_merge_bases`."""
         top = max(self._load(a).generation, self._load(b).generation)
         start = bisect_left(self._merges, (-top, b""))
-        below = ((-rank, merge) for rank, merge in islice(self._merges, start, None))
-        return _find_bases(self._load, below, a, b)
-
-
-def _find_bases(
-    load: LoadSnapshot, below: Iterable[tuple[int, bytes]], a: bytes, b: bytes
-) -> list[bytes]:
-    """Return the best common ancestors; `below` are (generation, id) of merges, highest first."""
-    sweep = _MergeSweep(load, a, b)
-    for generation, merge in below:
-        sweep.record_meetings(generation)
-        if sweep.is_done():
-            break
-        if sweep.line_tests > _MAX_LINE_TESTS:
-            return _paint_bases(load, a, b)
-        sweep.pass_merge(merge)
-    else:
-        sweep.record_meetings(0)
-    return sorted(sweep.bases)
+        sweep = _MergeSweep(self._load, a, b)
+        for rank, merge in islice(self._merges, start, None):
+            sweep.record_meetings(-rank)
+            if not sweep.ours or not sweep.theirs:
+                break
+            if sweep.line_tests > _MAX_LINE_TESTS:
+                return _paint_bases(self._load, a, b)
+            sweep.pass_merge(merge)
+        else:
+            sweep.record_meetings(0)
+        return sorted(sweep.bases)
 
 
 class _MergeSweep:
-    """Goes down the merges by generation, with the tips of lines not yet accounted for.
+    """Visits the merges by descending generation, and keeps the tips of the remaining lines.
 
-    The ancestors of `a` are the lines of the tips `ours` and what was passed; those
-    of `b` likewise, with `theirs`. The lines of the tips `common` hold ancestors of
-    bases found already.
+    The ancestors of `a` are the lines of the tips `ours` and the lines visited before; those
+    of `b` likewise, with `theirs`. The lines of the tips `common` hold ancestors of known bases.
     """
 
     def __init__(self, load: LoadSnapshot, a: bytes, b: bytes) -> None:
@@ -85,15 +72,11 @@ class _MergeSweep:
         self.bases: list[bytes] = []
         self.line_tests = 0
 
-    def is_done(self) -> bool:
-        """Tell whether one side has nothing left that the other could share."""
-        return not self.ours or not self.theirs
-
     def record_meetings(self, generation: int) -> None:
         """Find where lines of both sides meet, if at `generation` or above.
 
-        All merges above have been passed, so nothing joins these lines before they
-        meet, and from there on they are common: their tips are done with.
+        All merges above were visited, so nothing joins these lines before they meet. From
+        there on they are common, so their tips are removed.
         """
         meeting_points: set[tuple[int, bytes]] = set()
         ours, theirs = set[bytes](), set[bytes]()
@@ -112,14 +95,14 @@ class _MergeSweep:
                 self.common.add(point)
 
     def pass_merge(self, merge: bytes) -> None:
-        """Put the parents of `merge` in the place of the tips whose lines hold it."""
+        """Replace the tips whose lines hold `merge` by its parents."""
         parents = self._load(merge).parents
         for tips in (self.common, self.ours, self.theirs):
             tips_above = self._tips_above(tips, merge)
             tips.difference_update(tips_above)
             if tips_above:
                 tips.update(parents)
-                parents = ()  # what is common is no longer of one side
+                parents = ()  # common ancestors no longer belong to one side
 
     def _tips_above(self, tips: set[bytes], here: bytes) -> set[bytes]:
         self.line_tests += len(tips)
@@ -138,14 +121,14 @@ def find_meeting_point(load: LoadSnapshot, a: bytes, b: bytes) -> bytes | None:
     depth = min(load(a).jump.depth, load(b).jump.depth)
     a, b = find_ancestor_at(load, a, depth) or a, find_ancestor_at(load, b, depth) or b
     while a != b:
-        one, other = load(a), load(b)
-        if one.is_genesis or other.is_genesis:
+        ours, theirs = load(a), load(b)
+        if ours.is_genesis or theirs.is_genesis:
             return None
-        # Of one depth, both jump equally far; a common target may lie below the meeting.
-        if one.jump.target != other.jump.target:
-            a, b = one.jump.target, other.jump.target
+        # At equal depth both jump equally far; a common target may be below the meeting point.
+        if ours.jump.target != theirs.jump.target:
+            a, b = ours.jump.target, theirs.jump.target
         else:
-            a, b = one.parents[0], other.parents[0]
+            a, b = ours.parents[0], theirs.parents[0]
     return a
 
 
@@ -155,7 +138,7 @@ _OURS, _THEIRS, _COMMON = 1, 2, 4
 def _paint_bases(load: LoadSnapshot, a: bytes, b: bytes) -> list[bytes]:
     """Return the best common ancestors by walking, children before parents.
 
-    A snapshot that both colours reach, and no base does, is a base.
+    A snapshot that is reached by both colours, but not by a base, is a base.
     """
     colours = {a: _OURS}
     colours[b] = colours.get(b, 0) | _THEIRS
@@ -181,24 +164,24 @@ def _paint_bases(load: LoadSnapshot, a: bytes, b: bytes) -> list[bytes]:
 
 
 def find_descent_path(load: LoadSnapshot, old: bytes, new: bytes) -> list[bytes] | None:
-    """Return a way from `new` down to `old`, both included; None if `new` does not descend.
+    """Return a path from `new` down to `old`, both included; None if `new` does not descend.
 
-    Each step goes to a parent, along the jump, or from the genesis of a fork to the
-    snapshot it came from, so it is seen to be right in the snapshot it starts at. If
-    `old` lies on the line of first parents the way has O(log n) steps; else what lies
-    above `old` is walked until a parent leads to its line. Raises what `load` raises.
+    Each step goes to a parent, along the jump, or from the genesis of a fork to its origin, so
+    the snapshot where it starts proves it. If `old` is on the line of first parents, the path
+    has O(log n) steps; otherwise the snapshots above `old` are walked until a parent leads to
+    its line. Raises what `load` raises.
     """
     load = lru_cache(_CACHED_SNAPSHOTS)(load)
     home = _brain_of(load, old)
-    way = [new]
-    while _brain_of(load, way[-1]) != home:
-        way += _walk_jumps(load, way.pop(), 0)
-        origin = load(way[-1]).operation[2]
+    path = [new]
+    while _brain_of(load, path[-1]) != home:
+        path += _walk_jumps(load, path.pop(), 0)
+        origin = load(path[-1]).operation[2]
         if origin == NO_DIGEST:
             return None
-        way.append(origin)
-    rest = _find_path_in_brain(load, old, way.pop())
-    return None if rest is None else way + rest
+        path.append(origin)
+    rest = _find_path_in_brain(load, old, path.pop())
+    return None if rest is None else path + rest
 
 
 def _brain_of(load: LoadSnapshot, here: bytes) -> bytes:
@@ -206,7 +189,7 @@ def _brain_of(load: LoadSnapshot, here: bytes) -> bytes:
 
 
 def _walk_jumps(load: LoadSnapshot, start: bytes, depth: int) -> Iterator[bytes]:
-    """Yield the snapshots by which the ancestor of `start` at `depth` is reached."""
+    """Yield the snapshots on the way from `start` to its ancestor at `depth`."""
     here = start
     yield here
     while (snapshot := load(here)).jump.depth > depth:
@@ -216,7 +199,6 @@ def _walk_jumps(load: LoadSnapshot, start: bytes, depth: int) -> Iterator[bytes]
 
 
 def _find_path_in_brain(load: LoadSnapshot, old: bytes, new: bytes) -> list[bytes] | None:
-    """Return a way between two snapshots of one brain."""
     target = load(old)
     depth = target.jump.depth
     if find_ancestor_at(load, new, depth) == old:
@@ -229,7 +211,7 @@ def _find_path_in_brain(load: LoadSnapshot, old: bytes, new: bytes) -> list[byte
             if parent in child_of:
                 continue
             child_of[parent] = here
-            # `old` is not on the line of `here`, so neither on that of its first parent.
+            # `old` is not on the line of `here`, so it is not on that of its first parent either.
             if place and find_ancestor_at(load, parent, depth) == old:
                 parent_path = [parent]
                 while parent_path[-1] != new:
@@ -240,7 +222,7 @@ def _find_path_in_brain(load: LoadSnapshot, old: bytes, new: bytes) -> list[byte
 
 
 def _shorten_path(load: LoadSnapshot, parent_path: list[bytes]) -> Iterator[bytes]:
-    """Yield the way along `walked`, from child to parent, taking jumps; not its last snapshot."""
+    """Yield `parent_path`, from child to parent, shortened by jumps, without its last snapshot."""
     places = {here: place for place, here in enumerate(parent_path)}
     place = 0
     while place < len(parent_path) - 1:

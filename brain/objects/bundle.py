@@ -1,9 +1,9 @@
 """Bundles: the whole state of a brain under one hash.
 
-A bundle is the canonical MessagePack of its sections, `[[name, root, files,
-bytes], …]`, sorted by name. Its id is the Merkle root over the hashes of the
-sections, so one section is shared or proven without the others. The files at the
-top of the brain form the section `.`; a section without files does not occur.
+A bundle is the canonical MessagePack of its sections, `[[name, root, files, bytes], …]`, sorted
+by name. Its id is the Merkle root over the hashes of the sections, so one section is shared or
+proven without the others. The files at the top of the brain form the section `.`. No section
+is empty.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from .. import limits, merkle
 from ..digest import domain_hash
 from ..encoding import MAX_OBJECT_BYTES, pack, unpack_unchecked
 from ..errors import FormatError, InvalidInput
-from . import paths, tree
-from . import tree_diff as _compare
+from . import paths, tree, tree_diff
 from .node_cache import NodeCache
 from .tree import TreeRoot
 from .tree_diff import Difference
@@ -24,10 +23,10 @@ from .tree_entry import TreeEntry
 from .tree_node import INNER, NodeEntry, check_child_entries, entry_path, join_hashes
 
 Bundle = Mapping[str, TreeRoot]
-"""Section name to the tree of that section, ascending by name."""
+"""Maps the name of each section to its tree, ascending by name."""
 
 Edits = dict[str, TreeEntry | None]
-"""Changes to a bundle: full path to its new entry, None to remove it."""
+"""Changes of a bundle: maps full paths to new entries, None to remove the path."""
 
 EMPTY_BUNDLE: Bundle = {}
 
@@ -60,7 +59,7 @@ def bundle_rows(bundle: Bundle) -> list[list[bytes]]:
 
 
 def section_hash(name: str, root: TreeRoot) -> bytes:
-    """Return the hash of one section, as the Merkle tree of the bundle has it."""
+    """Return the hash of one section in the Merkle tree of the bundle."""
     return _hash_section(pack((name, *root)))
 
 
@@ -75,11 +74,11 @@ def decode_bundle(data: bytes) -> Bundle:
             raise ValueError
         if value:
             check_child_entries(value)
-        for line in value:
-            _check_section_name(line[0])
+        for section in value:
+            _check_section_name(section[0])
     except (TypeError, ValueError, InvalidInput) as error:
         raise FormatError("not a bundle", code="bad_object") from error
-    bundle = {line[0]: TreeRoot(*line[1:]) for line in value}
+    bundle = {name: TreeRoot(*root) for name, *root in value}
     if encode_bundle(bundle) != data:
         raise FormatError("the encoding is not the shortest one", code="not_canonical")
     return bundle
@@ -91,31 +90,29 @@ def _check_section_name(name: str) -> None:
 
 
 def bundle_totals(bundle: Bundle) -> BundleTotals:
-    """Return the files of the bundle and the sum of their sizes in bytes."""
-    return BundleTotals(
-        sum(root.files for root in bundle.values()), sum(root.bytes for root in bundle.values())
-    )
+    """Return the number of files of the bundle and the sum of their sizes in bytes."""
+    roots = bundle.values()
+    return BundleTotals(sum(root.files for root in roots), sum(root.bytes for root in roots))
 
 
 def get_entry(nodes: NodeCache, bundle: Bundle, path: str) -> TreeEntry | None:
     """Return the entry at the full `path`, or None."""
-    found = _get_line(nodes, bundle, path)
-    return _make_entry(path, found) if found else None
+    entry = _find_entry(nodes, bundle, path)
+    return _with_path(path, entry) if entry else None
 
 
 def has_entry(nodes: NodeCache, bundle: Bundle, path: str) -> bool:
     """Tell whether there is an entry at the full `path`."""
-    return _get_line(nodes, bundle, path) is not None
+    return _find_entry(nodes, bundle, path) is not None
 
 
-def _get_line(nodes: NodeCache, bundle: Bundle, path: str) -> NodeEntry | None:
-    section, slash, inner = path.partition("/")
-    root = bundle.get(section if slash else paths.TOP_SECTION)
-    return tree.get_bare_entry(nodes, root, inner if slash else path)
+def _find_entry(nodes: NodeCache, bundle: Bundle, path: str) -> NodeEntry | None:
+    section, inner = paths.split_section(path)
+    return tree.get_tree_entry(nodes, bundle.get(section), inner)
 
 
-def _make_entry(path: str, line: NodeEntry) -> TreeEntry:
-    return TreeEntry(path, line[1], line[2], line[3])
+def _with_path(path: str, entry: NodeEntry) -> TreeEntry:
+    return TreeEntry(path, entry[1], entry[2], entry[3])
 
 
 def walk_entries(nodes: NodeCache, bundle: Bundle) -> Iterator[TreeEntry]:
@@ -125,7 +122,7 @@ def walk_entries(nodes: NodeCache, bundle: Bundle) -> Iterator[TreeEntry]:
 
 
 def walk_node_ids(nodes: NodeCache, bundle: Bundle) -> Iterator[bytes]:
-    """Yield the ids of all nodes, parents before their children; one may come twice."""
+    """Yield the ids of all nodes, parents before their children; an id may be repeated."""
     for root in bundle.values():
         stack = [root.node]
         while stack:
@@ -146,9 +143,9 @@ def walk_section(
 
 def walk_below(nodes: NodeCache, bundle: Bundle, path: str) -> Iterator[TreeEntry]:
     """Yield the entry at the full `path` and those below it, in order."""
-    single = get_entry(nodes, bundle, path)
-    if single is not None:
-        yield single
+    exact = get_entry(nodes, bundle, path)
+    if exact is not None:
+        yield exact
     prefix = path + "/"
     for entry in walk_section(nodes, bundle, path.partition("/")[0], prefix):
         if not entry.path.startswith(prefix):
@@ -159,16 +156,11 @@ def walk_below(nodes: NodeCache, bundle: Bundle, path: str) -> Iterator[TreeEntr
 def list_names(nodes: NodeCache, bundle: Bundle, folder: str) -> list[str]:
     """Return the names of the files and folders in `folder` ("" is the top), each once."""
     if not folder:
-        top = walk_section(nodes, bundle, paths.TOP_SECTION)
-        return [
-            *(name for name in bundle if name != paths.TOP_SECTION),
-            *(entry.path for entry in top),
-        ]
+        files = [entry.path for entry in walk_section(nodes, bundle, paths.TOP_SECTION)]
+        return [name for name in bundle if name != paths.TOP_SECTION] + files
     start = len(folder) + 1
-    inside = (
-        entry.path[start:] for entry in walk_below(nodes, bundle, folder) if entry.path != folder
-    )
-    return list(dict.fromkeys(path.partition("/")[0] for path in inside))
+    below = (entry.path[start:] for entry in walk_below(nodes, bundle, folder))
+    return list(dict.fromkeys(path.partition("/")[0] for path in below if path))
 
 
 def update_bundle(
@@ -176,24 +168,23 @@ def update_bundle(
 ) -> Bundle:
     """Return the bundle with `edits` (full path to entry, or None to remove) applied.
 
-    Raises `InvalidInput` (`too_many`) past the greatest number of sections, or where
-    their names are so long that the bundle would not be read again.
+    Raises `InvalidInput` (`too_many`) if there are too many sections, or their names are so
+    long that the bundle would be too large to read.
     """
     changed: dict[str, TreeRoot | None] = dict(bundle)
     by_section: dict[str, list[tree.EntryEdit]] = {}
     for path, entry in edits.items():
         section, inner = paths.split_section(path)
-        moved = entry and TreeEntry(inner, entry.kind, entry.blob, entry.size)
-        by_section.setdefault(section, []).append((inner, moved))
-    for section, inside in by_section.items():
-        inside.sort(key=entry_path)
-        changed[section] = tree.update_tree(nodes, bundle.get(section), inside)
+        by_section.setdefault(section, []).append((inner, entry and _with_path(inner, entry)))
+    for section, inner_edits in by_section.items():
+        inner_edits.sort(key=entry_path)
+        changed[section] = tree.update_tree(nodes, bundle.get(section), inner_edits)
     remaining = {name: root for name, root in sorted(changed.items()) if root is not None}
     if len(remaining) > limits.MAX_SECTIONS or len(encode_bundle(remaining)) > MAX_OBJECT_BYTES:
         raise InvalidInput(
             f"{len(remaining)} top-level folders",
             code="too_many",
-            hint="leave some out by .brainignore",
+            hint="exclude some of them in .brainignore",
         )
     return remaining
 
@@ -204,11 +195,11 @@ def build_bundle(nodes: NodeCache, entries: Sequence[TreeEntry]) -> Bundle:
 
 
 def diff_bundles(nodes: NodeCache, before: Bundle, after: Bundle) -> Iterator[Difference]:
-    """Yield what differs, with full paths, section by section; cost grows with the changes."""
+    """Yield the differences, with full paths, section by section; cost grows with the changes."""
     for section in sorted({*before, *after}):
         old, new = before.get(section), after.get(section)
         if old == new:
             continue
-        for path, was, now in _compare.diff_trees(nodes, old, new):
-            full = paths.join_section(section, path)
-            yield Difference(full, was and _make_entry(full, was), now and _make_entry(full, now))
+        for inner, was, now in tree_diff.diff_trees(nodes, old, new):
+            path = paths.join_section(section, inner)
+            yield Difference(path, was and _with_path(path, was), now and _with_path(path, now))

@@ -1,9 +1,8 @@
-"""How names are compared: without case, in one Unicode form, by a table that never changes.
+"""Fold names for comparison: without case, in one Unicode form, by a table that never changes.
 
-`folding.json` is a part of format 1: what stands for each code point (`fold`) and the
-combining classes (`class`), made once from Unicode 14. So it is the same under every version
-of Python, and any other language reads it as well. It is loaded for the first name that is
-not ASCII.
+The table `folding.json` is a part of format 1: the folded form of each code point (`fold`) and
+the combining classes (`class`), generated once from Unicode 14. So folding is the same under
+every version of Python and in every language. The first name beyond ASCII loads the table.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ _SYLLABLES_PER_LEAD, _SYLLABLES_PER_VOWEL = 588, 28
 
 
 def fold_name(text: str) -> str:
-    """Return the form in which names, or paths, are compared.
+    """Return the folded form of a name or path.
 
-    Joiners and variation selectors are nothing. Two texts that are canonically equivalent,
-    or differ in case alone, have one form.
+    Joiners and variation selectors are removed. Texts that are canonically equivalent, or
+    differ in case only, have the same form.
     """
     if text.isascii():
         return text.lower()
@@ -35,9 +34,9 @@ def fold_name(text: str) -> str:
 
 
 def strip_marks(folded: str) -> str:
-    """Return what combining marks neither add to nor move in: `folded` without them.
+    """Return the skeleton of a folded name: the name without its combining marks.
 
-    Names that fold to the same have the same; the reverse need not be.
+    Names with the same folded form have the same skeleton, but not the other way round.
     """
     if folded.isascii():
         return folded
@@ -46,17 +45,17 @@ def strip_marks(folded: str) -> str:
 
 
 def match_length(char: str, rest: str) -> int:
-    """Return how much of the skeleton `rest` a code point is the start of, -1 if it is none."""
+    """Return how many characters of the skeleton `rest` a code point matches; -1 if it does not."""
     piece = char.lower() if char.isascii() else strip_marks(_load_table().fold_char(char))
     return len(piece) if rest.startswith(piece) else -1
 
 
 def next_matching_code_point(rest: str, after: int) -> int:
-    """Return the least code point above `after`, 0x80 or more, that `fits`; -1 if none does."""
-    places = _code_points_by_start()
-    lists = [places.get("", []), places.get(rest[:1], []), _unchanged_code_points(rest)]
-    found = [_first_matching(codes, rest, max(after, 0x7F)) for codes in lists if codes]
-    return min((code for code in found if code >= 0), default=-1)
+    """Return the least code point above `after`, 0x80 or more, that matches; -1 if none does."""
+    by_start = _code_points_by_start()
+    lists = [by_start.get("", []), by_start.get(rest[:1], []), _unchanged_code_points(rest)]
+    matches = [_first_matching(codes, rest, max(after, 0x7F)) for codes in lists if codes]
+    return min((code for code in matches if code >= 0), default=-1)
 
 
 def _first_matching(codes: list[int], rest: str, after: int) -> int:
@@ -70,15 +69,11 @@ class _FoldTable(NamedTuple):
     marks: frozenset[str]
 
     def fold_char(self, char: str) -> str:
-        """Return what stands for a code point."""
-        piece = self.fold.get(char)
-        if piece is None:
-            return (
-                _decompose_hangul(ord(char))
-                if _SYLLABLE_BASE <= ord(char) <= _LAST_SYLLABLE
-                else char
-            )
-        return piece
+        """Return the folded form of a code point."""
+        folded = self.fold.get(char)
+        if folded is None and _SYLLABLE_BASE <= ord(char) <= _LAST_SYLLABLE:
+            return _decompose_hangul(ord(char))
+        return char if folded is None else folded
 
 
 @cache
@@ -117,17 +112,17 @@ def _decompose_hangul(code: int) -> str:
 
 @cache
 def _code_points_by_start() -> dict[str, list[int]]:
-    """Return the code points beyond ASCII by the first of their skeleton, each list ascending."""
+    """Map the first character of skeletons to code points beyond ASCII, ascending."""
     table = _load_table()
-    places: dict[str, list[int]] = {}
+    by_start: dict[str, list[int]] = {}
     for char in sorted({*table.fold, *table.marks, _IOTA}):
         if not char.isascii():
-            places.setdefault(strip_marks(table.fold_char(char))[:1], []).append(ord(char))
-    return places
+            by_start.setdefault(strip_marks(table.fold_char(char))[:1], []).append(ord(char))
+    return by_start
 
 
 def _unchanged_code_points(rest: str) -> list[int]:
-    """Return the code points that stand for themselves, or are a syllable of what comes."""
+    """Return the code points that fold to themselves, or are a syllable of the next letters."""
     if not rest:
         return []
     lead, vowel, trail = (ord(rest[at]) if at < len(rest) else 0 for at in range(3))

@@ -63,10 +63,7 @@ def walk_first_parents(load: LoadSnapshot, start: bytes) -> Iterator[tuple[bytes
 
 
 def find_ancestor_at(load: LoadSnapshot, start: bytes, depth: int) -> bytes | None:
-    """Return the ancestor of `start` that lies at `depth` on its first-parent line.
-
-    None if `start` itself lies higher up than `depth`.
-    """
+    """Return the ancestor of `start` at `depth` on its first-parent line; None if it is lower."""
     here, snapshot = start, load(start)
     if depth > snapshot.jump.depth or depth < 0:
         return None
@@ -83,7 +80,7 @@ def find_ancestor_at(load: LoadSnapshot, start: bytes, depth: int) -> bytes | No
 def walk_ancestors(load: LoadSnapshot, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
     """Yield `start` and all its ancestors, children before parents, each once.
 
-    Ordered by generation, so memory grows with the width of the lineage alone.
+    Ordered by generation, so memory grows with the width of the lineage only.
     """
     first = load(start)
     queue = [(-first.generation, -first.time, start)]
@@ -124,17 +121,17 @@ def filter_ancestors(
 ) -> set[bytes]:
     """Return those of `wanted` that are among `starts` or their ancestors, across forks.
 
-    Where they lie on lines of first parents this takes O(log n) snapshots, else a walk.
-    What cannot be loaded is no ancestor and leads to none.
+    On lines of first parents this loads O(log n) snapshots, elsewhere it walks. A snapshot that
+    cannot be loaded is not an ancestor and has none.
     """
     tips = _expand_forks(load, starts)
-    found = {one for one in wanted if any(_is_on_first_parent_line(load, tip, one) for tip in tips)}
-    left = set(wanted) - found
-    return found | _find_by_walk(load, tips, left) if left else found
+    found = {id for id in wanted if any(_is_on_first_parent_line(load, tip, id) for tip in tips)}
+    remaining = set(wanted) - found
+    return found | _find_by_walk(load, tips, remaining) if remaining else found
 
 
 def _expand_forks(load: LoadSnapshot, starts: Iterable[bytes]) -> set[bytes]:
-    """Return `starts`, and the snapshots that their brains came from."""
+    """Return `starts`, and the snapshots from which their brains were forked."""
     tips: set[bytes] = set()
     waiting = set(starts)
     while waiting:
@@ -157,8 +154,7 @@ def _is_on_first_parent_line(load: LoadSnapshot, tip: bytes, wanted: bytes) -> b
 
 
 def _find_by_walk(load: LoadSnapshot, tips: set[bytes], wanted: set[bytes]) -> set[bytes]:
-    """Return those of `wanted` that a walk from `tips` meets."""
-    known = {one: snapshot for one in wanted if (snapshot := _load_or_none(load, one))}
+    known = {id: snapshot for id in wanted if (snapshot := _load_or_none(load, id))}
     least = min((snapshot.generation for snapshot in known.values()), default=0)
     found: set[bytes] = set()
     seen: set[bytes] = set()
@@ -186,8 +182,8 @@ def _load_or_none(load: LoadSnapshot, snapshot_id: bytes) -> Snapshot | None:
 def walk_range(load: LoadSnapshot, new: bytes, old: bytes | None) -> Iterator[bytes]:
     """Yield `new` and its ancestors that are neither `old` nor its ancestors, newest first.
 
-    By generation, so that a snapshot is met after all its descendants: git's
-    `rev-list old..new`. With None nothing is left out. Raises what `load` raises.
+    By generation, so that a snapshot follows all its descendants, as git's `rev-list old..new`.
+    With None all ancestors are yielded. Raises what `load` raises.
     """
     known = {new: False}
     if old is not None:

@@ -1,9 +1,9 @@
 """A lineage in one file: the snapshots without the content they refer to.
 
-The file is the line "brain lineage 1", then each snapshot as four bytes of length,
-most significant first, and its canonical bytes; each once, descendants before ancestors,
-and across forks. The file is the lineage of the first one. It contains no ids:
-they follow from the bytes, so a reader who knows one id needs to trust nothing else.
+The file is the line "brain lineage 1", then each snapshot as four bytes of length, most
+significant first, and its canonical bytes; each once, descendants before ancestors, across
+forks. The first snapshot is the head. Ids follow from the bytes, so a reader who knows the id
+of the head needs to trust nothing else.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _LENGTH_BYTES = 4
 
 
 class ExportedLineage(NamedTuple):
-    """A lineage that was read: its head, and all snapshots by id."""
+    """A lineage read from a file: its head, and all snapshots by id."""
 
     head: bytes
     snapshots: dict[bytes, Snapshot]
 
 
 def write_lineage(load: LoadSnapshot, start: bytes) -> Iterator[bytes]:
-    """Yield the file of the lineage of `start`, back through all forks whose origin is here.
+    """Yield the file of the lineage of `start`, back through all forks with a stored origin.
 
     Raises what `load` raises.
     """
@@ -58,9 +58,9 @@ def _can_load(load: LoadSnapshot, snapshot_id: bytes) -> bool:
 def read_lineage(source: BinaryIO) -> ExportedLineage:
     """Return the lineage in a file after checking that it is complete and consistent.
 
-    Every parent is there, generations, jumps and the bases of merges are right, and each
-    snapshot names its brain. Raises `FormatError`: `bad_lineage`, `incomplete_lineage`, and what
-    decoding a snapshot raises.
+    Every parent is in the file; generations, jumps and the bases of merges are correct; each
+    snapshot names its brain. Raises `FormatError` (`bad_lineage`, `incomplete_lineage`), and
+    what decoding a snapshot raises.
     """
     if source.read(len(LINEAGE_MAGIC)) != LINEAGE_MAGIC:
         raise FormatError("not a file of a lineage", code="bad_lineage")
@@ -119,7 +119,7 @@ def _check_against_ancestors(found: dict[bytes, Snapshot], here: bytes, snapshot
     if snapshot.is_genesis:
         origin = operation.fork_origin(snapshot.operation)
         if origin in found and found[origin].bundle != snapshot.bundle:
-            raise _lineage_error(here, "does not begin with what its origin held")
+            raise _lineage_error(here, "does not begin with the bundle of its origin")
         return
     parents = [found[parent] for parent in snapshot.parents]
     if snapshot.generation != lineage.next_generation(parents):
@@ -130,11 +130,11 @@ def _check_against_ancestors(found: dict[bytes, Snapshot], here: bytes, snapshot
 
 def _check_merge_bases(found: dict[bytes, Snapshot]) -> None:
     """Check that merges name the best common ancestors of their parents."""
-    several = ((here, one.generation) for here, one in found.items() if len(one.parents) > 1)
-    bases = ancestry.MergeBaseFinder(found.__getitem__, several)
+    merges = ((id, found[id].generation) for id in found if len(found[id].parents) > 1)
+    bases = ancestry.MergeBaseFinder(found.__getitem__, merges)
     for here, snapshot in found.items():
-        done = snapshot.operation
-        if done[0] == "merge" and bases.find(*snapshot.parents) != list(done[1]):
+        kind, *fields = snapshot.operation
+        if kind == "merge" and bases.find(*snapshot.parents) != list(fields[0]):
             raise _lineage_error(here, "merges over other bases than its parents have")
 
 

@@ -1,8 +1,8 @@
 """Check from its text alone that a symbolic link stays inside the brain.
 
-`..` is allowed only at the beginning, where it leads up from the folder of the link, which
-is not a link itself. The names after it may be links that obey the same rule. So no chain
-of links leads outside, whatever else is in the tree, and none has to be followed.
+`..` is allowed only at the beginning, where it leads up from the folder of the link, which is
+not a link itself. The names after it may be links that obey the same rule. So no chain of
+links leads outside, whatever the tree holds, and no link has to be followed.
 """
 
 from __future__ import annotations
@@ -30,22 +30,15 @@ MAX_LINK_TARGET_BYTES = 4095
 
 
 def is_safe_link_target(path: str, target: bytes) -> bool:
-    """Tell whether a link at the full `path` may have this text.
-
-    Whether the place it leads to exists does not matter.
-    """
+    """Tell whether a link at the full `path` may have this text; its target may be missing."""
     if not 0 < len(target) <= MAX_LINK_TARGET_BYTES:
         return False
     try:
         text = target.decode()
     except UnicodeDecodeError:
         return False
-    if (
-        text[0] == "/"
-        or text[1:2] == ":"
-        or "\\" in text
-        or not paths.CONTROL_CHARS.isdisjoint(text)
-    ):
+    is_absolute = text[0] == "/" or text[1:2] == ":"
+    if is_absolute or "\\" in text or not paths.CONTROL_CHARS.isdisjoint(text):
         return False
     above = path.count("/")
     named = False
@@ -62,7 +55,7 @@ def is_safe_link_target(path: str, target: bytes) -> bool:
 
 
 def read_link_target(reader: BlobReader, blob: bytes) -> bytes | None:
-    """Return the text of a link, b"" if it is too long for one; None if it is not stored."""
+    """Return the text of a link, b"" if it is too long; None if it is not stored."""
     try:
         if reader.blob_size(blob) > MAX_LINK_TARGET_BYTES:
             return b""

@@ -1,13 +1,11 @@
-"""The rule that says where a tree is cut into nodes.
+"""The rule that cuts a tree into nodes.
 
-Going through the entries of a level in order, a node ends after the entry that
-is the c-th since the last cut when c ≥ 24 and u < c³, where u are 22 bits of a
-hash of the entry's path, salted by the level. The chance of a cut thus rises
-with the cube of the count (a Weibull hazard of shape 4 and scale 64), which
-gives nodes of about 58 entries with little spread, and at c = 162 the cut is
-certain, since 162³ > 2²². So a node but the last of its level has 24 to 162
-entries, whatever names somebody mines, and the place of a cut depends on paths
-alone: neither on content nor on the order of edits.
+A node of a level ends after its c-th entry if c ≥ 24 and u < c³, where u are 22 bits of a hash
+of the entry's path, salted by the level. So the chance of a cut rises with the cube of the
+count (a Weibull hazard of shape 4 and scale 64), which gives nodes of about 58 entries with
+little spread. At c = 162 the cut is certain, since 162³ > 2²². So each node except the last of
+its level has 24 to 162 entries, even if an attacker chooses the paths. Cuts depend on paths
+only, neither on content nor on the order of edits.
 """
 
 from __future__ import annotations

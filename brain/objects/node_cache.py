@@ -1,4 +1,4 @@
-"""Read nodes through a loader and keep those that are likely to be read again."""
+"""Read nodes through a loader and cache those that are likely to be read again."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .tree_node import NodeEntry, TreeNode, decode_node, decode_verified_node
 MAX_CACHED_NODES = 2048
 """Decoded nodes kept in memory, about 20 KB each."""
 MAX_CACHED_SWEEP_NODES = 512
-"""Cached nodes from which on those of a sweep are not cached."""
+"""Number of cached nodes from which on the nodes of a sweep are not cached."""
 MAX_CACHED_NEW_NODES = 256
-"""New nodes from which on only bytes are kept."""
+"""Number of new nodes from which on only their bytes are kept."""
 
 
 class NodeCache:
@@ -33,30 +33,26 @@ class NodeCache:
         """Return a node. Raises what the loader raises, and as `decode_verified_node`."""
         node = self._cached.get(node_id)
         if node is None:
-            data = self.unstored.get(node_id)
-            node = (
-                decode_verified_node(node_id, self._load(node_id))
-                if data is None
-                else decode_node(data)
-            )
+            node = self._read(node_id)
             self.put(node_id, node)
-            if data is None:
+            if node_id not in self.unstored:
                 self._id_by_entries[node.entries] = node_id
         return node
 
+    def _read(self, node_id: bytes) -> TreeNode:
+        data = self.unstored.get(node_id)
+        if data is not None:
+            return decode_node(data)
+        return decode_verified_node(node_id, self._load(node_id))
+
     def peek(self, node_id: bytes) -> TreeNode:
-        """Return a node for a sweep: it is cached only while few are.
+        """Return a node for a sweep, which is cached only while few nodes are.
 
         A sweep would fill the cache and evict nodes that are read often. Raises as `get`.
         """
         if node_id in self._cached or len(self._cached) < MAX_CACHED_SWEEP_NODES:
             return self.get(node_id)
-        data = self.unstored.get(node_id)
-        return (
-            decode_verified_node(node_id, self._load(node_id))
-            if data is None
-            else decode_node(data)
-        )
+        return self._read(node_id)
 
     def add(self, node: TreeNode) -> bytes:
         """Add a new node; return its id."""
@@ -66,9 +62,7 @@ class NodeCache:
         node_id = node.id
         if node_id not in self.unstored:
             self.unstored[node_id] = node.encode()
-        if (
-            len(self.unstored) < MAX_CACHED_NEW_NODES
-        ):  # the nodes of a whole new tree are not cached
+        if len(self.unstored) < MAX_CACHED_NEW_NODES:  # else it may be a whole new tree
             self.put(node_id, node)
         return node_id
 

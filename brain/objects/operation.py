@@ -1,8 +1,7 @@
-"""What a snapshot did, as a record: `[kind, field, …]`, text, numbers and digests only.
+"""The operation of a snapshot, as a record `[kind, field, …]` of text, numbers and digests.
 
-The kinds below have fixed fields, each within limits of its own; some are reserved
-for what comes later, so that nobody uses them otherwise. All other kinds are kept and
-shown as they are: a lineage stays verifiable for a reader who does not know every kind.
+The kinds below have fixed fields with limits; some are reserved for later use. Other kinds are
+kept and shown as they are, so that a lineage can be verified without knowing every kind.
 """
 
 from __future__ import annotations
@@ -23,17 +22,16 @@ NONCE_SIZE = 16
 MAX_KIND_BYTES = 64
 """UTF-8 bytes of a kind."""
 MAX_OPERATION_TEXT_BYTES = 1024
-"""UTF-8 bytes of the id of a run, of what an import names, and of an account."""
+"""UTF-8 bytes of the id of a run, of each field of an import, and of an account."""
 MAX_REDACTION_REASON_BYTES = 65_536
 """UTF-8 bytes of the reason of a redaction."""
 MAX_MERGED_SKILLS = 4096
-"""Skills that a merge names: the first ones in their order."""
+"""Skills that a merge lists: the first ones in their order."""
 TASK_OUTCOMES = ("success", "failure", "cancelled", "unknown")
-"""How a run can end."""
 DECISION_KINDS = ("admit", "reject", "retire", "reinstate")
-"""Reserved: what a verdict decided about one skill."""
+"""Reserved for decisions of a verdict about one skill."""
 BINDING_KINDS = ("bind", "unbind")
-"""Reserved: that a key and an account belong together, or no longer do."""
+"""Reserved for binding an account to a key, and for undoing that."""
 BOUND_KEY_SIZE = 32
 
 _MAX_SLUG_CHARS = 64
@@ -44,12 +42,11 @@ _FieldCheck = Callable[[Any], bool]
 
 
 def _is_slug(value: Any) -> bool:
-    """Tell whether this is a slug: ASCII letters and digits with single hyphens between."""
     return len(value) <= _MAX_SLUG_CHARS and _SLUG_PATTERN.fullmatch(value) is not None
 
 
 def is_version(value: Any) -> bool:
-    """Tell whether this is a version: one to four numbers of at most nine digits each."""
+    """Tell whether a text is a version: one to four numbers of at most nine digits each."""
     return _VERSION_PATTERN.fullmatch(value) is not None
 
 
@@ -83,7 +80,7 @@ def _trivial_blob_ids() -> frozenset[bytes]:
 
 
 def _is_redactable(value: Any) -> bool:
-    """Every file may hold nothing or a single byte, so this can be no secret."""
+    """Tell whether a blob may be redacted; an empty file or a single byte is not a secret."""
     return len(value) == DIGEST_SIZE and value not in _trivial_blob_ids()
 
 
@@ -152,93 +149,92 @@ _FIELDS: dict[str, tuple[tuple[str, type, _FieldCheck], ...]] = {
     **dict.fromkeys(DECISION_KINDS, _DECISION_FIELDS),
     **dict.fromkeys(BINDING_KINDS, _BINDING_FIELDS),
 }
-"""Kind to its fields: name, type, and what its values must be."""
-_TYPES = {kind: [str, *(of for _, of, _ in fields)] for kind, fields in _FIELDS.items()}
-_CHECKS = {kind: [check for _, _, check in fields] for kind, fields in _FIELDS.items()}
+"""The fields of each kind: name, type, and the check of a value."""
+_TYPES = {kind: [str, *(type_ for _, type_, _ in fields)] for kind, fields in _FIELDS.items()}
 _MERGED_SKILL_KEYS = ("slug", "ours", "theirs", "version")
 _PARENT_COUNTS = {"genesis": range(1), "merge": range(2, 3), "import": range(1, 17)}
-"""How many parents snapshots of a kind have; of any other known kind, one."""
+"""The possible numbers of parents of a kind; one for any other known kind."""
 
 
 def genesis_operation(nonce: bytes, origin: bytes = NO_DIGEST) -> SnapshotOperation:
-    """The first snapshot of a brain; `origin` is the snapshot a fork came from."""
+    """Return the operation of a first snapshot; `origin` is the snapshot that was forked."""
     return ("genesis", nonce, origin)
 
 
 def fork_origin(operation: SnapshotOperation) -> bytes:
-    """Return the snapshot that the brain of a genesis was forked from, empty if from none."""
+    """Return the snapshot from which a genesis was forked, empty if there is none."""
     return bytes(operation[2])
 
 
 def snapshot_operation() -> SnapshotOperation:
-    """The folder was recorded as somebody had left it."""
+    """Return the operation that records the folder as it is."""
     return ("snapshot",)
 
 
 def upsert_operation(slug: str, from_version: str, to_version: str) -> SnapshotOperation:
-    """A skill was written; `from_version` is "" for a new one."""
+    """Return the operation that writes a skill; `from_version` is "" for a new one."""
     return ("upsert", slug, from_version, to_version)
 
 
 def written_version(operation: SnapshotOperation) -> str:
-    """Return the version that a skill was written with, "" if none was."""
+    """Return the version of the skill that an operation wrote, "" if it wrote none."""
     return str(operation[3]) if operation[0] in ("upsert", "absorb") else ""
 
 
 def delete_operation(slug: str, version: str) -> SnapshotOperation:
-    """A skill was removed at `version`."""
+    """Return the operation that removes a skill at `version`."""
     return ("delete", slug, version)
 
 
 def absorb_operation(
     slug: str, from_version: str, to_version: str, absorbed: str, absorbed_version: str
 ) -> SnapshotOperation:
-    """A skill took in another one, `absorbed`, which is gone with it."""
+    """Return the operation that merges the skill `absorbed` into another one and removes it."""
     return ("absorb", slug, from_version, to_version, absorbed, absorbed_version)
 
 
 def restore_operation(source: bytes) -> SnapshotOperation:
-    """Paths were brought back to what they were in the snapshot `source`."""
+    """Return the operation that restores paths from the snapshot `source`."""
     return ("restore", source)
 
 
 def merge_operation(
     bases: Sequence[bytes], skills: Sequence[tuple[str, str, str, str]]
 ) -> SnapshotOperation:
-    """Two lineages became one again.
+    """Return the operation that merges two lineages.
 
-    `bases` are the best common ancestors, sorted; `skills` those that both sides
-    had changed, as (slug, version of the first parent, of the second, merged one),
-    sorted; of very many, the first ones.
+    `bases` are the best common ancestors, sorted. `skills` are those that both sides changed,
+    as (slug, version of the first parent, of the second, merged one), sorted; only the first
+    MAX_MERGED_SKILLS are recorded.
     """
     return ("merge", tuple(bases), tuple(skills[:MAX_MERGED_SKILLS]))
 
 
 def redact_operation(path: str, blob: bytes, reason: str) -> SnapshotOperation:
-    """The content of a blob was destroyed; its id stays in the lineage."""
+    """Return the operation that destroys the content of a blob."""
     return ("redact", path, blob, reason)
 
 
 def import_operation(kind: str, name: str, revision: str = "") -> SnapshotOperation:
-    """What another program keeps was taken in: its kind, such as `hermes`, and a name for it.
+    """Return the operation that imports the home `name` of another program, such as `hermes`.
 
-    `revision` is the id this state has in the history of the source, "" where it has none.
+    `revision` is the id of the imported state in the history of the source, "" if it has none.
     """
     return ("import", kind, name, revision)
 
 
 def task_operation(run: str, outcome: str) -> SnapshotOperation:
-    """A run of an agent ended; the receipt says what it did, the files are as before."""
+    """Return the operation that ends a run of an agent; it changes no files."""
     return ("task", run, outcome)
 
 
 def is_task_end(operation: SnapshotOperation) -> bool:
-    """Tell whether this is the end of a run."""
+    """Tell whether an operation ends a run."""
     return bool(operation[0] == "task")
 
 
 def is_known_operation(value: tuple[Any, ...]) -> bool:
-    """Tell whether this is an operation of a known kind, with fields of the right types."""
+    """Tell whether a value is an operation of a known kind, with fields of the right types."""
     return value != () and type(value[0]) is str and list(map(type, value)) == _TYPES.get(value[0])
 
 
@@ -257,14 +253,14 @@ def check_operation(value: Any) -> SnapshotOperation:
         return value
     if not is_known_operation(value):
         raise FormatError(f"not a {kind} operation", code="bad_object")
-    for (name, _, _), fits, field in zip(_FIELDS[kind], _CHECKS[kind], value[1:], strict=True):
-        if not fits(field):
+    for (name, _, check), field in zip(_FIELDS[kind], value[1:], strict=True):
+        if not check(field):
             raise FormatError(f"not a {kind} operation: its {name}", code="bad_object")
     return value
 
 
 def can_have_parents(operation: SnapshotOperation, count: int) -> bool:
-    """Tell whether a snapshot of so many parents may say that it did this."""
+    """Tell whether a snapshot with so many parents may have this operation."""
     kind = operation[0]
     if kind in _PARENT_COUNTS:
         return count in _PARENT_COUNTS[kind]
@@ -272,12 +268,12 @@ def can_have_parents(operation: SnapshotOperation, count: int) -> bool:
 
 
 def redacted_blob(operation: SnapshotOperation) -> bytes:
-    """Return the blob whose content this destroyed, empty if it destroyed none."""
+    """Return the blob whose content an operation destroys, empty if there is none."""
     return bytes(operation[2]) if operation[0] == "redact" else NO_DIGEST
 
 
 def evidence_blob(operation: SnapshotOperation) -> bytes:
-    """Return the blob of the verdict or statement that this names, empty if it names none."""
+    """Return the blob of the verdict or statement of an operation, empty if there is none."""
     return bytes(operation[-1]) if operation[0] in DECISION_KINDS + BINDING_KINDS else NO_DIGEST
 
 

@@ -1,9 +1,9 @@
-"""What a path inside a brain may be.
+"""The rules for paths inside a brain.
 
-A path is UTF-8, relative, separated by `/`, at most `MAX_PATH_BYTES` long, its parts at
-most `MAX_NAME_BYTES`, with no empty, `.` or `..` part, no control or invisible character,
-no backslash, no drive letter and no name of version control, so that it means the same
-file on every system and every system can write it.
+A path is UTF-8, relative, separated by `/`, at most `MAX_PATH_BYTES` long, its parts at most
+`MAX_FILE_NAME_BYTES`. It has no empty, `.` or `..` part, no control or invisible character, no
+backslash, no drive letter and no name of version control. So every system can write it, as the
+same file.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from ..errors import InvalidInput, printable_text
 from . import folding
 
 fold_name = folding.fold_name
-"""As `folding.fold`: the form in which names, or paths, are compared."""
 
 TOP_SECTION = "."
-"""The section of the files that lie at the top of the brain."""
+"""The section of the files at the top of the brain."""
 
 _count_slashes = methodcaller("count", "/")
 _FORBIDDEN_PARTS = {"", ".", ".."}
@@ -40,8 +39,8 @@ _INVISIBLE_CHARS = frozenset(
         ),
     )
 )
-"""What no name shows, or what turns the rest of it round; joiners and variation selectors,
-which writing needs, are not among them."""
+"""Characters that are invisible or change the direction of text, without the joiners and
+variation selectors that some scripts need."""
 _IGNORABLE_CHARS = dict.fromkeys(
     (
         *(*range(0x180B, 0x180E), 0x180F, 0x200C, 0x200D),
@@ -51,14 +50,14 @@ _IGNORABLE_CHARS = dict.fromkeys(
 _VCS_NAMES = frozenset({".brain", ".brain.new", ".git"})
 _VCS_SHORT_NAMES = frozenset({"brain~1", "git~1"})
 TEMPORARY_PREFIX = ".brain-tmp-"
-"""How the name of every file that is still being written begins."""
+"""Prefix of the names of files that are still being written."""
 
 
 def check_path(path: str) -> str:
-    """Return `path` if it may stand in a brain.
+    """Return `path` if a brain may contain it.
 
-    Raises `InvalidInput` with code `bad_path`, `bad_char`, `bad_name` (not
-    UTF-8), `reserved_name`, `name_too_long` or `too_deep`.
+    Raises `InvalidInput` with code `bad_path`, `bad_char`, `bad_name` (not UTF-8),
+    `reserved_name`, `name_too_long` or `too_deep`.
     """
     if _is_plain_path(path):
         return path
@@ -69,10 +68,9 @@ def check_path(path: str) -> str:
     parts = path.split("/")
     if not CONTROL_CHARS.isdisjoint(path):
         raise InvalidInput(f"control character in a path: {printable_text(path)}", code="bad_char")
+    visible = printable_text(path if path.isascii() else ascii(path)[1:-1])
     if not path.isascii() and not _INVISIBLE_CHARS.isdisjoint(path):
-        raise InvalidInput(
-            f"invisible character in a path: {_show_hidden_chars(path)}", code="bad_char"
-        )
+        raise InvalidInput(f"invisible character in a path: {visible}", code="bad_char")
     drive = path[1:2] == ":"  # Windows can map any character to a drive
     bad_part = not _FORBIDDEN_PARTS.isdisjoint(map(strip_ignorable_chars, parts))
     if size > limits.MAX_PATH_BYTES or "\\" in path or drive or bad_part:
@@ -84,24 +82,20 @@ def check_path(path: str) -> str:
         )
     if len(parts) > limits.MAX_PATH_DEPTH:
         raise InvalidInput(f"nested too deeply: {printable_text(path)}", code="too_deep")
-    if size > limits.MAX_FILE_NAME_BYTES and any(
-        len(part.encode()) > limits.MAX_FILE_NAME_BYTES for part in parts
-    ):
+    if max(len(part.encode()) for part in parts) > limits.MAX_FILE_NAME_BYTES:
         raise InvalidInput(
             f"a name of more than {limits.MAX_FILE_NAME_BYTES} bytes: {printable_text(path)}",
             code="name_too_long",
-            hint="choose a shorter one: few folders can hold it",
+            hint="choose a shorter name",
         )
     if any(map(is_reserved_name, parts)):
-        raise InvalidInput(
-            f"a name that belongs to version control: {_show_hidden_chars(path)}",
-            code="reserved_name",
-        )
+        message = f"a name that belongs to version control: {visible}"
+        raise InvalidInput(message, code="reserved_name")
     return path
 
 
 def is_vcs_name(name: str) -> bool:
-    """Tell whether `name`, as it stands, is version control's: of brains, of git, being written."""
+    """Tell whether `name` is a name of brains, of git or of a temporary file."""
     if not name.startswith("."):
         return False
     low = name.lower()
@@ -109,10 +103,10 @@ def is_vcs_name(name: str) -> bool:
 
 
 def is_reserved_name(name: str) -> bool:
-    """Tell whether some system takes `name` for one that `is_own`.
+    """Tell whether some system reads `name` as a name for which `is_vcs_name` is true.
 
-    Windows drops dots and blanks at the end and what follows a colon, and has short names
-    beside the long ones; macOS passes over characters that cannot be seen.
+    Windows drops dots and blanks at the end and everything after a colon, and has short names
+    beside the long ones; macOS ignores invisible characters.
     """
     if name[:1] not in ".bBgG" and name.isascii():
         return False
@@ -121,17 +115,12 @@ def is_reserved_name(name: str) -> bool:
 
 
 def strip_ignorable_chars(name: str) -> str:
-    """Return a name without the joiners and variation selectors that some systems pass over."""
+    """Return a name without the joiners and variation selectors that some systems ignore."""
     return name if name.isascii() else name.translate(_IGNORABLE_CHARS)
 
 
-def _show_hidden_chars(path: str) -> str:
-    """Return a path in which nothing is hidden."""
-    return printable_text(path if path.isascii() else ascii(path)[1:-1])
-
-
 def _is_plain_path(path: str) -> bool:
-    """Tell at little cost that most paths are fine; False says nothing."""
+    """Tell at little cost whether a path is certainly valid; most are."""
     return (
         path.isascii()
         and path.isprintable()
@@ -148,40 +137,31 @@ def _is_plain_path(path: str) -> bool:
 
 
 def are_plain_paths(section: str, inner: Collection[str]) -> bool:
-    """Tell at little cost that `check` takes all these paths of a section; False says nothing.
-
-    Together they are one text in which `|/` stands between two paths, so that a path with
-    a bad start or end makes a bad pair of characters.
-    """
-    text = f"/{'|/'.join(inner)}|"
+    """Tell at little cost whether `check_path` certainly accepts all paths of a section."""
     return (
         section != TOP_SECTION
         and _is_plain_path(f"{section}/x")
-        and text.isascii()
-        and text.isprintable()
-        and "/." not in text
-        and "//" not in text
-        and "/|" not in text
-        and "~" not in text
-        and "\\" not in text
-        and max(map(len, inner)) <= limits.MAX_FILE_NAME_BYTES
-        and max(map(_count_slashes, inner)) < limits.MAX_PATH_DEPTH - 1
+        and _are_plain(inner, limits.MAX_PATH_DEPTH - 1)
     )
 
 
-def check_paths(whole: Collection[str]) -> None:
-    """Check all these full paths, at little cost where they are plain. Raises as `check`."""
-    text = f"/{'|/'.join(whole)}|"
-    plain = (
+def check_paths(paths: Collection[str]) -> None:
+    """Check full paths, at little cost if they are plain. Raises as `check_path`."""
+    if any(":" in path for path in paths) or not _are_plain(paths, limits.MAX_PATH_DEPTH):
+        for path in paths:
+            check_path(path)
+
+
+def _are_plain(paths: Collection[str], depth: int) -> bool:
+    # One text with `|/` between two paths: a path with a bad start or end makes a bad pair.
+    text = f"/{'|/'.join(paths)}|"
+    return (
         text.isascii()
         and text.isprintable()
-        and not any(sign in text for sign in ("/.", "//", "/|", "~", "\\", ":"))
-        and max(map(len, whole), default=0) <= limits.MAX_FILE_NAME_BYTES
-        and max(map(_count_slashes, whole), default=0) < limits.MAX_PATH_DEPTH
+        and not any(sign in text for sign in ("/.", "//", "/|", "~", "\\"))
+        and max(map(len, paths), default=0) <= limits.MAX_FILE_NAME_BYTES
+        and max(map(_count_slashes, paths), default=0) < depth
     )
-    if not plain:
-        for path in whole:
-            check_path(path)
 
 
 def split_section(path: str) -> tuple[str, str]:
@@ -191,5 +171,5 @@ def split_section(path: str) -> tuple[str, str]:
 
 
 def join_section(section: str, inner: str) -> str:
-    """Undo `split`."""
+    """Undo `split_section`."""
     return inner if section == TOP_SECTION else f"{section}/{inner}"

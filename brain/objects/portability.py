@@ -1,8 +1,7 @@
 """Check that a folder on any system can hold a tree.
 
-After a tree that is good, one is checked by what came to it, and at the cost of that: the
-names that could stand in the way of a new one are looked up in the sorted tree, without
-going through the folder.
+If the tree before is portable, only changes are checked: the names that could collide with a
+new one are looked up in the sorted tree, without listing the folder.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from .node_cache import NodeCache
 from .tree_entry import LINK, TreeEntry
 
 _SWEEP_RATIO = 16
-"""Where one path in so many is new, all are gone through instead of looked up one by one."""
+"""If one path in so many is new, all are listed instead of looked up one by one."""
 _FIRST_NON_ASCII = 0x80
 
 
 ReadLinkTarget = Callable[[bytes], bytes | None]
-"""Returns the content of a blob of at most `MAX_TARGET_BYTES`, None where it is not there."""
+"""Returns the content of a blob of at most `MAX_LINK_TARGET_BYTES`, None if it is missing."""
 
 
 class PortabilityFault(NamedTuple):
-    """What a folder cannot hold: a code, the path, and what is wrong, in words."""
+    """A path that a folder cannot hold, with a code and a message."""
 
     code: str
     path: str
@@ -44,9 +43,9 @@ def require_portable(
     edits: Mapping[str, TreeEntry | None],
     read: ReadLinkTarget,
 ) -> None:
-    """Refuse what no folder can hold of `after`, to which `edits` lead from `before`.
+    """Check that any folder can hold `after`, to which `edits` lead from `before`.
 
-    Raises `InvalidInput` with the code of the first of `faults`, or as `paths.check`.
+    Raises `InvalidInput` with the code of the first fault, or as `paths.check_path`.
     """
     changed_entries = {path: entry for path, entry in edits.items() if entry is not None}
     paths.check_paths(changed_entries)
@@ -67,23 +66,22 @@ def find_portability_faults(
     added_paths: Collection[str],
     read: ReadLinkTarget,
 ) -> Iterator[PortabilityFault]:
-    """Yield what a folder cannot hold of `after`, given that it can hold `before`.
+    """Yield the paths of `after` that a folder cannot hold, given that it can hold `before`.
 
-    `came` are the entries that differ, by their full paths, and `new` the paths among them
-    that `before` has not. That each is a path is checked elsewhere.
+    `changed_entries` differ, by full path; `added_paths` are those that `before` lacks. The
+    caller has checked each path.
     """
     files = bundles.bundle_totals(after).files
     if files > limits.MAX_FILES:
         yield PortabilityFault("too_many", "", f"{files} files, more than {limits.MAX_FILES}")
     for path, entry in changed_entries:
+        name = printable_text(path)
         if entry.size > limits.MAX_FILE_BYTES:
-            what = (
-                f"{printable_text(path)} has {entry.size} bytes, more than {limits.MAX_FILE_BYTES}"
-            )
-            yield PortabilityFault("too_large", path, what)
+            message = f"{name} has {entry.size} bytes, more than {limits.MAX_FILE_BYTES}"
+            yield PortabilityFault("too_large", path, message)
         elif entry.kind == LINK and not _is_safe_link(path, entry, read):
-            what = f"the link {printable_text(path)} may lead outside the brain"
-            yield PortabilityFault("link_outside", path, what)
+            message = f"the link {name} may lead outside the brain"
+            yield PortabilityFault("link_outside", path, message)
     yield from _find_collisions(nodes, before, after, added_paths)
 
 
@@ -105,21 +103,19 @@ def _find_collisions(
         yield from lookup.check_new_path(path)
 
 
-def _case_collision(path: str, other: str) -> PortabilityFault:
+def case_collision_message(path: str, other: str) -> str:
+    """Return the message for two paths with the same folded form."""
     both = f"{printable_text(other)} and {printable_text(path)}"
-    return PortabilityFault(
-        "case_collision", path, f"{both} cannot lie in one folder on macOS or Windows"
-    )
+    return f"{both} cannot be in one folder on macOS or Windows"
 
 
 def _path_conflict(path: str) -> PortabilityFault:
-    return PortabilityFault(
-        "path_conflict", path, f"{printable_text(path)} cannot be both a file and a folder"
-    )
+    message = f"{printable_text(path)} cannot be both a file and a folder"
+    return PortabilityFault("path_conflict", path, message)
 
 
 def find_case_collisions(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of names, or paths, that macOS or Windows take for one."""
+    """Yield pairs of names, or paths, that macOS or Windows treat as equal."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(fold_name(name), name)
@@ -128,7 +124,7 @@ def find_case_collisions(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def has_no_case_collisions(names: Collection[str]) -> bool:
-    """Tell at little cost that there are no `twins`."""
+    """Tell at little cost whether all names have different folded forms."""
     joined = "\0".join(names)
     folded = joined.lower().split("\0") if joined.isascii() else [*map(fold_name, names)]
     return len(set(folded)) == len(names)
@@ -137,7 +133,7 @@ def has_no_case_collisions(names: Collection[str]) -> bool:
 def _is_free_of_collisions(
     nodes: NodeCache, before: Bundle, after: Bundle, added_paths: Collection[str]
 ) -> bool:
-    """Tell whether all paths of `after` can stand together, section by section."""
+    """Tell whether all paths of `after` can coexist, section by section."""
     if not before:
         return _can_coexist(set(added_paths), set())
     tops = {name for name in after if name != paths.TOP_SECTION}
@@ -152,7 +148,7 @@ def _walk_paths(nodes: NodeCache, root: tree.TreeRoot | None) -> Iterator[str]:
 
 
 def _can_coexist(files: set[str], folders: set[str]) -> bool:
-    """Tell whether the files of a section can stand together, with the folders above them."""
+    """Tell whether the files of a section can coexist, with the folders above them."""
     above = {path.rpartition("/")[0] for path in files} - {""}
     while above:
         folders |= above
@@ -161,7 +157,7 @@ def _can_coexist(files: set[str], folders: set[str]) -> bool:
 
 
 class _CollisionLookup:
-    """Looks for what stands in the way of single paths."""
+    """Finds the collisions of single paths."""
 
     def __init__(self, nodes: NodeCache, before: Bundle, after: Bundle) -> None:
         self._nodes = nodes
@@ -170,7 +166,7 @@ class _CollisionLookup:
         self._checked_paths: set[str] = set()
 
     def check_new_path(self, path: str) -> Iterator[PortabilityFault]:
-        """Look at a new path, and at the folders above it that are new."""
+        """Yield the collisions of a new path, and of the new folders above it."""
         if self._first_path_below(self._after, f"{path}/") is not None:
             yield _path_conflict(path)
         while path and path not in self._checked_paths:
@@ -178,7 +174,8 @@ class _CollisionLookup:
             folder, _, name = path.rpartition("/")
             other = self._find_case_variant(folder, name)
             if other is not None:
-                yield _case_collision(path, f"{folder}/{other}" if folder else other)
+                message = case_collision_message(path, f"{folder}/{other}" if folder else other)
+                yield PortabilityFault("case_collision", path, message)
             if folder and self._first_path_below(self._before, f"{folder}/") is not None:
                 return
             if folder and bundles.has_entry(self._nodes, self._after, folder):
@@ -188,11 +185,11 @@ class _CollisionLookup:
     def _first_path_below(self, bundle: Bundle, folder: str) -> str | None:
         """Return a path below `folder`, which ends in a slash."""
         section, _, inner = folder.partition("/")
-        found = tree.first_path_from(self._nodes, bundle.get(section), inner)
-        return f"{section}/{found}" if found is not None and found.startswith(inner) else None
+        path = tree.first_path_from(self._nodes, bundle.get(section), inner)
+        return f"{section}/{path}" if path is not None and path.startswith(inner) else None
 
     def _find_case_variant(self, folder: str, name: str) -> str | None:
-        """Return another name in `folder` ("" is the top) that folds like `name`."""
+        """Return another name in `folder` ("" is the top) with the folded form of `name`."""
         section, _, inner = folder.partition("/")
         if not folder:
             folded = fold_name(name)
@@ -209,10 +206,10 @@ class _CollisionLookup:
 def find_case_variant(
     first_from: Callable[[str], str | None], prefix: str, name: str
 ) -> str | None:
-    """Return another name than `name`, after `prefix` in a sorted set, that folds like it.
+    """Return another name with the folded form of `name`, after `prefix` in a sorted set.
 
-    `first_from` gives the first path that is not below a text. What is asked for are the
-    least texts that may be such a name, so whole stretches of a folder are passed over.
+    `first_from` returns the first path that is not below a text. Each query is the least text
+    that may be such a name, so most names of a folder are skipped.
     """
     folded = fold_name(name)
     rest = strip_marks(folded)
@@ -231,40 +228,40 @@ def find_case_variant(
 
 
 def _next_candidate(here: str, rest: str) -> str | None:
-    """Return the least text above `here` and what it begins that may start such a name.
+    """Return the least text after `here` that may start a name with the skeleton `rest`.
 
-    That is one of which each code point goes on with the skeleton `rest`, up to a slash.
+    Each of its code points continues the skeleton, up to a slash.
     """
-    ways = [0]
+    matched = [0]
     for char in here:
-        done = ways[-1]
-        if char == rest[done : done + 1]:
-            ways.append(done + 1)
+        length = matched[-1]
+        if char == rest[length : length + 1]:
+            matched.append(length + 1)
             continue
-        size = match_length(char, rest[done:]) if char != "/" else -1
+        size = match_length(char, rest[length:]) if char != "/" else -1
         if size < 0:
             break
-        ways.append(done + size)
-    if len(ways) > len(here):
-        code = _next_code_point(rest[ways[-1] :], -1)
+        matched.append(length + size)
+    if len(matched) > len(here):
+        code = _next_code_point(rest[matched[-1] :], -1)
         if code >= 0:
             return here + chr(code)
-    for at in range(min(len(ways), len(here)) - 1, -1, -1):
-        code = _next_code_point(rest[ways[at] :], ord(here[at]))
+    for at in range(min(len(matched), len(here)) - 1, -1, -1):
+        code = _next_code_point(rest[matched[at] :], ord(here[at]))
         if code >= 0:
             return here[:at] + chr(code)
     return None
 
 
 def _next_code_point(rest: str, after: int) -> int:
-    """Return the least code point above `after` that may come; -1 if none.
+    """Return the least code point above `after` that may come next; -1 if there is none.
 
-    For all beyond ASCII the first of them stands, until one of them is met.
+    The first code point beyond ASCII represents all of them until `after` is one of them.
     """
     wanted = "/" if not rest else rest[0] if rest[0].isascii() else ""
     for char in (wanted.upper(), wanted):
         if char and ord(char) > after:
             return ord(char)
-    return (
-        _FIRST_NON_ASCII if after < _FIRST_NON_ASCII - 1 else next_matching_code_point(rest, after)
-    )
+    if after < _FIRST_NON_ASCII - 1:
+        return _FIRST_NON_ASCII
+    return next_matching_code_point(rest, after)

@@ -28,10 +28,10 @@ snapshot_id = domain_hash("brain v1 snapshot")
 
 
 class Jump(NamedTuple):
-    """A short cut back along first parents.
+    """A skip pointer along first parents.
 
-    `depth` is the distance of the snapshot that holds this jump from its genesis
-    along first parents; `target` is the ancestor it leads to, empty for a genesis.
+    `depth` is the distance of the snapshot that holds this jump from its genesis along first
+    parents; `target` is an ancestor, empty for a genesis.
     """
 
     depth: int
@@ -72,20 +72,20 @@ def decode_snapshot(data: bytes) -> Snapshot:
     """
     value = unpack_unchecked(data)
     if not _is_known_shape(value) or pack(value) != data:
-        value = unpack(data)  # checks fields of any shape, and raises what is wrong
+        value = unpack(data)  # raises the exact error
         _check_format(value)
         if not _is_well_formed(value):
             raise FormatError("not a snapshot", code="bad_object")
-    jump, done = Jump(*value[5]), operations.check_operation(value[8])
-    out = Snapshot._make((*value[:5], jump, *value[6:8], done, *value[9:]))
-    _check_genesis(out)
-    return out
+    jump, operation = Jump(*value[5]), operations.check_operation(value[8])
+    snapshot = Snapshot._make((*value[:5], jump, *value[6:8], operation, *value[9:]))
+    _check_genesis(snapshot)
+    return snapshot
 
 
 def _is_known_shape(value: Any) -> bool:
-    """Tell whether this is a snapshot of this format with a known operation.
+    """Tell whether a value is a snapshot of this format with a known operation.
 
-    Then every type in it is checked, which saves the general walk.
+    Then every type in it has been checked, which saves the general walk.
     """
     return (
         type(value) is tuple
@@ -144,8 +144,7 @@ def _check_genesis(snapshot: Snapshot) -> None:
     later = (snapshot.jump.depth == 0, not snapshot.jump.target)
     if any(mark != first for mark in marks) or (not first and any(later)):
         raise FormatError("neither a genesis nor a later snapshot", code="bad_object")
-    if not operations.can_have_parents(snapshot.operation, len(snapshot.parents)):
-        kind, count = snapshot.operation[0], len(snapshot.parents)
-        raise FormatError(
-            f"a snapshot of {count} parents with the operation {kind}", code="bad_object"
-        )
+    kind, count = snapshot.operation[0], len(snapshot.parents)
+    if not operations.can_have_parents(snapshot.operation, count):
+        message = f"a snapshot of {count} parents with the operation {kind}"
+        raise FormatError(message, code="bad_object")

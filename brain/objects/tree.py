@@ -1,10 +1,9 @@
 """The tree of a section: a history-independent search tree (prolly tree).
 
-The entries of a section, sorted by path, are cut into leaf nodes (`cut`), their
-last paths into inner nodes, and so on up to the first level that has one node.
-That node is the root, so a tree is a function of its entries alone. Changing k
-entries rewrites O(k · log n) nodes: from each changed node on, entries are cut
-anew until a cut falls where one was before.
+The entries of a section, sorted by path, are cut into leaf nodes (`node_boundary`), the leaves
+into inner nodes, and so on up to the first level with one node, the root. So a tree is a
+function of its entries only. Changing k entries rewrites O(k · log n) nodes: from each changed
+node on, entries are cut again until a cut is where one was before.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class TreeRoot(NamedTuple):
 
 
 EntryEdit = tuple[str, TreeEntry | None]
-"""A path and its new entry, or None where the path goes."""
+"""A path and its new entry, or None to remove the path."""
 
 
 def build_tree(nodes: NodeCache, entries: Iterable[TreeEntry]) -> TreeRoot | None:
@@ -36,14 +35,8 @@ def build_tree(nodes: NodeCache, entries: Iterable[TreeEntry]) -> TreeRoot | Non
     return _build_upper_levels(nodes, _cut_level(nodes, LEAF, 0, entries), 1)
 
 
-def get_tree_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> TreeEntry | None:
+def get_tree_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> NodeEntry | None:
     """Return the entry at `path`, or None."""
-    line = get_bare_entry(nodes, root, path)
-    return TreeEntry(*line) if line else None
-
-
-def get_bare_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> NodeEntry | None:
-    """Return what `get` returns, as a bare tuple."""
     line = _first_entry_from(nodes, root, path)
     return line if line and line[0] == path else None
 
@@ -51,7 +44,7 @@ def get_bare_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> NodeEn
 def has_any_path(nodes: NodeCache, root: TreeRoot | None, paths: Sequence[str]) -> bool:
     """Tell whether there is an entry at one of `paths`, which ascend.
 
-    One look-up answers for all paths up to the entry it finds.
+    One look-up serves all paths up to the entry that it finds.
     """
     following = ""
     for path in paths:
@@ -72,7 +65,6 @@ def first_path_from(nodes: NodeCache, root: TreeRoot | None, path: str) -> str |
 
 
 def _first_entry_from(nodes: NodeCache, root: TreeRoot | None, path: str) -> NodeEntry | None:
-    """Return the first line whose path is not below `path`, or None."""
     if root is None:
         return None
     node = nodes.get(root.node)
@@ -86,14 +78,19 @@ def _first_entry_from(nodes: NodeCache, root: TreeRoot | None, path: str) -> Nod
         node = nodes.get(line[1])
 
 
-def tree_depth(nodes: NodeCache, node_id: bytes) -> int:
-    """Return the number of levels below a node: 0 for a leaf."""
+def tree_depth(nodes: NodeCache, node_id: bytes, path: str = "") -> int:
+    """Return the number of levels below a node, 0 for a leaf; reads the nodes that hold `path`."""
     depth = 0
     node = nodes.get(node_id)
     while node.kind != LEAF:
-        node = nodes.get(node.entries[0][1])
+        node = nodes.get(node.entries[_place_for(node, path)][1])
         depth += 1
     return depth
+
+
+def _place_for(node: TreeNode, path: str) -> int:
+    """Return the place of the child of an inner node that holds `path` or would hold it."""
+    return min(bisect_left(node.paths, path), len(node.paths) - 1)
 
 
 def walk_tree(nodes: NodeCache, root: TreeRoot | None, start: str = "") -> Iterator[TreeEntry]:
@@ -134,7 +131,7 @@ def update_tree(
         return root
     if root is None:
         return build_tree(nodes, (entry for _, entry in edits if entry is not None))
-    height = _tree_height(nodes, root, edits[0][0])
+    height = tree_depth(nodes, root.node, edits[0][0])
     changes: Sequence[tuple[str, NodeEntry | None]] = edits
     for level in range(height + 1):
         changes = _update_level(nodes, _Cursor(nodes, root, height - level), level, changes)
@@ -143,18 +140,8 @@ def update_tree(
     )
 
 
-def _tree_height(nodes: NodeCache, root: TreeRoot, path: str) -> int:
-    height = 0
-    node = nodes.get(root.node)
-    while node.kind == INNER:
-        place = min(bisect_left(node.paths, path), len(node.paths) - 1)
-        node = nodes.get(node.entries[place][1])
-        height += 1
-    return height
-
-
 class _Cursor:
-    """A place among the nodes that lie `depth` below the root."""
+    """A position among the nodes at a depth below the root."""
 
     def __init__(self, nodes: NodeCache, root: TreeRoot, depth: int) -> None:
         self._nodes = nodes
@@ -164,17 +151,17 @@ class _Cursor:
         self.node = nodes.get(root.node)
 
     def seek(self, path: str) -> None:
-        """Go to the node that holds `path` or would."""
+        """Go to the node for `path`."""
         self._ancestors.clear()
         node = self._nodes.get(self._root.node)
         for _ in range(self._depth):
-            place = min(bisect_left(node.paths, path), len(node.paths) - 1)
+            place = _place_for(node, path)
             self._ancestors.append((node, place))
             node = self._nodes.get(node.entries[place][1])
         self.node = node
 
     def advance(self) -> None:
-        """Go to the next node of the level, of which this must not be the last."""
+        """Go to the next node of the level; this one must not be the last."""
         up = len(self._ancestors) - 1
         while self._ancestors[up][1] == len(self._ancestors[up][0].entries) - 1:
             up -= 1
@@ -195,7 +182,7 @@ class _Cursor:
 def _update_level(
     nodes: NodeCache, cursor: _Cursor, level: int, changes: Sequence[tuple[str, NodeEntry | None]]
 ) -> list[tuple[str, NodeEntry | None]]:
-    """Apply `changes` to one level; return the changes this means for the level above."""
+    """Apply `changes` to one level; return the resulting changes of the level above."""
     above: dict[str, NodeEntry | None] = {}
     kind = LEAF if level == 0 else INNER
     done = 0
@@ -209,7 +196,7 @@ def _update_level(
             upto = len(changes) if is_last else _index_after(changes, done, old.last)
             here = changes[done:upto]
             if not pending and (lines := _find_replacements(old, here)) is not None:
-                # Cuts depend on paths alone, so this node ends where it did.
+                # Cuts depend on paths only, so this node ends where it did.
                 above[old.last] = _add_child(nodes, old.replace_entries(lines))
                 done = upto
                 break
@@ -236,7 +223,7 @@ def _index_after(changes: Sequence[tuple[str, NodeEntry | None]], start: int, pa
 def _find_replacements(
     node: TreeNode, changes: Sequence[tuple[str, NodeEntry | None]]
 ) -> dict[int, NodeEntry] | None:
-    """Return the new lines by their places, or None if paths come or go."""
+    """Return the new entries by their places, or None if paths are added or removed."""
     paths = node.paths
     lines = {}
     for path, line in changes:
@@ -303,8 +290,8 @@ def _build_upper_levels(
     if not children:
         return None
     _, node_id, count, size = children[0]
-    # A tree that shrank may keep one-armed nodes at its top, but the root is the first level
-    # with one node.
+    # A tree that shrank may have nodes with one child at its top, but the root is the lowest
+    # level with one node.
     while (node := nodes.get(node_id)).kind == INNER and len(node.entries) == 1:
         node_id = node.entries[0][1]
     return TreeRoot(node_id, count, size)

@@ -1,8 +1,7 @@
 """Compare two trees at a cost that grows with their differences.
 
-Both trees are opened level by level from the top. A node that both have is left
-out on both sides: the same id means the same entries. What is left at the bottom
-is merged by path.
+Both trees are read level by level from the top. A node that both trees have is skipped: the
+same id means the same entries. The remaining leaves are merged by path.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .tree_node import NodeEntry
 
 
 class Difference(NamedTuple):
-    """A path whose entries differ; None stands for "not there"."""
+    """A path whose entries differ; None if the path is missing."""
 
     path: str
     before: TreeEntry | None
@@ -33,14 +32,14 @@ def diff_trees(
     old, new = _drop_shared(old, new)
     old_depth, new_depth = (tree_depth(nodes, ids[0]) if ids else 0 for ids in (old, new))
     while depth := max(old_depth, new_depth):
-        # The deeper side is opened first, so that like stands against like.
+        # The deeper side is read first, so that both sides are compared at one level.
         if old_depth == depth:
             old, old_depth = _child_ids(nodes, old), depth - 1
         if new_depth == depth:
             new, new_depth = _child_ids(nodes, new), depth - 1
         old, new = _drop_shared(old, new)
-    for stretch in _aligned_ranges(nodes, old, new):
-        yield from _diff_entries(*stretch)
+    for entries in _aligned_ranges(nodes, old, new):
+        yield from _diff_entries(*entries)
 
 
 def _drop_shared(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
@@ -63,7 +62,7 @@ def _child_ids(nodes: NodeCache, ids: Sequence[bytes]) -> list[bytes]:
 def _aligned_ranges(
     nodes: NodeCache, old: Sequence[bytes], new: Sequence[bytes]
 ) -> Iterator[tuple[list[NodeEntry], list[NodeEntry]]]:
-    """Yield the lines of both sides, a few nodes at a time, cut so that paths fall together."""
+    """Yield the entries of both sides, a few nodes at a time; equal paths come together."""
     was: list[NodeEntry] = []
     now: list[NodeEntry] = []
     i = j = 0
@@ -92,7 +91,7 @@ def _last_path(lines: Sequence[NodeEntry]) -> str:
 def _diff_entries(old: list[NodeEntry], new: list[NodeEntry]) -> Iterator[Difference]:
     if len(old) == len(new):
         pairs = [(a, b) for a, b in zip(old, new, strict=True) if a is not b and a != b]
-        if all(a[0] == b[0] for a, b in pairs):  # no path came or went: the usual case
+        if all(a[0] == b[0] for a, b in pairs):  # no path was added or removed: the usual case
             yield from (Difference(a[0], TreeEntry(*a), TreeEntry(*b)) for a, b in pairs)
             return
     was = {line[0]: TreeEntry(*line) for line in set(old).difference(new)}

@@ -1,4 +1,4 @@
-"""Entries of a tree: files in its leaves, nodes below its inner nodes."""
+"""Entries of a tree: files in its leaves, child nodes in its inner nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENTRY_KIND_NAMES = ("file", "executable", "link")
 """The kinds by name, indexed by FILE, EXECUTABLE and LINK."""
 
 MAX_SAFE_INTEGER = (1 << 53) - 1
-"""Largest size, count, or sum of either: what JSON numbers hold exactly everywhere."""
+"""Largest size, count, or sum of either: the largest integer that every JSON reader supports."""
 
 
 class TreeEntry(NamedTuple):
@@ -28,7 +28,7 @@ class TreeEntry(NamedTuple):
 
 
 class ChildEntry(NamedTuple):
-    """A node below an inner node: its last path, its id, its files and their bytes."""
+    """A child of an inner node: its last path, its id, its files and their bytes."""
 
     last_path: str
     node_id: bytes

@@ -1,10 +1,10 @@
 """Nodes of a tree: their encoding and their ids.
 
-A node is the canonical MessagePack of `[kind, [entry, …]]`: kind 0 holds `Entry`s,
-kind 1 `Child`s. Its id is the Merkle root, in the shape of RFC 6962, over the
-hashes of its entries, where the entries of either kind and the joining of hashes
-have domains of their own. So one entry is proven by the hashes beside its way up.
-The path of a `Child` is hashed by itself first, so that a proof names none.
+A node is the canonical MessagePack of `[kind, [entry, …]]`: kind 0 (a leaf) holds `TreeEntry`s,
+kind 1 (an inner node) holds `ChildEntry`s. Its id is the Merkle root, in the shape of RFC 6962,
+over the hashes of its entries. Both kinds of entries and the joining of hashes have domains
+of their own. So an audit path proves one entry. The last path of a `ChildEntry` is hashed by
+itself first, so that a proof discloses no other path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from .. import merkle
 from ..digest import DIGEST_SIZE, domain_hash, hasher_factory
 from ..encoding import pack, unpack_unchecked
-from ..errors import FormatError, hash_mismatch_error
+from ..errors import FormatError, corrupt_object_error
 from .node_boundary import MAX_NODE_ENTRIES
 from .tree_entry import LINK, MAX_SAFE_INTEGER
 
@@ -30,7 +30,7 @@ _new_entry_hashers = (hasher_factory("brain v1 tree leaf"), hasher_factory("brai
 _new_last_path_hasher = hasher_factory("brain v1 tree last")
 
 NodeEntry = tuple[str, Any, Any, int]
-"""An `Entry` (path, kind, blob, size) or a `Child` (last, node, count, bytes), as a bare tuple."""
+"""The fields of a `TreeEntry` or a `ChildEntry`."""
 
 entry_path = itemgetter(0)
 _entry_files = itemgetter(2)
@@ -38,34 +38,30 @@ _entry_bytes = itemgetter(3)
 
 
 def entry_hash(entry: NodeEntry) -> bytes:
-    """Return the hash of an `Entry`, as the Merkle tree of its leaf has it."""
+    """Return the hash of a `TreeEntry` in the Merkle tree of its leaf."""
     return _new_entry_hashers[LEAF]()(pack(entry))
 
 
-def child_hash(last: bytes, node: bytes, files: int, size: int) -> bytes:
-    """Return the hash of a `Child` whose last path has the hash `last`."""
-    return _new_entry_hashers[INNER]()(pack((last, node, files, size)))
+def child_hash(last_path: bytes, node: bytes, files: int, size: int) -> bytes:
+    """Return the hash of a `ChildEntry`, given the hash of its last path."""
+    return _new_entry_hashers[INNER]()(pack((last_path, node, files, size)))
 
 
 def last_path_hash(path: str) -> bytes:
-    """Return what stands for the last path of a `Child` where that is hashed."""
+    """Return the hash of the last path of a `ChildEntry`."""
     return _new_last_path_hasher()(path.encode())
 
 
-def _hash_entries(kind: int, lines: Iterable[NodeEntry]) -> list[bytes]:
-    """Return the hashes of entries of a node of `kind`."""
-    hash_of = _new_entry_hashers[kind]()
+def _hash_entries(kind: int, entries: Iterable[NodeEntry]) -> list[bytes]:
+    hash_entry = _new_entry_hashers[kind]()
     if kind == LEAF:
-        return [hash_of(pack(line)) for line in lines]
-    last_of = _new_last_path_hasher()
-    return [hash_of(pack((last_of(last.encode()), *rest))) for last, *rest in lines]
+        return [hash_entry(pack(entry)) for entry in entries]
+    hash_path = _new_last_path_hasher()
+    return [hash_entry(pack((hash_path(path.encode()), *rest))) for path, *rest in entries]
 
 
 class TreeNode:
-    """A frozen node. `paths` are those of its entries, for looking one up.
-
-    Its hashes are computed when they are asked for.
-    """
+    """A frozen node; `paths` are those of its entries. Its hashes are computed on first use."""
 
     __slots__ = ("_reusable_rows", "_rows", "entries", "kind", "last", "paths")
 
@@ -98,28 +94,27 @@ class TreeNode:
         return merkle.replace_leaves(rows, dict(zip(places, new, strict=True)), _new_join_hasher())
 
     def reuse_rows(self, old: TreeNode) -> None:
-        """Take over for `rows` every hash that `old`, a similar node, already has."""
+        """Reuse the hashes that `old`, a similar node, has already computed."""
         if old._rows is None or old.kind != self.kind:
             return
         if len(old.entries) == len(self.entries):
             pairs = enumerate(zip(old.entries, self.entries, strict=True))
             self._reusable_rows = old._rows, [place for place, (was, now) in pairs if was != now]
             return
-        known = dict(zip(old.entries, old._rows[0], strict=True))
-        found = [known.get(entry) for entry in self.entries]
-        new = [entry for entry, hashed in zip(self.entries, found, strict=True) if not hashed]
-        fresh = iter(_hash_entries(self.kind, new))
-        leaves = [hashed or next(fresh) for hashed in found]
+        hashes = dict(zip(old.entries, old._rows[0], strict=True))
+        new = [entry for entry in self.entries if entry not in hashes]
+        hashes.update(zip(new, _hash_entries(self.kind, new), strict=True))
+        leaves = [hashes[entry] for entry in self.entries]
         self._rows = merkle.build_rows(leaves, _new_join_hasher(), old._rows)
 
-    def replace_entries(self, lines: Mapping[int, NodeEntry]) -> TreeNode:
-        """Return the node with other lines, of the same paths, at some places."""
+    def replace_entries(self, replacements: Mapping[int, NodeEntry]) -> TreeNode:
+        """Return the node with other entries, of the same paths, at some places."""
         entries = list(self.entries)
-        for place, line in lines.items():
-            entries[place] = line
+        for place, entry in replacements.items():
+            entries[place] = entry
         node = TreeNode(self.kind, tuple(entries), self.paths)
         if self._rows is not None:
-            node._reusable_rows = self._rows, lines.keys()
+            node._reusable_rows = self._rows, replacements.keys()
         return node
 
     @property
@@ -129,18 +124,16 @@ class TreeNode:
 
     def totals(self) -> tuple[int, int]:
         """Return the number of files below and the sum of their sizes in bytes."""
-        size = sum(map(_entry_bytes, self.entries))
-        return len(self.entries) if self.kind == LEAF else sum(
-            map(_entry_files, self.entries)
-        ), size
+        is_leaf = self.kind == LEAF
+        files = len(self.entries) if is_leaf else sum(map(_entry_files, self.entries))
+        return files, sum(map(_entry_bytes, self.entries))
 
 
 def decode_node(data: bytes) -> TreeNode:
     """Return the node that canonical `data` encodes.
 
-    Raises `FormatError`: `bad_object` for another shape, `not_canonical` for
-    entries out of order or bytes that would not be written so. Paths are not
-    checked here, but by `verify` and before files are written.
+    Raises `FormatError`: `bad_object` for another shape, `not_canonical` for entries out of
+    order or another encoding. Does not check paths: verification and writing files do.
     """
     value = unpack_unchecked(data)
     try:
@@ -159,53 +152,45 @@ def decode_node(data: bytes) -> TreeNode:
 
 
 def decode_verified_node(node_id: bytes, data: bytes) -> TreeNode:
-    """Return the node that `data` encodes, hashed to its id.
+    """Return the node that `data` encodes.
 
-    Raises `FormatError` as `decode`, and `StoreError` (`corrupt_object`) for another id.
+    Raises `FormatError` as `decode_node`, and `StoreError` (`corrupt_object`) for another id.
     """
     node = decode_node(data)
     if node.id != node_id:
-        raise hash_mismatch_error(node_id)
+        raise corrupt_object_error(node_id)
     return node
 
 
 def _check_leaf_entries(entries: Sequence[NodeEntry]) -> None:
     paths, kinds, blobs, sizes = zip(*entries, strict=True)
-    _check_column(kinds, int)
-    _check_column(blobs, bytes)
-    _check_column(sizes, int)
-    if set(map(len, blobs)) != {DIGEST_SIZE} or min(kinds) < 0 or max(kinds) > LINK:
+    _check_columns(paths, blobs, kinds, sizes)
+    if min(kinds) < 0 or max(kinds) > LINK or min(sizes) < 0 or sum(sizes) > MAX_SAFE_INTEGER:
         raise ValueError
-    if min(sizes) < 0 or sum(sizes) > MAX_SAFE_INTEGER:
-        raise ValueError
-    _check_column(paths, str)
-    check_ascending(paths)
+    _check_ascending(paths)
 
 
 def check_child_entries(entries: Sequence[NodeEntry]) -> None:
-    """Raise unless every line is (text, digest, count ≥ 1, bytes ≥ 0), ascending by text.
+    """Raise unless every entry is (text, digest, count ≥ 1, bytes ≥ 0), ascending by text.
 
-    Neither sum is more than `MAX_SIZE`. Raises `ValueError` or `TypeError`, and
+    Neither sum exceeds `MAX_SAFE_INTEGER`. Raises `ValueError` or `TypeError`, and
     `FormatError` (`not_canonical`) for the order.
     """
     names, ids, counts, sizes = zip(*entries, strict=True)
-    _check_column(ids, bytes)
-    _check_column(counts, int)
-    _check_column(sizes, int)
-    if set(map(len, ids)) != {DIGEST_SIZE} or min(counts) < 1 or min(sizes) < 0:
+    _check_columns(names, ids, counts, sizes)
+    if min(counts) < 1 or min(sizes) < 0 or max(sum(counts), sum(sizes)) > MAX_SAFE_INTEGER:
         raise ValueError
-    if sum(counts) > MAX_SAFE_INTEGER or sum(sizes) > MAX_SAFE_INTEGER:
-        raise ValueError
-    _check_column(names, str)
-    check_ascending(names)
+    _check_ascending(names)
 
 
-def _check_column(values: Sequence[Any], kind: type) -> None:
-    if set(map(type, values)) != {kind}:
+def _check_columns(names: Sequence[Any], ids: Sequence[Any], *numbers: Sequence[Any]) -> None:
+    columns = ((names, str), (ids, bytes), *((column, int) for column in numbers))
+    if any(set(map(type, values)) != {kind} for values, kind in columns):
+        raise ValueError
+    if set(map(len, ids)) != {DIGEST_SIZE}:
         raise ValueError
 
 
-def check_ascending(names: Sequence[str]) -> None:
-    """Raise `FormatError` (`not_canonical`) unless `names` ascend strictly."""
+def _check_ascending(names: Sequence[str]) -> None:
     if not all(map(lt, names, names[1:])):
         raise FormatError("entries out of order, or one twice", code="not_canonical")

@@ -1,12 +1,12 @@
 """Decode objects and verify that they hash to their ids.
 
-Any program that writes to the store can compute its checksums. Only ids protect objects: each
-is named by another object, up to the head.
+Checksums do not protect against other programs that write to the store. Only ids do: each
+object is named by another one, up to the head.
 """
 
 from __future__ import annotations
 
-from ..errors import hash_mismatch_error
+from ..errors import corrupt_object_error
 from . import bundle as bundles
 from . import snapshot as snapshots
 from .bundle import Bundle
@@ -19,14 +19,14 @@ def decode_verified_bundle(bundle_id: bytes, data: bytes) -> Bundle:
     Raises `FormatError` as `decode_bundle`, and `StoreError` (`corrupt_object`) if it has
     another id.
     """
-    found = bundles.decode_bundle(data)
-    if bundles.bundle_id(found) != bundle_id:
-        raise hash_mismatch_error(bundle_id)
-    return found
+    bundle = bundles.decode_bundle(data)
+    if bundles.bundle_id(bundle) != bundle_id:
+        raise corrupt_object_error(bundle_id)
+    return bundle
 
 
 def decode_verified_snapshot(snapshot_id: bytes, data: bytes) -> Snapshot:
     """Return the snapshot that `data` encodes. Raises `StoreError`, and as `decode_snapshot`."""
     if snapshots.snapshot_id(data) != snapshot_id:
-        raise hash_mismatch_error(snapshot_id)
+        raise corrupt_object_error(snapshot_id)
     return snapshots.decode_snapshot(data)

@@ -15,20 +15,13 @@ from .lazy_regex import lazy_pattern
 
 _ALPHANUMERIC = rb"[A-Za-z0-9]"
 _URL_SAFE = rb"[A-Za-z0-9_-]"
-_KEY_PATTERNS: tuple[tuple[str, bytes, bytes], ...] = (
-    ("aws-access-key", b"AKIA", rb"[A-Z0-9]{16}"),
-    ("aws-access-key", b"ASIA", rb"[A-Z0-9]{16}"),
-    ("github-token", b"ghp_", rb"%b{36,255}" % _ALPHANUMERIC),
-    ("github-token", b"gho_", rb"%b{36,255}" % _ALPHANUMERIC),
-    ("github-token", b"ghu_", rb"%b{36,255}" % _ALPHANUMERIC),
-    ("github-token", b"ghs_", rb"%b{36,255}" % _ALPHANUMERIC),
-    ("github-token", b"ghr_", rb"%b{36,255}" % _ALPHANUMERIC),
+_KEY_FORMATS: tuple[tuple[str, bytes, bytes], ...] = (
+    ("aws-access-key", b"AKIA ASIA", rb"[A-Z0-9]{16}"),
+    ("github-token", b"ghp_ gho_ ghu_ ghs_ ghr_", rb"%b{36,255}" % _ALPHANUMERIC),
     ("github-token", b"github_pat_", rb"[A-Za-z0-9_]{22,255}"),
     ("gitlab-token", b"glpat-", rb"%b{20,255}" % _URL_SAFE),
     ("model-api-key", b"sk-", rb"%b{20,255}" % _URL_SAFE),
-    ("model-api-key", b"xai-", rb"%b{40,128}" % _ALPHANUMERIC),
-    ("model-api-key", b"gsk_", rb"%b{40,128}" % _ALPHANUMERIC),
-    ("model-api-key", b"pplx-", rb"%b{40,128}" % _ALPHANUMERIC),
+    ("model-api-key", b"xai- gsk_ pplx-", rb"%b{40,128}" % _ALPHANUMERIC),
     ("huggingface-token", b"hf_", rb"%b{30,64}" % _ALPHANUMERIC),
     ("slack-token", b"xox", rb"[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,255}"),
     ("slack-token", b"xapp-", rb"[A-Za-z0-9-]{20,255}"),
@@ -36,10 +29,7 @@ _KEY_PATTERNS: tuple[tuple[str, bytes, bytes], ...] = (
     ("google-api-key", b"AIza", rb"%b{35}" % _URL_SAFE),
     ("google-oauth", b"GOCSPX-", rb"%b{20,64}" % _URL_SAFE),
     ("google-oauth", b"ya29.", rb"%b{20,512}" % _URL_SAFE),
-    ("stripe-key", b"sk_live_", rb"%b{16,255}" % _ALPHANUMERIC),
-    ("stripe-key", b"sk_test_", rb"%b{16,255}" % _ALPHANUMERIC),
-    ("stripe-key", b"rk_live_", rb"%b{16,255}" % _ALPHANUMERIC),
-    ("stripe-key", b"rk_test_", rb"%b{16,255}" % _ALPHANUMERIC),
+    ("stripe-key", b"sk_live_ sk_test_ rk_live_ rk_test_", rb"%b{16,255}" % _ALPHANUMERIC),
     ("stripe-key", b"whsec_", rb"[A-Za-z0-9+/=]{24,255}"),
     ("npm-token", b"npm_", rb"%b{36}" % _ALPHANUMERIC),
     ("pypi-token", b"pypi-", rb"%b{50,255}" % _URL_SAFE),
@@ -49,6 +39,10 @@ _KEY_PATTERNS: tuple[tuple[str, bytes, bytes], ...] = (
     ("telegram-token", b":AA", rb"(?<=[0-9]{8}:AA)[A-Za-z0-9_-]{32,35}"),
     ("url-password", b"://", rb"[^\s/:@\"'<>{}$]{1,64}:(?![/$<{*])[^\s/:@\"'<>{}$*]{5,128}@"),
 )
+"""Rules, the prefixes of their keys, and the pattern of the rest."""
+_KEY_PATTERNS = [
+    (rule, prefix, rest) for rule, prefixes, rest in _KEY_FORMATS for prefix in prefixes.split()
+]
 _JWT_START = b"eyJ"
 _JWT_MIDDLE = b".eyJ"
 _MAX_JWT_HEADER_BYTES = 4096
@@ -64,7 +58,7 @@ _PEM_BODY = lazy_pattern(
     rb"(?: BLOCK)?-----(?:\\r|\\n|[^A-Za-z0-9+/=]){0,40}(?:(?:Proc-Type|DEK-Info|Version|Comment)"
     rb"[^\n\\]{0,100}(?:\\r|\\n|\s|[>#*\"'|]){1,20}){0,4}([A-Za-z0-9+/=]{16,80})"
 )
-_KEY_PREFIXES = (*(anchor for _, anchor, _ in _KEY_PATTERNS), _JWT_START)
+_KEY_PREFIXES = (*(prefix for _, prefix, _ in _KEY_PATTERNS), _JWT_START)
 _DIGITLESS_PREFIXES = (b"AKIA", b"ASIA", b"hf_", b"glpat-", b"k_live_", b"k_test_")
 """Prefixes of keys so short that at least one in fifty has no digit."""
 _MID_WORD_PREFIXES = {b":AA", b"://"}
@@ -119,13 +113,13 @@ def _contains_any(prefixes: tuple[bytes, ...], text: bytes) -> bool:
 
 def scan_issuer_keys(text: bytes) -> Iterator[SecretHit]:
     """Yield the keys of known issuers."""
-    for (rule, anchor, _), pattern in zip(_KEY_PATTERNS, _compiled_patterns(), strict=True):
-        at = text.find(anchor)
+    for (rule, prefix, _), pattern in zip(_KEY_PATTERNS, _compiled_patterns(), strict=True):
+        at = text.find(prefix)
         while at >= 0:
             match = pattern.match(text, at)
             if match and _is_genuine(rule, match[0]):
                 yield SecretHit(rule, at, match.end(), match[0])
-            at = text.find(anchor, match.end() if match else at + len(anchor))
+            at = text.find(prefix, match.end() if match else at + len(prefix))
     yield from _scan_jwts(text)
 
 
@@ -146,14 +140,10 @@ def _scan_jwts(text: bytes) -> Iterator[SecretHit]:
 
 @cache
 def _compiled_patterns() -> list[re.Pattern[bytes]]:
-    """Return the compiled expressions of _KEY_PATTERNS."""
     return [
-        re.compile(
-            (b"" if anchor in _MID_WORD_PREFIXES else rb"(?<![A-Za-z0-9])")
-            + re.escape(anchor)
-            + rest
-        )
-        for _, anchor, rest in _KEY_PATTERNS
+        re.compile(before + re.escape(prefix) + rest)
+        for _, prefix, rest in _KEY_PATTERNS
+        for before in [b"" if prefix in _MID_WORD_PREFIXES else rb"(?<![A-Za-z0-9])"]
     ]
 
 

@@ -27,24 +27,17 @@ def find_name_problems(name: str) -> Iterator[tuple[str, str]]:
     if has_hidden_characters(name):
         yield HIDDEN_NAME, hidden_name_message(name)
     plain = hidden_pattern().sub("", name)
+    shown = printable_text(name)
     foreign_letters = unicode_scripts.find_mixed_letters(plain)
     if foreign_letters:
-        yield (
-            MIXED_SCRIPTS,
-            f"the name {printable_text(name)} mixes scripts: it has"
-            f" {_describe_letters(foreign_letters)}",
-        )
-    unassigned = [
-        char
-        for char in plain
-        if unicode_scripts.script_code(char) == unicode_scripts.UNKNOWN_SCRIPT
-    ]
+        letters = _describe_letters(foreign_letters)
+        yield MIXED_SCRIPTS, f"the name {shown} mixes scripts: it has {letters}"
+    script_code, unknown = unicode_scripts.script_code, unicode_scripts.UNKNOWN_SCRIPT
+    unassigned = [char for char in plain if script_code(char) == unknown]
     if unassigned:
-        code_points = dict.fromkeys(map(_format_code_point, unassigned[:_MAX_LISTED_LETTERS]))
-        yield (
-            UNASSIGNED_CHARACTERS,
-            f"the name {printable_text(name)} has unassigned code points: {', '.join(code_points)}",
-        )
+        listed = dict.fromkeys(map(_format_code_point, unassigned[:_MAX_LISTED_LETTERS]))
+        message = f"the name {shown} has unassigned code points: {', '.join(listed)}"
+        yield UNASSIGNED_CHARACTERS, message
 
 
 def hidden_name_message(name: str) -> str:
@@ -61,11 +54,10 @@ def has_hidden_characters(name: str) -> bool:
     before = " "
     for char in name:
         if hidden_pattern().match(char):
-            styled = char == _VARIATION_SELECTOR and not before.isalpha()
-            joined = char in _JOINERS and not before.isascii()
-            if not styled and not (
-                joined and unicode_scripts.script_code(before) not in _SCRIPTS_WITHOUT_JOINERS
-            ):
+            is_style = char == _VARIATION_SELECTOR and not before.isalpha()
+            is_joiner = char in _JOINERS and not before.isascii()
+            script = unicode_scripts.script_code(before)
+            if not is_style and not (is_joiner and script not in _SCRIPTS_WITHOUT_JOINERS):
                 return True
         before = char
     return False
@@ -86,12 +78,12 @@ def name_skeleton(name: str) -> str:
 
 
 def _describe_letters(foreign_letters: list[str]) -> str:
-    named: dict[str, list[str]] = {}
+    by_script: dict[str, list[str]] = {}
     for char in foreign_letters[:_MAX_LISTED_LETTERS]:
-        named.setdefault(unicode_scripts.script_name(unicode_scripts.script_code(char)), []).append(
-            f"{printable_text(char)} ({_format_code_point(char)})"
-        )
-    return ", ".join(f"{script} {', '.join(some)}" for script, some in named.items())
+        script = unicode_scripts.script_name(unicode_scripts.script_code(char))
+        letter = f"{printable_text(char)} ({_format_code_point(char)})"
+        by_script.setdefault(script, []).append(letter)
+    return ", ".join(f"{script} {', '.join(letters)}" for script, letters in by_script.items())
 
 
 def _format_code_point(char: str) -> str:

@@ -103,20 +103,14 @@ def check_document_text(content: bytes) -> None:
 
 
 def _check_front_matter(front_matter: str) -> None:
-    bad = CONTROL_CHARACTERS.search(front_matter)
-    if bad:
-        raise _text_error(
-            _line_number(front_matter, bad.start()), "a control character", "bad_char"
-        )
-    bad = _LONE_CARRIAGE_RETURN.search(front_matter)
-    if bad:
-        line = _line_number(front_matter, bad.start())
-        raise _text_error(line, "a carriage return without a newline", "bad_newline")
-
-
-def _line_number(front_matter: str, offset: int) -> int:
-    """Return the line number in the file of an offset in the front matter."""
-    return front_matter.count("\n", 0, offset) + 2
+    for pattern, problem, code in (
+        (CONTROL_CHARACTERS, "a control character", "bad_char"),
+        (_LONE_CARRIAGE_RETURN, "a carriage return without a newline", "bad_newline"),
+    ):
+        match = pattern.search(front_matter)
+        if match:  # the front matter starts on the second line
+            line = front_matter.count("\n", 0, match.start()) + 2
+            raise _text_error(line, problem, code)
 
 
 def _text_error(line: int, problem: str, code: str) -> InvalidInput:

@@ -44,18 +44,10 @@ def set_description(document: DocumentParts, description: str) -> DocumentParts:
     """Return `document`, which must have front matter, with this description."""
     front_matter = parse_front_matter(document.front_matter)
     field = front_matter.fields.get("description")
-    raw = frontmatter_fields.format_scalar(front_matter, description)
-    if field is None:
-        return document._replace(
-            front_matter=frontmatter_fields.add_field(
-                front_matter, "description", raw, document.newline
-            )
-        )
-    if field.value and fold_to_line(field.value) == description:
+    if field and field.value and fold_to_line(field.value) == description:
         return document
-    return document._replace(
-        front_matter=frontmatter_fields.replace_value(front_matter, field, raw)
-    )
+    text = frontmatter_fields.set_field(front_matter, "description", description, document.newline)
+    return document._replace(front_matter=text)
 
 
 def add_front_matter(document: DocumentParts) -> DocumentParts:
@@ -87,22 +79,19 @@ def _blank_lines_end(body: bytes) -> int:
 def _update_front_matter(prior: DocumentParts, incoming: DocumentParts) -> str:
     old = parse_front_matter(prior.front_matter)
     new = _copy_version(old, parse_front_matter(incoming.front_matter))
-    if (
-        old.is_flow
-        or new.is_flow
-        or frontmatter_fields.key_column(old) != frontmatter_fields.key_column(new)
-    ):
-        text = _update_other_style(old, new, prior.newline)
-    else:
-        text = _update_lines(old, new, prior.newline)
-    return _restore_metadata(old, parse_front_matter(text), prior.newline)
+    column = frontmatter_fields.key_column
+    has_other_style = old.is_flow or new.is_flow or column(old) != column(new)
+    update = _update_other_style if has_other_style else _update_lines
+    return _restore_metadata(
+        old, parse_front_matter(update(old, new, prior.newline)), prior.newline
+    )
 
 
 def _copy_version(old: FrontMatter, new: FrontMatter) -> FrontMatter:
     """Replace the new version by the old one, so that an identical save changes nothing."""
-    for key in ("version", "metadata"):
-        new_field = new.fields.get("version") if key == "version" else new.metadata.get("version")
-        old_field = old.fields.get("version") if key == "version" else old.metadata.get("version")
+    for is_metadata in (False, True):
+        new_field = (new.metadata if is_metadata else new.fields).get("version")
+        old_field = (old.metadata if is_metadata else old.fields).get("version")
         old_field = old_field or next(iter(old.version_fields()), None)
         if new_field and old_field and old.raw_value(old_field) != new.raw_value(new_field):
             new = parse_front_matter(
@@ -113,26 +102,25 @@ def _copy_version(old: FrontMatter, new: FrontMatter) -> FrontMatter:
 
 def _update_lines(old: FrontMatter, new: FrontMatter, newline: str) -> str:
     text, added = old.text, []
-    places = sorted(new.fields, key=lambda key: -old.fields[key].start if key in old.fields else 0)
-    for key in places:
-        new_field = new.fields[key]
-        lines = new.text[
-            frontmatter_fields.line_start_offset(
-                new.text, new_field.key_start
-            ) : new_field.lines_end
-        ]
-        if newline not in lines or "\r" in lines:
-            lines = lines.replace("\r\n", "\n").replace("\n", newline)
-        if key in old.fields:
-            old_field = old.fields[key]
-            start = frontmatter_fields.line_start_offset(old.text, old_field.key_start)
-            if old.text[start : old_field.lines_end].replace("\r\n", "\n") != lines.replace(
-                "\r\n", "\n"
-            ):
-                text = text[:start] + lines + text[_old_field_end(old, old_field, lines) :]
+    for key in sorted(
+        new.fields, key=lambda key: -old.fields[key].start if key in old.fields else 0
+    ):
+        new_field, old_field = new.fields[key], old.fields.get(key)
+        _, lines = _field_lines(new, new_field)
+        new_lines = lines.replace("\n", newline)
+        if old_field:
+            start, old_lines = _field_lines(old, old_field)
+            if old_lines != lines:
+                text = text[:start] + new_lines + text[_old_field_end(old, old_field, new_lines) :]
         elif key != "version":
-            added.append((new_field.key_start, lines))
+            added.append((new_field.key_start, new_lines))
     return text + "".join(lines for _, lines in sorted(added))
+
+
+def _field_lines(front_matter: FrontMatter, field: FrontMatterField) -> tuple[int, str]:
+    """Return where the lines of a field start, and the lines with `\\n` as line ends."""
+    start = frontmatter_fields.line_start_offset(front_matter.text, field.key_start)
+    return start, front_matter.text[start : field.lines_end].replace("\r\n", "\n")
 
 
 def _old_field_end(old: FrontMatter, old_field: FrontMatterField, lines: str) -> int:
@@ -164,17 +152,15 @@ def _update_other_style(old: FrontMatter, new: FrontMatter, newline: str) -> str
 
 
 def _restore_metadata(old: FrontMatter, new: FrontMatter, newline: str) -> str:
-    """Restore the version and the title of the old metadata."""
-    if new.fields.get("metadata") and new.fields["metadata"].kind in (
-        BLOCK_MAP_KIND,
-        FLOW_MAP_KIND,
-    ):
-        for key in ("title", "version"):
-            old_field = old.metadata.get(key)
-            if old_field and key not in new.metadata:
-                new = parse_front_matter(
-                    frontmatter_fields.add_metadata_key(new, key, old.raw_value(old_field), newline)
-                )
+    metadata = new.fields.get("metadata")
+    if metadata is None or metadata.kind not in (BLOCK_MAP_KIND, FLOW_MAP_KIND):
+        return new.text
+    for key in ("title", "version"):
+        old_field = old.metadata.get(key)
+        if old_field and key not in new.metadata:
+            raw = old.raw_value(old_field)
+            text = frontmatter_fields.add_metadata_key(new, key, raw, newline)
+            new = parse_front_matter(text)
     return new.text
 
 

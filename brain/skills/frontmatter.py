@@ -9,6 +9,7 @@ from ..errors import InvalidInput
 from . import document_parts, frontmatter_subset
 from .frontmatter_fields import (
     BLOCK_MAP_KIND,
+    EMPTY_FRONT_MATTER,
     FLOW_MAP_KIND,
     NULL_KIND,
     OTHER_KIND,
@@ -33,6 +34,11 @@ def parse_front_matter(text: str) -> FrontMatter:
     give the line of the file.
     """
     return frontmatter_subset.parse_subset(text) or parse_with_yaml(text)
+
+
+def parse_if_any(text: str) -> FrontMatter:
+    """Return what `parse_front_matter` returns, EMPTY_FRONT_MATTER for ""."""
+    return parse_front_matter(text) if text else EMPTY_FRONT_MATTER
 
 
 def parse_with_yaml(text: str) -> FrontMatter:

@@ -83,11 +83,6 @@ class FrontMatter(NamedTuple):
 EMPTY_FRONT_MATTER = FrontMatter("", {}, {}, False)
 
 
-def format_scalar(front_matter: FrontMatter, text: str) -> str:
-    """Return `text` as a scalar for this front matter: always quoted inside braces."""
-    return quote_scalar(text) if front_matter.is_flow else write_scalar(text)
-
-
 def replace_value(front_matter: FrontMatter, field: FrontMatterField, raw: str) -> str:
     """Replace the value of `field` by `raw`; a list or map is removed with its comments."""
     before = front_matter.text[: field.start]
@@ -106,6 +101,15 @@ def add_field(front_matter: FrontMatter, key: str, raw: str, newline: str) -> st
     if front_matter.is_flow:
         return _insert_into_braces(front_matter.text, 0, key, raw)
     return f"{front_matter.text}{' ' * key_column(front_matter)}{key}: {raw}{newline}"
+
+
+def set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> str:
+    """Replace or add the top-level field `key` with the value `text`."""
+    field = front_matter.fields.get(key)
+    raw = quote_scalar(text) if front_matter.is_flow else write_scalar(text)
+    if field is None:
+        return add_field(front_matter, key, raw, newline)
+    return replace_value(front_matter, field, raw)
 
 
 def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str) -> str:

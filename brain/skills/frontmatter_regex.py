@@ -27,7 +27,6 @@ _AMBIGUOUS_WORD_BYTES = frozenset(word.encode() for word in AMBIGUOUS_WORDS)
 
 @cache
 def _frontmatter_pattern() -> re.Pattern[bytes]:
-    """Return the expression, compiled on first use."""
     return re.compile(
         rb"---\nname: (%b|%b)(?<! )\ndescription: (%b|%b)(?<! )\n(%b)---\n"
         % (_PLAIN_TEXT, _QUOTED_TEXT, _PLAIN_TEXT, _QUOTED_TEXT, _OTHER_LINES)

@@ -14,20 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .. import limits
-from .visible_text import ELLIPSIS, clean_text, fold_all_to_lines, truncate
-
-__all__ = [
-    "ELLIPSIS",
-    "IndexEntry",
-    "IndexText",
-    "clean_text",
-    "estimate_tokens",
-    "format_line",
-    "format_lines",
-    "format_name_list",
-    "format_names",
-    "parse_index",
-]
+from .visible_text import ELLIPSIS, fold_all_to_lines, truncate
 
 SKILL_MARK = "▸"
 NAME_LIST_MARK = "▹"

@@ -84,7 +84,6 @@ def _split_into_pages(keys: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _split_page(text: bytes) -> Iterator[bytes]:
-    """Yield text in pages."""
     start = 0
     while start < len(text):
         end = text.find(b"\n", start + PAGE_BYTES) + 1 or len(text)

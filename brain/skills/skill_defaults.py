@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..errors import InvalidInput
 from . import frontmatter_fields, skill_version
 from .document_parts import DocumentParts
-from .frontmatter import parse_front_matter
-from .frontmatter_fields import FrontMatter, FrontMatterField
+from .frontmatter import parse_front_matter, parse_if_any
+from .frontmatter_fields import FrontMatter
 from .skill_metadata import summarize_body
 from .visible_text import fold_to_line
 from .yaml_scalar import quote_scalar
@@ -19,16 +19,11 @@ def fill_defaults(
 
     A missing name becomes `slug`, and `title` is then kept as `metadata.title` if it
     differs. A missing description becomes `description`, else the first line of the
-    body, else the title. Raises `InvalidInput` with code `bad_type`, `bad_version`
-    or those of
-    `parse_front_matter`.
+    body, else the title. Raises `InvalidInput` with code `bad_type`, `bad_version` or those
+    of `parse_front_matter`.
     """
     newline = document.newline
-    front_matter = (
-        parse_front_matter(document.front_matter)
-        if document.front_matter
-        else frontmatter_fields.EMPTY_FRONT_MATTER
-    )
+    front_matter = parse_if_any(document.front_matter)
     has_no_name = not front_matter.text_value("name").strip()
     if has_no_name:
         front_matter = _set_field(front_matter, "name", slug, newline)
@@ -58,32 +53,20 @@ def stated_version(front_matter: FrontMatter) -> str | None:
 
 
 def _set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> FrontMatter:
-    field = front_matter.fields.get(key)
-    raw = frontmatter_fields.format_scalar(front_matter, text)
-    if field is None:
-        return parse_front_matter(frontmatter_fields.add_field(front_matter, key, raw, newline))
-    return parse_front_matter(frontmatter_fields.replace_value(front_matter, field, raw))
+    return parse_front_matter(frontmatter_fields.set_field(front_matter, key, text, newline))
 
 
 def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontMatter:
     fields = sorted(front_matter.version_fields(), key=lambda field: -field.start)
     if not fields:
+        raw = skill_version.format_version(number)
         return parse_front_matter(
-            frontmatter_fields.add_field(
-                front_matter, "version", skill_version.format_version(number), newline
-            )
+            frontmatter_fields.add_field(front_matter, "version", raw, newline)
         )
     text = front_matter.text
-    for field in fields:
-        text = _replace_version(front_matter, field, text, number)
+    for field in fields:  # the last one first, so that offsets stay valid
+        line = front_matter.line_number(field)
+        form = skill_version.parse_version_form(front_matter.raw_value(field), line)
+        raw = skill_version.format_version(number, form)
+        text = text[: field.start] + raw + text[field.end :]
     return parse_front_matter(text)
-
-
-def _replace_version(
-    front_matter: FrontMatter, field: FrontMatterField, text: str, number: str
-) -> str:
-    """Replace the version `field` in `text`, which must be unchanged before the end of it."""
-    form = skill_version.parse_version_form(
-        front_matter.raw_value(field), front_matter.line_number(field)
-    )
-    return text[: field.start] + skill_version.format_version(number, form) + text[field.end :]

@@ -10,34 +10,11 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
-from . import document_parts, document_update, frontmatter_fields, skill_version
+from . import document_parts, document_update, skill_version
 from .document_parts import DocumentParts
-from .frontmatter import parse_front_matter
+from .frontmatter import parse_front_matter, parse_if_any
 from .frontmatter_fields import TEXT_KIND, FrontMatter
 from .skill_defaults import fill_defaults, stated_version
-from .skill_metadata import (
-    SkillMetadata,
-    decode_skill_metadata,
-    encode_skill_metadata,
-    read_skill_metadata,
-)
-from .slug import slugify
-
-__all__ = [
-    "SkillMetadata",
-    "UpdatedSkill",
-    "bump_document",
-    "decode_skill_metadata",
-    "encode_skill_metadata",
-    "ensure_front_matter",
-    "is_noop",
-    "new_document",
-    "read_declared_names",
-    "read_skill_metadata",
-    "replace_document",
-    "set_version",
-    "upsert_document",
-]
 
 
 class UpdatedSkill(NamedTuple):
@@ -47,43 +24,6 @@ class UpdatedSkill(NamedTuple):
     version: str
     previous_version: str | None
     name: str
-
-
-def new_document(
-    name: str, description: str, body: bytes, number: str = skill_version.FIRST_VERSION
-) -> bytes:
-    """Return a document with front matter around the bare `body`.
-
-    The name becomes the slug of `name`, which is kept as `metadata.title` if it differs;
-    `number` is the text form of the version. An empty description is taken from the
-    body. Raises `InvalidInput` as `slugify` and `upsert_document` do.
-    """
-    document = document_update.add_front_matter(document_parts.split_document(body))
-    return fill_defaults(
-        document, name, slugify(name), check_description(description), number
-    ).to_bytes()
-
-
-def ensure_front_matter(name: str, content: bytes) -> bytes:
-    """Return `content` with name, description and version, adding only missing fields.
-
-    Raises `InvalidInput` as `slugify`, `split_document` and `parse_front_matter` do.
-    """
-    document = document_parts.split_document(content)
-    if not document.opening:
-        document = document_update.add_front_matter(document)
-    front_matter = (
-        parse_front_matter(document.front_matter)
-        if document.front_matter
-        else frontmatter_fields.EMPTY_FRONT_MATTER
-    )
-    return fill_defaults(
-        document,
-        name,
-        slugify(name),
-        "",
-        stated_version(front_matter) or skill_version.FIRST_VERSION,
-    ).to_bytes()
 
 
 def upsert_document(
@@ -212,12 +152,10 @@ def _update_with_description(
     before: DocumentParts | None, incoming: DocumentParts | None, description: str | None
 ) -> DocumentParts:
     document = document_update.update_document(before, incoming)
-    wanted = "" if description is None else check_description(description)
-    return (
-        document_update.set_description(document, wanted)
-        if wanted and document.opening
-        else document
-    )
+    line = "" if description is None else check_description(description)
+    if line and document.opening:
+        return document_update.set_description(document, line)
+    return document
 
 
 def _greatest_known_version(
@@ -238,11 +176,7 @@ def _document_version(document: DocumentParts) -> str | None:
 def _check_declared_lengths(front_matter: FrontMatter, before: DocumentParts | None) -> None:
     """Refuse a name that is too long, and a new description that is."""
     name, description = front_matter.text_value("name"), front_matter.text_value("description")
-    old = (
-        parse_front_matter(before.front_matter)
-        if before is not None and before.opening
-        else frontmatter_fields.EMPTY_FRONT_MATTER
-    )
+    old = parse_if_any(before.front_matter if before is not None else "")
     if len(name) > limits.MAX_SKILL_NAME_CHARS:
         raise InvalidInput(f"a name of {len(name)} characters", code="name_too_long")
     if "description" not in old.fields or old.fields["description"].value != description:

@@ -46,15 +46,6 @@ class Problem(NamedTuple):
     message: str
 
 
-class _RuleViolation(NamedTuple):
-    """A broken rule before its severity is decided; `is_spec_only` if clients accept it."""
-
-    code: str
-    is_spec_only: bool
-    line: int
-    message: str
-
-
 def check_skill(path: str, content: bytes, folder_name: str | None, strict: bool) -> list[Problem]:
     """Return the problems of the skill at `path`, in the order of lines.
 
@@ -71,17 +62,11 @@ def check_skill(path: str, content: bytes, folder_name: str | None, strict: bool
         line = _LINE_NUMBER.search(error.message)
         message = f"{error.message}; {error.hint}" if error.hint else error.message
         return [Problem(error.code, ERROR, int(line[1]) if line else 0, message)]
-    problems = [
-        Problem(
-            item.code,
-            ERROR if strict or not item.is_spec_only else WARNING,
-            item.line,
-            item.message,
-        )
-        for item in _check_rules(path, document, front_matter, folder_name, flow)
-    ]
-    if folder_name is None and not strict:
-        problems = [item for item in problems if item.code != "no_folder"]
+    problems = list(_check_rules(path, document, front_matter, folder_name, flow))
+    if strict:
+        problems = [problem._replace(severity=ERROR) for problem in problems]
+    elif folder_name is None:
+        problems = [problem for problem in problems if problem.code != "no_folder"]
     problems.extend(_collect_advice(document, front_matter))
     return sorted(problems, key=lambda item: (item.line, item.code))
 
@@ -92,45 +77,44 @@ def _check_rules(
     front_matter: FrontMatter,
     folder_name: str | None,
     flow: int,
-) -> Iterator[_RuleViolation]:
+) -> Iterator[Problem]:
     yield from _check_file(path, document, folder_name, flow)
     yield from _check_text_field(front_matter, "name", limits.MAX_SLUG_CHARS)
     yield from _check_name(front_matter, folder_name)
     yield from _check_text_field(front_matter, "description", limits.MAX_DESCRIPTION_CHARS)
     yield from _check_other_fields(front_matter)
     for field in front_matter.version_fields():
+        line = front_matter.line_number(field)
         try:
-            skill_version.parse_version(
-                front_matter.raw_value(field), front_matter.line_number(field)
-            )
+            skill_version.parse_version(front_matter.raw_value(field), line)
         except InvalidInput as error:
-            yield _RuleViolation(error.code, False, front_matter.line_number(field), error.message)
+            yield Problem(error.code, ERROR, line, error.message)
 
 
 def _check_file(
     path: str, document: DocumentParts, folder_name: str | None, flow: int
-) -> Iterator[_RuleViolation]:
+) -> Iterator[Problem]:
     file = path.rpartition("/")[2]
     if folder_name is None:
-        yield _RuleViolation("no_folder", True, 0, "a skill is a folder with a SKILL.md")
+        yield Problem("no_folder", WARNING, 0, "a skill is a folder with a SKILL.md")
     elif file not in ("SKILL.md", "skill.md"):
-        yield _RuleViolation(
-            "file_name", True, 0, f"the file is not called SKILL.md: {printable_text(file)}"
+        yield Problem(
+            "file_name", WARNING, 0, f"the file is not called SKILL.md: {printable_text(file)}"
         )
     if document.bom:
-        yield _RuleViolation("byte_order_mark", True, 1, "the file starts with a byte order mark")
+        yield Problem("byte_order_mark", WARNING, 1, "the file starts with a byte order mark")
     if "---" in document.front_matter:
         line = document.front_matter.count("\n", 0, document.front_matter.index("---")) + 2
-        yield _RuleViolation(
-            "dashes_in_head", True, line, "some readers end the front matter at any '---'"
+        yield Problem(
+            "dashes_in_head", WARNING, line, "some readers end the front matter at any '---'"
         )
     if flow:
-        yield _RuleViolation(
-            "flow_style", True, flow, "some readers do not support lists or maps in brackets"
+        yield Problem(
+            "flow_style", WARNING, flow, "some readers do not support lists or maps in brackets"
         )
 
 
-def _check_text_field(front_matter: FrontMatter, key: str, most: int) -> Iterator[_RuleViolation]:
+def _check_text_field(front_matter: FrontMatter, key: str, most: int) -> Iterator[Problem]:
     field = front_matter.fields.get(key)
     if (
         field is None
@@ -138,20 +122,20 @@ def _check_text_field(front_matter: FrontMatter, key: str, most: int) -> Iterato
         or (field.kind == TEXT_KIND and not field.value.strip())
     ):
         line = front_matter.line_number(field) if field else 0
-        yield _RuleViolation(f"no_{key}", False, line, f"the field {key} is missing or empty")
+        yield Problem(f"no_{key}", ERROR, line, f"the field {key} is missing or empty")
     elif field.kind != TEXT_KIND:
-        yield _RuleViolation(
+        yield Problem(
             "bad_type",
-            False,
+            ERROR,
             front_matter.line_number(field),
             f"{key} is not text; put quotes around it",
         )
     elif len(field.value) > most:
         message = f"{key} has {len(field.value)} characters; at most {most} are allowed"
-        yield _RuleViolation(f"{key}_too_long", True, front_matter.line_number(field), message)
+        yield Problem(f"{key}_too_long", WARNING, front_matter.line_number(field), message)
 
 
-def _check_name(front_matter: FrontMatter, folder_name: str | None) -> Iterator[_RuleViolation]:
+def _check_name(front_matter: FrontMatter, folder_name: str | None) -> Iterator[Problem]:
     field = front_matter.fields.get("name")
     if field is None or field.kind != TEXT_KIND or not field.value.strip():
         return
@@ -159,15 +143,15 @@ def _check_name(front_matter: FrontMatter, folder_name: str | None) -> Iterator[
     printable_name = printable_text(name)
     if name != name.lower() or not all(c.isalnum() or c == "-" for c in name):
         message = f"a name has lower-case letters, digits and hyphens only: {printable_name}"
-        yield _RuleViolation("bad_name", True, line, message)
+        yield Problem("bad_name", WARNING, line, message)
     elif name.startswith("-") or name.endswith("-") or "--" in name:
         message = f"hyphens stand alone and between other characters: {printable_name}"
-        yield _RuleViolation("bad_name", True, line, message)
+        yield Problem("bad_name", WARNING, line, message)
     if folder_name is not None and _normalize_name(folder_name) != name:
         message = (
             f"the name {printable_name} is not that of its folder, {printable_text(folder_name)}"
         )
-        yield _RuleViolation("name_mismatch", True, line, message)
+        yield Problem("name_mismatch", WARNING, line, message)
 
 
 def _normalize_name(name: str) -> str:
@@ -175,11 +159,11 @@ def _normalize_name(name: str) -> str:
     return unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
 
 
-def _check_other_fields(front_matter: FrontMatter) -> Iterator[_RuleViolation]:
+def _check_other_fields(front_matter: FrontMatter) -> Iterator[Problem]:
     for key, field in front_matter.fields.items():
         if key not in SPEC_FIELDS:
             message = f"not a field of the specification: {printable_text(key)}"
-            yield _RuleViolation("unknown_field", True, front_matter.line_number(field), message)
+            yield Problem("unknown_field", WARNING, front_matter.line_number(field), message)
     yield from _check_kind(front_matter, "compatibility", (TEXT_KIND,))
     yield from _check_kind(front_matter, "license", (TEXT_KIND, NULL_KIND))
     yield from _check_kind(front_matter, "allowed-tools", (TEXT_KIND, NULL_KIND))
@@ -187,24 +171,23 @@ def _check_other_fields(front_matter: FrontMatter) -> Iterator[_RuleViolation]:
     compatibility = front_matter.fields.get("compatibility")
     if compatibility and len(compatibility.value) > MAX_COMPATIBILITY_CHARS:
         message = f"compatibility has more than {MAX_COMPATIBILITY_CHARS} characters"
-        yield _RuleViolation(
-            "compatibility_too_long", True, front_matter.line_number(compatibility), message
+        yield Problem(
+            "compatibility_too_long", WARNING, front_matter.line_number(compatibility), message
         )
     for key, field in front_matter.metadata.items():
         if field.kind != TEXT_KIND:
             message = f"metadata.{printable_text(key)} is not text; put quotes around it"
-            yield _RuleViolation(
-                "metadata_not_text", True, front_matter.line_number(field), message
-            )
+            yield Problem("metadata_not_text", WARNING, front_matter.line_number(field), message)
 
 
-def _check_kind(
-    front_matter: FrontMatter, key: str, kinds: tuple[str, ...]
-) -> Iterator[_RuleViolation]:
+def _check_kind(front_matter: FrontMatter, key: str, kinds: tuple[str, ...]) -> Iterator[Problem]:
     field = front_matter.fields.get(key)
     if field is not None and field.kind not in kinds:
-        yield _RuleViolation(
-            "bad_type", True, front_matter.line_number(field), f"{key} has a value of another type"
+        yield Problem(
+            "bad_type",
+            WARNING,
+            front_matter.line_number(field),
+            f"{key} has a value of another type",
         )
 
 

@@ -125,17 +125,10 @@ def _parse_subset_head(content: bytes) -> FrontMatter | None:
 
 def _metadata_from_front_matter(front_matter: FrontMatter, fallback_name: str) -> SkillMetadata:
     flags: list[str] = []
-    name, description = (
-        _field_text(front_matter, "name", flags),
-        _field_text(front_matter, "description", flags),
-    )
-    return _build_metadata(
-        name,
-        description,
-        list(map(front_matter.raw_value, front_matter.version_fields())),
-        flags,
-        fallback_name,
-    )
+    name = _field_text(front_matter, "name", flags)
+    description = _field_text(front_matter, "description", flags)
+    versions = list(map(front_matter.raw_value, front_matter.version_fields()))
+    return _build_metadata(name, description, versions, flags, fallback_name)
 
 
 def _build_metadata(

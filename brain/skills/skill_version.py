@@ -30,6 +30,7 @@ _SCALAR_PATTERN = re.compile(
 )
 _TEXT_FORM = re.compile(_TEXT_FORM_PATTERN)
 _TWO_NUMBERS = re.compile(r"[0-9]+\.[0-9]+")
+_FORM_HINT = "a version is an integer such as 2, or numbers such as 1.4.9"
 
 
 class VersionForm(NamedTuple):
@@ -48,9 +49,7 @@ def parse_version_form(raw: str, line: int = 0) -> VersionForm:
     """
     match = _SCALAR_PATTERN.fullmatch(raw)
     if match is None:
-        raise _version_error(
-            raw, line, "a version is an integer such as 2, or numbers such as 1.4.9"
-        )
+        raise _version_error(raw, line, _FORM_HINT)
     return VersionForm(match["quote"], match["v"], match["text"])
 
 
@@ -67,9 +66,8 @@ def next_version(text: str, line: int = 0) -> str:
     head, dot, last = text.rpartition(".")
     number = _parse_numbers(text)[-1] + 1
     if number > MAX_VERSION_NUMBER:
-        raise _version_error(
-            text, line, "this version has reached its maximum; write a lower one into the file"
-        )
+        hint = "this version has reached its maximum; write a lower one into the file"
+        raise _version_error(text, line, hint)
     return f"{head}{dot}{number:0{len(last)}}"
 
 
@@ -95,7 +93,7 @@ def compare_versions(a: str, b: str) -> int:
 
 def _parse_numbers(text: str) -> list[int]:
     if not _TEXT_FORM.fullmatch(text):
-        raise _version_error(text, 0, "a version is an integer such as 2, or numbers such as 1.4.9")
+        raise _version_error(text, 0, _FORM_HINT)
     return [int(number) for number in text.split(".")]
 
 
@@ -110,9 +108,8 @@ def greatest_version(texts: list[str]) -> str:
 
 def version_value(text: str) -> int | str:
     """Return a text form as an integer if it is one, else as text; results hold these."""
-    return (
-        int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS else text
-    )
+    is_integer = text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS
+    return int(text) if is_integer else text
 
 
 def check_initial_version(text: str, line: int = 0) -> str:

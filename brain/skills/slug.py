@@ -67,10 +67,8 @@ def fold_to_slug(name: str) -> str:
     if not name.isascii():
         from text_unidecode import unidecode
 
-        plain = unicodedata.normalize("NFKD", unicode_scripts.replace_unassigned(name)).replace(
-            "'", "-"
-        )
-        name = unidecode(plain).replace("'", "")
+        plain = unicodedata.normalize("NFKD", unicode_scripts.replace_unassigned(name))
+        name = unidecode(plain.replace("'", "-")).replace("'", "")
     return _NON_SLUG_RUNS.sub("-", name.lower()).strip("-")[:MAX_SLUG_CHARS].rstrip("-")
 
 
@@ -113,18 +111,14 @@ def _check_name(name: str) -> None:
     if _CONTROL_CHARACTERS.search(name) or hidden_pattern().search(name):
         raise _name_error(name, "bad_char", "the name holds a control or hidden character")
     if hidden_pattern().search(normal) or _has_stacked_marks(name):
-        raise _name_error(
-            name,
-            "bad_char",
-            "the name has too many combining marks, or hidden characters once normalised",
-        )
+        reason = "the name has too many combining marks, or hidden characters once normalised"
+        raise _name_error(name, "bad_char", reason)
     for form in (name, normal):
         if _PATH_LIKE.search(form) or form[:1] in ("-", "~") or form in (".", ".."):
             raise _name_error(name, "bad_name", "the name resembles a path or an option")
         if form[:1] == " " or form[-1:] in (" ", "."):
-            raise _name_error(
-                name, "bad_name", "the name starts with a space, or ends with a space or dot"
-            )
+            reason = "the name starts with a space, or ends with a space or dot"
+            raise _name_error(name, "bad_name", reason)
 
 
 def _remove_disguise(name: str) -> str:

@@ -169,17 +169,13 @@ def _copy_metadata(
     """Yield the metadata as written, with the extra fields added."""
     for key, text in extra.items():
         if key not in front_matter.metadata:
-            front_matter = parse_front_matter(
-                frontmatter_fields.add_metadata_key(
-                    front_matter, write_scalar(key), quote_scalar(text), "\n"
-                )
+            changed = frontmatter_fields.add_metadata_key(
+                front_matter, write_scalar(key), quote_scalar(text), "\n"
             )
+            front_matter = parse_front_matter(changed)
     if METADATA_KEY in front_matter.fields:
-        yield _copy_field(
-            front_matter,
-            METADATA_KEY,
-            {METADATA_KEY: {**extra, **(values.get(METADATA_KEY) or {})}},
-        )
+        metadata = {**extra, **(values.get(METADATA_KEY) or {})}
+        yield _copy_field(front_matter, METADATA_KEY, {METADATA_KEY: metadata})
 
 
 def _copy_field(front_matter: FrontMatter, key: str, values: dict[str, Any]) -> str:

@@ -84,9 +84,8 @@ def compose_front_matter(front_matter: str) -> yaml.MappingNode:
         _raise_invalid(line, "a document marker inside the front matter", "bad_yaml")
     node = _compose_root(front_matter, FRONT_MATTER_FIRST_LINE)
     if not isinstance(node, yaml.MappingNode):
-        _raise_invalid(
-            FRONT_MATTER_FIRST_LINE, "the front matter is not a map of keys to values", "bad_type"
-        )
+        problem = "the front matter is not a map of keys to values"
+        _raise_invalid(FRONT_MATTER_FIRST_LINE, problem, "bad_type")
     return node
 
 
@@ -155,9 +154,8 @@ def _compose_document(parser: EventSource, first_line: int) -> yaml.Node | None:
             node = _end_collection(open_nodes.pop(), event, first_line)
         elif isinstance(event, yaml.DocumentStartEvent) and root is not None:
             mark: Any = event.start_mark
-            raise yaml.composer.ComposerError(
-                problem="but found another document", problem_mark=mark
-            )
+            problem = "but found another document"
+            raise yaml.composer.ComposerError(problem=problem, problem_mark=mark)
         else:
             continue
         if open_nodes:
@@ -173,9 +171,8 @@ def _check_event(event: Any, node_count: int, nesting: int, first_line: int) -> 
     if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
         _raise_invalid(line, "aliases and anchors are not allowed", "alias_not_allowed")
     if event.tag is not None:
-        _raise_invalid(
-            line, f"a tag is not allowed: {printable_text(event.tag)}", "tag_not_allowed"
-        )
+        tag = printable_text(event.tag)
+        _raise_invalid(line, f"a tag is not allowed: {tag}", "tag_not_allowed")
     if node_count > MAX_YAML_NODES:
         _raise_invalid(line, "too many values", "too_many_nodes")
     if isinstance(event, yaml.CollectionStartEvent) and nesting >= MAX_YAML_NESTING:
@@ -265,16 +262,12 @@ def _check_keys(node: yaml.MappingNode, first_line: int) -> None:
     seen: set[str] = set()
     for key, _ in node.value:
         line = key.start_mark.line + first_line
+        shown = printable_text(key.value) if isinstance(key, yaml.ScalarNode) else "a list or map"
         if not is_text_node(key):
-            shown = (
-                printable_text(key.value) if isinstance(key, yaml.ScalarNode) else "a list or map"
-            )
             _raise_invalid(line, f"a key that is not text: {shown}", "bad_key")
         normal = unicodedata.normalize("NFKC", replace_unassigned(key.value))
         if normal in seen:
-            _raise_invalid(
-                line, f"a key twice in one map: {printable_text(key.value)}", "duplicate_key"
-            )
+            _raise_invalid(line, f"a key twice in one map: {shown}", "duplicate_key")
         seen.add(normal)
 
 

@@ -41,7 +41,7 @@ def script_code(char: str) -> str:
 
 def is_combining_mark(char: str) -> bool:
     """Tell whether a character combines with the one before it."""
-    return _is_in_ranges(_mark_ranges(), char)
+    return _is_in_ranges("marks", char)
 
 
 def replace_unassigned(text: str) -> str:
@@ -104,39 +104,40 @@ def _split_letter_runs(text: str) -> list[str]:
 
 
 def _is_stable(char: str) -> bool:
-    return script_code(char) != UNKNOWN_SCRIPT and not _is_in_ranges(_changed_ranges(), char)
+    return script_code(char) != UNKNOWN_SCRIPT and not _is_in_ranges("since_unicode_14", char)
 
 
-def _is_in_ranges(ranges: tuple[list[int], list[int]], char: str) -> bool:
-    firsts, lasts = ranges
+def _is_in_ranges(table: str, char: str) -> bool:
+    firsts, lasts = _load_ranges(table)
     at = bisect_right(firsts, ord(char)) - 1
     return at >= 0 and ord(char) <= lasts[at]
 
 
 @cache
-def _script_table() -> tuple[list[int], list[str]]:
-    from . import unicode_tables  # which only names beyond ASCII need
+def _load_tables() -> dict[str, str]:
+    """Return the tables in `unicode_tables.json`, which only names beyond ASCII need.
 
-    runs = unicode_tables.SCRIPTS.split()
+    `scripts` are the first code points of runs of one script, `since_unicode_14` the ranges
+    that were assigned after Unicode 14, and `marks` the nonspacing and enclosing marks of it.
+    """
+    import json
+    from pathlib import Path
+
+    tables: dict[str, str] = json.loads(
+        Path(__file__).with_name("unicode_tables.json").read_bytes()
+    )
+    return tables
+
+
+@cache
+def _script_table() -> tuple[list[int], list[str]]:
+    runs = _load_tables()["scripts"].split()
     return [int(run[:-4], 16) for run in runs], [run[-4:] for run in runs]
 
 
 @cache
-def _changed_ranges() -> tuple[list[int], list[int]]:
-    from . import unicode_tables
-
-    return _parse_ranges(unicode_tables.SINCE)
-
-
-@cache
-def _mark_ranges() -> tuple[list[int], list[int]]:
-    from . import unicode_tables
-
-    return _parse_ranges(unicode_tables.MARKS)
-
-
-def _parse_ranges(text: str) -> tuple[list[int], list[int]]:
-    pairs = [found.partition("-") for found in text.split()]
+def _load_ranges(table: str) -> tuple[list[int], list[int]]:
+    pairs = [text.partition("-") for text in _load_tables()[table].split()]
     return [int(first, 16) for first, _, _ in pairs], [int(last, 16) for _, _, last in pairs]
 
 

@@ -1,14 +1,12 @@
 """A write transaction for a large load: a second thread compresses.
 
-The caller reads and hashes files while a worker compresses what came before; the
-caller then puts it into the tables. Few batches wait at a time, so memory stays
-flat. Inserting is left to the caller since it takes and gives back the lock of the
-interpreter with each row, for which two busy threads would wait on each other.
+The caller reads and hashes files while a worker compresses the batch before, which the caller
+then inserts. Few batches wait at a time, so memory use is constant. The worker does not insert:
+each row takes and releases the interpreter lock, for which two busy threads would compete.
 
-The first load of an empty store has nothing to keep for readers, so it leaves
-the write-ahead log, which would write everything twice, for a rollback journal
-with `synchronous=EXTRA`: as durable, and a crash inside still leaves the empty
-store. This needs the store for itself; if others have it open, the log is used.
+The first load of an empty store has no readers, so it uses a rollback journal with
+`synchronous=EXTRA` instead of the write-ahead log, which writes everything twice. That is as
+durable, and a crash leaves the empty store. If others have the store open, the log is used.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ MAX_EMPTY_STORE_BLOBS = 1000
 BULK_CACHE_KIB = 16 << 10
 """Page cache during the load: holds the index of some hundred thousand blobs."""
 MAX_QUEUED_BATCHES = 2
-"""Batches that wait for the worker before the caller has to."""
+"""Batches that may wait for the worker before the caller waits."""
 
 
 class BulkTransaction(SqliteTransaction):
@@ -62,7 +60,6 @@ class BulkTransaction(SqliteTransaction):
         self._packing_queue.append(self._worker.submit(encoder.packer.pack, new))
 
     def get_packing(self, samples: list[bytes]) -> BlobPacking:
-        """See `StoreTransaction.get_packing`."""
         encoder = self._encoder = self._encoder or BlobEncoder(self._connection)
         encoder.train_dictionary(samples)
         return BlobPacking(partial(encoder.packer.pack, threads=1), self._insert_rows)
@@ -105,7 +102,7 @@ class BulkTransaction(SqliteTransaction):
         self._release_resources()
 
     def _release_resources(self) -> None:
-        """Give back what the load took: the thread, the cache, the place outside the log."""
+        """Stop the thread, shrink the cache and return to the write-ahead log."""
         if self._worker:
             self._worker.shutdown()
         db = self._connection

@@ -1,7 +1,7 @@
 """Checksums of rows.
 
-Content is proven by its id. Whatever else a row says has no id to prove it, so
-each row carries a checksum over all its fields, each framed by its length.
+An id proves content. Other fields of a row have no id, so the row has a checksum over all its
+fields, each framed by its length.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def row_checksum(*fields: bytes) -> bytes:
 
 
 def cache_row_checksum(id: bytes, data: bytes) -> bytes:
-    """Return the checksum of a derived row; CRC-32, since there are thousands to read at once."""
+    """Return the checksum of a derived row: CRC-32, since thousands are read at once."""
     return crc32(data, crc32(id)).to_bytes(4, "big")
 
 
 def rows_crc(rows: Iterable[bytes], sum: int = 0) -> int:
-    """Return the CRC-32 over rows in order, each framed by its length, going on from `sum`."""
+    """Return the CRC-32 over rows in order, each framed by its length, continued from `sum`."""
     for row in rows:
         sum = crc32(row, crc32(b"%d:" % len(row), sum))
     return sum

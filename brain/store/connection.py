@@ -1,15 +1,14 @@
 """A hardened SQLite connection that raises typed errors only.
 
-Notes on what is set, and why:
-- `synchronous=FULL` with the write-ahead log: acknowledged is durable. NORMAL
-  would lose acknowledged snapshots in a power cut.
-- Closing leaves the log in place, because checkpointing costs milliseconds;
-  automatic checkpoints bound it instead.
-- The schema of a file is not trusted: no triggers, no views, no functions with
-  side effects, and the defensive mode of the engine.
+Settings and their reasons:
+- `synchronous=FULL` with the write-ahead log: with NORMAL, a power cut could lose acknowledged
+  snapshots.
+- Closing keeps the log, because checkpointing costs milliseconds; automatic checkpoints bound it.
+- The schema of a file is not trusted: no triggers, no views, no functions with side effects,
+  and the defensive mode of the engine.
 
-Never open the database file by other means in a process that has it open here:
-closing any handle on it would drop the engine's POSIX locks.
+A process must not open a database file by other means while it is open here: closing any
+handle of it would drop the engine's POSIX locks.
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ KEYS_PER_QUERY = 256
 """Keys looked up by one statement."""
 
 _QUERY_WIDTHS = (1, 2, 16, KEYS_PER_QUERY)
+_FULL_SCAN_SHARE = 8
+"""Reading a whole table is faster if at least one row in this many is wanted."""
 
 SqlRow = tuple[Any, ...]
 
@@ -93,7 +94,7 @@ _ENGINE_ERROR_TABLE: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
 
 
 _ENGINE_ERRORS = (apsw.Error, UnicodeDecodeError)
-"""What the engine raises; the latter for text that is not UTF-8."""
+"""The exceptions of the engine; `UnicodeDecodeError` for text that is not UTF-8."""
 
 
 def translate_engine_error(
@@ -201,10 +202,20 @@ class Connection:
                 sql.format(keys=",".join("?" * width), rows=",".join(["(?)"] * width)), keys_slice
             )
 
-    def split_rows(self, table: str, size: int, max_ranges: int) -> list[tuple[int, int]]:
-        """Return ranges (first, last) of row numbers that cover a table, in order.
+    def should_scan(self, table: str, keys: int, max_lookups: int) -> bool:
+        """Tell whether reading a whole table is faster than looking up so many keys.
 
-        A range has `size` numbers, or more where that would make more than `max_ranges`.
+        Up to `max_lookups` keys are looked up, since counting the rows would cost more.
+        """
+        if keys < max_lookups:
+            return False
+        ((rows,),) = self.fetch_all(f"SELECT count(*) FROM {table}")
+        return keys * _FULL_SCAN_SHARE >= int(rows)
+
+    def split_rows(self, table: str, size: int, max_ranges: int) -> list[tuple[int, int]]:
+        """Return at most `max_ranges` ranges (first, last) of row numbers, in order.
+
+        A range has `size` numbers, or more if there would be too many ranges.
         """
         sql = f"SELECT ifnull(min(number), 1), ifnull(max(number), 0) FROM {table}"
         ((first, last),) = self.fetch_all(sql)
@@ -212,7 +223,7 @@ class Connection:
         return [(start, min(start + step - 1, last)) for start in range(first, last + 1, step)]
 
     def make_tokenizer(self, spec: Sequence[str]) -> Callable[[str], list[str]]:
-        """Return a function that cuts a text into words as a full-text index does."""
+        """Return a function that splits a text into words as a full-text index does."""
         tokenize = self._raw.fts5_tokenizer(spec[0], list(spec[1:]))
 
         def cut(text: str) -> list[str]:
@@ -228,7 +239,7 @@ class Connection:
         return cut
 
     def fetch_without_waiting(self, sql: str) -> list[SqlRow]:
-        """Return the rows of a statement, or none if it would have to wait for others."""
+        """Return the rows of a statement, or [] if it would have to wait for a lock."""
         self._raw.set_busy_timeout(0)
         try:
             return self.fetch_all(sql)
@@ -239,7 +250,7 @@ class Connection:
 
     @property
     def total_changes(self) -> int:
-        """How many rows were inserted, changed and deleted since the connection was opened."""
+        """The number of rows inserted, changed and deleted since the connection was opened."""
         return self._raw.total_changes()
 
     @property
@@ -255,7 +266,7 @@ class Connection:
         self._begin_with("BEGIN IMMEDIATE")
 
     def begin_exclusive(self) -> None:
-        """Begin a write transaction without the log, which locks readers out from the start."""
+        """Begin a write transaction without the log, which excludes readers."""
         self.file_identities.forget_wal()
         self._begin_with("BEGIN EXCLUSIVE")
 
@@ -279,9 +290,9 @@ class Connection:
         self.file_identities.check_unchanged()
 
     def _check_still_open(self) -> None:
-        """Refuse further statements after the engine rolled back, as it does on a full disk.
+        """Refuse statements after the engine rolled back, as it does on a full disk.
 
-        Each of them would be a transaction of its own.
+        Each of them would be a separate transaction.
         """
         if self._was_begun and not self._raw.in_transaction:
             raise StoreError(
@@ -291,7 +302,7 @@ class Connection:
             )
 
     def roll_back(self) -> None:
-        """Roll back, if the engine has not already done so itself."""
+        """Roll back, unless the engine has done so."""
         self._was_begun = False
         if self._raw.in_transaction:
             self.execute("ROLLBACK")

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
 
 import apsw
 
-from ..errors import NotFound, StoreError
+from ..errors import BrainError, NotFound, StoreError
 from . import file_checks
 from .connection import Connection, DatabaseLabels
 
 DATABASE_FILE_SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""What is appended to the name of a database for the files that it consists of."""
+"""Suffixes of the files of a database."""
 
 
 def check_database_files(path: str, labels: DatabaseLabels) -> None:
-    """Look at the database at `path`, and at the files beside it, without opening them.
+    """Check the files of the database at `path` without opening them.
 
-    What is a link, a pipe or another user's might have been planted for us. Raises
-    `NotFound` (`no_store`), `StoreError` (`bad_store`, `foreign_owner`, `cannot_open`,
-    `io_error`).
+    An attacker could have planted a link, a pipe or another user's file. Raises `NotFound`
+    (`no_store`), `StoreError` (`bad_store`, `foreign_owner`, `cannot_open`, `io_error`).
     """
     for side in DATABASE_FILE_SUFFIXES:
         try:
@@ -39,7 +40,7 @@ def open_for_writing(path: str, timeout: float, labels: DatabaseLabels) -> Conne
 
 
 def open_in_memory(name: str, labels: DatabaseLabels) -> Connection:
-    """Open an empty database that nobody else sees; messages call it `name`."""
+    """Open an empty private database; messages call it `name`."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
     return Connection(":memory:", flags, timeout=0, name=name, labels=labels)
 
@@ -49,10 +50,9 @@ def open_for_reading(
 ) -> Connection:
     """Open a file for reading, and `check` it.
 
-    On a medium that cannot be written the engine cannot share its log's index.
-    If the log is empty the file is then read as it stands (`immutable`); if it
-    is not, that would show a state that never was, and `StoreError`
-    (`read_only`) is raised.
+    On a read-only medium the engine cannot share the index of its log. Then the file is read
+    alone (`immutable`) if the log is empty. Otherwise that would show a state that never
+    existed, so `StoreError` (`read_only`) is raised.
     """
     name, flags = os.path.basename(path), apsw.SQLITE_OPEN_READONLY
     try:
@@ -96,13 +96,81 @@ def _has_content(path: str) -> bool:
         return False
 
 
+class DisposableDatabase(NamedTuple):
+    """A database that may be deleted at any time: how it is opened, and its tables created.
+
+    A power cut may damage it, by the setting `synchronous`. `timeout` is in seconds.
+    """
+
+    version: int
+    timeout: float
+    synchronous: str
+    labels: DatabaseLabels
+    create_tables: Callable[[Connection], None]
+
+    def open_file(self, path: str) -> Connection | None:
+        """Open the file, for its owner alone, or create it; None if that is not possible.
+
+        A file that is damaged or of another version is replaced.
+        """
+        for _ in range(2):
+            try:
+                return self._open_or_create(path)
+            except (BrainError, OSError) as error:
+                if isinstance(error, OSError) or error.code not in ("bad_store", "io_error"):
+                    return None
+                delete_database(path)
+        return None
+
+    def open_in_memory(self, name: str) -> Connection:
+        """Open an empty database in memory; messages call it `name`."""
+        db = open_in_memory(name, self.labels)
+        self._create_tables_once(db)
+        return db
+
+    def _open_or_create(self, path: str) -> Connection:
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        check_database_files(path, self.labels)
+        db = open_for_writing(path, self.timeout, self.labels)
+        try:
+            ((version,),) = db.fetch_all("PRAGMA user_version")
+            if version not in (0, self.version):
+                raise StoreError(f"{self.labels.file_label} is of another version")
+            db.execute(f"PRAGMA synchronous={self.synchronous}")
+            if not version:
+                db.execute("PRAGMA journal_mode=WAL")
+                self._create_tables_once(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _create_tables_once(self, db: Connection) -> None:
+        db.begin()
+        try:
+            if db.fetch_all("PRAGMA user_version") == [(0,)]:  # else another process was first
+                self.create_tables(db)
+                db.execute(f"PRAGMA user_version={self.version}")
+            db.commit()
+        finally:
+            db.roll_back()
+
+
+def delete_database(path: str) -> None:
+    """Delete the files of a database, if possible."""
+    for suffix in DATABASE_FILE_SUFFIXES:
+        with suppress(OSError):
+            os.unlink(path + suffix)
+
+
 def open_database_error(error: OSError, labels: DatabaseLabels) -> StoreError:
-    """Return the error for a file that the system does not let be made or opened."""
+    """Return the error for a file that cannot be created or opened."""
     import errno
 
     codes = {errno.ENOSPC: "no_space", errno.EROFS: "read_only", errno.EACCES: "cannot_open"}
     return StoreError(
-        f"{labels.file_label} cannot be made or opened: {error.strerror}",
+        f"{labels.file_label} cannot be created or opened: {error.strerror}",
         code=codes.get(error.errno or 0, "io_error"),
         hint=f"check {labels.folder}, its owner and the free space",
     )

@@ -1,8 +1,7 @@
-"""Limits on the fields of a store, checked where they are read.
+"""Limits on the fields of a store, checked when they are read.
 
-A store may come from anybody, with every checksum right. What a field says then has to
-be of a length, a range and a text that the rest of the program is made for. Each function
-returns what is wrong, "" if nothing is.
+An untrusted store may have correct checksums, so lengths, ranges and texts of its fields are
+checked. Each function returns the fault, "" if there is none.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .protocol import PendingWrite
 MAX_FIELD_BYTES = 32 << 20
 """The longest field of any row; the engine refuses longer ones before it reads them."""
 MAX_FINGERPRINT_BYTES = 256
-"""Size of what is known of a file that was in the folder."""
+"""Size of the fingerprint of a file."""
 MAX_FACT_NAME_BYTES = 512
 """UTF-8 bytes in the name of a fact."""
 MAX_DICTIONARY_BYTES = 1 << 20
@@ -33,13 +32,13 @@ _FACT_SIZES = {
     "meta:brain": DIGEST_SIZE,
     "meta:let-go": 8,
 }
-"""Facts to their sizes in bytes."""
+"""The sizes of facts in bytes."""
 _COUNTER_FACTS = {"operations", "epoch", "redactions", "meta:let-go"}
-"""Facts that begin with a count, which is one that the engine can hold too."""
+"""Facts that begin with a count, which must be below 2^63."""
 
 
 def find_fact_error(name: str, value: bytes) -> str:
-    """Check one of the facts: a ref, a small setting, a count."""
+    """Return the fault of a fact: a ref, a small setting, a count."""
     size = _FACT_SIZES.get(name)
     if size is not None:
         if len(value) != size:
@@ -49,11 +48,9 @@ def find_fact_error(name: str, value: bytes) -> str:
         return "its name is too long or cannot be shown"
     if name.startswith(_REF_PREFIX) and not 0 < len(value) <= DIGEST_SIZE:
         return f"a ref of {len(value)} bytes"
-    return (
-        "it is not the name of a branch"
-        if name == _BRANCH_FACT and not _is_branch_name(value)
-        else ""
-    )
+    if name == _BRANCH_FACT and not _is_branch_name(value):
+        return "it is not the name of a branch"
+    return ""
 
 
 def _is_branch_name(value: bytes) -> bool:
@@ -64,26 +61,26 @@ def _is_branch_name(value: bytes) -> bool:
 
 
 def find_operation_error(number: int, id: bytes, data: bytes) -> str:
-    """Check a row of the operation log."""
+    """Return the fault of a row of the operation log."""
     if number < 1 or len(id) != DIGEST_SIZE:
-        return "its number or its id cannot be right"
+        return "its number or its id is impossible"
     return "" if len(data) <= MAX_OBJECT_BYTES else f"it has {len(data)} bytes"
 
 
 def find_pending_error(row: PendingWrite) -> str:
-    """Check a note of a file that has yet to be written."""
+    """Return the fault of a pending write."""
     try:
         paths.check_path(row.path)
     except InvalidInput as error:
         return error.message
     if not 0 <= row.kind <= LINK:
-        return "it is of no kind that files are of"
+        return "its kind is not that of a file"
     if len(row.blob) not in (0, DIGEST_SIZE) or len(row.before) > MAX_FINGERPRINT_BYTES:
         return "its fields have the wrong sizes"
     return ""
 
 
 def find_signature_error(snapshot: bytes, key: bytes, signature: bytes) -> str:
-    """Check a row of the signatures."""
+    """Return the fault of a signature."""
     sizes = len(snapshot), len(key), len(signature)
     return "" if sizes == (DIGEST_SIZE, 32, 64) else "its fields have the wrong sizes"

@@ -1,10 +1,8 @@
 """Safety checks on the files of a store: regular, owned by the user, and not replaced.
 
-A program with write access to the folder can replace a file by a pipe, a device, a link or
-the file of another user. None of them is read or written.
-
-A file that is removed or replaced while it is open still accepts writes, which are lost when
-it is closed.
+A program with write access to the folder can replace a file by a pipe, a device, a link or the
+file of another user, which are neither read nor written. A file that is removed or replaced
+while it is open still accepts writes, but loses them when it is closed.
 """
 
 from __future__ import annotations
@@ -17,13 +15,13 @@ from ..errors import StoreError, printable_text
 
 _OPEN_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NOT_REGULAR_ERRNOS = {errno.ELOOP, errno.ENXIO, errno.EISDIR}
-"""How a link, a pipe that nobody reads and a folder refuse to be opened."""
+"""The errors of opening a link, a pipe without a reader, or a folder."""
 
 
 def open_regular_file(path: str | os.PathLike[str], flags: int, mode: int = 0o600) -> int:
-    """Open a file for `flags`, which do not cut it; return its descriptor.
+    """Open a regular file and return its descriptor; `flags` must not truncate it.
 
-    Raises `StoreError` (`bad_store`, `foreign_owner`) as `check` does, and `OSError`.
+    Raises `StoreError` as `check_regular_file`, and `OSError`.
     """
     try:
         handle = os.open(path, flags | _OPEN_FLAGS, mode)
@@ -40,10 +38,9 @@ def open_regular_file(path: str | os.PathLike[str], flags: int, mode: int = 0o60
 
 
 def check_regular_file(path: str | os.PathLike[str], found: os.stat_result) -> None:
-    """Refuse what is not a regular file of one name that is the user's.
+    """Check that this is a regular file with one name that belongs to the user.
 
-    Root may open anybody's file: it could read it anyway. Raises `StoreError` (`bad_store`,
-    `foreign_owner`).
+    Root may open the files of others. Raises `StoreError` (`bad_store`, `foreign_owner`).
     """
     if not stat.S_ISREG(found.st_mode):
         raise _unsafe_file_error(path, "is not a regular file")
@@ -68,35 +65,32 @@ _DATABASE_SUFFIXES = ("", "-wal", "-shm")
 
 
 class FileIdentities:
-    """Remembers the files of the database at `path`, of none without one.
-
-    It looks at names alone and opens nothing.
-    """
+    """Remembers the files of the database at `path`, or of none; opens no file."""
 
     def __init__(self, path: str = "") -> None:
         self._paths = [path + side for side in _DATABASE_SUFFIXES] if path else []
         self._identities: dict[str, tuple[int, int]] = {}
 
     def remember(self) -> None:
-        """Remember the files that are there by now, which the database has open; then `check`."""
+        """Remember the existing files, which the database has open; then check the others."""
         for file in self._paths:
             if file not in self._identities and (found := _file_identity(file)):
                 self._identities[file] = found
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
-        """Raise `StoreError` (`store_replaced`) if one of them is not in its place any more."""
+        """Raise `StoreError` (`store_replaced`) if one of them was removed or replaced."""
         for file, known in self._identities.items():
             if _file_identity(file) != known:
                 raise StoreError(
                     f"{os.path.basename(file)} was removed or replaced while it was open",
                     code="store_replaced",
-                    hint="what was to be recorded now is not; end this program, start it again,"
-                    " and run `brain verify`",
+                    hint="this change was not recorded; restart this program, and run"
+                    " `brain verify`",
                 )
 
     def forget_wal(self) -> None:
-        """Forget the log, which the database is about to do without."""
+        """Forget the log, which the database will no longer use."""
         for file in self._paths[1:]:
             self._identities.pop(file, None)
 

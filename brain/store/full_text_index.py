@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import partial
 
-from ..errors import BrainError, StoreError
-from . import database_file
 from .connection import Connection, DatabaseLabels
+from .database_file import DisposableDatabase, delete_database
 
 FULL_TEXT_FILE_NAME = "words.db"
 
 _INDEX_VERSION = 1
 _LOCK_TIMEOUT = 2.0
-"""Seconds to wait for another process that brings the file up to date."""
+"""Seconds to wait for another process that updates the file."""
 _MAX_CACHED_COUNTS = 10_000
 """Stems whose counts are cached in memory."""
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
@@ -34,32 +34,28 @@ IndexedTexts = tuple[str, Sequence[str]]
 
 
 class FullTextIndex:
-    """An open index; `open_index` and `in_memory` make one.
+    """An open index, from `open_full_text_index` or `open_memory_full_text`.
 
-    `weights` says how much the words of each text count.
+    `weights` are the weights of words in each text.
     """
 
     def __init__(self, db: Connection, weights: Sequence[float]) -> None:
         self._db = db
-        columns = [f"c{number}" for number in range(len(weights))]
-        if db.fetch_all("PRAGMA user_version") != [(_INDEX_VERSION,)]:
-            _create_tables(db, ", ".join(columns))
-        self._insert_sql = (
-            f"INSERT INTO rows (rowid, {', '.join(columns)}) VALUES ({_placeholders(columns)}, ?)"
-        )
+        places = ", ".join("?" * len(weights))
+        self._insert_sql = f"INSERT INTO rows (rowid, {_columns(weights)}) VALUES (?, {places})"
         self._rank_sql = f"bm25(rows, {', '.join(map(str, weights))})"
         self._tokenize = db.make_tokenizer(_TOKENIZER)
         self._count_cache: tuple[bytes, dict[str, int]] = b"", {}
 
     @property
     def state(self) -> bytes:
-        """What the last `change` said the index stands for, b"" before any."""
-        found = self._db.fetch_one("SELECT state FROM standing")
-        return bytes(found[0]) if found else b""
+        """The state given to the last `update`, b"" before any."""
+        row = self._db.fetch_one("SELECT state FROM standing")
+        return bytes(row[0]) if row else b""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Hold other writers off, so that `state` stays until `change` is done."""
+        """Exclude other writers, so that `state` cannot change before `update`."""
         self._db.begin()
         try:
             yield
@@ -68,14 +64,14 @@ class FullTextIndex:
             self._db.roll_back()
 
     def clear(self) -> None:
-        """Take out all keys; to be used while `changing`."""
+        """Remove all keys, inside a `transaction`."""
         for table in ("rows", "keys", "standing"):
             self._db.execute(f"DELETE FROM {table}")
 
     def update(
         self, state: bytes, removed_keys: Iterable[str], added_rows: Iterable[IndexedTexts]
     ) -> None:
-        """Take keys out, then put others in; to be used while `changing`."""
+        """Remove keys, then add others, inside a `transaction`."""
         for key in removed_keys:
             found = self._db.fetch_one("SELECT number FROM keys WHERE key = ?", (key,))
             if found:
@@ -105,9 +101,9 @@ class FullTextIndex:
         return self._tokenize(text)
 
     def count_documents(self, stems: Sequence[str]) -> dict[str, int]:
-        """Return those of `stems` that any key has, each with how many keys do.
+        """Return the stems that occur, each with the number of its keys.
 
-        One search asks for some of them more than once, and a common one takes long to count.
+        One search repeats some of them, and counting a common one is slow, so counts are cached.
         """
         state, cached_counts = self._count_cache
         if state != (now := self.state) or len(cached_counts) > _MAX_CACHED_COUNTS:
@@ -122,7 +118,7 @@ class FullTextIndex:
     def search(self, words: Iterable[str], limit: int) -> list[tuple[str, float]]:
         """Return the keys with any of `words` and their scores, best first.
 
-        A negative `limit` takes all of them.
+        A negative `limit` means no limit.
         """
         query = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
         if not query:
@@ -136,72 +132,48 @@ class FullTextIndex:
         return [(key, score) for key, score in rows]
 
     def close(self) -> None:
-        """Give the file or the memory back."""
+        """Close the index."""
         self._db.close()
 
 
 def open_memory_full_text(weights: Sequence[float]) -> FullTextIndex:
-    """Return an empty index that nobody else sees."""
-    return FullTextIndex(database_file.open_in_memory(FULL_TEXT_FILE_NAME, _INDEX_LABELS), weights)
+    """Return an empty index in memory."""
+    return FullTextIndex(_index_database(weights).open_in_memory(FULL_TEXT_FILE_NAME), weights)
 
 
 def open_full_text_index(folder: str | os.PathLike[str], weights: Sequence[float]) -> FullTextIndex:
-    """Return the index in `folder`, made if there is none; one in memory if that cannot be.
+    """Return the index in `folder`, which is created if missing, or one in memory.
 
     A file that is damaged or of another version is replaced.
     """
-    path = os.path.join(folder, FULL_TEXT_FILE_NAME)
-    for _ in range(2):
-        try:
-            return FullTextIndex(_open_index_file(path), weights)
-        except (BrainError, OSError) as error:
-            if isinstance(error, OSError) or error.code not in ("bad_store", "io_error"):
-                break
-            with suppress(OSError):
-                delete_full_text_index(folder)
-    return open_memory_full_text(weights)
+    db = _index_database(weights).open_file(os.path.join(folder, FULL_TEXT_FILE_NAME))
+    return FullTextIndex(db, weights) if db is not None else open_memory_full_text(weights)
 
 
 def delete_full_text_index(folder: str | os.PathLike[str]) -> None:
     """Delete the index in `folder`, if there is one."""
-    for ending in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, FULL_TEXT_FILE_NAME + ending))
+    delete_database(os.path.join(folder, FULL_TEXT_FILE_NAME))
 
 
-def _open_index_file(path: str) -> Connection:
-    """Open the file, for its owner alone; one of another version is an error, as damage is."""
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    database_file.check_database_files(path, _INDEX_LABELS)
-    db = database_file.open_for_writing(path, _LOCK_TIMEOUT, _INDEX_LABELS)
-    try:
-        if db.fetch_all("PRAGMA user_version") not in ([(0,)], [(_INDEX_VERSION,)]):
-            raise StoreError("the index of words is of another version")
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=NORMAL")  # after a power cut it may be older, never damaged
-    except BaseException:
-        db.close()
-        raise
-    return db
+def _index_database(weights: Sequence[float]) -> DisposableDatabase:
+    return DisposableDatabase(
+        version=_INDEX_VERSION,
+        timeout=_LOCK_TIMEOUT,
+        synchronous="NORMAL",  # after a power cut the file may be older, but is never damaged
+        labels=_INDEX_LABELS,
+        create_tables=partial(_create_tables, _columns(weights)),
+    )
 
 
-def _create_tables(db: Connection, columns: str) -> None:
-    db.begin()
-    try:
-        if db.fetch_all("PRAGMA user_version") == [(0,)]:  # else another process came first
-            db.execute("CREATE TABLE standing (state BLOB NOT NULL)")
-            db.execute("CREATE TABLE keys (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE)")
-            db.execute(
-                f"CREATE VIRTUAL TABLE rows USING fts5({columns}, content='',"
-                f' contentless_delete=1, tokenize="{" ".join(_TOKENIZER)}")'
-            )
-            db.execute("CREATE VIRTUAL TABLE stems USING fts5vocab(rows, row)")
-            db.execute(f"PRAGMA user_version={_INDEX_VERSION}")
-        db.commit()
-    finally:
-        db.roll_back()
+def _create_tables(columns: str, db: Connection) -> None:
+    db.execute("CREATE TABLE standing (state BLOB NOT NULL)")
+    db.execute("CREATE TABLE keys (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE)")
+    db.execute(
+        f"CREATE VIRTUAL TABLE rows USING fts5({columns}, content='',"
+        f' contentless_delete=1, tokenize="{" ".join(_TOKENIZER)}")'
+    )
+    db.execute("CREATE VIRTUAL TABLE stems USING fts5vocab(rows, row)")
 
 
-def _placeholders(columns: Sequence[str]) -> str:
-    return ", ".join("?" * len(columns))
+def _columns(weights: Sequence[float]) -> str:
+    return ", ".join(f"c{number}" for number in range(len(weights)))

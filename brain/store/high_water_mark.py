@@ -20,12 +20,12 @@ _CHECKSUM_BYTES = 8
 
 
 def write_mark(store: str, head: bytes) -> None:
-    """Note the encoded `head` of the operation log of the file `store`.
+    """Record the encoded `head` of the operation log of the file `store`.
 
     The operation is durable already, so errors are ignored.
     """
     path = _mark_path(store)
-    with suppress(OSError, StoreError):  # the next transaction raises the latter
+    with suppress(OSError, StoreError):  # the next transaction raises a `StoreError` again
         fresh = not os.path.lexists(path)
         handle = open_regular_file(path, os.O_WRONLY | os.O_CREAT)
         try:
@@ -37,7 +37,7 @@ def write_mark(store: str, head: bytes) -> None:
 
 
 def read_mark(store: str) -> bytes:
-    """Return the head that was noted last, b"" if the mark is missing or damaged.
+    """Return the head that was recorded last, b"" if the mark is missing or damaged.
 
     Raises `StoreError` as `open_regular_file`.
     """
@@ -74,8 +74,8 @@ def check_operations_not_lost(marked_head: bytes, head: bytes) -> None:
         raise StoreError(
             message,
             code="lost_operations",
-            hint="bring the folder .brain back from a copy;"
-            " to go on without them, delete .brain/mark",
+            hint="restore the folder .brain from a copy;"
+            " to continue without them, delete .brain/mark",
         )
 
 

@@ -1,7 +1,7 @@
 """The table `objects`: reads of tree nodes, bundles and snapshots.
 
-They are stored as they are, uncompressed: mostly digests, they would hardly
-shrink, and commands that read only structure start faster without Zstandard.
+They are stored uncompressed: they are mostly digests and would hardly shrink, and commands that
+read only structure start faster without Zstandard.
 """
 
 from __future__ import annotations
@@ -10,18 +10,15 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from ..digest import DIGEST_SIZE, is_hex
-from ..errors import FormatError, StoreError
+from ..errors import FormatError, StoreError, corrupt_object_error
 from . import checksums
 from .blobs.blob_reader import missing_object_error
-from .blobs.codec import corrupt_object_error
 from .connection import ConnectionHolder
 from .protocol import ObjectKind, ObjectRange, StoredObject
 from .schema import typed_columns
 
 MAX_SINGLE_LOOKUPS = 1024
-"""Up to so many ids are looked up one by one, whatever the size of the store."""
-FULL_SCAN_SHARE = 8
-"""Reading all ids beats looking single ones up when at least one in this many is wanted."""
+"""Up to this many ids are looked up one by one, whatever the size of the store."""
 
 _OBJECT_COLUMNS = typed_columns("id BLOB, kind INTEGER, data BLOB, checksum BLOB")
 
@@ -35,7 +32,6 @@ class ObjectReader(ConnectionHolder):
     """The methods of `StoreReader` for structured objects and for ids."""
 
     def read_object(self, kind: int, id: bytes) -> bytes:
-        """See `StoreReader.read_object`."""
         row = self._db.fetch_one(f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE id = ?", (id,))
         if row is None:
             if kind != ObjectKind.BLOB and self.has_object(id):
@@ -47,15 +43,13 @@ class ObjectReader(ConnectionHolder):
         return data
 
     def has_object(self, id: bytes) -> bool:
-        """See `StoreReader.has_object`."""
         sql = "SELECT 1 FROM objects WHERE id = ?1 UNION ALL SELECT 1 FROM blobs WHERE id = ?1"
         return self._db.fetch_one(sql, (id,)) is not None
 
     def find_missing(self, ids: Iterable[bytes]) -> set[bytes]:
-        """See `StoreReader.find_missing`."""
         remaining = set(ids)
         for table in ("blobs", "objects"):
-            if self._should_scan_table(len(remaining), table):
+            if self._db.should_scan(table, len(remaining), MAX_SINGLE_LOOKUPS):
                 rows = self._db.stream_rows(f"SELECT id FROM {table}")
                 remaining.difference_update(chain.from_iterable(rows))
             else:
@@ -65,21 +59,12 @@ class ObjectReader(ConnectionHolder):
                 )
         return remaining
 
-    def _should_scan_table(self, wanted: int, table: str) -> bool:
-        """Tell whether reading all ids of a table beats looking up so many of them."""
-        if wanted < MAX_SINGLE_LOOKUPS:  # counting would cost more than looking them up
-            return False
-        ((total,),) = self._db.fetch_all(f"SELECT count(*) FROM {table}")
-        return wanted * FULL_SCAN_SHARE >= int(total)
-
     def count_objects(self) -> int:
-        """See `StoreReader.count_objects`."""
         sql = "SELECT (SELECT count(*) FROM objects) + (SELECT count(*) FROM blobs)"
         ((total,),) = self._db.fetch_all(sql)
         return int(total)
 
     def find_snapshots(self, prefix: str) -> list[tuple[int, bytes]]:
-        """See `StoreReader.find_snapshots`."""
         digits = 2 * DIGEST_SIZE
         if len(prefix) > digits or not is_hex(prefix):
             return []
@@ -94,7 +79,6 @@ class ObjectReader(ConnectionHolder):
         return [(ObjectKind.SNAPSHOT, id) for (id,) in rows]
 
     def stream_object_ids(self) -> Iterator[tuple[int, bytes]]:
-        """See `StoreReader.stream_object_ids`."""
         for kind, id in self._db.stream_rows(
             f"SELECT {typed_columns('kind INTEGER, id BLOB')} FROM objects"
         ):
@@ -103,24 +87,18 @@ class ObjectReader(ConnectionHolder):
             yield ObjectKind.BLOB, id
 
     def stream_objects(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
-        """See `StoreReader.stream_objects`."""
         sql = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE kind = ? ORDER BY number"
         for id, stored_kind, data, expected in self._db.stream_rows(sql, (kind,)):
             yield id, self._check_object_row(id, stored_kind, data, expected)
 
     def split_objects(self, size: int, max_ranges: int) -> list[ObjectRange]:
-        """See `StoreReader.split_objects`."""
         return self._db.split_rows("objects", size, max_ranges)
 
     def read_object_range(self, object_range: ObjectRange) -> Iterator[StoredObject]:
-        """See `StoreReader.read_object_range`."""
         sql = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE number BETWEEN ? AND ? ORDER BY number"
         for id, kind, data, expected in self._db.stream_rows(sql, object_range):
-            yield (
-                kind,
-                id,
-                data if object_checksum(id, kind, data) == expected else _checksum_error(id),
-            )
+            is_intact = object_checksum(id, kind, data) == expected
+            yield kind, id, data if is_intact else _checksum_error(id)
 
     def _check_object_row(self, id: bytes, kind: int, data: bytes, expected: bytes) -> bytes:
         if object_checksum(id, kind, data) != expected:

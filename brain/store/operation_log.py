@@ -1,7 +1,6 @@
 """The table `operations`: a log numbered from 1, in which each id hashes the one before.
 
-The latest number and id are kept among the facts, so that a log that lost its
-end does not pass for a whole one.
+The latest number and id are a fact, so that the loss of the latest rows is noticed.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ def chain_operation_id(previous: bytes, data: bytes) -> bytes:
 
 
 def encode_log_head(number: int, id: bytes) -> bytes:
-    """Return number and id of the latest operation as one fact."""
+    """Return the fact for the number and id of the latest operation."""
     return number.to_bytes(8, "big") + id
 
 
 def decode_log_head(fact: bytes | None) -> tuple[int, bytes]:
-    """Undo `pack_head`; (0, b"") for a log without operations."""
+    """Undo `encode_log_head`; (0, b"") for a log without operations."""
     if fact is None:
         return 0, NO_DIGEST
     if len(fact) != 8 + DIGEST_SIZE:
@@ -82,7 +81,7 @@ def stream_log(db: Connection, head: tuple[int, bytes]) -> Iterator[OperationRow
 
 
 def log_head_at(db: Connection, number: int, head: tuple[int, bytes]) -> bytes:
-    """Return what `pack_head` gave when the log, which ends at `head`, ended at `number`."""
+    """Return the encoded head of the log when it ended at `number`; it now ends at `head`."""
     if number <= 0 or number >= head[0]:
         return encode_log_head(*head) if head[0] else NO_DIGEST
     row = db.fetch_one(
@@ -92,7 +91,7 @@ def log_head_at(db: Connection, number: int, head: tuple[int, bytes]) -> bytes:
 
 
 def count_stray_operations(db: Connection, head: tuple[int, bytes]) -> int:
-    """Return how many rows are not of the log that ends at `head`."""
+    """Return the number of rows beyond the log that ends at `head`."""
     ((count,),) = db.fetch_all(
         "SELECT count(*) FROM operations WHERE number < 1 OR number > ?", (head[0],)
     )

@@ -15,19 +15,19 @@ _PENDING_COLUMNS = typed_columns("path BLOB, kind INTEGER, blob BLOB, before BLO
 
 def load_pending_rows(db: Connection) -> list[PendingWrite]:
     """Return the rows by path. Raises `StoreError` (`corrupt_pending`)."""
-    found, damaged = inspect_pending_rows(db)
-    for problem in damaged:
+    rows, damaged = inspect_pending_rows(db)
+    for message in damaged:
         raise StoreError(
-            problem,
+            message,
             code="corrupt_pending",
             hint="`brain doctor --repair` drops it; `brain status` then compares the folder",
         )
-    return found
+    return rows
 
 
 def inspect_pending_rows(db: Connection) -> tuple[list[PendingWrite], list[str]]:
-    """Return the rows by path, and what is wrong with the others."""
-    found: list[PendingWrite] = []
+    """Return the intact rows by path, and messages about the others."""
+    intact: list[PendingWrite] = []
     damaged: list[str] = []
     for path, *fields, expected in db.fetch_all(
         f"SELECT {_PENDING_COLUMNS} FROM pending ORDER BY path"
@@ -36,10 +36,10 @@ def inspect_pending_rows(db: Connection) -> tuple[list[PendingWrite], list[str]]
         if (wrong := field_limits.find_pending_error(row)) or _pending_checksum(row) != expected:
             name = printable_text(row.path, 80)
             why = wrong or "it does not fit its checksum"
-            damaged.append(f"the note that the file {name} has yet to be written is damaged: {why}")
+            damaged.append(f"the pending write of the file {name} is damaged: {why}")
         else:
-            found.append(row)
-    return found, damaged
+            intact.append(row)
+    return intact, damaged
 
 
 def put_pending_rows(db: Connection, rows: Iterable[PendingWrite]) -> None:

@@ -1,12 +1,10 @@
 """The protocol of a store.
 
-A store keeps objects under their ids until they are swept or redacted, a few facts
-that change (refs, small settings), and an append-only operation log. `sqlite_store`
-implements it on disk; `tests/support/memory_store.py` in memory. Both pass the suite
-`tests/conformance/test_store.py`.
+A store keeps objects under their ids until they are swept or redacted, a few facts that change
+(refs, small settings), and an append-only operation log. `sqlite_store` implements it on disk,
+`tests/support/memory_store.py` in memory. Both pass `tests/conformance/test_store.py`.
 
-Only one thread at a time may use a store object. While a transaction is open, read
-through the transaction: the answers of the store itself are then undefined.
+Only one thread at a time may use a store. While a transaction is open, only it may read.
 """
 
 from __future__ import annotations
@@ -39,8 +37,8 @@ class ObjectKind:
 class PendingWrite(NamedTuple):
     """A file of the work tree that has yet to be written.
 
-    `blob` is b"" where the file is to be removed. `before` is an opaque
-    fingerprint of the file that was there, b"" if there was none.
+    `blob` is b"" if the file is to be removed. `before` is an opaque fingerprint of the file
+    that it replaces, b"" for none.
     """
 
     path: str
@@ -58,7 +56,7 @@ class OperationRow(NamedTuple):
 
 
 BlobRow = tuple[bytes, int, bytes]
-"""Id, codec and data of a blob as the store on disk keeps it."""
+"""Id, codec and stored data of a blob."""
 
 
 class BlobPacking(NamedTuple):
@@ -119,55 +117,53 @@ class BlobSource(Protocol):
 class StoreReader(Protocol):
     """The reading methods of a store.
 
-    Unless said otherwise, what is absent raises `NotFound` (`missing_object`) and
-    what fails its check raises `StoreError` (`corrupt_object`, `corrupt_ref`,
-    `corrupt_operation`, `corrupt_signature`, `corrupt_redaction`, `corrupt_pending`).
-    Content that was redacted raises `NotFound` (`redacted`).
+    Methods raise `NotFound` (`missing_object`, `redacted`) for missing and for redacted content,
+    and `StoreError` for damage (`corrupt_object`, `corrupt_ref`, `corrupt_operation`,
+    `corrupt_signature`, `corrupt_redaction`, `corrupt_pending`).
     """
 
     def read_object(self, kind: int, id: bytes) -> bytes:
         """Return a structured object; `FormatError` (`wrong_type`) if it is of another kind."""
 
     def has_object(self, id: bytes) -> bool:
-        """Tell whether an object of any kind, blobs included, is here."""
+        """Tell whether the store has an object of any kind."""
 
     def find_missing(self, ids: Iterable[bytes]) -> set[bytes]:
-        """Return those of `ids` that are not here."""
+        """Return those of `ids` that the store lacks."""
 
     def find_snapshots(self, prefix: str) -> list[tuple[int, bytes]]:
         """Return (kind, id) of at most two snapshots whose hex id starts with `prefix`."""
 
     def stream_object_ids(self) -> Iterator[tuple[int, bytes]]:
-        """Stream (kind, id) of everything, blobs last; chunks of large blobs count as blobs."""
+        """Stream (kind, id) of all objects, blobs last; chunks of large blobs count as blobs."""
 
     def count_objects(self) -> int:
-        """Return how many objects are here, of all kinds, chunks included."""
+        """Return the number of objects of all kinds, chunks included."""
 
     def stream_objects(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, data) of one kind in the order of insertion."""
 
     def blob_size(self, id: bytes) -> int:
-        """Return the size of a blob; reads all of a small one, which proves its size."""
+        """Return the size of a blob; a small one is read, which proves its size."""
 
     def read_blob(self, id: bytes, size: int | None = None) -> bytes:
         """Return a whole blob after checking it against its id.
 
-        Give `size`, if an entry says it: a large blob that claims another one is refused
-        before any of it is read. Raises `InvalidInput` (`too_large`) above
-        `limits.MAX_WHOLE_BYTES`.
+        If `size` is given, a large blob that claims another size is refused unread. Raises
+        `InvalidInput` (`too_large`) above `limits.MAX_IN_MEMORY_BYTES`.
         """
 
     def read_small_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, content) of the small blobs among `ids`, once each, in any order.
 
-        Blobs in chunks are left out: use `stream_blob`.
+        Large blobs are skipped: use `stream_blob`.
         """
 
     def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
         """Stream a blob in pieces of at most `LARGE_BLOB_BYTES`; `size` as for `read_blob`.
 
-        Each piece is checked against its own id, and the last one is yielded only after the
-        whole was checked against `id`. Do not trust earlier pieces before the stream ends.
+        Each piece is checked against its own id, and the whole against `id` before the last one
+        is yielded. Do not trust earlier pieces before the stream ends.
         """
 
     def check_chunk_lists(self) -> BlobCheckResult:
@@ -178,10 +174,10 @@ class StoreReader(Protocol):
     ) -> AbstractContextManager[Iterator[BlobCheckResult]]:
         """Read every blob again; yield an iterator of results, in storage order.
 
-        `predicate` gets small blobs only. A large blob that is not of the `expected` size is a
-        fault, and is not read; `expected` is called while the block iterates. Other processes
-        may work meanwhile; the iterator raises `BrainError` (`worker_died`) if one of them
-        did not finish.
+        `predicate` gets small blobs only. A large blob that does not have the `expected` size
+        is a fault, and is not read; `expected` is called while the block iterates. Child
+        processes share the work; the iterator raises `BrainError` (`worker_died`) if one of
+        them did not finish.
         """
 
     def split_objects(self, size: int, max_ranges: int) -> list[ObjectRange]:
@@ -221,15 +217,15 @@ class StoreReader(Protocol):
         """Stream (snapshot, key, signature) of everything that is signed, sorted."""
 
     def find_redactions(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return those of `blobs` that were redacted, each with the snapshot that says so.
+        """Return those of `blobs` that were redacted, each with the snapshot that did it.
 
-        A ref leads to that snapshot, or will when this transaction commits.
+        Only snapshots count that a ref leads to, or will when this transaction commits.
         """
 
     def list_redaction_rows(self) -> dict[bytes, bytes]:
-        """Return all blobs that are noted as redacted, sorted, each with a snapshot.
+        """Return all blobs in the table of redactions, sorted, each with its snapshot.
 
-        `find_redactions` also checks that the snapshot says so.
+        `find_redactions` also checks the snapshot.
         """
 
     def needs_compaction(self) -> bool:
@@ -242,37 +238,37 @@ class StoreReader(Protocol):
         """Return the files of the work tree that have yet to be written, by path."""
 
     def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
-        """Return the same, and the faults of damaged rows."""
+        """Return the intact pending writes, and the faults of damaged rows."""
 
     def check_stray_rows(self) -> list[str]:
-        """Return the faults of rows that nothing else reads, or that are stored twice."""
+        """Return the faults of rows that nothing else reads, and of rows stored twice."""
 
     def check_integrity(self) -> list[str]:
-        """Return the faults that SQLite's own check finds."""
+        """Return the faults that the integrity check of SQLite finds."""
 
     def size_on_disk(self) -> int:
-        """Return the bytes taken, side files included."""
+        """Return the size of all files of the store in bytes."""
 
     def close(self) -> None:
         """Close the store; closing twice does no harm."""
 
 
 class StoreTransaction(StoreReader, Protocol):
-    """A change in progress; its reads see its own writes.
+    """A write transaction; its reads see its own writes.
 
-    Keeping content that was redacted raises `Conflict` (`redacted`).
+    Methods that store content raise `Conflict` (`redacted`) if it was redacted.
     """
 
     def put_object(self, kind: int, id: bytes, data: bytes) -> None:
-        """Keep a structured object, unless it is here."""
+        """Store a structured object, unless the store has it."""
 
     def put_blob(self, content: bytes) -> bytes:
-        """Keep a blob and return its id."""
+        """Store a blob and return its id."""
 
     def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Keep small blobs, given as (id, content) with ids the caller has computed.
+        """Store small blobs, given as (id, content) with ids the caller has computed.
 
-        The batch may be taken over by a worker thread; do not change it afterwards.
+        A worker thread may use the batch later; do not change it afterwards.
         """
 
     def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
@@ -282,10 +278,9 @@ class StoreTransaction(StoreReader, Protocol):
         """
 
     def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
-        """Keep the `size` bytes from the start of `source` and return their id.
+        """Store the `size` bytes from the start of `source` and return their id.
 
-        `base` is the blob that was there before: if the new content starts with
-        it, only what was appended is kept. Raises `Conflict`
+        If the content starts with the blob `base`, only the rest is stored. Raises `Conflict`
         (`changed_while_reading`) if the source ends early.
         """
 
@@ -293,35 +288,35 @@ class StoreTransaction(StoreReader, Protocol):
         """Move a ref from `old` to `new`, None meaning absent; else `Conflict` (`stale_ref`)."""
 
     def write_meta(self, key: str, value: bytes) -> None:
-        """Keep a small fact."""
+        """Store a small fact."""
 
     def append_operation(self, data: bytes) -> bytes:
         """Append to the operation log and return the id of the new operation."""
 
     def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
-        """Note files that have yet to be written, replacing earlier notes on the same paths.
+        """Add files that have yet to be written, replacing earlier rows of the same paths.
 
         Raises `NotFound` (`redacted`) for redacted content.
         """
 
     def remove_pending_writes(self, paths: Iterable[str]) -> None:
-        """Drop the notes on `paths`."""
+        """Remove the pending writes of `paths`."""
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
-        """Keep a signature, which was verified, in place of any other of that key."""
+        """Store a verified signature, replacing any other of that key."""
 
     def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
-        """Destroy the content of a blob, if it is here, and refuse it from now on.
+        """Destroy the content of a blob, if stored, and refuse it from now on.
 
         `snapshot` records the redaction. Chunks of a large blob are destroyed too, unless
         another blob needs them or `find_standalone` returns them.
         """
 
     def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
-        """Remove objects that are neither `marked` nor part of a marked one, with their notes.
+        """Remove objects that are neither `marked` nor part of a marked one, with signatures.
 
-        Returns how many were removed, at most `max_count`; fewer mean that none is left.
-        Raises `StoreError` (`incomplete`) if a part of a large blob is missing.
+        Returns the number of removed objects, at most `max_count`; if it is lower, the sweep is
+        complete. Raises `StoreError` (`incomplete`) if a part of a large blob is missing.
         """
 
 
@@ -343,10 +338,10 @@ class Store(StoreReader, Protocol):
     """A store that can be written."""
 
     def transaction(self, expected_bytes: int = 0) -> TransactionContext:
-        """Begin a transaction. Raises `Locked` if another one does not end in time.
+        """Begin a transaction, whose changes are durable when the `with` block ends.
 
-        The changes are durable when the `with` block ends. `expected_bytes` of content
-        let the store prepare for a large load.
+        `expected_bytes` of content let the store prepare for a large load. Raises `Locked` if
+        another transaction does not end in time.
         """
 
     def compact(self) -> bool:
@@ -356,7 +351,7 @@ class Store(StoreReader, Protocol):
         """
 
     def clear_pending_writes(self) -> None:
-        """Drop all notes on pending files, in a transaction that a power cut may undo.
+        """Remove all pending writes, in a transaction that a power cut may undo.
 
-        If one does, the next writer finds the files already written.
+        After that, the next writer finds the files already written.
         """

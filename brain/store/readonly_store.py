@@ -1,4 +1,4 @@
-"""The store on disk, opened for reading only: what verification works on."""
+"""The store on disk, opened for reading only, for verification."""
 
 from __future__ import annotations
 
@@ -17,15 +17,12 @@ class ReadOnlyStore(SqliteReader):
     """A store that can only be read; writing raises `StoreError` (`read_only`)."""
 
     def transaction(self, expected_bytes: int = 0) -> TransactionContext:
-        """Refuse; see `Store.transaction`."""
         raise store_database.store_not_writable_error()
 
     def compact(self) -> bool:
-        """Refuse; see `Store.compact`."""
         raise store_database.store_not_writable_error()
 
     def clear_pending_writes(self) -> None:
-        """Refuse; see `Store.settle`."""
         raise store_database.store_not_writable_error()
 
 
@@ -34,7 +31,7 @@ def open_store_reader(
 ) -> ReadOnlyStore:
     """Open the store in `folder` for reading; errors as for `open_store_database_readonly`.
 
-    `timeout` is how many seconds to wait for another process's transaction.
+    `timeout` limits the wait for a transaction of another process, in seconds.
     """
     return ReadOnlyStore(
         store_database.open_store_database_readonly(folder, timeout),

@@ -1,14 +1,14 @@
 """The table `redactions`: blobs whose content was destroyed, and the snapshot that records it.
 
-The rows stay for good, so that the content is known when it comes back, and refused.
-They are an index and prove nothing: a row counts only if the snapshot it names hashes to
-its id, says that it redacted that blob, and a ref leads to it.
+The rows are never removed, so that the same content is refused later. They are an index and
+prove nothing: a row is valid only if its snapshot hashes to its id and redacts that blob, and
+a ref leads to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ..errors import BrainError, Conflict, NotFound, StoreError, printable_text
 from ..objects import lineage, operation
@@ -20,32 +20,30 @@ from .protocol import ObjectKind
 from .schema import typed_columns
 
 _SNAPSHOT_CACHE_SIZE = 4096
-"""Snapshots kept decoded while it is asked whether rows count."""
+"""Decoded snapshots that are cached while rows are validated."""
 _REDACTION_COLUMNS = typed_columns("blob BLOB, snapshot BLOB, checksum BLOB")
 
 ReadSnapshotData = Callable[[bytes], bytes | None]
-"""Returns the bytes of a snapshot, None if it is not here."""
+"""Returns the bytes of a snapshot, None if it is missing."""
 
 
 class RedactionReader(ConnectionHolder):
-    """The part of `Reader` that deals with redactions.
+    """The methods of `StoreReader` for redactions.
 
-    `_made` are those of this very transaction, whose refs will lead to them once it ends.
-    `_judged` are the refs when it was last asked whether rows count, and the answers.
+    `_new_redactions` are those of this transaction, whose refs will lead to them.
+    `_validity_cache` holds the refs at the last validation, and its results.
     """
 
     _new_redactions: Mapping[bytes, bytes] = {}
     _validity_cache: tuple[frozenset[bytes], dict[tuple[bytes, bytes], bool]] | None = None
 
     def find_redactions(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
-        """See `StoreReader.find_redactions`."""
         return self._find_valid_redactions(self._db, blobs)
 
     def list_redaction_rows(self) -> dict[bytes, bytes]:
-        """See `StoreReader.list_redaction_rows`."""
         rows = self._db.fetch_all(f"SELECT {_REDACTION_COLUMNS} FROM redactions ORDER BY blob")
         if rows and ref_table.REDACTIONS_FACT not in self._current_facts():
-            raise _corrupt_redaction_error("the store has redactions, which it does not count")
+            raise _corrupt_redaction_error("the store has redactions, but its facts count none")
         return dict(_check_row(*row) for row in rows)
 
     def _current_facts(self) -> dict[str, bytes]:
@@ -60,33 +58,20 @@ class RedactionReader(ConnectionHolder):
         if self._validity_cache is None or self._validity_cache[0] != refs:
             self._validity_cache = refs, {}
         cached = self._validity_cache[1]
-        unchecked = {
-            blob: recorded_by
-            for blob, recorded_by in rows.items()
-            if (blob, recorded_by) not in cached
-        }
+        unchecked = {blob: id for blob, id in rows.items() if (blob, id) not in cached}
         if unchecked:
             valid = select_valid_redactions(
-                lambda recorded_by: _read_snapshot_data(db, recorded_by),
-                refs,
-                unchecked,
-                self._new_redactions,
+                partial(_read_snapshot_data, db), refs, unchecked, self._new_redactions
             )
-            cached.update(
-                ((blob, recorded_by), blob in valid) for blob, recorded_by in unchecked.items()
-            )
-        return {
-            blob: recorded_by for blob, recorded_by in rows.items() if cached[blob, recorded_by]
-        }
+            cached.update(((blob, id), blob in valid) for blob, id in unchecked.items())
+        return {blob: id for blob, id in rows.items() if cached[blob, id]}
 
     def _redacted_error(self, blob: bytes) -> NotFound | None:
-        """Return the error for a blob that is not here because it was redacted, else None."""
+        """Return the error for a blob that was redacted, else None."""
         snapshot = self.find_redactions([blob]).get(blob)
-        return (
-            redacted_content_error(blob, snapshot, _read_snapshot_data(self._db, snapshot))
-            if snapshot
-            else None
-        )
+        if snapshot is None:
+            return None
+        return redacted_content_error(blob, snapshot, _read_snapshot_data(self._db, snapshot))
 
     def _refuse_redacted_blobs(self, db: Connection, blobs: Iterable[bytes]) -> None:
         """Raise `Conflict` (`redacted`) if one of `blobs` was redacted."""
@@ -100,75 +85,68 @@ def select_valid_redactions(
     rows: Mapping[bytes, bytes],
     new_redactions: Mapping[bytes, bytes],
 ) -> dict[bytes, bytes]:
-    """Return those rows, blob to snapshot, that count: see above. `made` do in any case."""
+    """Return the valid rows, from blob to snapshot; `new_redactions` need no ref."""
 
     @lru_cache(_SNAPSHOT_CACHE_SIZE)
     def load(snapshot_id: bytes) -> Snapshot:
-        found = read_snapshot_data(snapshot_id)
-        if found is None or snapshots.snapshot_id(found) != snapshot_id:
+        data = read_snapshot_data(snapshot_id)
+        if data is None or snapshots.snapshot_id(data) != snapshot_id:
             raise NotFound(f"no snapshot {snapshot_id.hex()}", code="missing_object")
-        return snapshots.decode_snapshot(found)
+        return snapshots.decode_snapshot(data)
 
-    def says_so(blob: bytes, snapshot_id: bytes) -> bool:
+    def redacts(snapshot_id: bytes, blob: bytes) -> bool:
         try:
             return operation.redacted_blob(load(snapshot_id).operation) == blob
         except BrainError:
             return False
 
-    claimed = {
-        blob: recorded_by for blob, recorded_by in rows.items() if says_so(blob, recorded_by)
-    }
-    unchecked = {
-        recorded_by
-        for blob, recorded_by in claimed.items()
-        if new_redactions.get(blob) != recorded_by
-    }
+    claimed = {blob: id for blob, id in rows.items() if redacts(id, blob)}
+    unchecked = {id for blob, id in claimed.items() if new_redactions.get(blob) != id}
     reachable = lineage.filter_ancestors(load, refs, unchecked) if unchecked else set()
-    return {b: s for b, s in claimed.items() if s in reachable or new_redactions.get(b) == s}
+    return {
+        blob: id
+        for blob, id in claimed.items()
+        if id in reachable or new_redactions.get(blob) == id
+    }
 
 
 def put_redaction_row(db: Connection, blob: bytes, snapshot: bytes) -> None:
-    """Note a redaction, in place of what was noted of that blob before."""
+    """Record a redaction, replacing any other of that blob."""
     db.execute(
         "INSERT OR REPLACE INTO redactions (blob, snapshot, checksum) VALUES (?, ?, ?)",
         (blob, snapshot, checksums.row_checksum(blob, snapshot)),
     )
 
 
-def redacted_content_error(
-    blob: bytes, snapshot: bytes, read_snapshot_data: bytes | None
-) -> NotFound:
-    """Return the error for reading a redacted blob; `data` is the snapshot, if it is here."""
+def redacted_content_error(blob: bytes, snapshot: bytes, data: bytes | None) -> NotFound:
+    """Return the error for reading a redacted blob; `data` is the snapshot, if stored."""
     return NotFound(
-        f"the content of blob {blob.hex()} {_describe_redaction(snapshot, read_snapshot_data)}",
+        f"the content of blob {blob.hex()} {_describe_redaction(snapshot, data)}",
         code="redacted",
         hint="it was destroyed; only its id is left",
     )
 
 
-def redacted_conflict_error(
-    blob: bytes, snapshot: bytes, read_snapshot_data: bytes | None
-) -> Conflict:
-    """Return the error for keeping a redacted blob again; `data` as for `gone`."""
+def redacted_conflict_error(blob: bytes, snapshot: bytes, data: bytes | None) -> Conflict:
+    """Return the error for storing a redacted blob; `data` is the snapshot, if stored."""
     return Conflict(
-        f"the content of blob {blob.hex()} would come back,"
-        f" which {_describe_redaction(snapshot, read_snapshot_data)}",
+        f"the content of blob {blob.hex()} {_describe_redaction(snapshot, data)},"
+        " and is not stored again",
         code="redacted",
-        hint="take out of the file what was redacted, or name the file in .brainignore",
+        hint="remove the redacted content from the file, or name the file in .brainignore",
     )
 
 
-def _describe_redaction(snapshot: bytes, read_snapshot_data: bytes | None) -> str:
-    """Say who redacted when and why, as far as that is known."""
-    if read_snapshot_data is None:
-        return f"was redacted by snapshot {snapshot.hex()[:12]}"
+def _describe_redaction(snapshot_id: bytes, data: bytes | None) -> str:
+    if data is None:
+        return f"was redacted by snapshot {snapshot_id.hex()[:12]}"
     from datetime import UTC, datetime
 
-    cached = snapshots.decode_snapshot(read_snapshot_data)
-    day = datetime.fromtimestamp(cached.time / 1000, UTC).date().isoformat()
-    who = f" by {printable_text(cached.author, 80)}" if cached.author else ""
-    why = f": {printable_text(cached.operation[3])}" if cached.operation[0] == "redact" else ""
-    return f"was redacted{who} on {day}, snapshot {snapshot.hex()[:12]}{why}"
+    snapshot = snapshots.decode_snapshot(data)
+    day = datetime.fromtimestamp(snapshot.time / 1000, UTC).date().isoformat()
+    by = f" by {printable_text(snapshot.author, 80)}" if snapshot.author else ""
+    why = f": {printable_text(snapshot.operation[3])}" if snapshot.operation[0] == "redact" else ""
+    return f"was redacted{by} on {day}, snapshot {snapshot_id.hex()[:12]}{why}"
 
 
 def _read_snapshot_data(db: Connection, snapshot: bytes) -> bytes | None:
@@ -179,7 +157,7 @@ def _read_snapshot_data(db: Connection, snapshot: bytes) -> bytes | None:
 
 def _check_row(blob: bytes, snapshot: bytes, expected: bytes) -> tuple[bytes, bytes]:
     if checksums.row_checksum(blob, snapshot) != expected:
-        raise _corrupt_redaction_error("the note of a redaction does not fit its checksum")
+        raise _corrupt_redaction_error("a redaction does not fit its checksum")
     return blob, snapshot
 
 

@@ -1,8 +1,7 @@
 """The table `facts`: refs, small settings and counters under one checksum.
 
-A checksum on each row would not notice a row that a fault made vanish, so one
-seal covers all of them: the checksum over every name and value in order. The
-set is small, so reading it whole costs no more than reading one row.
+Checksums of single rows would not notice a lost row, so one seal covers all: the checksum over
+every name and value in order. The table is small, so reading all of it costs as much as one row.
 """
 
 from __future__ import annotations
@@ -16,18 +15,17 @@ _FACT_COLUMNS = typed_columns("name TEXT, value BLOB")
 _DAMAGED_HINT = "run `brain verify`, and restore the folder .brain from a copy"
 
 SEAL_FACT = ""
-"""Name of the row that holds the seal."""
+"""Name of the row of the seal."""
 REF_PREFIX = "ref:"
 META_PREFIX = "meta:"
 OPERATIONS_FACT = "operations"
-"""Name of the fact that holds number and id of the latest operation."""
+"""Number and id of the latest operation."""
 REDACTIONS_FACT = "redactions"
-"""Name of the fact that holds how many blobs were redacted; absent if none."""
+"""The number of redacted blobs; absent if there are none."""
 COMPACTION_FACT = "traces"
-"""Name of the fact that is there while old pages may hold what was redacted."""
+"""Present while old pages may hold redacted content."""
 EPOCH_FACT = "epoch"
-"""Name of the fact that holds how often something was taken out of the store."""
-
+"""The number of times that objects were removed."""
 
 INTERNAL_FACTS = frozenset({OPERATIONS_FACT, REDACTIONS_FACT, COMPACTION_FACT, EPOCH_FACT})
 """Names of the facts that are neither refs nor settings."""
@@ -36,7 +34,7 @@ INTERNAL_FACTS = frozenset({OPERATIONS_FACT, REDACTIONS_FACT, COMPACTION_FACT, E
 def load_facts(db: Connection) -> dict[str, bytes]:
     """Return all facts by name, sorted.
 
-    Raises `StoreError` (`corrupt_ref`) if the seal does not fit, or one cannot be right.
+    Raises `StoreError` (`corrupt_ref`) if the seal or a fact is wrong.
     """
     facts: dict[str, bytes] = dict(db.fetch_all(f"SELECT {_FACT_COLUMNS} FROM facts ORDER BY name"))
     if facts.pop(SEAL_FACT, None) != _compute_seal(facts):
@@ -61,7 +59,7 @@ def create_seal(db: Connection) -> None:
 
 
 def save_facts(db: Connection, before: dict[str, bytes], after: dict[str, bytes]) -> None:
-    """Write what differs between two states, and the new seal."""
+    """Write the differences between two states, and the new seal."""
     if before == after:
         return
     db.execute_many("DELETE FROM facts WHERE name = ?", [(name,) for name in before.keys() - after])
@@ -85,9 +83,9 @@ def select_refs(facts: dict[str, bytes]) -> dict[str, bytes]:
     }
 
 
-def increment_counter(facts: dict[str, bytes], name: str) -> bytes:
-    """Return the count that a fact holds, absent for 0, plus one."""
-    return (int.from_bytes(facts.get(name, b""), "big") + 1).to_bytes(8, "big")
+def increment_counter(facts: dict[str, bytes], name: str) -> None:
+    """Add one to a counter; a missing counter is 0."""
+    facts[name] = (int.from_bytes(facts.get(name, b""), "big") + 1).to_bytes(8, "big")
 
 
 def compare_and_swap_ref(

@@ -1,9 +1,8 @@
 """The tables of a store, and their version.
 
-`objects` holds what is structured, `blobs` the content of files and the chunks
-of large ones. Both are rowid tables with a unique index on the id: rows of
-kilobytes keyed by random ids would make a WITHOUT ROWID table several times
-slower to fill.
+`objects` holds structured objects, `blobs` the content of files and the chunks of large ones.
+Both are rowid tables with a unique index on the id: a WITHOUT ROWID table with kilobytes under
+random keys is several times slower to fill.
 """
 
 from __future__ import annotations
@@ -69,21 +68,20 @@ TABLES = (
   checksum BLOB NOT NULL
 ) STRICT, WITHOUT ROWID""",
 )
-"""The statements that make the tables."""
+"""The statements that create the tables."""
 
 
 def typed_columns(typed: str) -> str:
-    """Return a column list, such as `kind INTEGER, data BLOB`, that yields these types for sure.
+    """Return a column list that yields the types in `typed`, such as `kind INTEGER, data BLOB`.
 
-    A flipped bit can turn a blob into text or into nothing. Checksums find
-    that, provided that what they are given is bytes.
+    A flipped bit can turn a blob into text or NULL. Checksums detect that, but need bytes.
     """
     pairs = [column.split() for column in typed.split(", ")]
     return ", ".join(f"CAST(ifnull({name}, '') AS {type}) AS {name}_" for name, type in pairs)
 
 
 def expected_schema_rows(statements: Iterable[str]) -> set[tuple[str, str, str, str | None]]:
-    """Return what `sqlite_schema` says of a file that holds these tables, and nothing else."""
+    """Return the rows of `sqlite_schema` in a file with exactly these tables."""
     rows: set[tuple[str, str, str, str | None]] = set()
     for sql in statements:
         name = sql.split()[2]
@@ -102,10 +100,10 @@ def create_store_tables(db: Connection) -> None:
 
 
 def check_store_schema(db: Connection) -> None:
-    """Check that a file is a store of this version, with these tables and nothing more.
+    """Check that a file is a store of this version, with exactly these tables.
 
-    Raises `StoreError`: `bad_store` if it is no store, or naming what is foreign: a table,
-    a trigger, a view; `unsupported_version` if another program wrote it.
+    Raises `StoreError`: `bad_store` for another file, or one with a foreign table, trigger or
+    view; `unsupported_version` for another version.
     """
     ((application,),) = db.fetch_all("PRAGMA application_id")
     if application != APPLICATION_ID:
@@ -121,18 +119,18 @@ def check_store_schema(db: Connection) -> None:
 
 
 def check_table_schema(db: Connection, statements: Iterable[str]) -> None:
-    """Check that a file holds the tables that `statements` make, and nothing more.
+    """Check that a file holds exactly the tables that `statements` create.
 
     Raises `StoreError` (`bad_store`).
     """
-    right = expected_schema_rows(statements)
-    found = db.fetch_all("SELECT type, name, tbl_name, sql FROM sqlite_schema")
-    if len(found) == len(right) and set(found) == right:
+    expected = expected_schema_rows(statements)
+    rows = db.fetch_all("SELECT type, name, tbl_name, sql FROM sqlite_schema")
+    if len(rows) == len(expected) and set(rows) == expected:
         return
-    foreign = sorted(f"{row[0]} {row[1]}" for row in set(found) - right)
-    missing = sorted(f"{row[0]} {row[1]}" for row in right - set(found))
-    what = f"has a foreign {printable_text(foreign[0])}" if foreign else f"lacks the {missing[0]}"
+    foreign = sorted(f"{row[0]} {row[1]}" for row in set(rows) - expected)
+    missing = sorted(f"{row[0]} {row[1]}" for row in expected - set(rows))
+    fault = f"has a foreign {printable_text(foreign[0])}" if foreign else f"lacks the {missing[0]}"
     raise StoreError(
-        f"the schema of {db.name} {what}",
-        hint="this file was not written by this program; do not trust it",
+        f"the schema of {db.name} {fault}",
+        hint="another program wrote this file; do not trust it",
     )

@@ -1,7 +1,6 @@
 """The table `signatures`: one signature for each snapshot and key.
 
-The checksum distinguishes a fault of the disk from a signature that never was valid, also
-without the key.
+The checksum distinguishes a damaged signature from an invalid one without the key.
 """
 
 from __future__ import annotations
@@ -20,12 +19,10 @@ class SignatureReader(ConnectionHolder):
     """The methods of `StoreReader` for signatures."""
 
     def list_signatures(self, snapshot: bytes) -> list[tuple[bytes, bytes]]:
-        """See `StoreReader.list_signatures`."""
         sql = f"SELECT {_SIGNATURE_COLUMNS} FROM signatures WHERE snapshot = ? ORDER BY key"
         return [_check_row(*row)[1:] for row in self._db.fetch_all(sql, (snapshot,))]
 
     def stream_signatures(self) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """See `StoreReader.stream_signatures`."""
         for row in self._db.stream_rows(
             f"SELECT {_SIGNATURE_COLUMNS} FROM signatures ORDER BY snapshot, key"
         ):
@@ -33,7 +30,7 @@ class SignatureReader(ConnectionHolder):
 
 
 def put_signature_row(db: Connection, snapshot: bytes, key: bytes, signature: bytes) -> None:
-    """Keep a signature in place of any other of that key."""
+    """Store a signature, replacing any other of that key."""
     db.execute(
         "INSERT INTO signatures (snapshot, key, signature, checksum) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (snapshot, key) DO UPDATE SET signature = excluded.signature,"

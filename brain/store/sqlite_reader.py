@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import chain
 
 from . import high_water_mark, operation_log, pending_table, ref_table, store_database
@@ -29,11 +30,7 @@ INTEGRITY_CACHE_KIB = 16 << 10
 """Page cache of the check: holds the index of some hundred thousand blobs."""
 
 
-class SqliteReader(
-    ObjectReader,
-    BlobReader,
-    SignatureReader,
-):
+class SqliteReader(ObjectReader, BlobReader, SignatureReader):
     """Reads one SQLite file: a `StoreReader`."""
 
     def __init__(self, db: Connection, path: str) -> None:
@@ -45,46 +42,36 @@ class SqliteReader(
         return ref_table.load_facts(self._db)
 
     def read_ref(self, name: str) -> bytes | None:
-        """See `StoreReader.read_ref`."""
         return self._current_facts().get(ref_table.REF_PREFIX + name)
 
     def list_refs(self) -> dict[str, bytes]:
-        """See `StoreReader.list_refs`."""
         return ref_table.select_refs(self._current_facts())
 
     def read_meta(self, key: str) -> bytes | None:
-        """See `StoreReader.read_meta`."""
         return self._current_facts().get(ref_table.META_PREFIX + key)
 
     def removal_epoch(self) -> int:
-        """See `StoreReader.removal_epoch`."""
         return int.from_bytes(self._current_facts().get(ref_table.EPOCH_FACT, b""), "big")
 
     def needs_compaction(self) -> bool:
-        """See `StoreReader.needs_compaction`."""
         return ref_table.COMPACTION_FACT in self._current_facts()
 
     def operation_count(self) -> int:
-        """See `StoreReader.operation_count`."""
         return self._log_head()[0]
 
     def read_operation(self, number: int) -> OperationRow:
-        """See `StoreReader.read_operation`."""
         return operation_log.read_logged_operation(self._db, number, self._log_head())
 
     def stream_operations(self) -> Iterator[OperationRow]:
-        """See `StoreReader.stream_operations`."""
         return operation_log.stream_log(self._db, self._log_head())
 
     def _log_head(self) -> tuple[int, bytes]:
         return operation_log.decode_log_head(self._current_facts().get(ref_table.OPERATIONS_FACT))
 
     def list_pending_writes(self) -> list[PendingWrite]:
-        """See `StoreReader.list_pending_writes`."""
         return pending_table.load_pending_rows(self._db)
 
     def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
-        """See `StoreReader.inspect_pending_writes`."""
         return pending_table.inspect_pending_rows(self._db)
 
     @contextmanager
@@ -98,51 +85,39 @@ class SqliteReader(
         from .blobs import blob_checks
 
         db, folder = self._db, Path(self._path).parent
-        processes = (
-            1 if db.in_transaction else processor_count()
-        )  # no other process sees its changes
+        # Other processes do not see the changes of an open transaction.
+        processes = 1 if db.in_transaction else processor_count()
+        open_connection = partial(store_database.open_store_database_readonly, folder)
         large: list[bytes] = []
         with blob_checks.check_small_blobs(
-            db,
-            lambda: store_database.open_store_database_readonly(folder),
-            large,
-            processes,
-            predicate,
-        ) as verdicts:
-            yield chain(verdicts, self.check_large_blobs(large, expected))
+            db, open_connection, large, processes, predicate
+        ) as results:
+            yield chain(results, self.check_large_blobs(large, expected))
 
     @contextmanager
     def reopen_for_fork(self) -> Iterator[SqliteReader]:
-        """See `StoreReader.reopen_for_fork`."""
         from pathlib import Path
 
         with closing(store_database.open_store_database_readonly(Path(self._path).parent)) as db:
             yield SqliteReader(db, self._path)
 
     def check_stray_rows(self) -> list[str]:
-        """See `StoreReader.check_stray_rows`."""
         from . import stray_rows
 
         return list(stray_rows.find_stray_rows(self._db, self._current_facts()))
 
     def check_integrity(self) -> list[str]:
-        """See `StoreReader.check_integrity`."""
-        marked_head = high_water_mark.read_mark(
-            self._path
-        )  # before the log, since others may write
+        # The mark is read before the log, since others may write.
+        marked_head = high_water_mark.read_mark(self._path)
         self._db.execute(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
         try:
             faults = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check")]
         finally:
             self._db.execute(f"PRAGMA cache_size=-{DEFAULT_CACHE_KIB}")
-        lost = (
-            high_water_mark.describe_lost_operations(
-                marked_head, self._log_head_at_mark(marked_head)
-            )
-            if marked_head
-            else ""
-        )
-        return [line for line in (*faults, lost) if line not in ("ok", "")]
+        if marked_head:
+            head = self._log_head_at_mark(marked_head)
+            faults.append(high_water_mark.describe_lost_operations(marked_head, head))
+        return [fault for fault in faults if fault not in ("ok", "")]
 
     def _log_head_at_mark(self, marked_head: bytes) -> bytes:
         """Return the head that the log had at the marked operation, or that of a shorter log."""
@@ -151,10 +126,8 @@ class SqliteReader(
         )
 
     def size_on_disk(self) -> int:
-        """See `StoreReader.size_on_disk`."""
         files = (self._path + side for side in DATABASE_FILE_SUFFIXES)
         return sum(os.stat(file).st_size for file in files if os.path.exists(file))
 
     def close(self) -> None:
-        """Close the store; closing twice does no harm."""
         self._db.close()

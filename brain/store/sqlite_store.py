@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
 
 BULK_LOAD_BYTES = 32 << 20
-"""Bytes of content from which on a load is worth a second thread."""
+"""Bytes of content for which a load uses a second thread."""
 
 
 class SqliteStore(SqliteReader):
     """A store that can be written; see `Store`."""
 
     def transaction(self, expected_bytes: int = 0) -> TransactionContext:
-        """See `Store.transaction`."""
         if expected_bytes < BULK_LOAD_BYTES:
             return SqliteTransaction(self._db, self._path)
         from .bulk_transaction import BulkTransaction
@@ -32,7 +31,6 @@ class SqliteStore(SqliteReader):
         return BulkTransaction(self._db, self._path)
 
     def compact(self) -> bool:
-        """See `Store.compact`."""
         from . import sweep
 
         if not sweep.compact_database(self._db, self._path):
@@ -43,7 +41,6 @@ class SqliteStore(SqliteReader):
         return True
 
     def clear_pending_writes(self) -> None:
-        """See `Store.clear_pending_writes`."""
         self._db.execute("PRAGMA synchronous=NORMAL")
         try:
             self._db.execute("DELETE FROM pending")
@@ -52,14 +49,14 @@ class SqliteStore(SqliteReader):
 
 
 def create_store(folder: Path) -> SqliteStore:
-    """Make a new store in `folder` and open it; errors as for `database.create`."""
+    """Create a store in `folder` and open it; errors as for `create_store_database`."""
     return SqliteStore(store_database.create_store_database(folder), _store_path(folder))
 
 
 def open_store(folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT) -> SqliteStore:
-    """Open the store in `folder` for writing; errors as for `database.open_writable`.
+    """Open the store in `folder` for writing; errors as for `open_store_database`.
 
-    `timeout` is how many seconds to wait for another process's transaction.
+    `timeout` limits the wait for a transaction of another process, in seconds.
     """
     return SqliteStore(store_database.open_store_database(folder, timeout), _store_path(folder))
 
@@ -67,9 +64,9 @@ def open_store(folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT
 def open_store_or_readonly(
     folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT
 ) -> Store:
-    """Open the store in `folder` for writing, for reading alone where it cannot be written.
+    """Open the store in `folder` for writing, or for reading if it cannot be written.
 
-    Errors as for `open_store`, of which `read_only` then means that it cannot be read either.
+    Errors as for `open_store`; `read_only` means that it cannot be read either.
     """
     try:
         return open_store(folder, timeout)

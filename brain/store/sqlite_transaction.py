@@ -78,7 +78,7 @@ class SqliteTransaction(SqliteReader):
     def _truncate_wal(self) -> None:
         """Checkpoint a long log now, since each opening of the store reads all of it.
 
-        The transaction is durable already, so an error is left to the next checkpoint.
+        The transaction is durable already, so errors are ignored.
         """
         with suppress(StoreError, FileNotFoundError):
             if os.stat(f"{self._path}-wal").st_size > MAX_WAL_BYTES:
@@ -101,7 +101,6 @@ class SqliteTransaction(SqliteReader):
         )
 
     def put_blob(self, content: bytes) -> bytes:
-        """See `StoreTransaction.put_blob`."""
         if len(content) >= LARGE_BLOB_BYTES:
             return self.put_blob_stream(io.BytesIO(content), len(content), None)
         id = blob_id(content)
@@ -109,7 +108,6 @@ class SqliteTransaction(SqliteReader):
         return id
 
     def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """See `StoreTransaction.put_blobs`."""
         small = [row for row in batch if len(row[1]) < LARGE_BLOB_BYTES]
         if len(small) < len(batch):
             for _, content in batch:
@@ -118,17 +116,15 @@ class SqliteTransaction(SqliteReader):
         self._insert_blobs(small)
 
     def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
-        """See `StoreTransaction.get_packing`."""
         return None
 
     def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
-        """See `StoreTransaction.put_blob_stream`."""
         from .blobs import large_blob_writer
 
         return large_blob_writer.write_large_blob(self, source, size, base)
 
     def put_chunk_list(self, id: bytes, chunk_list: ChunkList) -> None:
-        """Keep a large blob whose chunks are here."""
+        """Store a large blob whose chunks are stored."""
         if chunk_list.size > limits.MAX_FILE_BYTES:
             raise InvalidInput(
                 f"a file of {chunk_list.size} bytes",
@@ -139,11 +135,11 @@ class SqliteTransaction(SqliteReader):
         self._db.execute(INSERT_BLOB_SQL, (id, CODEC_CHUNK_LIST, encode_chunk_list(id, chunk_list)))
 
     def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Keep chunks of a large blob, given as (id, content)."""
+        """Store chunks of a large blob, given as (id, content)."""
         self._insert_blobs(batch)
 
     def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Insert blobs, compressed if there are enough to make up for loading Zstandard."""
+        """Insert blobs, compressed if there are enough to justify loading Zstandard."""
         self._refuse_redacted_rows(batch)
         if sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES:
             before = self._db.total_changes
@@ -175,15 +171,12 @@ class SqliteTransaction(SqliteReader):
             self._refuse_redacted_blobs(self._connection, [row[0] for row in rows])
 
     def update_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
-        """See `StoreTransaction.update_ref`."""
         ref_table.compare_and_swap_ref(self._facts_now, name, old, new)
 
     def write_meta(self, key: str, value: bytes) -> None:
-        """See `StoreTransaction.write_meta`."""
         self._facts_now[ref_table.META_PREFIX + key] = value
 
     def append_operation(self, data: bytes) -> bytes:
-        """See `StoreTransaction.append_operation`."""
         number, previous = self._log_head()
         id = operation_log.chain_operation_id(previous, data)
         self._db.execute(
@@ -193,11 +186,9 @@ class SqliteTransaction(SqliteReader):
         return id
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
-        """See `StoreTransaction.put_signature`."""
         signature_table.put_signature_row(self._db, snapshot, key, signature)
 
     def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
-        """See `StoreTransaction.redact_blob`."""
         from . import redaction_table
         from .blobs import erase
 
@@ -206,29 +197,21 @@ class SqliteTransaction(SqliteReader):
         redaction_table.put_redaction_row(self._db, blob, snapshot)
         self._new_redactions = {**self._new_redactions, blob: snapshot}
         self._validity_cache = None
-        self._facts_now[ref_table.REDACTIONS_FACT] = ref_table.increment_counter(
-            self._facts_now, ref_table.REDACTIONS_FACT
-        )
-        self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
-            self._facts_now, ref_table.EPOCH_FACT
-        )
+        ref_table.increment_counter(self._facts_now, ref_table.REDACTIONS_FACT)
+        ref_table.increment_counter(self._facts_now, ref_table.EPOCH_FACT)
         self._facts_now[ref_table.COMPACTION_FACT] = b"\x01"
 
     def mark_compacted(self) -> None:
-        """Note that no old page holds redacted content."""
+        """Record that no old page holds redacted content."""
         self._facts_now.pop(ref_table.COMPACTION_FACT, None)
 
     def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
-        """See `StoreTransaction.sweep_objects`."""
         from . import sweep
 
-        self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
-            self._facts_now, ref_table.EPOCH_FACT
-        )
+        ref_table.increment_counter(self._facts_now, ref_table.EPOCH_FACT)
         return sweep.sweep_unmarked(self, marked, max_count)
 
     def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
-        """See `StoreTransaction.add_pending_writes`."""
         rows = list(rows)
         if ref_table.REDACTIONS_FACT in self._facts_now:
             for blob in self.find_redactions([row.blob for row in rows if row.blob]):
@@ -236,5 +219,4 @@ class SqliteTransaction(SqliteReader):
         pending_table.put_pending_rows(self._db, rows)
 
     def remove_pending_writes(self, paths: Iterable[str]) -> None:
-        """See `StoreTransaction.remove_pending_writes`."""
         pending_table.delete_pending_rows(self._db, paths)

@@ -22,10 +22,9 @@ STORE_PAGE_BYTES = 8192
 
 
 def create_store_database(folder: Path) -> Connection:
-    """Make an empty store in `folder`, which is made too, and open it.
+    """Create `folder` and an empty store in it, for their owner alone, and open the store.
 
-    Folder and file are for their owner alone, whatever the umask says. Raises
-    `Conflict` (`exists`) if there is a store, else as `open_writable`.
+    Raises `Conflict` (`exists`) if there is a store, else as `open_store_database`.
     """
     path = os.path.join(folder, STORE_FILE_NAME)
     try:
@@ -84,7 +83,7 @@ def open_store_database(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> C
 
 
 def _check_store_files(folder: Path) -> str:
-    """Return the path of the store in `folder`, once nothing there leads elsewhere."""
+    """Return the path of the store in `folder` after checking that nothing there is a link."""
     if os.path.islink(folder):
         raise StoreError(
             "the folder .brain is a link",
@@ -96,7 +95,7 @@ def _check_store_files(folder: Path) -> str:
 
 
 def store_not_writable_error() -> StoreError:
-    """Return the error for a store that is on a read-only medium, or kept from us by its rights."""
+    """Return the error for a store on a read-only medium, or without write permission."""
     return StoreError(
         "the store cannot be written",
         code="read_only",
@@ -105,10 +104,6 @@ def store_not_writable_error() -> StoreError:
 
 
 def open_store_database_readonly(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> Connection:
-    """Open the store in `folder` for reading, see `dbfile.readable`.
-
-    Errors as for `open_writable`.
-    """
-    return database_file.open_for_reading(
-        _check_store_files(folder), timeout, STORE_LABELS, schema.check_store_schema
-    )
+    """Open the store in `folder` for reading. Raises as `open_store_database`."""
+    path = _check_store_files(folder)
+    return database_file.open_for_reading(path, timeout, STORE_LABELS, schema.check_store_schema)

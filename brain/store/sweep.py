@@ -74,7 +74,6 @@ def _unmarked_blobs(db: Connection, marked: set[bytes]) -> Iterator[tuple[int]]:
 
 
 def _delete_orphaned_signatures(db: Connection) -> None:
-    """Delete the signatures of removed objects."""
     db.execute("DELETE FROM signatures WHERE snapshot NOT IN (SELECT id FROM objects)")
 
 

@@ -44,19 +44,16 @@ def writer_lock(folder: Path, timeout: float, label: str = "the brain") -> Itera
                 _write_holder_pid(handle)
                 yield died
             finally:
-                with suppress(OSError):  # then the next holder clears up for nothing
+                with suppress(OSError):  # then the next holder cleans up without need
                     os.ftruncate(handle, 0)
     finally:
         os.close(handle)
 
 
 def _write_holder_pid(handle: int) -> None:
-    """Record the holder; the file, once not empty, never becomes empty meanwhile.
-
-    The lock holds without that too, as on a full disk.
-    """
+    """Record the holder, without emptying the file meanwhile."""
     name = b"%d\n" % os.getpid()
-    with suppress(OSError):
+    with suppress(OSError):  # as on a full disk; the lock holds without it
         os.pwrite(handle, name, 0)
         os.ftruncate(handle, len(name))
 

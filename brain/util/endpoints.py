@@ -16,9 +16,9 @@ _VISIBLE_PATTERN = re.compile(r"[!-~]{1,200}", re.ASCII)
 
 
 def find_url_fault(url: str) -> str:
-    """Say what is wrong with an address: it is none, holds a key, or others could listen.
+    """Return the fault of an address, "" if there is none.
 
-    "" if nothing is.
+    It must be an address, contain no key, and be encrypted outside private networks.
     """
     try:
         parts = urlsplit(url)
@@ -28,9 +28,9 @@ def find_url_fault(url: str) -> str:
     if parts.scheme not in ("http", "https") or not host or not _VISIBLE_PATTERN.fullmatch(url):
         return "is not an address such as http://localhost:11434/v1"
     if "@" in parts.netloc or parts.query or parts.fragment:
-        return "holds more than an address: keys belong into a file"
-    if parts.scheme == "http" and not is_private_host(host):
-        return "is http beyond this network, where others could listen: use https"
+        return "contains more than an address: store keys in a file"
+    if parts.scheme == "http" and not _is_private_host(host):
+        return "is unencrypted and leaves this network: use https"
     return ""
 
 
@@ -42,8 +42,7 @@ def is_loopback(host: str) -> bool:
         return host in _LOCAL_NAMES
 
 
-def is_private_host(host: str) -> bool:
-    """Tell whether a host is this machine or of a private network."""
+def _is_private_host(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:
@@ -51,10 +50,10 @@ def is_private_host(host: str) -> bool:
 
 
 def read_key_file(path: str, owner: str, command: str) -> str:
-    """Return the key in a file, which nobody else may read.
+    """Return the key in a file that only its owner may read.
 
-    `whose` and `command` are for messages: of what it is the key, and what names its
-    file. Raises `InvalidInput` (`no_key`, `key_readable`).
+    Messages contain the `owner` of the key, and the `command` that configures its file. Raises
+    `InvalidInput` (`no_key`, `key_readable`).
     """
     try:
         with open(path, "rb") as file:
@@ -74,5 +73,5 @@ def read_key_file(path: str, owner: str, command: str) -> str:
         )
     key = data.decode("ascii", "replace").strip()
     if len(data) > MAX_API_KEY_BYTES or not _KEY_PATTERN.fullmatch(key):
-        raise InvalidInput(f"that file holds no key: {printable_text(path)}", code="no_key")
+        raise InvalidInput(f"the file contains no key: {printable_text(path)}", code="no_key")
     return key

@@ -1,7 +1,7 @@
 """Line differences of texts, as counts and as unified diff.
 
-What two texts share at their start and end is set aside first, so that a record
-appended to a large memory file costs what the record costs.
+The common start and end of two texts are skipped, so that the cost of a record appended to a
+large memory file depends on the record only.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ DiffOpcode = tuple[str, int, int, int, int]
 CONTEXT_LINES = 3
 """Unchanged lines shown around a change."""
 _BINARY_PROBE_BYTES = 8192
-"""Bytes looked at to tell text from binary."""
+"""Bytes that are searched for a NUL."""
 _MAX_MATCHED_LINES = 20_000
-"""Lines of a middle part that are still matched line by line."""
+"""Changed lines of both texts that are matched line by line."""
 
 
 class LineCounts(NamedTuple):
@@ -27,10 +27,10 @@ class LineCounts(NamedTuple):
 
 
 class ChangedRegion(NamedTuple):
-    """What is left of two texts between their common first and last lines.
+    """The lines of two texts between their common first and last lines.
 
-    `start` lines come before; `lead` and `tail` are up to CONTEXT common lines on
-    either side.
+    `lead` and `tail` are up to CONTEXT_LINES common lines before and after; `start` is the
+    number of all lines before.
     """
 
     start: int
@@ -41,7 +41,7 @@ class ChangedRegion(NamedTuple):
 
 
 def is_binary(content: bytes) -> bool:
-    """Tell whether content is not text: a NUL early on, or not UTF-8."""
+    """Tell whether content is not text: it has a NUL near its start, or is not UTF-8."""
     if b"\0" in content[:_BINARY_PROBE_BYTES]:
         return True
     try:
@@ -52,16 +52,16 @@ def is_binary(content: bytes) -> bool:
 
 
 def count_changed_lines(old: bytes, new: bytes) -> LineCounts:
-    """Count the lines a text gained and lost."""
+    """Count the lines that were added and removed."""
     region = _find_changed_region(old, new)
     common = sum(i2 - i1 for tag, i1, i2, _, _ in _match_lines(region) if tag == "equal")
     return LineCounts(len(region.new) - common, len(region.old) - common)
 
 
 def unified_diff(old: bytes, new: bytes, old_name: str, new_name: str) -> Iterator[str]:
-    """Yield the lines of a unified diff, without line ends; nothing if the texts are equal.
+    """Yield the lines of a unified diff, without line ends; none if the texts are equal.
 
-    A last line without a line end is marked as `diff` and git mark it.
+    A last line without a line end is marked as in `diff` and git.
     """
     if old == new:
         return
@@ -88,7 +88,7 @@ def _find_changed_region(old: bytes, new: bytes) -> ChangedRegion:
 
 
 def _common_prefix_length(old: bytes, new: bytes) -> int:
-    """Length of the common part at the start, up to the end of a line."""
+    """Return the length of the common start, up to the end of a line."""
     low, high = 0, min(len(old), len(new))
     if old[:high] == new[:high]:
         low = high
@@ -102,7 +102,7 @@ def _common_prefix_length(old: bytes, new: bytes) -> int:
 
 
 def _common_suffix_length(old: bytes, new: bytes, limit: int) -> int:
-    """Length of the common part at the end, at most `most`, from the start of a line on."""
+    """Return the length of the common end, at most `limit`, from the start of a line."""
     low, high = 0, limit
     if limit and old[-limit:] == new[-limit:]:
         low = high
@@ -140,14 +140,14 @@ def _context_end(text: bytes, at: int) -> int:
 
 
 def _split_lines(text: bytes) -> list[str]:
-    """Split at line feeds alone; str.splitlines knows a dozen other line ends."""
-    whole = text.decode("utf-8", "surrogateescape").split("\n")
-    ended = [line + "\n" for line in whole[:-1]]
-    return [*ended, whole[-1]] if whole[-1] else ended
+    """Split at line feeds only, unlike `str.splitlines`."""
+    *complete, last = text.decode("utf-8", "surrogateescape").split("\n")
+    lines = [line + "\n" for line in complete]
+    return [*lines, last] if last else lines
 
 
 def _match_lines(region: ChangedRegion) -> list[DiffOpcode]:
-    """Return difflib's opcodes between the middle parts."""
+    """Return difflib's opcodes between the changed lines."""
     if len(region.old) + len(region.new) > _MAX_MATCHED_LINES:
         return [("replace", 0, len(region.old), 0, len(region.new))]
     from difflib import SequenceMatcher
@@ -161,18 +161,18 @@ def _build_hunks(region: ChangedRegion) -> Iterator[list[str]]:
     old = region.lead + region.old + region.tail
     new = region.lead + region.new + region.tail
     first = region.start - len(region.lead)
-    frame: SequenceMatcher[str] = SequenceMatcher(None, [], [], autojunk=False)
-    # The common lines on both sides stay matched with each other, whatever the middle holds.
-    frame.opcodes = _add_context(region)  # type: ignore[attr-defined]  # where difflib keeps them
-    for group in frame.get_grouped_opcodes(CONTEXT_LINES):
+    matcher: SequenceMatcher[str] = SequenceMatcher(None, [], [], autojunk=False)
+    # So the common lines on both sides always match each other.
+    matcher.opcodes = _add_context(region)  # type: ignore[attr-defined]  # difflib's cache
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
         a1, a2, b1, b2 = group[0][1], group[-1][2], group[0][3], group[-1][4]
-        out = [f"@@ -{_hunk_range(first, a1, a2)} +{_hunk_range(first, b1, b2)} @@"]
+        hunk = [f"@@ -{_hunk_range(first, a1, a2)} +{_hunk_range(first, b1, b2)} @@"]
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
-                out += _prefix_lines(" ", old[i1:i2])
-                continue
-            out += _prefix_lines("-", old[i1:i2]) + _prefix_lines("+", new[j1:j2])
-        yield out
+                hunk += _prefix_lines(" ", old[i1:i2])
+            else:
+                hunk += _prefix_lines("-", old[i1:i2]) + _prefix_lines("+", new[j1:j2])
+        yield hunk
 
 
 def _add_context(region: ChangedRegion) -> list[DiffOpcode]:
@@ -184,13 +184,13 @@ def _add_context(region: ChangedRegion) -> list[DiffOpcode]:
     ]
     before: DiffOpcode = ("equal", 0, lead, 0, lead)
     after: DiffOpcode = ("equal", old, old + tail, new, new + tail)
-    whole: list[DiffOpcode] = []
+    opcodes: list[DiffOpcode] = []
     for tag, i1, i2, j1, j2 in [before, *inner, after]:
-        if whole and tag == "equal" == whole[-1][0]:
-            whole[-1] = ("equal", whole[-1][1], i2, whole[-1][3], j2)
+        if opcodes and tag == "equal" == opcodes[-1][0]:
+            opcodes[-1] = ("equal", opcodes[-1][1], i2, opcodes[-1][3], j2)
         elif i2 > i1 or j2 > j1:
-            whole.append((tag, i1, i2, j1, j2))
-    return whole
+            opcodes.append((tag, i1, i2, j1, j2))
+    return opcodes
 
 
 def _hunk_range(first: int, start: int, stop: int) -> str:

@@ -188,15 +188,8 @@ def run_jobs_in_children(
     the caller repeats it and gets the error. `jobs` is at most MAX_QUEUED_JOBS.
     """
 
-    def send_answers(send: SendValue) -> None:
-        for job in queue:
-            send((job, work(job)))
-
     with closing(JobQueue(jobs)) as queue, ExitStack() as stack:
-        running: list[Iterator[tuple[int, Any]]] = []
-        with suppress(OSError):  # no more processes
-            for _ in range(children):
-                running.append(stack.enter_context(run_in_child(send_answers)))
+        running = _start_children(stack, children, queue, work, nullcontext)
         while running:
             for child in list(running):
                 try:
@@ -205,6 +198,30 @@ def run_jobs_in_children(
                     running.remove(child)
                 else:
                     yield answer
+
+
+def _start_children(
+    stack: ExitStack,
+    count: int,
+    queue: JobQueue,
+    work: Callable[[int], Any],
+    child_context: Callable[[], AbstractContextManager[object]],
+) -> list[Iterator[tuple[int, Any]]]:
+    """Start children, as many as possible up to `count`; return their iterators of (job, answer).
+
+    Each works on jobs of the queue inside `child_context()`.
+    """
+
+    def send_answers(send: SendValue) -> None:
+        with child_context():
+            for job in queue:
+                send((job, work(job)))
+
+    children: list[Iterator[tuple[int, Any]]] = []
+    with suppress(OSError):  # no more processes
+        for _ in range(count):
+            children.append(stack.enter_context(run_in_child(send_answers)))
+    return children
 
 
 @contextmanager
@@ -220,16 +237,9 @@ def share_jobs(
     repeats the jobs that a child failed to do. `jobs` is at most MAX_QUEUED_JOBS.
     """
 
-    def help_out(send: SendValue) -> None:
-        with child_context():
-            for job in queue:
-                send((job, do(job)))
-
     with closing(JobQueue(jobs)) as queue, ExitStack() as stack:
-        children: list[Iterator[tuple[int, Any]]] = []
-        with suppress(OSError):  # no more processes
-            for _ in range(min(processor_count(), jobs) - 1):
-                children.append(stack.enter_context(run_in_child(help_out)))
+        count = min(processor_count(), jobs) - 1
+        children = _start_children(stack, count, queue, do, child_context)
 
         def finish() -> list[Any]:
             answers = {job: do(job) for job in queue}

@@ -1,1 +1,1 @@
-"""The folder on disk: which files changed, reading them, writing them. Knows no store."""
+"""The folder on disk: finds changed files, reads and writes files. Does not use the store."""

@@ -19,7 +19,7 @@ _DOT_NAMES = {"", ".", ".."}
 
 @contextmanager
 def open_root(root: RootPath) -> Iterator[int]:
-    """Open the folder of a brain; the path to it may lead through links, it is the user's.
+    """Open the folder of a brain; the path to it may contain links, since the user gave it.
 
     Raises `InvalidInput` (`unreadable`).
     """
@@ -33,15 +33,10 @@ def open_root(root: RootPath) -> Iterator[int]:
         os.close(fd)
 
 
-OpenPart = Callable[[str, int], int]
-"""Opens one part of a path, given its name and its parent's descriptor."""
-
-
 class FolderHandles:
     """Opens folders below a root and keeps the last one, with its parents, open.
 
-    Runs of files in one folder, or in neighbours, then cost little. `root_fd` stays
-    the caller's.
+    So consecutive files in one folder, or in neighbours, cost little. The caller closes `root_fd`.
     """
 
     def __init__(self, root_fd: int) -> None:
@@ -51,19 +46,19 @@ class FolderHandles:
     def open(self, folder: str) -> int:
         """Return a descriptor of `folder` ("" is the root), valid until the next call.
 
-        Raises `FileNotFoundError` if it is not there, other `OSError`s, and
-        `InvalidInput` (`unsafe_path`) if a part is a link or no folder.
+        Raises `FileNotFoundError` and other `OSError`s, and `InvalidInput` (`unsafe_path`) if a
+        part is a link or not a folder.
         """
         return self._descend(folder, _open_subfolder)
 
     def open_or_make(self, folder: str) -> int:
-        """As `open`, making the folders that are missing."""
+        """As `open`, but create missing folders."""
         return self._descend(folder, _make_subfolder)
 
     def find_missing_folder(self, folder: str) -> str:
-        """Return the topmost folder on the way to `folder` that is not there, "" if all are.
+        """Return the topmost missing folder on the way to `folder`, "" if none is missing.
 
-        Raises as `open`, but for `FileNotFoundError`.
+        Raises as `open`, except `FileNotFoundError`.
         """
         try:
             self.open(folder)
@@ -77,7 +72,7 @@ class FolderHandles:
         while len(self._open_chain) > 1:
             os.close(self._open_chain.pop()[1])
 
-    def _descend(self, folder: str, step: OpenPart) -> int:
+    def _descend(self, folder: str, open_part: Callable[[str, int], int]) -> int:
         chain = self._open_chain
         path = f"{folder}/" if folder else ""
         above, fd = chain[-1]
@@ -91,7 +86,7 @@ class FolderHandles:
             if part in _DOT_NAMES:
                 raise unsafe_path_error(folder)
             try:
-                fd = step(part, fd)
+                fd = open_part(part, fd)
             except OSError as error:
                 if error.errno in _NOT_A_FOLDER_ERRNOS:
                     raise unsafe_path_error(folder) from error
@@ -99,6 +94,17 @@ class FolderHandles:
             above = f"{above}{part}/"
             chain.append((above, fd))
         return fd
+
+
+@contextmanager
+def open_folders(root: RootPath) -> Iterator[FolderHandles]:
+    """Open the folder of a brain, and folders below it. Raises as `open_root`."""
+    with open_root(root) as root_fd:
+        folders = FolderHandles(root_fd)
+        try:
+            yield folders
+        finally:
+            folders.close()
 
 
 def _open_subfolder(name: str, above: int) -> int:
@@ -115,7 +121,7 @@ def _make_subfolder(name: str, above: int) -> int:
 
 
 def unreadable_error(path: str, error: OSError) -> InvalidInput:
-    """Return the error for a file or folder that the system does not let us read."""
+    """Return the error for a file or folder that cannot be read."""
     return InvalidInput(
         f"cannot read {printable_text(path)}: {error.strerror}",
         code="unreadable",
@@ -124,12 +130,12 @@ def unreadable_error(path: str, error: OSError) -> InvalidInput:
 
 
 def unwritable_error(path: str, error: OSError) -> BrainError:
-    """Return the error for a file or folder that the system does not let us write."""
+    """Return the error for a file or folder that cannot be written."""
     return BrainError(f"cannot write {printable_text(path)}: {error.strerror}", code="unwritable")
 
 
 def unsafe_path_error(path: str) -> InvalidInput:
-    """Return the error for a path that leads through a link, or through what is no folder."""
+    """Return the error for a path through a link, or through a file."""
     return InvalidInput(
         f"a part of the path is a link or not a folder: {printable_text(path)}",
         code="unsafe_path",
@@ -138,7 +144,7 @@ def unsafe_path_error(path: str) -> InvalidInput:
 
 
 def write_all(fd: int, content: bytes) -> None:
-    """Write all of `content`; a write may take less than it is given."""
-    done = os.write(fd, content)
-    while done < len(content):
-        done += os.write(fd, memoryview(content)[done:])
+    """Write all of `content`; a single write may be partial."""
+    written = os.write(fd, content)
+    while written < len(content):
+        written += os.write(fd, memoryview(content)[written:])

@@ -1,12 +1,9 @@
-"""Check out files: write and remove them as a bundle says; new folders appear by one rename.
+"""Check out files: write and remove them; new folders appear by one rename.
 
-A folder that does not exist yet is made inside one staging folder at the top of the
-brain, filled there with files under their final names, and moved into place by one
-rename. That is atomic, and saves a rename for each file. Files of folders that exist
-are replaced one by one.
-
-Each file is replaced atomically; what lies in new folders appears as a whole. No link
-is followed, and nothing outside the brain, or of version control itself, is touched.
+A new folder is created in a staging folder at the top of the brain, filled with files under
+their final names, and moved into place by one rename. That is atomic, and saves a rename for
+each file. Files in existing folders are replaced one by one, each atomically. No link is
+followed, and nothing outside the brain, or of version control itself, is changed.
 """
 
 from __future__ import annotations
@@ -18,12 +15,12 @@ from contextlib import suppress
 
 from ..objects import paths
 from ..util.progress import Progress
-from .dirfd import OPEN_FOLDER_FLAGS, FolderHandles, RootPath, open_root
+from .dirfd import OPEN_FOLDER_FLAGS, FolderHandles, RootPath, open_folders, open_root
 from .file_writer import WriteContent, create_file, replace_file, temporary_name, write_error
 
 
 class StagedWriter:
-    """Writes files and keeps those of new folders back until they are published."""
+    """Writes files, those of new folders into a staging folder until they are published."""
 
     def __init__(self, root_fd: int) -> None:
         self._root_fd = root_fd
@@ -53,16 +50,14 @@ class StagedWriter:
         for folder in sorted(self._new_folders):
             above, _, name = folder.rpartition("/")
             try:
-                source, target = (
-                    self._open_staging().open(above),
-                    self._existing_folders.open(above),
-                )
+                source = self._open_staging().open(above)
+                target = self._existing_folders.open(above)
                 os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
             except OSError as error:
                 raise write_error(folder, error) from error
 
     def close(self) -> None:
-        """Remove the staging folder, with all that was not published."""
+        """Remove the staging folder, with all unpublished files."""
         self._existing_folders.close()
         if self._staging_handles is not None:
             from shutil import rmtree
@@ -72,7 +67,7 @@ class StagedWriter:
             rmtree(self._staging_name, ignore_errors=True, dir_fd=self._root_fd)
 
     def _needs_staging(self, folder: str) -> bool:
-        """Tell whether `folder` is to be staged, and note the topmost one that is missing."""
+        """Tell whether `folder` is staged, and record the topmost missing folder."""
         if folder.startswith(self._last_new_prefix):
             return True
         try:
@@ -95,36 +90,31 @@ class StagedWriter:
 
 
 FileItem = tuple[str, int, WriteContent]
-"""A path, a kind, and the content."""
+"""Path, kind and content."""
 
 _PROGRESS_INTERVAL = 1024
 
 
 def write_working_file(root: RootPath, path: str, kind: int, content: WriteContent) -> None:
-    """Put a file or link at `path`, making the folders it needs.
+    """Write a file or link at `path`, and create missing folders.
 
-    What was there, read-only or a link, is replaced; a link is not followed. The mode is
-    0644, or 0755 for an executable, less the umask. Raises `InvalidInput`
-    (`unsafe_path`, `link_outside`, and what `paths.check` raises), `Conflict`
-    (`path_conflict`) if a folder with something in it is in the way, and `BrainError`
-    (`unwritable`).
+    A file or link at `path`, even if read-only, is replaced. The mode is 0644, or 0755 for an
+    executable, less the umask. Raises `InvalidInput` (`unsafe_path`, `link_outside`, and as
+    `paths.check_path`), `Conflict` (`path_conflict`) if a folder that is not empty is at `path`,
+    and `BrainError` (`unwritable`).
     """
     paths.check_path(path)
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
-        try:
-            replace_file(folders, path, kind, content)
-        finally:
-            folders.close()
+    with open_folders(root) as folders:
+        replace_file(folders, path, kind, content)
 
 
 def write_working_files(
     root: RootPath, items: Iterable[FileItem], progress: Progress | None = None
 ) -> None:
-    """As `write_file` for each of `items`, which have different paths.
+    """As `write_working_file` for each of `items`, which have different paths.
 
-    Any order will do; that of the paths is the fastest. On an error, files of folders
-    that existed may have been written, and those of new folders have not.
+    The order of paths is the fastest. After an error, files in existing folders may have been
+    written, but none in new folders.
     """
     with open_root(root) as root_fd:
         bulk = StagedWriter(root_fd)
@@ -139,25 +129,21 @@ def write_working_files(
 
 
 def remove_working_file(root: RootPath, path: str) -> None:
-    """Remove the file or link at `path`, then the folders that it leaves empty.
+    """Remove the file or link at `path`, if any, then empty folders above it.
 
-    Top-level folders stay. That nothing is there is no error. Raises `InvalidInput`
-    (`unsafe_path`), `Conflict` (`path_conflict`) if there is a folder, and `BrainError`
-    (`unwritable`).
+    Top-level folders stay. Raises `InvalidInput` (`unsafe_path`), `Conflict` (`path_conflict`)
+    if `path` is a folder, and `BrainError` (`unwritable`).
     """
     paths.check_path(path)
     folder, _, name = path.rpartition("/")
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
+    with open_folders(root) as folders:
         try:
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folders.open(folder))
             _remove_empty_parents(folders, folder)
         except OSError as error:
-            if error.errno != errno.ENAMETOOLONG:  # where no such name can be, there is none
+            if error.errno != errno.ENAMETOOLONG:  # such a file cannot exist
                 raise write_error(path, error) from error
-        finally:
-            folders.close()
 
 
 def _remove_empty_parents(folders: FolderHandles, folder: str) -> None:

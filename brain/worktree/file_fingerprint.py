@@ -1,9 +1,9 @@
-"""Fingerprints of files: packed stat results, and how far they prove a file unchanged.
+"""Fingerprints of files: packed stat results, which prove a file unchanged under conditions.
 
-A fingerprint is mtime, ctime, size, inode number and mode in 36 bytes. Equal
-fingerprints prove equal content only if the file's times lie clearly before the
-moment at which the first one was taken: a later write within the same tick of the
-clock leaves the times as they are ("racy git", Documentation/technical/racy-git.txt).
+A fingerprint is mtime, ctime, size, inode number and mode in 36 bytes. Equal fingerprints prove
+equal content only if the file's times are clearly before the moment of the first one: a later
+write within the same tick of the clock does not change the times ("racy git",
+Documentation/technical/racy-git.txt).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ FINGERPRINT_BYTES = _FINGERPRINT_FORMAT.size
 
 stat_fields = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_mode")
 pack_fingerprint = _FINGERPRINT_FORMAT.pack
-"""Packs `fields` of a stat; raises `struct.error` for times outside 64 bits."""
+"""Packs the `stat_fields` of a stat; raises `struct.error` for times outside 64 bits."""
 
 ABSENT_ERRNOS = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
-"""What the system says of a path at which nothing is, the last of a name that none can have."""
+"""Errors for a path without a file; a name that is too long cannot exist."""
 
 _MIN_TIME_NS, _MAX_TIME_NS = -(1 << 63), (1 << 63) - 1
 _SECOND_NS = 1_000_000_000
@@ -48,10 +48,10 @@ def read_clocks() -> ClockReading:
 
 
 def file_system_time(started: ClockReading, file_time: int) -> int:
-    """Return the moment `started` by the file system's clock, which now says `file_time`.
+    """Return the moment `started` by the clock of the file system, which now shows `file_time`.
 
-    The longer of the two spans is taken: one clock may have been set back, the other
-    stops while the machine sleeps, and an earlier horizon only costs reading again.
+    The longer of two spans is subtracted: the wall clock may have been set back, the monotonic
+    one stops while the machine sleeps. An earlier moment only causes files to be read again.
     """
     at = read_clocks()
     return file_time - max(at.wall_ns - started.wall_ns, at.monotonic_ns - started.monotonic_ns)
@@ -71,7 +71,7 @@ def _clamp_time(time_ns: int) -> int:
 
 
 def unmatchable_fingerprint(stored: bytes) -> bytes:
-    """Return what stands for a file of this type that has to be read again: never equal."""
+    """Return a fingerprint of the same mode that no file has, so that the file is read again."""
     return pack_fingerprint(0, 0, 0, 0, fingerprint_mode(stored))
 
 
@@ -81,9 +81,9 @@ def fingerprint_mode(stored: bytes) -> int:
 
 
 def is_racy(stored: bytes, moment: int) -> bool:
-    """Tell whether a file could have changed after `moment` without its times showing it.
+    """Tell whether a file could have changed after `moment` without a change of its times.
 
-    Times without nanoseconds come from a file system that keeps whole seconds, or two.
+    Times without nanoseconds come from a file system with a resolution of one or two seconds.
     """
     mtime, ctime, *_ = _FINGERPRINT_FORMAT.unpack(stored)
     return _is_after(mtime, moment) or _is_after(ctime, moment)
@@ -94,7 +94,7 @@ def _is_after(then: int, moment: int) -> bool:
 
 
 def lstat_or_none(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """Return the stat of a file or link, None where there is none, or can be none."""
+    """Return the stat of a file or link, None if it does not exist."""
     try:
         return os.lstat(path)
     except OSError as error:
@@ -104,7 +104,7 @@ def lstat_or_none(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def entry_kind(mode: int) -> int:
-    """Return FILE, EXECUTABLE or LINK: all that a brain keeps of a mode."""
+    """Return FILE, EXECUTABLE or LINK for a mode."""
     if stat.S_ISLNK(mode):
         return LINK
     return EXECUTABLE if mode & stat.S_IXUSR else FILE

@@ -1,4 +1,4 @@
-"""Read files: regular ones only, through no link, one consistent state or an error."""
+"""Read regular files, without following links: one consistent state or an error."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .. import limits
 from ..errors import InvalidInput, printable_text
 from ..objects.tree_entry import LINK
 from . import file_fingerprint, symlinks
-from .dirfd import FolderHandles, RootPath, open_root, unreadable_error
-from .walk import CandidateFile, file_too_large_error
+from .dirfd import FolderHandles, RootPath, open_folders, unreadable_error
+from .walk import CandidateFile, candidate_from_stat, file_too_large_error
 
 STREAMED_FILE_BYTES = 256 << 10
-"""Files from this size on are not read into memory as a whole, in bytes."""
+"""Files of this size or more are not read into memory as a whole."""
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAX_READ_ATTEMPTS = 3
@@ -26,8 +26,8 @@ _TYPE_CHANGED_ERRNOS = {errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.EAGAIN, er
 class LargeFile:
     """A large file, open for reading.
 
-    `raw` reads it, without a buffer; `size` is in bytes. What was read is one state of
-    the file if, and only if, `verify_unchanged` passes after the last read.
+    `raw` reads it without a buffer; `size` is in bytes. The content is one state of the file if
+    `verify_unchanged` passes after the last read.
     """
 
     def __init__(self, path: str, fd: int, st: os.stat_result) -> None:
@@ -37,9 +37,9 @@ class LargeFile:
         self._fields = file_fingerprint.stat_fields(st)
 
     def verify_unchanged(self) -> None:
-        """Raise `InvalidInput` (`changed_while_reading`) if the file is not as it was opened."""
+        """Raise `InvalidInput` (`changed_while_reading`) if the file changed since opening."""
         if file_fingerprint.stat_fields(os.fstat(self.raw.fileno())) != self._fields:
-            raise _changed_while_reading_error(self.path, "its size or times moved")
+            raise _changed_while_reading_error(self.path, "its size or times changed")
 
 
 ReadContent = bytes | LargeFile
@@ -48,25 +48,21 @@ ReadContent = bytes | LargeFile
 def read_candidates(
     root: RootPath, candidates: Iterable[CandidateFile]
 ) -> Iterator[tuple[CandidateFile, ReadContent]]:
-    """Read each file; yield it, as it was when it was read, with its content.
+    """Read each file; yield its state when it was read, and its content.
 
-    Files of `LARGE` bytes and more come as a `LargeFile`, which is closed when the next
-    file is asked for; the content of a link is its text. Fastest in the order of paths.
-    Raises `InvalidInput` (`changed_while_reading`, `unreadable`, `unsafe_path`,
-    `not_regular`, `link_outside`, `too_large`).
+    The content of a file of STREAMED_FILE_BYTES or more is a `LargeFile`, which is closed before
+    the next file; the content of a link is its text. The order of paths is the fastest. Raises
+    `InvalidInput` (`changed_while_reading`, `unreadable`, `unsafe_path`, `not_regular`,
+    `link_outside`, `too_large`).
     """
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
-        try:
-            for candidate in candidates:
-                found, content = _read_candidate(folders, candidate)
-                try:
-                    yield found, content
-                finally:
-                    if not isinstance(content, bytes):
-                        content.raw.close()
-        finally:
-            folders.close()
+    with open_folders(root) as folders:
+        for candidate in candidates:
+            current, content = _read_candidate(folders, candidate)
+            try:
+                yield current, content
+            finally:
+                if not isinstance(content, bytes):
+                    content.raw.close()
 
 
 def read_working_file(root: RootPath, path: str) -> bytes:
@@ -94,22 +90,14 @@ def read_bounded_file(root: RootPath, path: str, limit: int) -> bytes | None:
 
 
 def lstat_candidate(root: RootPath, path: str) -> CandidateFile:
-    """Look at the file at `path`. Raises `InvalidInput` as `read_many` does."""
+    """Return the present state of the file at `path`. Raises `InvalidInput`."""
     folder, _, name = path.rpartition("/")
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
+    with open_folders(root) as folders:
         try:
             st = os.lstat(name, dir_fd=folders.open(folder))
         except OSError as error:
             raise _read_error(path, error) from error
-        finally:
-            folders.close()
-    return CandidateFile(
-        path,
-        file_fingerprint.entry_kind(st.st_mode),
-        st.st_size,
-        file_fingerprint.fingerprint_of(st),
-    )
+    return candidate_from_stat(path, st)
 
 
 def _read_candidate(
@@ -136,7 +124,7 @@ def _read_candidate(
 
 
 def _read_if_unchanged(fd: int, size: int, known: bytes) -> bytes | None:
-    """Return the content if the file is still as the scan saw it, which is the usual case."""
+    """Return the content if the file is unchanged since the scan, the usual case."""
     content = os.read(fd, size + 1)
     st = os.fstat(fd)
     same = stat.S_ISREG(st.st_mode) and file_fingerprint.fingerprint_of(st) == known
@@ -144,7 +132,7 @@ def _read_if_unchanged(fd: int, size: int, known: bytes) -> bytes | None:
 
 
 def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
-    """Read from the start until the file holds still."""
+    """Read from the start until the file does not change meanwhile."""
     fields = file_fingerprint.stat_fields
     for _ in range(_MAX_READ_ATTEMPTS):
         st = os.fstat(fd)
@@ -153,16 +141,13 @@ def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
         size = st.st_size
         if size > limits.MAX_FILE_BYTES:
             raise file_too_large_error(path, size)
-        now = CandidateFile(
-            path, file_fingerprint.entry_kind(st.st_mode), size, file_fingerprint.fingerprint_of(st)
-        )
         os.lseek(fd, 0, os.SEEK_SET)
         if size >= STREAMED_FILE_BYTES:
-            return now, LargeFile(path, fd, st)
+            return candidate_from_stat(path, st), LargeFile(path, fd, st)
         content = os.read(fd, size + 1)
         if len(content) == size and fields(os.fstat(fd)) == fields(st):
-            return now, content
-    raise _changed_while_reading_error(path, "it did not hold still")
+            return candidate_from_stat(path, st), content
+    raise _changed_while_reading_error(path, "it kept changing")
 
 
 def _read_link(path: str, name: str, folder_fd: int) -> tuple[CandidateFile, bytes]:
@@ -172,11 +157,10 @@ def _read_link(path: str, name: str, folder_fd: int) -> tuple[CandidateFile, byt
 
 
 def _read_error(path: str, error: OSError) -> InvalidInput:
-    """Tell what vanished, or became something else, from what cannot be read."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return _changed_while_reading_error(path, "it is not there any more")
+        return _changed_while_reading_error(path, "it was removed")
     if error.errno in _TYPE_CHANGED_ERRNOS:
-        return _changed_while_reading_error(path, "it is something else now")
+        return _changed_while_reading_error(path, "its type changed")
     return unreadable_error(path, error)
 
 
@@ -184,5 +168,5 @@ def _changed_while_reading_error(path: str, how: str) -> InvalidInput:
     return InvalidInput(
         f"{printable_text(path)} changed while it was read: {how}",
         code="changed_while_reading",
-        hint="try again when nothing writes to it",
+        hint="try again while nothing writes to it",
     )

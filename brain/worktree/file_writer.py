@@ -1,8 +1,8 @@
-"""Write one file atomically, through no link, and remove temporary files of killed writers.
+"""Write one file atomically, without following links; remove temporary files of killed writers.
 
-A file is written under a temporary name in its own folder and renamed into place, so
-that it is there as it was or as it shall be. Nothing is synced to the disk: the store
-holds what matters, and what a power cut takes from the folder shows as a change.
+A file is written under a temporary name in its folder and renamed into place, so readers see the
+old or the new content. Nothing is synced to the disk: the store has the content, and a file
+that a power cut damages shows as a change.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from contextlib import suppress
 from itertools import count
 
 from ..errors import BrainError, Conflict, InvalidInput, printable_text
+from ..objects.paths import TEMPORARY_PREFIX
 from ..objects.tree_entry import EXECUTABLE, LINK
 from . import symlinks
 from .dirfd import (
     FolderHandles,
     RootPath,
-    open_root,
+    open_folders,
     unsafe_path_error,
     unwritable_error,
     write_all,
 )
-from .ignore_rules import TEMPORARY_PREFIX
 
 WriteContent = bytes | Iterator[bytes]
-"""Content at once or in pieces; for a link, its text."""
+"""The content as a whole or in pieces; for a link, its text."""
 
 _RUN_PREFIX = TEMPORARY_PREFIX + os.urandom(8).hex()
 _FILE_COUNTER = count()
@@ -36,9 +36,9 @@ _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOE
 
 
 def replace_file(folders: FolderHandles, path: str, kind: int, content: WriteContent) -> None:
-    """Put a file or link at `path`, which `paths.check` let pass, in place of what is there.
+    """Write a file or link at `path`, a checked path, in place of any file or link there.
 
-    Raises `BrainError` as `failure` says, and `InvalidInput` (`link_outside`).
+    Raises `BrainError` as `write_error`, and `InvalidInput` (`link_outside`).
     """
     folder, _, name = path.rpartition("/")
     temporary = temporary_name()
@@ -56,7 +56,7 @@ def replace_file(folders: FolderHandles, path: str, kind: int, content: WriteCon
 
 
 def create_file(folder_fd: int, name: str, path: str, kind: int, content: WriteContent) -> None:
-    """Write a new file or link called `name`; `path` is where it will end up."""
+    """Write a new file or link called `name`; `path` is its final path."""
     if kind == LINK:
         text = content if isinstance(content, bytes) else b"".join(content)
         symlinks.check_link_inside(path, text)
@@ -74,21 +74,21 @@ def create_file(folder_fd: int, name: str, path: str, kind: int, content: WriteC
 
 
 def temporary_name() -> str:
-    """Return a name that no file has."""
+    """Return a new name."""
     return f"{_RUN_PREFIX}{next(_FILE_COUNTER):08x}"
 
 
 def write_error(path: str, error: OSError) -> BrainError:
-    """Return the error that tells why `path` could not be written or removed."""
+    """Return the error for a path that could not be written or removed."""
     if error.errno in (errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST):
         return Conflict(
-            f"a folder with something in it is in the way: {printable_text(path)}",
+            f"there is a folder that is not empty: {printable_text(path)}",
             code="path_conflict",
             hint="move the folder away",
         )
-    return (
-        unsafe_path_error(path) if error.errno == errno.ENOTDIR else unwritable_error(path, error)
-    )
+    if error.errno == errno.ENOTDIR:
+        return unsafe_path_error(path)
+    return unwritable_error(path, error)
 
 
 def _rename(folder_fd: int, temporary: str, name: str) -> None:
@@ -103,20 +103,16 @@ _TEMPORARY_NAME = re.compile(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{16,24}")
 
 
 def remove_temporary_files(root: RootPath, paths: Iterable[str] = ()) -> None:
-    """Remove temporary files and folders of ours where a writer of `paths` leaves them.
+    """Remove the temporary files and folders of a writer of `paths`, as far as possible.
 
-    That is in the folders of those paths, at the top, and in `.brain`. To be called
-    while no other writer can be at work. What cannot be removed stays.
+    They are in the folders of those paths, at the top, and in `.brain`. Call it only while no
+    other writer can run.
     """
-    wanted = {path.rpartition("/")[0] for path in paths}
-    with open_root(root) as root_fd:
-        folders = FolderHandles(root_fd)
-        try:
-            for folder in sorted({"", ".brain", *wanted}):
-                with suppress(OSError, InvalidInput):  # gone, or a link: nothing of ours
-                    _remove_temporary_files_in(folders.open(folder))
-        finally:
-            folders.close()
+    above = {path.rpartition("/")[0] for path in paths}
+    with open_folders(root) as folders:
+        for folder in sorted({"", ".brain", *above}):
+            with suppress(OSError, InvalidInput):  # a missing folder or a link has none
+                _remove_temporary_files_in(folders.open(folder))
 
 
 def _remove_temporary_files_in(folder_fd: int) -> None:

@@ -1,8 +1,8 @@
 """Compile gitignore patterns to regular expressions that match in bounded time.
 
-A pattern becomes a regular expression in which each `*` that another one follows, and each
-`**` likewise, stands in an atomic group: the first place where what comes next fits is as
-good as any later one, so nothing is ever tried twice.
+In the regular expression of a pattern, each `*` or `**` before another one is in an atomic group:
+the first place where the next part matches is as good as any later one, so there is no
+backtracking.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _CHARACTER_CLASSES = {
 
 
 def compile_pattern(pattern: str) -> Callable[[str], object]:
-    """Return a function that tells whether a path, or for a pattern without slash a name, fits.
+    """Return a function that matches a path, or a name for a pattern without a slash.
 
-    A slash at the start is passed over. Raises `ValueError` for what is not a pattern: more
-    than `MAX_CHARS`, an open bracket or an escape with nothing after it, a range from the
-    greater to the less, an unknown class.
+    A slash at the start is ignored. Raises `ValueError` for an invalid pattern: longer than
+    MAX_PATTERN_CHARS, an open bracket, an escape at the end, a descending range, an unknown
+    class.
     """
     if len(pattern) > MAX_PATTERN_CHARS:
         raise ValueError
@@ -62,7 +62,7 @@ def _translate_pattern(tokens: Sequence[str]) -> str:
 
 
 def _translate_segment(tokens: Sequence[str]) -> str:
-    """Return the expression of what stands between slashes, which ends at one or at the end."""
+    """Return the expression of the part between two slashes, or up to the end."""
     first, *others = map("".join, _split_tokens(tokens, _STAR))
     if not others:
         return first
@@ -95,13 +95,7 @@ def _tokenize_pattern(pattern: str) -> Iterator[str]:
             yield _translate_literal(pattern[place : place + 1])
             place += 1
         else:
-            yield (
-                char
-                if char in (_STAR, _SLASH)
-                else "[^/]"
-                if char == "?"
-                else _translate_literal(char)
-            )
+            yield {_STAR: _STAR, "?": "[^/]"}.get(char) or _translate_literal(char)
 
 
 def _translate_literal(char: str) -> str:
@@ -109,7 +103,7 @@ def _translate_literal(char: str) -> str:
 
 
 def _escape_character(char: str) -> str:
-    """Return a character as no expression mistakes it for a sign. Raises `ValueError` for none."""
+    """Return a character escaped for an expression. Raises `ValueError` for ""."""
     if not char:
         raise ValueError
     return char if char.isalnum() else f"\\U{ord(char):08x}"

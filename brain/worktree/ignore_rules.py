@@ -1,20 +1,20 @@
 """Ignore rules: the defaults, then the lines of `.brainignore`; the last match wins.
 
-In gitignore syntax, with names compared in lower case:
+The defaults in gitignore syntax, with names compared in lower case:
 
-    .brain/  .brain.new/  .git/  .brain-tmp-*     never taken back in
+    .brain/  .brain.new/  .git/  .brain-tmp-*     cannot be included
     .env*  .DS_Store  Thumbs.db                   files and folders
     *.pem  *.key  *.p12  *.pfx  *.p8  *.ppk  *.jks  *.keystore  *.kdbx
     id_rsa*  id_dsa*  id_ecdsa*  id_ed25519*  .netrc  .pypirc  .npmrc  .git-credentials
-    *-wal  *-shm  *-journal                       beside databases
+    *-wal  *-shm  *-journal                       files of databases
     *.swp  *.swo  *.swx  *~  .#*  #*#  *.pyc      files only, as the two lines above
     .~lock.*  .goutputstream-*  *.kate-swp  *___jb_tmp___  *___jb_old___
     __pycache__/  node_modules/  .venv/  .cache/  .mypy_cache/  .pytest_cache/
     .ruff_cache/  .tox/  .nox/  .hypothesis/  .ipynb_checkpoints/
 
-`.brainignore` lies at the top of the brain and has gitignore's syntax
-(https://git-scm.com/docs/gitignore). As with git, what lies in a folder that is left
-out cannot be taken back in, since that folder is never looked into.
+`.brainignore` is at the top of the brain and has gitignore's syntax
+(https://git-scm.com/docs/gitignore). As with git, files in an excluded folder cannot be included
+again, since that folder is not listed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,8 @@ from ..errors import InvalidInput, printable_text
 from ..objects import paths
 from .dirfd import RootPath, open_root, unreadable_error
 
-TEMPORARY_PREFIX = paths.TEMPORARY_PREFIX
-"""How the name of every file that is still being written begins."""
-
 DEFAULT_RULES_VERSION = b"2"
-"""Enters the fingerprint of the rules; raised whenever a list below changes."""
+"""Part of the fingerprint of the rules; raised whenever a list below changes."""
 
 _IGNORED_NAMES = frozenset({".ds_store", "thumbs.db"})
 _IGNORED_FOLDERS = frozenset(
@@ -64,7 +61,7 @@ _IGNORED_SUFFIXES = (
 
 
 def is_ignored_by_default(name: str, is_folder: bool) -> bool:
-    """Tell whether the default rules leave out a file or folder called `name`."""
+    """Tell whether the default rules exclude a file or folder called `name`."""
     low = name.lower()
     if low.startswith(".env") or low in _IGNORED_NAMES:
         return True
@@ -78,7 +75,7 @@ def is_ignored_by_default(name: str, is_folder: bool) -> bool:
 
 
 def is_secret_file_name(name: str) -> bool:
-    """Tell whether a file called `name`, which the rules leave out, is one of secrets."""
+    """Tell whether an excluded file called `name` usually holds secrets."""
     low = name.lower()
     return (
         low.startswith((".env", *_KEY_PREFIXES))
@@ -92,16 +89,16 @@ MAX_IGNORE_FILE_BYTES = 64 << 10
 """Size of a `.brainignore` that is read."""
 
 MAX_IGNORE_PATTERNS = 4096
-"""Lines of a `.brainignore` that are patterns."""
+"""Patterns in a `.brainignore`."""
 
 _NAME_CACHE_SIZE = 8192
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class IgnorePattern(NamedTuple):
-    """One line: where it stands, what it does, and whether it matches a path without end slash.
+    """One line; `matches` gets a path without a final slash, or its name if `by_name`.
 
-    A pattern without an inner slash gives the same answer for a name as for its path.
+    A pattern without an inner slash is matched by name.
     """
 
     line: int
@@ -112,16 +109,13 @@ class IgnorePattern(NamedTuple):
 
 
 class IgnoreRules:
-    """Decides which files a brain leaves out.
+    """Decides which files a brain excludes, by the text of a `.brainignore`.
 
-    `fingerprint` (32 bytes) differs whenever another set of rules is in force.
+    `fingerprint` (32 bytes) is different for each set of rules. The constructor raises
+    `InvalidInput` (`bad_ignore`), which names the line.
     """
 
     def __init__(self, text: str = "") -> None:
-        """Take the text of a `.brainignore`.
-
-        Raises `InvalidInput` (`bad_ignore`) that names the line.
-        """
         patterns = _parse_ignore_file(text)
         self.fingerprint = blake3(DEFAULT_RULES_VERSION + b"\0" + text.encode()).digest()
         self._name_patterns = [pattern for pattern in patterns if pattern.by_name]
@@ -139,7 +133,7 @@ class IgnoreRules:
 
     @classmethod
     def parse(cls, data: bytes) -> IgnoreRules:
-        """Return the rules that the content of a `.brainignore` states.
+        """Return the rules in the content of a `.brainignore`.
 
         Raises `InvalidInput` (`bad_ignore`).
         """
@@ -148,12 +142,11 @@ class IgnoreRules:
         try:
             return cls(data.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            raise _bad_ignore_error(
-                data[: error.start].count(b"\n") + 1, "it is not UTF-8"
-            ) from error
+            line = data.count(b"\n", 0, error.start) + 1
+            raise _bad_ignore_error(line, "it is not UTF-8") from error
 
     def is_ignored(self, path: str, name: str, is_folder: bool) -> bool:
-        """Tell whether the file or folder at `path`, whose last part is `name`, is left out."""
+        """Tell whether the file or folder at `path`, whose last part is `name`, is excluded."""
         known = self._name_cache[is_folder]
         by_name = known.get(name)
         if by_name is None:
@@ -181,8 +174,8 @@ class IgnoreRules:
         return by_name
 
 
-def _constant_pattern(line: int, leaves_out: bool) -> IgnorePattern:
-    return IgnorePattern(line, leaves_out, False, True, bool)
+def _constant_pattern(line: int, ignores: bool) -> IgnorePattern:
+    return IgnorePattern(line, ignores, False, True, bool)
 
 
 _RESERVED_LINE = 1 << 30
@@ -191,13 +184,9 @@ _IGNORE_PATTERN, _INCLUDE_PATTERN = _constant_pattern(0, True), _constant_patter
 
 
 def _read_ignore_file(root_fd: int) -> bytes:
-    """Return the start of the `.brainignore` below `root_fd`, nothing if there is none."""
+    """Return the start of the `.brainignore` below `root_fd`, b"" if it is missing."""
     try:
-        fd = os.open(
-            IGNORE_FILE_NAME,
-            os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
-            dir_fd=root_fd,
-        )
+        fd = os.open(IGNORE_FILE_NAME, _OPEN_FLAGS, dir_fd=root_fd)
     except FileNotFoundError:
         return b""
     except OSError as error:
@@ -213,12 +202,12 @@ def _read_ignore_file(root_fd: int) -> bytes:
 
 def _parse_ignore_file(text: str) -> list[IgnorePattern]:
     lines = ((number, _trim_line(line)) for number, line in enumerate(text.split("\n"), 1))
-    wanted = [(number, line) for number, line in lines if line and not line.startswith("#")]
-    return _compile_lines(wanted) if wanted else []
+    patterns = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    return _compile_lines(patterns) if patterns else []
 
 
 def _trim_line(line: str) -> str:
-    """Drop trailing blanks, which git ignores unless a backslash keeps the last one."""
+    """Drop trailing blanks, which git ignores unless a backslash escapes the last one."""
     line = line.rstrip("\r")
     bare = line.rstrip(" \t")
     return bare + " " if bare.endswith("\\") and len(bare) < len(line) else bare

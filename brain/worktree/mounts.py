@@ -11,20 +11,25 @@ _MOUNTINFO_ESCAPES = ((rb"\040", b" "), (rb"\011", b"\t"), (rb"\012", b"\n"), (r
 
 
 def check_no_mounts(root_fd: int, rules: IgnoreRules) -> None:
-    """Refuse a brain with a mount point inside, unless it lies in what is left out.
+    """Refuse a brain with a mount point inside, unless the rules exclude it.
 
-    Where the system does not list its mounts (it is Linux that does, proc(5)), only
-    the device numbers met on the way tell. Raises `InvalidInput` (`crosses_device`).
+    Only Linux lists its mounts (proc(5)); elsewhere, the walk compares device numbers. Raises
+    `InvalidInput` (`crosses_device`).
     """
     for path in _list_mounts_below(root_fd):
-        parts = path.split("/")
-        above = ["/".join(parts[: count + 1]) for count in range(len(parts))]
-        if not any(rules.is_ignored(*pair, True) for pair in zip(above, parts, strict=True)):
+        if not is_in_ignored_folder(rules, f"{path}/"):
             raise crosses_device_error(path)
 
 
+def is_in_ignored_folder(rules: IgnoreRules, path: str) -> bool:
+    """Tell whether the rules exclude a folder above `path`, and so all paths below that folder."""
+    parts = path.split("/")[:-1]
+    above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+    return any(rules.is_ignored(*pair, True) for pair in zip(above, parts, strict=True))
+
+
 def crosses_device_error(path: str) -> InvalidInput:
-    """Return the error for a file or folder that lies on another file system."""
+    """Return the error for a file or folder on another file system."""
     return InvalidInput(
         f"another file system is mounted in the brain: {printable_text(path)}",
         code="crosses_device",
@@ -44,7 +49,7 @@ def _list_mounts_below(root_fd: int) -> list[str]:
 
 
 def unescape_mount_point(point: bytes) -> bytes:
-    """Return a mount point as the list of mounts writes it, without its escapes."""
+    """Return a mount point of the list of mounts without its escapes."""
     for escape, char in _MOUNTINFO_ESCAPES:
         point = point.replace(escape, char)
     return point

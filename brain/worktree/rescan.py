@@ -1,13 +1,12 @@
 """Rescan: compare the stat cache with the file system, and classify what differs.
 
-A part of the cache is compared at once: the packed results of lstat for all its paths
-against the stored bytes. Only parts that differ are compared entry by entry. A path that
-leads through a link does no harm: a folder that became a link differs itself, and the
-caller drops the entries below it.
+The packed lstat results of all paths of a part are compared with the stored bytes at once. Only
+parts that differ are compared entry by entry. A path through a link does no harm: a folder
+that became a link differs itself, and its entries are dropped.
 
-lstat under one interpreter lock is slow, so children call it, with the folder of the brain
-as their current folder, which avoids `dir_fd`. They take groups of parts and answer with
-the places of entries that differ. Groups without an answer are compared here.
+lstat under one interpreter lock is slow, so children call it, with the folder of the brain as
+their current folder, which avoids `dir_fd`. They process groups of parts and return the places
+of entries that differ. The parent compares groups without a result.
 """
 
 from __future__ import annotations
@@ -29,13 +28,8 @@ LstatCall = Callable[[bytes], os.stat_result]
 _ABSENT_FINGERPRINT = bytes(file_fingerprint.FINGERPRINT_BYTES)
 
 
-def make_lstat(root_fd: int) -> LstatCall:
-    """Return an lstat for paths relative to `root_fd`."""
-    return partial(os.lstat, dir_fd=root_fd)
-
-
 def compare_parts(numbers: Iterable[int], cache: StatCache, lstat: LstatCall) -> list[int]:
-    """Return the places of the entries that differ or are gone, in the parts `numbers`.
+    """Return the places of changed and missing entries in the parts `numbers`.
 
     A place is part number << 16 | entry number.
     """
@@ -49,7 +43,7 @@ def compare_parts(numbers: Iterable[int], cache: StatCache, lstat: LstatCall) ->
 
 
 def read_entries_at(cache: StatCache, places: Iterable[int]) -> Iterator[tuple[str, bytes]]:
-    """Return path and known fingerprint of the entries at `places`."""
+    """Yield path and known fingerprint of the entries at `places`."""
     rows: list[tuple[bytes, bytes]] = []
     last = -1
     for place in places:
@@ -74,7 +68,6 @@ def _part_fingerprints(part: StatCachePart, lstat: LstatCall) -> bytes:
 
 
 def _fingerprint_path(path: bytes, lstat: LstatCall) -> bytes:
-    """Return the fingerprint of one file; what cannot be looked at differs from anything."""
     try:
         return file_fingerprint.fingerprint_of(lstat(path))
     except OSError:
@@ -90,7 +83,7 @@ def _find_unequal(before: bytes, now: bytes) -> list[int]:
 CountCallback = Callable[[int], None]
 
 _MIN_ENTRIES_TO_FORK = 20_000
-"""Below this the fork costs more than it saves."""
+"""For fewer entries, forking costs more than it saves."""
 _MIN_PARTS_PER_GROUP = 4
 _MAX_GROUPS = 1024
 
@@ -98,17 +91,16 @@ _MAX_GROUPS = 1024
 def find_differing_entries(
     cache: StatCache, root_fd: int, tick: CountCallback
 ) -> list[tuple[str, bytes]]:
-    """Return path and known fingerprint of every entry that is gone or differs.
+    """Return path and known fingerprint of every changed or missing entry.
 
-    `tick` gets the approximate number of entries compared so far.
+    `tick` gets the approximate number of compared entries.
     """
-    size = max(_MIN_PARTS_PER_GROUP, -(-len(cache.parts) // _MAX_GROUPS))
-    groups = range(-(-len(cache.parts) // size))
+    numbers = range(len(cache.parts))
+    size = max(_MIN_PARTS_PER_GROUP, -(-len(numbers) // _MAX_GROUPS))
+    groups = range(-(-len(numbers) // size))
 
     def places_in(group: int, lstat: LstatCall) -> list[int]:
-        return compare_parts(
-            range(len(cache.parts))[group * size : (group + 1) * size], cache, lstat
-        )
+        return compare_parts(numbers[group * size : (group + 1) * size], cache, lstat)
 
     def work(group: int) -> list[int]:
         os.fchdir(root_fd)
@@ -123,21 +115,22 @@ def find_differing_entries(
             places += answer
             del remaining[group]
             tick((len(groups) - len(remaining)) * size * PATHS_PER_PART)
-    for done, group in enumerate(remaining, len(groups) - len(remaining) + 1):
-        places += places_in(group, make_lstat(root_fd))
-        tick(done * size * PATHS_PER_PART)
+    lstat = partial(os.lstat, dir_fd=root_fd)
+    for count, group in enumerate(remaining, len(groups) - len(remaining) + 1):
+        places += places_in(group, lstat)
+        tick(count * size * PATHS_PER_PART)
     return list(read_entries_at(cache, sorted(places)))
 
 
 _EntryState = tuple[str, os.stat_result | None, bool]
-"""A path ("" is the root), what is there now, and whether a folder was there."""
+"""A path ("" is the root), its stat now, and whether it was a folder."""
 
 
 class Rescan:
-    """Sorts out what became of known files and folders; new ones go to the walk.
+    """Classifies changes of known files and folders; passes new ones to the walk.
 
-    `removed` are paths that are no files of the brain any more, `lost` those that are no
-    folders any more.
+    `removed` are paths that are no longer files of the brain, `lost` those that are no longer
+    folders.
     """
 
     def __init__(self) -> None:
@@ -147,7 +140,7 @@ class Rescan:
     def rescan_all(
         self, root_fd: int, cache: StatCache, walk: FolderWalk, tick: CountCallback
     ) -> None:
-        """Compare everything known, then look at what differs. Raises as `Walk` does."""
+        """Compare all entries of the cache, and classify changed ones. Raises as `FolderWalk`."""
         rows = [
             _lstat_entry(root_fd, path, stored)
             for path, stored in find_differing_entries(cache, root_fd, tick)

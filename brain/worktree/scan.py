@@ -17,13 +17,12 @@ from .walk import NO_CHILDREN, CandidateFile, FolderWalk
 
 
 class ScanResult(NamedTuple):
-    """What a scan found.
+    """The result of a scan.
 
-    `changed` are the files not proven unchanged, and `removed` the paths of the cache that
-    are no longer files of the brain, both sorted; without a cache all files are changed
-    and none is removed. `files` is how many files there are now. The rest is what the
-    next cache is made from: fingerprints of the folders listed, paths of folders that
-    are gone, the cache before, and the moment the scan began.
+    `changed` are the files not proven unchanged, and `removed` the paths of the cache that are
+    no longer files of the brain, both sorted; without a cache all files are changed. `files` is
+    the number of files. The next cache is made from the other fields: fingerprints of listed
+    folders, paths of lost folders, the cache before, and the moment when the scan began.
     """
 
     changed: list[CandidateFile]
@@ -39,13 +38,13 @@ class ScanResult(NamedTuple):
 def scan_files(
     root: RootPath, rules: IgnoreRules, cache: StatCache | None, progress: Progress | None = None
 ) -> ScanResult:
-    """Find the files below `root` that are not proven to be as `cache` knows them.
+    """Find the files below `root` that are not proven to be unchanged since `cache`.
 
-    Reads no content and writes nothing. Raises `InvalidInput`: see `Walk`.
+    Reads no content and writes nothing. Raises `InvalidInput` as `FolderWalk`.
     """
     started = file_fingerprint.read_clocks()
     known = cache or StatCache(rules.fingerprint, b"", 0, [])
-    revisit = Rescan()
+    rescan = Rescan()
     with open_root(root) as root_fd:
         check_no_mounts(root_fd, rules)
         walk = FolderWalk(root_fd, rules, known.files, _make_count_callback(progress, 0))
@@ -53,7 +52,7 @@ def scan_files(
             if cache is None:
                 walk.walk_folder("", NO_CHILDREN)
             else:
-                revisit.rescan_all(
+                rescan.rescan_all(
                     root_fd, cache, walk, _make_count_callback(progress, cache.entry_count)
                 )
             walk.finish_walk()
@@ -61,11 +60,11 @@ def scan_files(
             walk.close()
     return ScanResult(
         changed=sorted(walk.changed.values()),
-        removed=sorted(revisit.removed),
+        removed=sorted(rescan.removed),
         notices=sorted(walk.notices),
         files=walk.files,
         folders=walk.folders,
-        lost=revisit.lost,
+        lost=rescan.lost,
         cache=known,
         started=started,
     )

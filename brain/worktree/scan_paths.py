@@ -1,4 +1,4 @@
-"""Scan named files and folders only."""
+"""Scan given files and folders only."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ..results import Notice
-from .dirfd import FolderHandles, RootPath, open_root, unreadable_error
+from .dirfd import FolderHandles, RootPath, open_folders, unreadable_error
 from .ignore_rules import IgnoreRules
-from .mounts import check_no_mounts
+from .mounts import check_no_mounts, is_in_ignored_folder
 from .walk import CandidateFile, FolderWalk
 
 
 class PathScan(NamedTuple):
-    """The files found, sorted by path, and what was left out with a notice."""
+    """The files, sorted by path, and the notices about excluded ones."""
 
     files: list[CandidateFile]
     notices: list[Notice]
@@ -23,37 +23,28 @@ class PathScan(NamedTuple):
 def scan_named_paths(
     root: RootPath, rules: IgnoreRules, wanted: Iterable[str], tick: Callable[[int], None]
 ) -> PathScan:
-    """Find the files at or below the paths `wanted`, but for those that are left out.
+    """Find the files at or below the paths `wanted`, except excluded ones; reads no content.
 
-    That nothing is there is no error. Reads no content. Raises `InvalidInput`: see `Walk`.
+    Missing paths are skipped. Raises `InvalidInput` as `FolderWalk`.
     """
-    with open_root(root) as root_fd:
-        check_no_mounts(root_fd, rules)
-        walk = FolderWalk(root_fd, rules, 0, tick)
-        folders = FolderHandles(root_fd)
+    with open_folders(root) as folders:
+        check_no_mounts(folders.root_fd, rules)
+        walk = FolderWalk(folders.root_fd, rules, 0, tick)
         try:
             for path in wanted:
-                if not _is_below_ignored_folder(rules, path):
+                if not is_in_ignored_folder(rules, path):
                     _visit(folders, path, walk)
             walk.finish_walk()
         finally:
-            folders.close()
             walk.close()
     return PathScan(sorted(walk.changed.values()), sorted(walk.notices))
 
 
 def is_path_ignored(root: RootPath, path: str) -> bool:
-    """Tell whether a file at `path` would be left out. Raises `InvalidInput`."""
+    """Tell whether a file at `path` is excluded. Raises `InvalidInput`."""
     rules = IgnoreRules.load(root)
     name = path.rpartition("/")[2]
-    return _is_below_ignored_folder(rules, path) or rules.is_ignored(path, name, False)
-
-
-def _is_below_ignored_folder(rules: IgnoreRules, path: str) -> bool:
-    """Tell whether a folder above `path` is left out, and with it all that lies there."""
-    parts = path.split("/")[:-1]
-    above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
-    return any(rules.is_ignored(*pair, True) for pair in zip(above, parts, strict=True))
+    return is_in_ignored_folder(rules, path) or rules.is_ignored(path, name, False)
 
 
 def _visit(folders: FolderHandles, path: str, walk: FolderWalk) -> None:

@@ -1,13 +1,12 @@
 """The stat cache: the fingerprint of every file when its content was last known.
 
-It holds, for each file and folder of a brain, the path and the fingerprint; it belongs
-to one bundle and one set of ignore rules. A file whose fingerprint is still the same
-has the content that the bundle gives it. Losing the cache costs time and nothing else,
-so whatever is wrong with the file makes it absent.
+It holds path and fingerprint of each file and folder of a brain, for one bundle and one set of
+ignore rules. A file with the same fingerprint has its content in the bundle. Losing the cache
+costs only time, so a damaged file counts as missing.
 
-The file is MessagePack `[version, rules, bundle, files, [[paths, fingerprints], ...]]`
-followed by the BLAKE3 digest of all that. Paths are joined by NUL and sorted by
-(folder, name); each part holds about `PART` of them. The root's own path is ".".
+The file is MessagePack `[version, rules, bundle, files, [[paths, fingerprints], ...]]` followed by
+its BLAKE3 digest. Paths are joined by NUL and sorted by (folder, name); each part holds about
+PATHS_PER_PART of them. The path of the root is ".".
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from blake3 import blake3
 from . import file_fingerprint
 
 ROOT_FOLDER_PATH = "."
-"""The path under which the root folder itself is kept."""
+"""The path of the root folder in the cache."""
 PATHS_PER_PART = 512
-"""Paths in one part, about."""
+"""Approximate number of paths in one part."""
 
 _FORMAT_VERSION = 1
 _DIGEST_BYTES = 32
 _MAX_FILE_BYTES = 1 << 30
-"""A longer file is no index of ours: a million files take about 150 MB."""
+"""Bytes that are read; a million files take about 150 MB."""
 
 
 class StatCachePart(NamedTuple):
@@ -46,10 +45,10 @@ class StatCachePart(NamedTuple):
         return folder_sort_key(self.paths if end < 0 else self.paths[:end])
 
     def entries(self) -> Iterator[tuple[bytes, bytes]]:
-        """Return every path with its fingerprint."""
-        size, stats_ = file_fingerprint.FINGERPRINT_BYTES, self.fingerprints
+        """Yield every path with its fingerprint."""
+        size = file_fingerprint.FINGERPRINT_BYTES
         for number, path in enumerate(self.paths.split(b"\0")):
-            yield path, stats_[number * size : (number + 1) * size]
+            yield path, self.fingerprints[number * size : (number + 1) * size]
 
 
 class StatCache:
@@ -68,10 +67,9 @@ class StatCache:
 
     @property
     def entry_count(self) -> int:
-        """Files and folders, together."""
-        return (
-            sum(len(part.fingerprints) for part in self.parts) // file_fingerprint.FINGERPRINT_BYTES
-        )
+        """The number of files and folders."""
+        size = sum(len(part.fingerprints) for part in self.parts)
+        return size // file_fingerprint.FINGERPRINT_BYTES
 
     @cached_property
     def _first_sort_keys(self) -> list[tuple[bytes, bytes]]:
@@ -92,7 +90,7 @@ class StatCache:
         return found
 
     def _group_by_folder(self, number: int) -> dict[bytes, list[bytes]]:
-        """Return the paths of one part by folder; the last part asked for is remembered."""
+        """Return the paths of one part by folder; caches the last part."""
         if self._last_group[0] != number:
             groups: dict[bytes, list[bytes]] = {}
             for path in self.parts[number].paths.split(b"\0"):
@@ -101,7 +99,7 @@ class StatCache:
         return self._last_group[1]
 
     def entries_below(self, folders: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        """Return path and fingerprint of everything known at any depth below `folders`."""
+        """Yield path and fingerprint of all entries at any depth below `folders`."""
         above = {folder.encode() for folder in folders}
         for part in self.parts:
             for path, known in part.entries():
@@ -111,7 +109,7 @@ class StatCache:
     def with_changes(
         self, bundle: bytes, files: int, changes: Mapping[str, bytes | None]
     ) -> StatCache:
-        """Return the cache for `bundle`, with fingerprints set, and paths dropped where None."""
+        """Return the cache for `bundle` with changed fingerprints; None removes a path."""
         touched: dict[int, dict[bytes, bytes | None]] = {}
         for path, known in changes.items():
             raw = path.encode()
@@ -131,7 +129,7 @@ def _slash_positions(path: bytes) -> Iterator[int]:
 
 
 def folder_sort_key(path: bytes) -> tuple[bytes, bytes]:
-    """Return folder and name: the children of one folder stand together."""
+    """Return folder and name, so that the children of one folder are adjacent."""
     folder, _, name = path.rpartition(b"/")
     return folder, name
 
@@ -148,7 +146,7 @@ def _rebuild_part(
 
 
 def _compact_sort_key(path: bytes) -> bytes:
-    """Return what sorts as `sort_key` does, in half of the memory."""
+    """Return a key with the order of `folder_sort_key`, in half of the memory."""
     folder, _, name = path.rpartition(b"/")
     return folder + b"\0" + name
 
@@ -161,7 +159,7 @@ def encode_stat_cache(cache: StatCache) -> bytes:
 
 
 def decode_stat_cache(data: bytes) -> StatCache | None:
-    """Return the cache that `data` holds, or None if anything about it is wrong."""
+    """Return the cache in `data`, or None if it is damaged."""
     body = memoryview(data)[:-_DIGEST_BYTES]
     if blake3(body).digest() != data[-_DIGEST_BYTES:]:
         return None
@@ -174,10 +172,9 @@ def decode_stat_cache(data: bytes) -> StatCache | None:
 
 
 def load_stat_cache(file: str | None, rules: bytes) -> StatCache | None:
-    """Return the cache in `file`, or None.
+    """Return the cache in `file`.
 
-    None stands for a file that is missing, short, damaged, of another version, not
-    readable, or made under other rules.
+    None if the file is missing, damaged, of another version, unreadable, or has other rules.
     """
     cache = decode_stat_cache(_read_cache_file(file)) if file is not None else None
     return cache if cache is not None and cache.rules == rules else None

@@ -1,4 +1,4 @@
-"""Write the next stat cache: the previous one and what a scan found."""
+"""Write the next stat cache: the previous one with the changes of a scan."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 
+from ..objects.paths import TEMPORARY_PREFIX
 from ..util.atomic_file import write_atomic
 from . import file_fingerprint
 from .dirfd import OPEN_FOLDER_FLAGS, RootPath, open_root
-from .ignore_rules import TEMPORARY_PREFIX
 from .scan import ScanResult
 from .stat_cache import ROOT_FOLDER_PATH, StatCache, encode_stat_cache
 
@@ -22,13 +22,12 @@ _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOE
 def write_stat_cache(
     root: RootPath, file: str | None, scan: ScanResult, bundle: bytes, proven: Mapping[str, bytes]
 ) -> None:
-    """Write to `file` the cache that follows from `scan`, for the bundle with the id `bundle`.
+    """Write the cache after `scan` to `file`, for the bundle with the id `bundle`.
 
-    `proven` maps those of `scan.changed` whose content is what that bundle holds to the
-    fingerprint they had while they were read; the others will be candidates again, and
-    `scan.removed` must not be in the bundle any more. The file is replaced atomically
-    and readable by its owner alone. A cache that cannot be written is no error: the old
-    one stays.
+    `proven` maps those of `scan.changed` whose content is in that bundle to their fingerprint
+    while they were read; the others will be candidates again. The bundle must not contain
+    `scan.removed`. The file is replaced atomically, for its owner alone. If it cannot be
+    written, the old cache stays.
     """
     if file is None:
         return
@@ -41,8 +40,8 @@ def write_stat_cache(
 def _scan_start_time(root_fd: int, scan: ScanResult) -> int:
     """Return when the scan began, by the clock of the brain's file system.
 
-    A file made there tells that clock. Where none may be made, the two clocks are taken to
-    differ by less than `_SKEW`.
+    A new file there shows that clock. If none can be created, the clocks are assumed to differ
+    by less than _MAX_CLOCK_SKEW_NS.
     """
     try:
         folder_fd = os.open(CONTROL_FOLDER, OPEN_FOLDER_FLAGS, dir_fd=root_fd)
@@ -66,23 +65,23 @@ def _scan_start_time(root_fd: int, scan: ScanResult) -> int:
 def next_stat_cache(
     scan: ScanResult, bundle: bytes, proven: Mapping[str, bytes], moment: int
 ) -> StatCache:
-    """Return the cache that `record` writes; `moment` is when the scan began, by the files' clock.
+    """Return the next cache; the scan began at `moment`, by the clock of the file system.
 
-    Not proven, and so looked at again, are also files and folders that could have changed
-    after `moment` without their times showing it, and folders with something in them
-    that was left out with a notice, so that the notice is given each time.
+    Files and folders that could have changed after `moment` with the same times are unproven and
+    will be read again. So are folders with notices, so that each scan repeats the notices.
     """
+
+    def proven_or_unmatchable(fingerprint: bytes, is_proven: bool) -> bytes:
+        if is_proven and not file_fingerprint.is_racy(fingerprint, moment):
+            return fingerprint
+        return file_fingerprint.unmatchable_fingerprint(fingerprint)
+
     noticed = {notice.path.rpartition("/")[0] for notice in scan.notices}
     changes: dict[str, bytes | None] = dict.fromkeys((*scan.lost, *scan.removed))
-    for folder, known in scan.folders.items():
-        doubtful = folder in noticed or file_fingerprint.is_racy(known, moment)
-        changes[folder or ROOT_FOLDER_PATH] = (
-            file_fingerprint.unmatchable_fingerprint(known) if doubtful else known
-        )
+    for folder, fingerprint in scan.folders.items():
+        path = folder or ROOT_FOLDER_PATH
+        changes[path] = proven_or_unmatchable(fingerprint, folder not in noticed)
     for candidate in scan.changed:
         known = proven.get(candidate.path, b"")
-        doubtful = not known or file_fingerprint.is_racy(known, moment)
-        changes[candidate.path] = (
-            file_fingerprint.unmatchable_fingerprint(candidate.fingerprint) if doubtful else known
-        )
+        changes[candidate.path] = proven_or_unmatchable(known or candidate.fingerprint, bool(known))
     return scan.cache.with_changes(bundle, scan.files, changes)

@@ -1,4 +1,4 @@
-"""Walk folders: collect the files that belong to the brain, refuse what cannot be recorded.
+"""Walk folders: collect the files of the brain, refuse those that cannot be recorded.
 
 Folders are opened relative to their parent's descriptor and never through a link.
 """
@@ -25,15 +25,15 @@ NO_CHILDREN: frozenset[str] = frozenset()
 
 _PROGRESS_INTERVAL = 1024
 _MAX_LISTED_NAMES = 20
-"""Refused names, and files with hard links, that are listed one by one."""
+"""Refused names, and files with hard links, that messages list."""
 _MAX_PLAIN_CHARS = limits.MAX_FILE_NAME_BYTES
 _UNUSUAL_CHARS = frozenset("\\:~")
 NESTED_STORE_FOLDERS = {".git": "repository", ".brain": "brain"}
-"""Names of folders below the top that hold another store, and what kind it is."""
+"""Names of folders below the top that hold another store, and its kind."""
 
 
 class CandidateFile(NamedTuple):
-    """A file not proven unchanged. `size` is in bytes; `fingerprint` as in `file_fingerprint`."""
+    """A file not proven unchanged; `size` is in bytes."""
 
     path: str
     kind: int
@@ -42,13 +42,12 @@ class CandidateFile(NamedTuple):
 
 
 class FolderWalk:
-    """Collects the files of folders; `files` starts with the number already known.
+    """Collects the files of folders; `files` starts with the number of known files.
 
-    `tick` gets the number of files now and then.
-    `changed`, `notices` and `folders` (fingerprints of listed folders, by path, the root
-    as "") grow with each call. Every method raises `InvalidInput` with code
-    `unreadable`, `crosses_device`, `bad_name`, `bad_char`, `bad_path`, `too_deep`,
-    `too_many`, `too_large`, `case_collision` or `unsafe_path`.
+    `tick` gets the number of files now and then. `changed`, `notices` and `folders` (the
+    fingerprints of listed folders by path, "" for the root) grow with each call. Every method
+    raises `InvalidInput` with code `unreadable`, `crosses_device`, `bad_name`, `bad_char`,
+    `bad_path`, `too_deep`, `too_many`, `too_large`, `case_collision` or `unsafe_path`.
     """
 
     def __init__(
@@ -66,14 +65,11 @@ class FolderWalk:
         self._hard_link_count = 0
 
     def close(self) -> None:
-        """Close the folders that are still open."""
+        """Close all open folders."""
         self._folders.close()
 
     def finish_walk(self) -> None:
-        """Refuse the names that were met and cannot stand in a brain, all of them in one error.
-
-        To be called once everything was gone through; adds the last notices.
-        """
+        """Add the last notices, and raise one error for all names that a brain cannot have."""
         if self._hard_link_count > _MAX_LISTED_NAMES:
             more = f"{self._hard_link_count - _MAX_LISTED_NAMES} more files have other names"
             self._add_notice("hard_link", "", more)
@@ -81,26 +77,23 @@ class FolderWalk:
             return
         first, *others = self._name_errors
         if others:
-            named = "; ".join(error.message for error in self._name_errors[:_MAX_LISTED_NAMES])
-            more = (
-                f"; and {len(others) + 1 - _MAX_LISTED_NAMES} more"
-                if len(others) >= _MAX_LISTED_NAMES
-                else ""
-            )
-            first = InvalidInput(named + more, code=first.code, hint=first.hint)
+            message = "; ".join(error.message for error in self._name_errors[:_MAX_LISTED_NAMES])
+            if len(others) >= _MAX_LISTED_NAMES:
+                message += f"; and {len(others) + 1 - _MAX_LISTED_NAMES} more"
+            first = InvalidInput(message, code=first.code, hint=first.hint)
         raise first
 
     def walk_folder(self, folder: str, known_names: frozenset[str]) -> None:
-        """List `folder`, but for its children `known`, and every new folder below it.
+        """List `folder`, except its children `known_names`, and every new folder below it.
 
-        What vanishes meanwhile is passed over.
+        Files and folders that vanish meanwhile are skipped.
         """
         waiting = self._list_folder(folder, known_names)
         while waiting:
             waiting.extend(self._list_folder(waiting.pop(), NO_CHILDREN))
 
     def add_new_file(self, path: str, st: os.stat_result) -> None:
-        """Take the new file at `path`, if it belongs to the brain."""
+        """Add the new file at `path`, if it belongs to the brain."""
         if self.add_file_if_included(path, st):
             self.files += 1
             if self.files > limits.MAX_FILES:
@@ -109,7 +102,7 @@ class FolderWalk:
                 self._tick(self.files)
 
     def visit_path(self, path: str, st: os.stat_result) -> None:
-        """Take what is at a path that was named, or is known, but not as what it is now."""
+        """Add a given path, or a known path whose type changed."""
         is_folder, name = stat.S_ISDIR(st.st_mode), path.rpartition("/")[2]
         if self._is_ignored(path, name, is_folder) or not self._check_name(path, name):
             return
@@ -119,7 +112,7 @@ class FolderWalk:
             self.add_new_file(path, st)
 
     def add_file_if_included(self, path: str, st: os.stat_result) -> bool:
-        """Note the file at `path` as changed, if it belongs to the brain; tell whether it does."""
+        """Add the file at `path` to `changed` if it belongs to the brain; tell whether it does."""
         if st.st_dev != self._device:
             raise crosses_device_error(path)
         if stat.S_ISREG(st.st_mode):
@@ -129,10 +122,7 @@ class FolderWalk:
                 self._notice_hard_links(path, st.st_nlink)
         elif stat.S_ISDIR(st.st_mode) or not self._is_link_inside(path, st):
             return False
-        known_names = file_fingerprint.fingerprint_of(st)
-        self.changed[path] = CandidateFile(
-            path, file_fingerprint.entry_kind(st.st_mode), st.st_size, known_names
-        )
+        self.changed[path] = candidate_from_stat(path, st)
         return True
 
     def _list_folder(self, folder: str, known_names: frozenset[str]) -> list[str]:
@@ -168,7 +158,7 @@ class FolderWalk:
         return below
 
     def _include_entry(self, path: str, entry: os.DirEntry[str], below: list[str]) -> bool:
-        """Tell whether a new entry is not left out; take a file, note a folder in `below`."""
+        """Tell whether a new entry is included; add a file, or append a folder to `below`."""
         name = entry.name
         is_folder = entry.is_dir(follow_symlinks=False)
         if self._is_ignored(path, name, is_folder) or not self._check_name(path, name):
@@ -181,7 +171,7 @@ class FolderWalk:
         return True
 
     def _is_ignored(self, path: str, name: str, is_folder: bool) -> bool:
-        """Tell whether the rules leave out what is at `path`; name a store or repository inside."""
+        """Tell whether the rules exclude `path`; add a notice for a nested store or repository."""
         if not self._rules.is_ignored(path, name, is_folder):
             return False
         if "/" in path and name.lower() in NESTED_STORE_FOLDERS:
@@ -191,7 +181,7 @@ class FolderWalk:
         return True
 
     def _check_name(self, path: str, name: str) -> bool:
-        """Tell whether a name may stand in a brain; if not, it is refused in the end."""
+        """Tell whether a brain may have a name; if not, `finish_walk` refuses it."""
         try:
             _check_path(path, name)
         except InvalidInput as error:
@@ -206,7 +196,7 @@ class FolderWalk:
             self._add_notice("hard_link", path, what)
 
     def _is_link_inside(self, path: str, st: os.stat_result) -> bool:
-        """Tell whether `path` is a link that stays inside; else leave a notice."""
+        """Tell whether `path` is a link that stays inside; else add a notice."""
         if not stat.S_ISLNK(st.st_mode):
             self._add_notice(
                 "not_regular", path, f"left out: {printable_text(path)} is not a regular file"
@@ -225,8 +215,14 @@ class FolderWalk:
         self.notices.append(Notice(code, path, message))
 
 
+def candidate_from_stat(path: str, st: os.stat_result) -> CandidateFile:
+    """Return a file with its stat as a candidate."""
+    kind, fingerprint = file_fingerprint.entry_kind(st.st_mode), file_fingerprint.fingerprint_of(st)
+    return CandidateFile(path, kind, st.st_size, fingerprint)
+
+
 def file_too_large_error(path: str, size: int) -> InvalidInput:
-    """Return the error for a file beyond the limit."""
+    """Return the error for a file that is too large."""
     return InvalidInput(
         f"{printable_text(path)} has {size} bytes, more than {limits.MAX_FILE_BYTES}",
         code="too_large",
@@ -235,23 +231,22 @@ def file_too_large_error(path: str, size: int) -> InvalidInput:
 
 
 def check_name_collisions(prefix: str, names: list[str]) -> None:
-    """Refuse names of one folder that macOS or Windows could not keep apart.
+    """Refuse names of one folder that macOS or Windows treat as equal.
 
-    Raises `InvalidInput` (`case_collision`) that names both.
+    Raises `InvalidInput` (`case_collision`), which names both.
     """
     if portability.has_no_case_collisions(names):
         return
     for other, name in portability.find_case_collisions(sorted(names)):
         raise InvalidInput(
-            f"{printable_text(prefix + other)} and {printable_text(prefix + name)}"
-            " cannot lie in one folder on macOS or Windows",
+            portability.case_collision_message(prefix + name, prefix + other),
             code="case_collision",
             hint="rename one of them",
         )
 
 
 def _check_path(path: str, name: str) -> None:
-    """As `paths.check`, quickly for the plain names that nearly all files have."""
+    """As `paths.check_path`, but faster for the plain names that nearly all files have."""
     plain = (
         name.isascii() and name.isprintable() and _UNUSUAL_CHARS.isdisjoint(name) and name[0] != "."
     )
@@ -259,6 +254,6 @@ def _check_path(path: str, name: str) -> None:
         try:
             paths.check_path(path)
         except InvalidInput as error:
-            ways = "rename it, or leave it out by a pattern in .brainignore"
+            ways = "rename it, or exclude it in .brainignore"
             error.hint = f"{ways}; {error.hint}" if error.hint else ways
             raise

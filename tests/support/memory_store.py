@@ -288,15 +288,11 @@ class MemoryTransaction(MemoryReader):
         self._state.blobs.pop(blob, None)
         self._state.redactions[blob] = snapshot
         self._new_redactions = {**self._new_redactions, blob: snapshot}
-        self._state.facts[ref_table.EPOCH_FACT] = ref_table.increment_counter(
-            self._state.facts, ref_table.EPOCH_FACT
-        )
+        ref_table.increment_counter(self._state.facts, ref_table.EPOCH_FACT)
 
     def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
         state = self._state
-        state.facts[ref_table.EPOCH_FACT] = ref_table.increment_counter(
-            state.facts, ref_table.EPOCH_FACT
-        )
+        ref_table.increment_counter(state.facts, ref_table.EPOCH_FACT)
         removed = [id for id in (*reversed(state.objects), *state.blobs) if id not in marked][
             :max_count
         ]

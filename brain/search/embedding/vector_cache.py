@@ -9,8 +9,8 @@ a number). All numbers are little endian. Anything after a damaged run is ignore
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,9 +48,7 @@ class VectorCache:
 
     def add(self, vectors: Mapping[bytes, Matrix]) -> None:
         """Add vectors of equal length; those of another length than before are forgotten."""
-        with suppress(OSError), lock_file(self._path) as file:
-            if os.fstat(file).st_size != self._valid_bytes:  # another process wrote to it
-                self._load_file()
+        with suppress(OSError), self._lock_file() as file:
             length = len(next(iter(vectors.values())))
             if length != self._dimensions:
                 self._vectors.clear()
@@ -65,16 +63,31 @@ class VectorCache:
         self._vectors.update(vectors)
 
     def retain(self, blobs: Iterable[bytes]) -> None:
-        """Forget all other vectors if there are many."""
-        wanted = [blob for blob in dict.fromkeys(blobs) if blob in self._vectors]
-        if len(self._vectors) <= 2 * len(wanted) + _MAX_UNUSED_VECTORS:
+        """Forget all other vectors, except new ones of other processes, if there are many."""
+        unused = self._vectors.keys() - set(blobs)
+        if len(unused) <= len(self._vectors) - len(unused) + _MAX_UNUSED_VECTORS:
             return
-        self._vectors = {blob: self._vectors[blob] for blob in wanted}
-        with suppress(OSError):
-            if not self._path:
-                return
-            data = self._file_header() + (_encode_run(self._vectors) if wanted else b"")
+        self._forget(unused)
+        with suppress(OSError), self._lock_file():
+            self._forget(unused)  # if the file was loaded again
+            data = self._file_header() + (_encode_run(self._vectors) if self._vectors else b"")
             self._valid_bytes = write_atomic(self._path, data, durable=False)
+
+    def _forget(self, blobs: Iterable[bytes]) -> None:
+        for blob in blobs:
+            self._vectors.pop(blob, None)
+
+    @contextmanager
+    def _lock_file(self) -> Iterator[int]:
+        """Hold the lock on the file, and load what other processes wrote to it."""
+        while True:
+            with lock_file(self._path) as file:
+                if not os.path.samestat(os.fstat(file), os.stat(self._path)):
+                    continue  # another process replaced the file before this one had the lock
+                if os.fstat(file).st_size != self._valid_bytes:
+                    self._load_file()
+                yield file
+                return
 
     def _file_header(self) -> bytes:
         return VECTOR_FILE_MAGIC + self._tag + self._dimensions.to_bytes(4, "little")
@@ -87,7 +100,10 @@ class VectorCache:
         self._valid_bytes = 0
         if len(data) < _HEADER_BYTES or data[: _HEADER_BYTES - 4] != VECTOR_FILE_MAGIC + self._tag:
             return
-        self._dimensions = int.from_bytes(data[_HEADER_BYTES - 4 : _HEADER_BYTES], "little")
+        dimensions = int.from_bytes(data[_HEADER_BYTES - 4 : _HEADER_BYTES], "little")
+        if dimensions != self._dimensions:
+            self._vectors.clear()
+        self._dimensions = dimensions
         self._valid_bytes = at = _HEADER_BYTES
         while at + _RUN_HEADER_BYTES <= len(data):
             count = int.from_bytes(data[at : at + 4], "little")

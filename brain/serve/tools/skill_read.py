@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
 from ...skills import index_lines
-from ...skills.visible_text import clean_text
+from ...skills.visible_text import ELLIPSIS, clean_text
 from .tool import ToolResult
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _truncate_description(description: str, skill_count: int) -> str:
     if len(description) <= max_chars:
         return description
     words = description[: max_chars + 1].rpartition(" ")[0].rstrip()
-    return (words or description[:max_chars]) + index_lines.ELLIPSIS
+    return (words or description[:max_chars]) + ELLIPSIS
 
 
 def _skill_category(skill: Skill | Selected) -> str:

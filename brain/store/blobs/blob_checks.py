@@ -19,13 +19,13 @@ from contextlib import ExitStack, closing, contextmanager
 from blake3 import blake3
 
 from ...digest import NO_DIGEST
-from ...errors import BrainError, StoreError
+from ...errors import BrainError, StoreError, corrupt_object_error
 from ...util.process_pool import JobQueue, SendValue, run_in_child
 from ..connection import Connection
 from ..protocol import BlobCheckResult, BlobPredicate, ExpectedSize
 from ..schema import typed_columns
 from .chunk_list import EMPTY_CHUNK_LIST, ChunkList, can_extend
-from .codec import CODEC_CHUNK_LIST, BlobDecoder, corrupt_object_error
+from .codec import CODEC_CHUNK_LIST, BlobDecoder
 
 MAX_ROW_RANGES = 256
 """Many ranges, so that no process waits long for the others at the end."""
@@ -74,7 +74,7 @@ def check_small_blobs(
 def _check_ranges(
     db: Connection, ranges: Sequence[tuple[int, int]], queue: JobQueue, predicate: BlobPredicate
 ) -> Iterator[tuple[int, bytes]]:
-    """Check ranges from the queue; yield (number of the range, marshalled result)."""
+    """Yield (number of the range, marshalled result)."""
     decoder = BlobDecoder(db)
     for number in queue:
         yield number, marshal.dumps(_check_range(db, decoder, predicate, *ranges[number]))
@@ -101,9 +101,7 @@ def _check_range(
             if predicate(id, content):
                 selected.append(id)
         else:
-            faults.append(
-                (id, corrupt_object_error(id, "its content does not hash to its id").message)
-            )
+            faults.append((id, corrupt_object_error(id).message))
     return sizes, faults, selected, large
 
 
@@ -115,7 +113,7 @@ def _merge_in_order(
     large: list[bytes],
     predicate: BlobPredicate,
 ) -> Iterator[BlobCheckResult]:
-    """Check ranges from the queue, and yield all results, also of the children, in order."""
+    """Check ranges from the queue; yield all results, also of the children, in order."""
     waiting: dict[int, bytes] = {}
     place = 0
     for results in (_check_ranges(db, ranges, queue, predicate), *child_results):
@@ -155,33 +153,31 @@ class LargeBlobChecker:
     def check(self, id: bytes) -> BlobCheckResult:
         """Read the unread chunks of a blob and compare the hash of the whole with its id."""
         try:
-            return BlobCheckResult(
-                [(id, self._verify_content(id, self._read_chunk_list(id)))], [], []
-            )
+            size = self._verify_content(id, self._read_chunk_list(id))
         except BrainError as error:
             return BlobCheckResult([], [(id, error.message)], [])
+        return BlobCheckResult([(id, size)], [], [])
 
     def _verify_content(self, id: bytes, chunk_list: ChunkList) -> int:
         if chunk_list.prefix not in self._prefix_states or not chunk_list.chunks:
-            raise corrupt_object_error(id, "what it grew from is damaged or missing")
+            raise corrupt_object_error(id, "its prefix is damaged or missing")
         size = self._expected_size(id, chunk_list.size)
         if size != chunk_list.size:
-            raise corrupt_object_error(
-                id, f"its chunk list makes {chunk_list.size} bytes, not {size}"
-            )
+            why = f"its chunk list makes {chunk_list.size} bytes, not {size}"
+            raise corrupt_object_error(id, why)
         start, grown = self._prefix_states[chunk_list.prefix]
         if chunk_list.depth and not can_extend(chunk_list, grown):
             raise corrupt_object_error(id, "its prefix does not fit")
         place = (chunk_list.prefix, chunk_list.chunks[0])
-        pieces = list(zip(chunk_list.chunks, chunk_list.sizes, strict=True))
-        done, digest = self._last_states.get(place, ([], start))
-        if pieces[: len(done)] != done:
-            done, digest = [], start
+        pieces = chunk_list.pieces()
+        hashed, digest = self._last_states.get(place, ([], start))
+        if pieces[: len(hashed)] != hashed:
+            hashed, digest = [], start
         digest = digest.copy()
-        for chunk, length in pieces[len(done) :]:
+        for chunk, length in pieces[len(hashed) :]:
             digest.update(self._read_chunk(id, chunk, length))
         if digest.digest() != id:
-            raise corrupt_object_error(id, "its content does not hash to its id")
+            raise corrupt_object_error(id)
         self._last_states[place] = (pieces, digest)
         if id in self._prefixes:
             self._prefix_states[id] = (digest, chunk_list)

@@ -5,20 +5,20 @@ Content is checked against its id on every read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from blake3 import blake3
 
 from ... import limits
 from ...digest import blob_id
-from ...errors import BrainError, InvalidInput, NotFound, StoreError
+from ...errors import BrainError, InvalidInput, NotFound, StoreError, corrupt_object_error
 from ..protocol import LARGE_BLOB_BYTES, BlobCheckResult, ExpectedSize
 from ..redaction_table import RedactionReader
 from ..schema import typed_columns
 from . import chunk_list as chunk_lists
 from .chunk_list import EMPTY_CHUNK_LIST, ChunkList
-from .codec import CODEC_CHUNK_LIST, BlobDecoder, corrupt_object_error
+from .codec import CODEC_CHUNK_LIST, BlobDecoder
 
 _CONTENT_COLUMNS = typed_columns("codec INTEGER, data BLOB")
 _BLOB_COLUMNS = typed_columns("id BLOB, codec INTEGER, data BLOB")
@@ -38,14 +38,12 @@ class BlobReader(RedactionReader):
     _decoder: BlobDecoder
 
     def blob_size(self, id: bytes) -> int:
-        """See `StoreReader.blob_size`."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
             return self._decode_chunk_list(id, data).size
         return len(self._decode_content(id, codec, data))
 
     def read_blob(self, id: bytes, size: int | None = None) -> bytes:
-        """See `StoreReader.read_blob`."""
         codec, data = self._fetch_blob_row(id)
         if codec != CODEC_CHUNK_LIST:
             return self._decode_content(id, codec, data)
@@ -59,7 +57,6 @@ class BlobReader(RedactionReader):
         return b"".join(self._stream_chunks(id, chunk_list))
 
     def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
-        """See `StoreReader.stream_blob`."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
             yield from self._stream_chunks(id, self._decode_chunk_list(id, data, size))
@@ -71,35 +68,24 @@ class BlobReader(RedactionReader):
         wanted = list(dict.fromkeys(ids))
         for start in range(0, len(wanted), ROWS_PER_BATCH):
             batch = wanted[start : start + ROWS_PER_BATCH]
-            rows = list(
-                self._db.fetch_by_keys(
-                    f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})", batch
-                )
-            )
+            sql = f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})"
+            rows = list(self._db.fetch_by_keys(sql, batch))
             for id in set(batch).difference(row[0] for row in rows):
                 raise self._lookup_error(id)
             for id, codec, data in rows:
-                if (
-                    codec == CODEC_CHUNK_LIST
-                ):  # checked, since a flipped bit in the codec would hide a small blob
+                if codec == CODEC_CHUNK_LIST:  # a flipped bit in the codec would hide a small blob
                     self._decode_chunk_list(id, data)
-            for id, content in self._decoder.plan_decoding(
-                [row for row in rows if row[1] != CODEC_CHUNK_LIST]
-            )():
+            small = [row for row in rows if row[1] != CODEC_CHUNK_LIST]
+            for id, content in self._decoder.plan_decoding(small)():
                 fails = isinstance(content, StoreError)
                 yield id, self.read_blob(id) if fails else _check_content(id, content)
 
     def _lookup_error(self, id: bytes) -> NotFound | StoreError:
-        """Return the error for a blob that a query did not find."""
-        listed = self._db.fetch_one("SELECT 1 FROM blobs WHERE id = ?", (id,))
-        return (
-            corrupt_object_error(id, "the index leads to another row")
-            if listed
-            else self._missing_blob_error(id)
-        )
+        if self._db.fetch_one("SELECT 1 FROM blobs WHERE id = ?", (id,)):
+            return corrupt_object_error(id, "the index leads to another row")
+        return self._missing_blob_error(id)
 
     def _missing_blob_error(self, id: bytes) -> NotFound:
-        """Return the error for a blob that is missing or redacted."""
         return self._redacted_error(id) or missing_object_error(id)
 
     def _fetch_blob_row(self, id: bytes) -> tuple[int, bytes]:
@@ -109,7 +95,7 @@ class BlobReader(RedactionReader):
         return row[0], row[1]
 
     def _decode_content(self, id: bytes, codec: int, data: bytes) -> bytes:
-        """Return the content of a row; read it again if a redaction packed it again meanwhile."""
+        """Return the content of a row; read it again if a redaction changed it meanwhile."""
         try:
             return _check_content(id, self._decoder.decode(id, codec, data))
         except StoreError:
@@ -130,15 +116,14 @@ class BlobReader(RedactionReader):
         if not LARGE_BLOB_BYTES <= chunk_list.size <= limits.MAX_FILE_BYTES:
             raise corrupt_object_error(id, f"its chunk list makes {chunk_list.size} bytes")
         if size is not None and chunk_list.size != size:
-            raise corrupt_object_error(
-                id, f"its chunk list makes {chunk_list.size} bytes, not {size}"
-            )
+            why = f"its chunk list makes {chunk_list.size} bytes, not {size}"
+            raise corrupt_object_error(id, why)
         return chunk_list
 
     def chunk_list_of(self, id: bytes) -> ChunkList | None:
         """Return the chunk list of a blob, None if it is missing.
 
-        A small blob is a list of itself, so that it can be appended to as well.
+        The list of a small blob is the blob itself, so that content can be appended to it.
         """
         row = self._db.fetch_one(f"SELECT {_CONTENT_COLUMNS} FROM blobs WHERE id = ?", (id,))
         if row is None:
@@ -148,7 +133,7 @@ class BlobReader(RedactionReader):
         return EMPTY_CHUNK_LIST._replace(chunks=[id], sizes=[len(self._decode_content(id, *row))])
 
     def _resolve_chunks(self, id: bytes, chunk_list: ChunkList) -> list[tuple[bytes, int]]:
-        """Return (chunk, size) of a whole blob, its prefixes resolved."""
+        """Return (chunk, size) of a whole blob, with its prefixes resolved."""
         levels = [chunk_list]
         while levels[-1].depth:
             below = levels[-1].prefix
@@ -159,11 +144,10 @@ class BlobReader(RedactionReader):
             if not chunk_lists.can_extend(levels[-1], deeper):
                 raise corrupt_object_error(id, "its prefix does not fit")
             levels.append(deeper)
-        levels.reverse()
-        return [piece for each in levels for piece in zip(each.chunks, each.sizes, strict=True)]
+        return [piece for level in reversed(levels) for piece in level.pieces()]
 
     def _stream_chunks(self, id: bytes, chunk_list: ChunkList) -> Iterator[bytes]:
-        """Yield the chunks of a blob; the last one once the whole is proven."""
+        """Yield the chunks of a blob; the last one after checking the whole."""
         digest = blake3()
         last_chunk = b""
         for chunk, size in self._resolve_chunks(id, chunk_list):
@@ -173,7 +157,7 @@ class BlobReader(RedactionReader):
                 yield last_chunk
             last_chunk = content
         if digest.digest() != id:
-            raise corrupt_object_error(id, "its content does not hash to its id")
+            raise corrupt_object_error(id)
         yield last_chunk
 
     def _read_chunk(self, id: bytes, chunk: bytes, size: int) -> bytes:
@@ -188,7 +172,6 @@ class BlobReader(RedactionReader):
         return content
 
     def check_chunk_lists(self) -> BlobCheckResult:
-        """See `StoreReader.check_chunk_lists`."""
         sizes: list[tuple[bytes, int]] = []
         faults: list[tuple[bytes, str]] = []
         chunks: dict[bytes, bytes] = {}
@@ -208,20 +191,12 @@ class BlobReader(RedactionReader):
                 continue
             sizes.append((id, chunk_list.size))
             chunks.update((chunk, id) for chunk in chunk_list.chunks)
-        lost = self._find_missing_blobs(chunks)
-        faults += [
-            (
-                chunks[at],
-                corrupt_object_error(chunks[at], f"its chunk {at.hex()} is missing").message,
-            )
-            for at in sorted(lost)
-        ]
-        return BlobCheckResult(sizes, faults, [])
-
-    def _find_missing_blobs(self, ids: Iterable[bytes]) -> set[bytes]:
-        left = set(ids)
         sql = "SELECT id FROM blobs WHERE id IN ({keys})"
-        return left.difference(id for (id,) in self._db.fetch_by_keys(sql, list(left)))
+        stored = {chunk for (chunk,) in self._db.fetch_by_keys(sql, list(chunks))}
+        for chunk in sorted(chunks.keys() - stored):
+            damage = corrupt_object_error(chunks[chunk], f"its chunk {chunk.hex()} is missing")
+            faults.append((chunks[chunk], damage.message))
+        return BlobCheckResult(sizes, faults, [])
 
     def check_large_blobs(
         self, large: list[bytes], expected: ExpectedSize
@@ -247,5 +222,5 @@ def _check_content(id: bytes, content: bytes | StoreError) -> bytes:
     if isinstance(content, StoreError):
         raise content
     if blob_id(content) != id:
-        raise corrupt_object_error(id, "its content does not hash to its id")
+        raise corrupt_object_error(id)
     return content

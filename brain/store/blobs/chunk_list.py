@@ -18,11 +18,11 @@ from ...digest import DIGEST_SIZE, NO_DIGEST
 from .. import checksums
 
 MAX_PREFIX_DEPTH = 32
-"""Prefixes inside prefixes."""
+"""Nesting of prefixes."""
 MAX_LISTED_CHUNKS = 64
 """Length of a chunk list from which on an append rearranges it."""
 SMALL_CHUNK_BYTES = 32 << 10
-"""Many chunks below this many bytes are joined."""
+"""Many chunks below this size are joined."""
 
 _HEADER = struct.Struct("<BQI")
 
@@ -40,6 +40,10 @@ class ChunkList(NamedTuple):
     def size(self) -> int:
         """Bytes of the whole blob."""
         return self.prefix_size + sum(self.sizes)
+
+    def pieces(self) -> list[tuple[bytes, int]]:
+        """Return (chunk, size) of the listed chunks."""
+        return list(zip(self.chunks, self.sizes, strict=True))
 
 
 EMPTY_CHUNK_LIST = ChunkList(0, NO_DIGEST, 0, [], [])

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...digest import DIGEST_SIZE
-from ...errors import StoreError
+from ...errors import StoreError, corrupt_object_error
 from .. import checksums, field_limits
 from ..connection import Connection
 from ..protocol import BlobRow
@@ -22,28 +21,19 @@ _DICTIONARY_COLUMNS = typed_columns("data BLOB, checksum BLOB")
 CODEC_RAW = 0
 CODEC_CHUNK_LIST = 1
 CODEC_ZSTD = 2
-"""Zstandard (RFC 8878); ZSTD + n stands for Zstandard with dictionary n."""
+"""Zstandard (RFC 8878); CODEC_ZSTD + n is Zstandard with dictionary n."""
 
 INSERT_BLOB_SQL = "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
 
 ZSTD_THREADS = min(4, os.cpu_count() or 1)
 MIN_FRAMES_IN_BULK = 16
-"""Frames from which on unpacking them together pays."""
+"""Frames for which decompressing them together is faster."""
 
 DecodedBlobs = list[tuple[bytes, bytes | StoreError]]
-"""Id and content, or why there is none."""
+"""Id, and content or error."""
 
 MAX_ROW_CONTENT_BYTES = 1 << 20
-"""Bytes that one row may unpack to; checked before memory is given out."""
-
-
-def corrupt_object_error(id: bytes, why: str) -> StoreError:
-    """Return the error for an object that is not what its id says."""
-    return StoreError(
-        f"object {id[:DIGEST_SIZE].hex()} is damaged: {why}",
-        code="corrupt_object",
-        hint="run `brain verify --deep` to find what else is, and restore from a copy",
-    )
+"""Content of one row; checked before memory is allocated."""
 
 
 def load_dictionary(db: Connection, number: int) -> ZstdCompressionDict | None:
@@ -59,7 +49,7 @@ def load_dictionary(db: Connection, number: int) -> ZstdCompressionDict | None:
 
 
 def save_dictionary(db: Connection, number: int, data: bytes) -> None:
-    """Keep a dictionary, twice: whatever is packed with it is lost without it."""
+    """Store a dictionary twice, since the blobs packed with it are lost without it."""
     checksum = checksums.row_checksum(b"%d" % number, data)
     db.execute_many(
         "INSERT INTO dictionaries (number, data, checksum) VALUES (?, ?, ?)",
@@ -68,29 +58,29 @@ def save_dictionary(db: Connection, number: int, data: bytes) -> None:
 
 
 class BlobDecoder:
-    """Unpacks rows; keeps one decompressor for each dictionary it met."""
+    """Decompresses rows; caches one decompressor for each dictionary."""
 
     def __init__(self, db: Connection) -> None:
         self._db = db
         self._decompressors: dict[int, ZstdDecompressor] = {}
 
     def decode(self, id: bytes, codec: int, data: bytes) -> bytes:
-        """Return the content of a row that is no recipe, not yet checked against `id`.
+        """Return the content of a row, not checked against `id`; the row holds no chunk list.
 
         Raises `StoreError` (`corrupt_object`).
         """
         return data if codec == CODEC_RAW else _decompress(self._decompressor(id, codec), id, data)
 
     def plan_decoding(self, rows: list[BlobRow]) -> Callable[[], DecodedBlobs]:
-        """Return a job that unpacks `rows`, none a recipe, without using the connection.
+        """Return a job that decompresses `rows`, none a chunk list, without the connection.
 
         The job may run on another thread, and uses several itself.
         """
-        done: DecodedBlobs = []
+        decoded: DecodedBlobs = []
         packed: dict[int, list[tuple[bytes, bytes]]] = {}
         for id, codec, data in rows:
             if codec == CODEC_RAW:
-                done.append((id, data))
+                decoded.append((id, data))
             else:
                 packed.setdefault(codec, []).append((id, data))
         jobs = []
@@ -98,8 +88,8 @@ class BlobDecoder:
             try:
                 jobs.append((self._decompressor(group[0][0], codec), group))
             except StoreError as error:
-                done.extend((id, error) for id, _ in group)
-        return lambda: done + [pair for job in jobs for pair in _decompress_many(*job)]
+                decoded.extend((id, error) for id, _ in group)
+        return lambda: decoded + [pair for job in jobs for pair in _decompress_many(*job)]
 
     def _decompressor(self, id: bytes, codec: int) -> ZstdDecompressor:
         known = self._decompressors.get(codec)
@@ -114,27 +104,25 @@ class BlobDecoder:
             try:
                 known = self._decompressors[codec] = ZstdDecompressor(dict_data=dictionary)
             except ZstdError as error:
-                raise corrupt_object_error(
-                    id, "what it was packed with is no dictionary"
-                ) from error
+                raise corrupt_object_error(id, "its dictionary is not one of Zstandard") from error
         return known
 
 
 def _decompress(decompressor: ZstdDecompressor, id: bytes, data: bytes) -> bytes:
-    import zstandard  # names taken from it one by one would cost more than a small blob
+    import zstandard  # importing single names would cost more than a small blob
 
     try:
         if not 0 <= zstandard.frame_content_size(data) <= MAX_ROW_CONTENT_BYTES:
             raise corrupt_object_error(id, "it claims an impossible size")
         return decompressor.decompress(data)
     except zstandard.ZstdError as error:
-        raise corrupt_object_error(id, "it does not unpack") from error
+        raise corrupt_object_error(id, "it cannot be decompressed") from error
 
 
 def _decompress_many(
     decompressor: ZstdDecompressor, group: list[tuple[bytes, bytes]]
 ) -> DecodedBlobs:
-    """Unpack all at once; if one of them is damaged, one by one."""
+    """Decompress all at once; if one of them is damaged, one by one."""
     from zstandard import ZstdError, frame_content_size
 
     frames: list[bytes | bytearray | memoryview] = [data for _, data in group]

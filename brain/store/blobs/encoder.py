@@ -1,8 +1,8 @@
 """Compress many blobs at once, with a dictionary trained on some of them.
 
-Skills are a few kilobytes each and much alike, so a dictionary trained on some
-of them makes the rest a fifth smaller. It is trained once, on the first large
-load, and kept in the store. Level 3 is the last one that costs little.
+Skills are a few kilobytes each and similar, so a dictionary trained on some of them makes the
+others a fifth smaller. It is trained once, on the first large load, and stored. Level 3 is the
+last one that costs little.
 """
 
 from __future__ import annotations
@@ -26,28 +26,29 @@ from .codec import (
 ZSTD_LEVEL = 3
 DICTIONARY_BYTES = 64 << 10
 TRAINING_SAMPLES = 200
-"""Blobs to train on; fewer do not make a dictionary that pays."""
+"""Blobs to train on; fewer make no useful dictionary."""
 TRAINING_SEGMENT_BYTES = 64
 TRAINING_DMER_BYTES = 8
-"""How the training cuts and compares; to search for the best of both takes a second and gains
-nothing with skills."""
+"""Parameters of the training; searching for better ones takes a second and gains nothing."""
 MIN_COMPRESSED_BYTES = 64
-"""Blobs below this many bytes stay as they are."""
+"""Smaller blobs are stored uncompressed."""
 MAX_DICTIONARY_BLOB_BYTES = 32 << 10
-"""Blobs from this many bytes on gain nothing from a dictionary."""
+"""Blobs of this size or more gain nothing from a dictionary."""
 PACKING_THREADS = max(1, ZSTD_THREADS - 1)
-"""Threads that pack; one more is busy reading what comes next."""
+"""Threads that compress; another one reads the next batch."""
 MAX_COMPRESSED_RATIO = 15 / 16
-"""What does not shrink to less than this part stays as it is."""
+"""Content that does not shrink to less than this ratio is stored uncompressed."""
 
 
 class BlobPacker(NamedTuple):
-    """The compressors of one moment; a worker that has one is not touched by later training."""
+    """Compressors, frozen so that training does not affect a running worker.
+
+    `tuned` has the dictionary `number`.
+    """
 
     plain: ZstdCompressor
     tuned: ZstdCompressor | None = None
     number: int = 0
-    """The dictionary of `tuned`."""
 
     def pack(
         self, batch: list[tuple[bytes, bytes]], threads: int = PACKING_THREADS
@@ -70,7 +71,7 @@ class BlobPacker(NamedTuple):
 
 
 class BlobEncoder:
-    """Holds the packer with the latest dictionary of the store, and trains the first one."""
+    """Holds the packer with the latest dictionary, and trains the first one."""
 
     def __init__(self, db: Connection) -> None:
         self._db = db
@@ -81,9 +82,9 @@ class BlobEncoder:
         self._is_settled = self.packer.tuned is not None
 
     def train_dictionary(self, contents: Iterable[bytes]) -> None:
-        """Train a dictionary on the first contents that serve, if there is none, and keep it.
+        """Train a dictionary on suitable contents, if there is none, and store it.
 
-        Packers that were taken before go on without it.
+        Earlier packers continue without it.
         """
         if self._is_settled:
             return

@@ -31,7 +31,7 @@ _CHUNK_LIST_COLUMNS = typed_columns("id BLOB, data BLOB")
 def erase_blob(
     reader: BlobReader, blob: bytes, find_standalone: FindStandalone, put_chunks: PutChunks
 ) -> None:
-    """Delete a blob and its chunks, but for those that another blob needs.
+    """Delete a blob and its chunks, except those that another blob needs.
 
     `reader` reads inside the open transaction.
     """
@@ -45,9 +45,8 @@ def erase_blob(
         del chunk_lists[blob]
         own = reader._decode_chunk_list(blob, data)
         _inline_prefix(reader, chunk_lists, blob, own)
-        free = set(own.chunks).difference(
-            *(chunk_list.chunks for chunk_list in chunk_lists.values())
-        )
+        shared = (chunk_list.chunks for chunk_list in chunk_lists.values())
+        free = set(own.chunks).difference(*shared)
         erased |= free - find_standalone(free) if free else set()
     else:
         _split_shared_chunk(reader, chunk_lists, blob, put_chunks)
@@ -65,7 +64,7 @@ def _load_chunk_lists(reader: BlobReader) -> dict[bytes, ChunkList]:
 def _inline_prefix(
     reader: BlobReader, chunk_lists: dict[bytes, ChunkList], blob: bytes, own: ChunkList
 ) -> None:
-    """Replace the prefix `blob` by its chunks, `own`, in the chunk lists that have it."""
+    """Replace the prefix `blob` by its own chunks in the chunk lists that have it."""
     for id, chunk_list in list(chunk_lists.items()):
         if chunk_list.depth and chunk_list.prefix == blob:
             chunks, sizes = own.chunks + chunk_list.chunks, own.sizes + chunk_list.sizes
@@ -75,7 +74,7 @@ def _inline_prefix(
 def _split_shared_chunk(
     reader: BlobReader, chunk_lists: dict[bytes, ChunkList], blob: bytes, put_chunks: PutChunks
 ) -> None:
-    """Cut a chunk that is also a file in two, in the chunk lists that have it."""
+    """Split a chunk that is also a file in two, in the chunk lists that have it."""
     holders = [id for id, chunk_list in chunk_lists.items() if blob in chunk_list.chunks]
     if not holders:
         return
@@ -83,24 +82,14 @@ def _split_shared_chunk(
     half = len(content) // 2
     parts = [(blob_id(part), part) for part in (content[:half], content[half:])]
     put_chunks(parts)
-    for id in holders:
-        pieces = list(
-            _substitute_chunk(chunk_lists[id], blob, [(part, len(data)) for part, data in parts])
-        )
+    replacement = [(id, len(part)) for id, part in parts]
+    for holder in holders:
+        pieces: list[tuple[bytes, int]] = []
+        for piece in chunk_lists[holder].pieces():
+            pieces += replacement if piece[0] == blob else [piece]
         chunks, sizes = [id for id, _ in pieces], [size for _, size in pieces]
-        _update_chunk_list(
-            reader, chunk_lists, id, chunk_lists[id]._replace(chunks=chunks, sizes=sizes)
-        )
-
-
-def _substitute_chunk(
-    chunk_list: ChunkList, blob: bytes, parts: list[tuple[bytes, int]]
-) -> Iterator[tuple[bytes, int]]:
-    for piece in zip(chunk_list.chunks, chunk_list.sizes, strict=True):
-        if piece[0] == blob:
-            yield from parts
-        else:
-            yield piece
+        changed = chunk_lists[holder]._replace(chunks=chunks, sizes=sizes)
+        _update_chunk_list(reader, chunk_lists, holder, changed)
 
 
 def _update_chunk_list(
@@ -115,7 +104,7 @@ def _update_chunk_list(
 PIECE_BYTES = 12
 """Length of a piece of content."""
 MAX_COMPARED_BLOBS = 1000
-"""Other blobs searched for the same pieces; no more, since packing again does no harm."""
+"""Other blobs that are searched for the same pieces; needless repacking does no harm."""
 REPACK_BATCH_ROWS = 256
 RETRAINING_SAMPLES = 800
 """Blobs to train the new dictionary on."""
@@ -130,19 +119,19 @@ def find_dictionary_pieces(db: Connection, content: Iterable[bytes]) -> dict[int
     pieces_of: dict[int, set[bytes]] = {}
     for number, data in rows:
         pieces_of.setdefault(abs(number), set()).update(_iterate_pieces(data))
-    pieces_by_dictionary: dict[int, set[bytes]] = {number: set() for number in pieces_of}
+    common: dict[int, set[bytes]] = {}
     rest = b""
     for part in content if pieces_of else ():
         for piece in _iterate_pieces(rest + part):
             for number, pieces in pieces_of.items():
                 if piece in pieces:
-                    pieces_by_dictionary[number].add(piece)
+                    common.setdefault(number, set()).add(piece)
         rest = (rest + part)[-PIECE_BYTES + 1 :]
-    return {number: pieces for number, pieces in pieces_by_dictionary.items() if pieces}
+    return common
 
 
 def replace_dictionaries(db: Connection, pieces_by_dictionary: dict[int, set[bytes]]) -> None:
-    """Replace the dictionaries with a piece that no remaining blob has."""
+    """Replace the dictionaries that hold a piece of no remaining blob."""
     for number, pieces in pieces_by_dictionary.items():
         remaining = set(pieces)
         for content in _read_contents(db, number, 1, MAX_COMPARED_BLOBS):
@@ -160,26 +149,24 @@ def _iterate_pieces(data: bytes) -> Iterator[bytes]:
 def _read_contents(db: Connection, number: int, step: int, max_count: int) -> Iterator[bytes]:
     """Yield the content of every `step`-th blob packed with a dictionary, at most `max_count`."""
     decoder = BlobDecoder(db)
-    ids = [
-        id for (id,) in db.fetch_all("SELECT id FROM blobs WHERE codec = ?", (CODEC_ZSTD + number,))
-    ]
-    for start in range(0, len(ids), step)[:max_count]:
-        for id, codec, data in db.fetch_all(
-            f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id = ?", (ids[start],)
-        ):
-            yield decoder.decode(id, codec, data)
+    for id in _packed_ids(db, number)[::step][:max_count]:
+        for row in db.fetch_all(f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id = ?", (id,)):
+            yield decoder.decode(*row)
+
+
+def _packed_ids(db: Connection, number: int) -> list[bytes]:
+    """Return the blobs that are packed with a dictionary."""
+    rows = db.fetch_all("SELECT id FROM blobs WHERE codec = ?", (CODEC_ZSTD + number,))
+    return [id for (id,) in rows]
 
 
 def _repack_blobs(db: Connection, number: int) -> None:
     from .encoder import BlobEncoder
 
-    codec = CODEC_ZSTD + number
-    ((count,),) = db.fetch_all("SELECT count(*) FROM blobs WHERE codec = ?", (codec,))
-    samples = list(
-        _read_contents(db, number, max(1, count // RETRAINING_SAMPLES), RETRAINING_SAMPLES)
-    )
+    ids = _packed_ids(db, number)
+    step = max(1, len(ids) // RETRAINING_SAMPLES)
+    samples = list(_read_contents(db, number, step, RETRAINING_SAMPLES))
     decoder = BlobDecoder(db)
-    ids = [id for (id,) in db.fetch_all("SELECT id FROM blobs WHERE codec = ?", (codec,))]
     if ids:
         _preload_dictionary(decoder, db, ids[0])
     db.execute(
@@ -189,12 +176,9 @@ def _repack_blobs(db: Connection, number: int) -> None:
     encoder = BlobEncoder(db)
     encoder.train_dictionary(samples)
     for start in range(0, len(ids), REPACK_BATCH_ROWS):
-        rows = list(
-            db.fetch_by_keys(
-                f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})",
-                ids[start : start + REPACK_BATCH_ROWS],
-            )
-        )
+        batch = ids[start : start + REPACK_BATCH_ROWS]
+        sql = f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})"
+        rows = list(db.fetch_by_keys(sql, batch))
         unpacked = []
         for id, content in decoder.plan_decoding(rows)():
             if isinstance(content, StoreError):

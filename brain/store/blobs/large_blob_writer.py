@@ -23,27 +23,23 @@ else:
     Protocol = object
 
 CHUNK_BATCH_BYTES = 4 << 20
-"""Bytes of chunks handed over at a time."""
+"""Bytes of chunks that are stored at a time."""
 
 
 class ChunkSink(Protocol):
-    """What is needed of a transaction."""
+    """The methods of a transaction that this module needs."""
 
-    def chunk_list_of(self, id: bytes) -> ChunkList | None:
-        """Return how a blob is put together, None if it is not here."""
+    def chunk_list_of(self, id: bytes) -> ChunkList | None: ...
 
-    def read_blob(self, id: bytes) -> bytes:
-        """Return a whole blob."""
+    def read_blob(self, id: bytes) -> bytes: ...
 
-    def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Keep chunks, given as (id, content)."""
+    def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None: ...
 
-    def put_chunk_list(self, id: bytes, recipe: ChunkList) -> None:
-        """Keep a large blob whose chunks are here."""
+    def put_chunk_list(self, id: bytes, chunk_list: ChunkList) -> None: ...
 
 
 def write_large_blob(sink: ChunkSink, source: BlobSource, size: int, base: bytes | None) -> bytes:
-    """Keep the first `size` bytes of `source`; see `Transaction.put_stream`."""
+    """Store the first `size` bytes of `source`; see `StoreTransaction.put_blob_stream`."""
     if size < LARGE_BLOB_BYTES:
         digest = blake3()
         content = read_to_end(HashingReader(source, size, digest), size)
@@ -56,18 +52,18 @@ def write_large_blob(sink: ChunkSink, source: BlobSource, size: int, base: bytes
             return id
         source.seek(0)
     digest = blake3(max_threads=blake3.AUTO)
-    recipe = _store_chunks(sink, EMPTY_CHUNK_LIST, HashingReader(source, size, digest), size)
-    sink.put_chunk_list(digest.digest(), recipe)
+    chunk_list = _store_chunks(sink, EMPTY_CHUNK_LIST, HashingReader(source, size, digest), size)
+    sink.put_chunk_list(digest.digest(), chunk_list)
     return digest.digest()
 
 
 def _append_to_base(
     sink: ChunkSink, source: BlobSource, size: int, base: bytes, base_list: ChunkList
 ) -> bytes | None:
-    """Keep what follows `base` in `source`; None if the source does not start with it.
+    """Store the content after `base` in `source`; None if the source does not start with it.
 
-    Pieces that are joined anew are read from the store, not from the file,
-    which might have changed since its start was hashed.
+    Chunks that are joined again are read from the store, since the file may have changed after
+    its start was hashed.
     """
     digest = blake3(max_threads=blake3.AUTO)
     hash_next_bytes(source, base_list.size, digest)
@@ -78,13 +74,13 @@ def _append_to_base(
         return base
     rejoined = b"".join(map(sink.read_blob, plan.rejoin))
     reader = HashingReader(source, size - base_list.size, digest, rejoined)
-    recipe = _store_chunks(sink, plan.start, reader, len(rejoined) + size - base_list.size)
-    sink.put_chunk_list(digest.digest(), recipe)
+    chunk_list = _store_chunks(sink, plan.start, reader, len(rejoined) + size - base_list.size)
+    sink.put_chunk_list(digest.digest(), chunk_list)
     return digest.digest()
 
 
 def _store_chunks(sink: ChunkSink, start: ChunkList, reader: HashingReader, size: int) -> ChunkList:
-    """Cut what `meter` serves, keep the chunks and list them after those of `start`."""
+    """Store the chunks of `reader` and list them after those of `start`."""
     ids, sizes = list(start.chunks), list(start.sizes)
     batch: list[tuple[bytes, bytes]] = []
     batch_bytes = 0
@@ -104,16 +100,16 @@ def _store_chunks(sink: ChunkSink, start: ChunkList, reader: HashingReader, size
 MIN_CHUNK_BYTES = 32 << 10
 MEAN_CHUNK_BYTES = 64 << 10
 MAX_CHUNK_BYTES = 192 << 10
-"""Bytes in a chunk; the true mean lies a little above `MEAN_CHUNK`."""
+"""Bytes in a chunk; the real mean is a little above `MEAN_CHUNK_BYTES`."""
 READ_WINDOW_BYTES = 4 << 20
 """Bytes of a file held in memory at a time; the file is never mapped, since it may change."""
 
 
 class HashingReader:
-    """Serves `lead` and then the next `size` bytes of a source, hashing only the latter.
+    """Reads `prefix` and then the next `size` bytes of a source, and hashes only the latter.
 
-    It quacks like a file for the cutter. Raises `Conflict`
-    (`changed_while_reading`) if the source ends early.
+    The cutter reads it like a file. Raises `Conflict` (`changed_while_reading`) if the source
+    ends early.
     """
 
     def __init__(self, source: BlobSource, size: int, digest: blake3, prefix: bytes = b"") -> None:
@@ -123,7 +119,7 @@ class HashingReader:
         self._lead = memoryview(prefix)
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill as much of `buffer` as is there; 0 at the end."""
+        """Fill `buffer` as far as possible; return the number of bytes, 0 at the end."""
         if self._lead:
             count = min(len(self._lead), len(buffer))
             buffer[:count] = self._lead[:count]
@@ -152,10 +148,7 @@ def hash_next_bytes(source: BlobSource, size: int, digest: blake3) -> None:
 
 
 def cut_chunks(reader: HashingReader, size: int) -> Iterator[bytes]:
-    """Yield the chunks of what `meter` serves, `size` bytes in all.
-
-    A short rest is one chunk, without loading the cutter.
-    """
+    """Yield the chunks of the `size` bytes of `reader`; few bytes are one chunk."""
     if size <= MIN_CHUNK_BYTES:
         yield read_to_end(reader, size)
         return
@@ -169,7 +162,7 @@ def cut_chunks(reader: HashingReader, size: int) -> Iterator[bytes]:
 
 
 def read_to_end(reader: HashingReader, size: int) -> bytes:
-    """Return all `size` bytes that `meter` serves."""
+    """Return all `size` bytes of `reader`."""
     content = bytearray(size)
     at = 0
     while count := reader.readinto(memoryview(content)[at:]):

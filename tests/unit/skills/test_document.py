@@ -7,8 +7,6 @@ from brain.skills.frontmatter import load_front_matter
 from brain.skills.skill_document import (
     UpdatedSkill,
     bump_document,
-    ensure_front_matter,
-    new_document,
     read_declared_names,
     set_version,
     upsert_document,
@@ -277,8 +275,8 @@ def test_a_description_is_written_on_one_line_and_read_back() -> None:
 
 
 def test_missing_fields_are_added_to_a_document_and_nothing_else_changes() -> None:
-    assert ensure_front_matter("A B", PRIOR) == PRIOR
-    assert ensure_front_matter("a-b", b"---\nlicense: MIT\n---\n# T\n") == (
+    assert set_version(PRIOR, "4", "a-b") == PRIOR
+    assert set_version(b"---\nlicense: MIT\n---\n# T\n", "1", "a-b") == (
         b"---\nlicense: MIT\nname: a-b\ndescription: T\nversion: 1\n---\n# T\n"
     )
 
@@ -290,14 +288,8 @@ def test_the_first_line_that_says_something_describes_a_bare_body() -> None:
         (b"#hash", b'"#hash"'),
         (b"  \t indented  text ", b"indented text"),
     ):
-        made = ensure_front_matter("a", body)
+        made = set_version(body, "1", "a")
         assert b"\ndescription: " + summary + b"\n" in made
-
-
-def test_a_new_document_takes_what_it_is_given() -> None:
-    assert new_document("a", "d", b"x", "2.0") == (
-        b'---\nname: a\ndescription: d\nversion: "2.0"\n---\n\nx'
-    )
 
 
 def test_a_version_is_set_where_it_lives() -> None:

@@ -192,7 +192,7 @@ def test_redacted_content_does_not_come_back(brain: Brain) -> None:
     brain.files.redact(NOTES, reason="A key")
     head = brain.head
     write_file(brain, "memory/again.md", "A secret.\n")
-    with pytest.raises(Conflict, match=r"would come back, which was redacted by .*: ") as error:
+    with pytest.raises(Conflict, match=r"was redacted by .*: .*, and is not stored again") as error:
         brain.snapshot()
     assert error.value.code == "redacted"
     assert brain.head == head

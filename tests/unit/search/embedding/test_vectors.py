@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +98,37 @@ def test_what_nobody_asks_for_any_more_goes_when_there_is_much_of_it(
     assert known(tmp_path) == {"a": [1, 2], "b": [7, 8]}
     made.retain([])
     assert known(tmp_path) == {}
+
+
+def test_vectors_that_another_process_added_survive_a_shrink(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)
+    first = VectorCache(str(tmp_path), "one")
+    first.add({A: row(1, 2), B: row(3, 4)})
+    VectorCache(str(tmp_path), "one").add({C: row(5, 6)})
+    first.retain([])
+    assert known(tmp_path) == {"c": [5, 6]}
+
+
+def test_a_writer_that_waited_for_a_shrink_adds_to_the_new_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)
+    first, second = VectorCache(str(tmp_path), "one"), VectorCache(str(tmp_path), "one")
+    first.add({A: row(1, 2), B: row(3, 4)})
+    open_and_lock = vector_cache.lock_file
+
+    @contextmanager
+    def lock_after_a_shrink(path: str) -> Iterator[int]:
+        monkeypatch.setattr(vector_cache, "lock_file", open_and_lock)
+        with open(path, "r+b") as old:
+            first.retain([])
+            yield old.fileno()
+
+    monkeypatch.setattr(vector_cache, "lock_file", lock_after_a_shrink)
+    second.add({C: row(5, 6)})
+    assert known(tmp_path) == {"c": [5, 6]}
 
 
 def test_where_nothing_can_be_written_vectors_are_kept_in_memory(tmp_path: Path) -> None:
