@@ -17,11 +17,11 @@ JsonObject = dict[str, Any]
 
 def parse_record(data: bytes) -> Any:
     """Return the value of one record, None if it is not JSON or exceeds the limits."""
-    if len(data) > limits.MAX_RECORD_BYTES:
-        return None
-    if strict_json.nesting_depth(data, limits.MAX_RECORD_DEPTH) > limits.MAX_RECORD_DEPTH:
-        return None
-    if strict_json.count_values(data, limits.MAX_RECORD_VALUES) > limits.MAX_RECORD_VALUES:
+    if (
+        len(data) > limits.MAX_RECORD_BYTES
+        or strict_json.nesting_depth(data, limits.MAX_RECORD_DEPTH) > limits.MAX_RECORD_DEPTH
+        or strict_json.count_values(data, limits.MAX_RECORD_VALUES) > limits.MAX_RECORD_VALUES
+    ):
         return None
     try:
         return json.loads(data)

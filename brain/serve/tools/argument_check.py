@@ -6,9 +6,8 @@ faults at once, in words that a model can act on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from ... import limits
 from ...errors import ToolFailure, printable_text
@@ -35,13 +34,7 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
     if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
         raise _bad_arguments("they are nested too deeply")
     try:
-        found = json.loads(
-            text,
-            object_pairs_hook=strict_json.reject_duplicate_names,
-            parse_constant=_refuse_constant,
-        )
-    except json.JSONDecodeError as error:
-        raise _bad_arguments(f"they are not JSON: {error}") from error
+        found = strict_json.parse_unbounded_json(text)
     except ValueError as error:  # also for invalid UTF-8 and numbers of thousands of digits
         raise _bad_arguments(f"they are not JSON: {printable_text(error)}") from error
     if not isinstance(found, dict):
@@ -77,10 +70,6 @@ def _drop_nulls(value: Any) -> Any:
 
 def _bad_arguments(fault: str) -> ToolFailure:
     return ToolFailure(f"These arguments cannot be taken: {fault}.", code="bad_arguments")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
 
 
 def _schema_faults(schema: Schema, value: Any, where: str) -> Iterator[str]:
