@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from ...errors import printable_text
-from .embedder_settings import embedder_error
+from .embedder_settings import EMBEDDER_SETTINGS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class LocalEmbedder:
         self._folder = Path(folder)
         config = self._read_json("config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-            raise embedder_error(f"{printable_text(folder)} holds no BERT model with GELU")
+            raise EMBEDDER_SETTINGS.error(f"{printable_text(folder)} holds no BERT model with GELU")
         self._use_first_token = bool(
             self._read_json("1_Pooling/config.json").get("pooling_mode_cls_token")
         )
@@ -51,7 +51,7 @@ class LocalEmbedder:
             places = int(config.get("max_position_embeddings", _MAX_TOKENS))
             self._max_tokens = max(min(int(max_tokens), places, _MAX_TOKENS), 1)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise embedder_error(
+            raise EMBEDDER_SETTINGS.error(
                 f"config.json in {printable_text(folder)} does not state the shape of the model"
             ) from error
         self._weights = self._load_weights()
@@ -64,27 +64,27 @@ class LocalEmbedder:
                 found = json.loads(opened.read(_MAX_JSON_BYTES))
         except FileNotFoundError as error:
             if name == "config.json":
-                raise embedder_error(
+                raise EMBEDDER_SETTINGS.error(
                     f"{printable_text(self._folder)} holds no model: no {name}"
                 ) from error
             return {}
         except (ValueError, RecursionError) as error:
-            raise embedder_error(f"{printable_text(file)} is not JSON") from error
+            raise EMBEDDER_SETTINGS.error(f"{printable_text(file)} is not JSON") from error
         return found if isinstance(found, dict) else {}
 
     def _load_weights(self) -> dict[str, NDArray[np.float32]]:
         file = self._folder / "model.safetensors"
         try:
             if file.stat().st_size > MAX_WEIGHTS_BYTES:
-                raise embedder_error(f"{printable_text(file)} is too large")
+                raise EMBEDDER_SETTINGS.error(f"{printable_text(file)} is too large")
             found = load_file(file)
             tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
         except (OSError, SafetensorError, TypeError, KeyError) as error:
-            raise embedder_error(
+            raise EMBEDDER_SETTINGS.error(
                 f"{printable_text(self._folder)} cannot be read: {printable_text(error)}"
             ) from error
         except Exception as error:  # tokenizers raises nothing narrower
-            raise embedder_error(
+            raise EMBEDDER_SETTINGS.error(
                 f"{printable_text(self._folder)}: {printable_text(error)}"
             ) from error
         tokenizer.enable_truncation(self._max_tokens)
@@ -113,7 +113,7 @@ class LocalEmbedder:
         try:
             found = self._forward(tokens, mask)
         except (KeyError, ValueError, IndexError) as error:
-            raise embedder_error(
+            raise EMBEDDER_SETTINGS.error(
                 f"{printable_text(self._folder)} is not such a model: {printable_text(error)}"
             ) from error
         if self._use_first_token:
