@@ -47,8 +47,8 @@ def parse_json(data: bytes, max_depth: int, max_values: int, make_error: MakeErr
             data.decode(),
             object_pairs_hook=_reject_duplicate_keys,
             parse_int=_parse_integer,
-            parse_float=_reject_number,
-            parse_constant=_reject_number,
+            parse_float=_reject_non_integer,
+            parse_constant=_reject_non_integer,
         )
     except JsonFault as fault:
         raise make_error(str(fault), fault.code) from fault
@@ -65,7 +65,7 @@ def parse_unbounded_json(text: str | bytes) -> Any:
         text,
         object_pairs_hook=_reject_duplicate_keys,
         parse_float=_parse_finite_number,
-        parse_constant=_reject_number,
+        parse_constant=_reject_constant,
     )
 
 
@@ -76,8 +76,12 @@ def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def _reject_number(text: str) -> NoReturn:
-    raise JsonFault(f"this number is not allowed: {printable_text(text)}", "bad_field")
+def _reject_non_integer(text: str) -> NoReturn:
+    raise JsonFault(f"not an integer: {printable_text(text)}", "bad_field")
+
+
+def _reject_constant(text: str) -> NoReturn:
+    raise JsonFault(f"not a number: {text}", "bad_field")
 
 
 def _parse_integer(text: str) -> int:
@@ -102,7 +106,8 @@ def nesting_depth(data: bytes, limit: int) -> int:
     openings = data.count(b"[") + data.count(b"{")
     if openings <= limit:
         return openings
-    return max(accumulate(_DEPTH_CHANGES.get(byte, 0) for byte in _without_strings(data)))
+    changes = (_DEPTH_CHANGES.get(byte, 0) for byte in _without_strings(data))
+    return max(accumulate(changes), default=0)
 
 
 def count_values(data: bytes, limit: int) -> int:

@@ -225,7 +225,7 @@ class TestWhatAModelSays:
             ({"decision": "delete", "reason": "x"}, "must be create, improve or nothing"),
             ({"decision": ["create"], "reason": "x"}, "not text"),
             ({"decision": 7}, "not text"),
-            ({"decision": 0.5}, "no integer"),
+            ({"decision": 0.5}, "not an integer"),
             (skill(name=""), "name"),
             (skill(name="../../etc/passwd"), "path"),
             (skill(name="con"), "Windows"),

@@ -34,6 +34,10 @@ def test_a_value_within_the_limits_is_returned() -> None:
     }
 
 
+def test_a_text_that_is_a_single_string_has_no_depth() -> None:
+    assert parse(b'"[[[[[[[["') == "[[[[[[[["
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [
