@@ -18,7 +18,6 @@ from .answer_check import (
 )
 from .model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from .synthesis_prompt import KnownSkill
-from .transcript import render_transcript
 
 if TYPE_CHECKING:
     from .brain_protocol import LearningBrain
@@ -120,11 +119,6 @@ def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
     candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
     slugs = [slug for slug in candidates if _skill_exists(brain, slug)]
     return [load_known_skill(brain, slug) for slug in slugs[:_MAX_RELATED]]
-
-
-def first_message(receipt: Receipt, known: Sequence[KnownSkill]) -> str:
-    """Return the first message about a run."""
-    return synthesis_prompt.decision_message(render_transcript(receipt), known)
 
 
 def load_known_skill(brain: LearningBrain, slug: str) -> KnownSkill:

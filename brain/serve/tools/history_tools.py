@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ...errors import printable_text
 from ...results import text_format
 from ...skills.visible_text import strip_hidden
-from .tool import MAX_LINE_CHARS, ToolResult, notice_line
+from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
 from .tool_errors import hide_paths
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...results import PathChange, SkillChange, SnapshotInfo
+    from ...results import SnapshotInfo
 
 Arguments = dict[str, Any]
 
@@ -34,13 +34,8 @@ def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
     taken = brain.snapshot(arguments.get("message", ""))
     notices = taken.notices[:MAX_NOTICES]
     data = {
-        "snapshot": taken.snapshot,
-        "bundle": taken.bundle,
-        "changed": taken.changed,
-        "added": taken.added,
-        "modified": taken.modified,
-        "removed": taken.removed,
-        "notices": [{"path": notice.path, "message": notice.message} for notice in notices],
+        **pick_fields(taken, "snapshot", "bundle", "changed", "added", "modified", "removed"),
+        "notices": [pick_fields(notice, "path", "message") for notice in notices],
     }
     short_id = text_format.short_id(taken.snapshot)
     counts = f"{taken.added} added, {taken.modified} modified, {taken.removed} removed"
@@ -60,8 +55,8 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     data: dict[str, Any] = {
         "from": found.from_,
         "to": found.to,
-        "changes": [_change_data(change) for change in changes],
-        "skills": [_skill_change_data(change) for change in skills],
+        "changes": [pick_fields(change, "path", "change", "from_path") for change in changes],
+        "skills": [change._asdict() for change in skills],
         "count": len(found.changes),
     }
     lines = [
@@ -95,15 +90,8 @@ def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
         {**finding._asdict(), "message": hide_paths(finding.message, brain.root)}
         for finding in verified.findings[:MAX_SHOWN_FINDINGS]
     ]
-    data = {
-        "ok": verified.ok,
-        "brain": verified.brain,
-        "head": verified.head,
-        "snapshots": verified.snapshots,
-        "objects": verified.objects,
-        "trust_level": verified.trust_level,
-        "findings": findings,
-    }
+    names = ("ok", "brain", "head", "snapshots", "objects", "trust_level")
+    data = {**pick_fields(verified, *names), "findings": findings}
     verdict = "The lineage is whole" if verified.ok else "VERIFICATION FAILED"
     lines = [
         f"{verdict}: {verified.snapshots} snapshots, {verified.objects} objects, "
@@ -115,14 +103,6 @@ def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
     if len(verified.findings) > len(findings):
         lines.append(f"({len(findings)} of {len(verified.findings)} findings are shown.)")
     return ToolResult("\n".join(lines), data, False)
-
-
-def _change_data(change: PathChange) -> dict[str, Any]:
-    return {"path": change.path, "change": change.change, "from_path": change.from_path}
-
-
-def _skill_change_data(change: SkillChange) -> dict[str, Any]:
-    return change._asdict()
 
 
 def _snapshot_line(info: SnapshotInfo) -> str:
@@ -139,10 +119,7 @@ def _iso_time(milliseconds: int) -> str:
 
 def _snapshot_data(info: SnapshotInfo) -> dict[str, Any]:
     return {
-        "snapshot": info.snapshot,
-        "bundle": info.bundle,
-        "parents": info.parents,
-        "author": info.author,
+        **pick_fields(info, "snapshot", "bundle", "parents", "author"),
         "time": _iso_time(info.time),
         "message": info.message[:MAX_LINE_CHARS],
         "operation": info.operation,

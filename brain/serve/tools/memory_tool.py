@@ -10,7 +10,7 @@ from ...repo.skills.edit_memory import MemoryOperation
 from ...skills.visible_text import clean_text
 from .secret_guard import refuse_new_secrets
 from .skill_read import MAX_FILE_CHARS
-from .tool import ToolResult
+from .tool import ToolResult, pick_fields
 from .tool_definitions import MEMORY_ACTIONS
 
 if TYPE_CHECKING:
@@ -43,13 +43,7 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
         done = brain.memory.apply(arguments["target"], operations, check=check)
     except InvalidInput as error:
         raise _tool_failure(error) from error
-    data = {
-        "path": done.path,
-        "entries": done.entries,
-        "characters": done.characters,
-        "limit": done.limit,
-        "snapshot": done.snapshot,
-    }
+    data = pick_fields(done, "path", "entries", "characters", "limit", "snapshot")
     what = "Remembered" if done.changed else "Nothing to do: it is there already"
     usage = _usage_text(done.path, done.entries, done.characters, done.limit)
     return ToolResult(f"{what}. {usage}", data, done.changed)

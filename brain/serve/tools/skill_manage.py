@@ -11,7 +11,7 @@ from ...skills.slug import is_slug
 from .secret_guard import guard_change, refuse_new_secrets
 from .skill_read import file_argument
 from .text_replacement import replace_in_text
-from .tool import ToolResult, notice_line
+from .tool import ToolResult, notice_line, pick_fields
 from .tool_definitions import SKILL_ACTIONS, SKILL_FOLDERS
 
 if TYPE_CHECKING:
@@ -161,15 +161,8 @@ def _missing_argument(name: str) -> ToolFailure:
 
 
 def _write_result(written: Upserted, verb: str) -> ToolResult:
-    data = {
-        "slug": written.slug,
-        "name": written.name,
-        "version": written.version,
-        "previous_version": written.previous_version,
-        "path": written.path,
-        "snapshot": written.snapshot,
-        "bundle": written.bundle,
-    }
+    names = ("slug", "name", "version", "previous_version", "path", "snapshot", "bundle")
+    data = pick_fields(written, *names)
     text = f"{verb} {written.slug}, version {written.version} (snapshot {written.snapshot[:12]})."
     return ToolResult("\n".join([text, *map(notice_line, written.notices)]), data, written.changed)
 

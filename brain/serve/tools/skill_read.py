@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ToolFailure, printable_text
 from ...skills import index_lines
 from ...skills.visible_text import clean_text
-from .tool import ToolResult
+from .tool import ToolResult, pick_fields
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
@@ -81,12 +81,7 @@ def _list_for_task(brain: Brain, task: str, category: str) -> ToolResult:
 
 def _list_result(lines: list[str], shown: Sequence[Skill | Selected], count: int) -> ToolResult:
     rows = [
-        {
-            "slug": skill.slug,
-            "name": skill.name,
-            "description": skill.description,
-            "category": _skill_category(skill),
-        }
+        {**pick_fields(skill, "slug", "name", "description"), "category": _skill_category(skill)}
         for skill in shown
     ]
     return ToolResult("\n".join(lines), {"count": count, "skills": rows}, False)
@@ -146,17 +141,8 @@ def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     )
     files = _file_list(found.files) if not found.file else ""
     shown = text_for_model(found.content, MAX_FILE_CHARS - len(files))
-    data = {
-        "slug": found.slug,
-        "name": found.name,
-        "description": found.description,
-        "version": found.version,
-        "path": found.path,
-        "snapshot": found.snapshot,
-        "file": found.file,
-        "content": shown,
-        "files": found.files,
-    }
+    names = ("slug", "name", "description", "version", "path", "snapshot", "file")
+    data = {**pick_fields(found, *names), "content": shown, "files": found.files}
     return ToolResult(shown + files, data, False)
 
 

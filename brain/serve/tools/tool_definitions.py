@@ -37,9 +37,6 @@ SKILLS_LIST = Tool(
             limits.MAX_CALL_TEXT_CHARS,
         ),
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 SKILL_VIEW = Tool(
@@ -60,9 +57,6 @@ SKILL_VIEW = Tool(
             "maximum": 999_999_999,
         },
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 SKILL_MANAGE = Tool(
@@ -217,9 +211,6 @@ BRAIN_DIFF = Tool(
             "patch": {"type": "boolean", "description": "Show the changed lines, too."},
         },
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 BRAIN_LOG = Tool(
@@ -237,9 +228,6 @@ BRAIN_LOG = Tool(
             "Only snapshots that changed this skill.", limits.MAX_SKILL_NAME_CHARS, 1
         ),
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 BRAIN_VERIFY = Tool(
@@ -248,9 +236,6 @@ BRAIN_VERIFY = Tool(
     parameters=object_schema(
         deep={"type": "boolean", "description": "Read every file again, which takes time."}
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 TOOLS: tuple[Tool, ...] = (
