@@ -61,7 +61,7 @@ class HomeReader:
         self, found: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
         """Read the home as a single complete state."""
-        skipped = SkippedFiles([])
+        skipped = SkippedFiles()
         source_paths: dict[str, str] = {}
         step = ImportStep(
             _read_files(found.path, self.layout_at(found.path), skipped, source_paths, allow),

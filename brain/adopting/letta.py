@@ -29,11 +29,10 @@ from . import home_layout, layouts
 from .content_checks import SECRET_CODE, describe_secret, find_first_secret
 from .git.history_reader import CERTAIN_CONFIDENCE, read_history
 from .git.repository import find_git_folder
-from .home_layout import HomeLayout
 from .home_readers import HomeReader
 from .scan_home import MAX_HOME_FILES
 from .skipped import SkippedFiles, reason_without_path
-from .source_protocol import DetectedSource, ImportStep, Notice, SourceFile, SourceStates
+from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
 
 _LETTA_SECTION = b"[letta]"
 _MAX_CONFIG_BYTES = 64 << 10
@@ -62,10 +61,6 @@ class MemFsReader(HomeReader):
         if find_git_folder(found.path) is None:
             return super().read_states(found, since, allow)
         return read_history(found, since, allow, lambda *_: self.layout)
-
-    def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout, which is the same for every agent."""
-        return self.layout
 
 
 def _has_letta_config(path: Path) -> bool:
@@ -127,33 +122,31 @@ class AgentFileReader(HomeReader):
                 code="too_large",
             )
         document = _parse_agent_file(content)
-        rows: list[Notice] = []
+        skipped = SkippedFiles()
         source_paths: dict[str, str] = {}
-        files = _read_files(document, found.path.name, SkippedFiles(rows), source_paths, allow)
+        files = _read_files(document, found.path.name, skipped, source_paths, allow)
         message = f"Adopt {self.layout.title} {found.path.name}"
-        return SourceStates(
-            iter((ImportStep(files=files, is_complete=True, message=message),)), rows, source_paths
-        )
-
-    def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout of the extracted files."""
-        return self.layout
+        step = ImportStep(files=files, is_complete=True, message=message)
+        return SourceStates(iter((step,)), skipped.notices, source_paths)
 
 
 def _parse_agent_file(content: bytes) -> JsonObject:
-    try:
-        if strict_json.nesting_depth(content, _MAX_DEPTH) > _MAX_DEPTH:
-            raise _bad_agent_file("it is nested too deeply")
-        value = json.loads(content)
-        if isinstance(value, str):
-            if strict_json.nesting_depth(value.encode("utf-8", "replace"), _MAX_DEPTH) > _MAX_DEPTH:
-                raise _bad_agent_file("it is nested too deeply")
-            value = json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise _bad_agent_file("it is not JSON") from error
+    value = _parse_json(content)
+    if isinstance(value, str):
+        value = _parse_json(value)
     if not isinstance(value, dict) or not ("agents" in value or "system" in value):
         raise _bad_agent_file("it names no agent")
     return value
+
+
+def _parse_json(text: str | bytes) -> Any:
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
+        raise _bad_agent_file("it is nested too deeply")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _bad_agent_file("it is not JSON") from error
 
 
 def _read_files(

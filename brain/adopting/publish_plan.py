@@ -12,7 +12,6 @@ from ..repo.open import manifest
 from ..repo.open.manifest import Manifest
 from ..results import FileInfo, Notice, Skill
 from ..skills.skill_layout import SKILL_FILES
-from . import home_layout
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .publish_manifest import ENTRY_KINDS
@@ -79,7 +78,7 @@ def _plan_other_file(
     info: FileInfo, source: HomeLayout | None, target: HomeLayout
 ) -> PlannedFile | None:
     path = source.brain_path(info.path) if source else info.path
-    home = home_layout.map_to_home(target.rules, path) if path else None
+    home = target.home_path(path) if path else None
     return PlannedFile(home, ENTRY_KINDS[info.kind], info, "", False) if home else None
 
 
@@ -146,7 +145,7 @@ class _SkillPlacement:
     def _planned_file(
         self, info: FileInfo, folder: str, inner: str, slug: str, is_main: bool
     ) -> PlannedFile | None:
-        home = home_layout.map_to_home(self._target.rules, f"{folder}/{inner}")
+        home = self._target.home_path(f"{folder}/{inner}")
         if home is None:
             return None
         inside = f"{slug}/{inner}" if slug else ""

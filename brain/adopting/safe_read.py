@@ -66,20 +66,10 @@ def _read_regular(name: str, above: int, max_bytes: int) -> SourceFile:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode) or before.st_size > max_bytes:
             raise SkipFile("changed_while_reading", "it was replaced while it was read")
-        content = _read_exactly(fd, before.st_size)
-        if file_fingerprint.stat_fields(os.fstat(fd)) != file_fingerprint.stat_fields(before):
+        content = os.read(fd, before.st_size)
+        fields = file_fingerprint.stat_fields
+        if len(content) != before.st_size or fields(os.fstat(fd)) != fields(before):
             raise SkipFile("changed_while_reading", "it was changed while it was read")
         return SourceFile(file_fingerprint.entry_kind(before.st_mode), content)
     finally:
         os.close(fd)
-
-
-def _read_exactly(fd: int, size: int) -> bytes:
-    pieces = []
-    while size > 0:
-        piece = os.read(fd, size)
-        if not piece:
-            break
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)

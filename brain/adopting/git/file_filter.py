@@ -16,7 +16,7 @@ from ..home_layout import HomeLayout, default_skip_reason
 from ..safe_read import MAX_ADOPTED_FILE_BYTES, SkipFile
 from ..scan_home import link_keeps_target
 from ..skipped import SkippedFiles, reason_without_path
-from ..source_protocol import Notice, SourceFile
+from ..source_protocol import SourceFile
 from .repository import ChangedPath, GitObject
 
 MAX_HISTORY_BYTES = 8 << 30
@@ -45,22 +45,18 @@ class CommitFiles:
     def __init__(
         self,
         layout: HomeLayout,
-        rows: list[Notice],
+        skipped: SkippedFiles,
         source_paths: dict[str, str],
         allow: Collection[str],
     ) -> None:
         self._layout = layout
-        self._skipped = SkippedFiles(rows)
+        self._skipped = skipped
         self._source_paths = source_paths
         self._allow = allow
         self._bytes = 0
         self._reported: set[tuple[str, str]] = set()
         self._cached_brain_path = cache(self._brain_path)
         self._cached_skip_reason = cache(self._skip_reason)
-
-    def finish(self) -> None:
-        """Complete the notices."""
-        self._skipped.finish()
 
     def select_changes(self, changed: Sequence[ChangedPath]) -> list[WantedFile]:
         """Return the changes of a commit that concern files of a brain."""

@@ -12,10 +12,10 @@ from ..home_layout import PathRule
 from ..home_readers import PLAIN_CONFIDENCE, SURE_CONFIDENCE, HomeReader
 from ..layouts import AGENTSKILLS, HomeLayout
 from ..safe_read import MAX_ADOPTED_FILE_BYTES
+from ..skipped import SkippedFiles
 from ..source_protocol import (
     DetectedSource,
     ImportStep,
-    Notice,
     SourceFile,
     SourceReader,
     SourceStates,
@@ -100,7 +100,7 @@ def read_history(
     found: DetectedSource, since: str | None, allow: Collection[str], choose: LayoutChooser
 ) -> SourceStates:
     """Read the commits of a repository as states; `choose` returns its layout."""
-    rows: list[Notice] = []
+    skipped = SkippedFiles()
     source_paths: dict[str, str] = {}
 
     def steps() -> Iterator[ImportStep]:
@@ -113,16 +113,16 @@ def read_history(
             head = repository.head_commit()
             TreePathCounter(repository).refuse_too_many([repository.commit_tree(head)])
             layout = choose(found.path, repository, head)
-            files = CommitFiles(layout, rows, source_paths, allow)
+            files = CommitFiles(layout, skipped, source_paths, allow)
             yield from _history_steps(repository, head, layout, since, files)
-            files.finish()
+            skipped.finish()
             at_head = {
                 name.decode("utf-8", "surrogateescape") for name in repository.list_paths(head)
             }
             for path in [path for path, name in source_paths.items() if name not in at_head]:
                 del source_paths[path]
 
-    return SourceStates(steps(), rows, source_paths)
+    return SourceStates(steps(), skipped.notices, source_paths)
 
 
 def layout_from_names(names: Iterable[str]) -> HomeLayout:

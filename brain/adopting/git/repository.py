@@ -7,6 +7,7 @@ but objects and refs; `hardened_process` starts them.
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -85,7 +86,11 @@ class GitRepository(AbstractContextManager["GitRepository"]):
         with self._run_git("rev-list", "--topo-order", "--reverse", "--parents", *limits) as out:
             for number, line in enumerate(out):
                 if number == MAX_COMMITS:
-                    raise _too_many_commits()
+                    raise InvalidInput(
+                        f"more than {MAX_COMMITS} commits to adopt",
+                        code="too_many",
+                        hint=_SHALLOW_CLONE_HINT,
+                    )
                 commit, *parents = line.decode("ascii").split()
                 yield ListedCommit(commit, tuple(dict.fromkeys(parents)))
 
@@ -172,13 +177,18 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             yield line
 
     def _start_cat_file(self, option: str) -> GitProcess:
-        process = self._git.start_interactive("cat-file", option)
+        process = self._git.start(
+            "cat-file", option, timeout=hardened_process.ANSWER_SECONDS, stdin=subprocess.PIPE
+        )
         self._open.callback(process.kill)
         return process
 
     @contextmanager
     def _run_git(
-        self, *arguments: str, timeout: float | None = None, stdin: IO[bytes] | None = None
+        self,
+        *arguments: str,
+        timeout: float | None = None,
+        stdin: IO[bytes] | int = subprocess.DEVNULL,
     ) -> Iterator[IO[bytes]]:
         process = self._git.start(
             *arguments, timeout=timeout or hardened_process.WALK_SECONDS, stdin=stdin
@@ -188,12 +198,6 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             process.check_finished()
         finally:
             process.kill()
-
-
-def _too_many_commits() -> InvalidInput:
-    return InvalidInput(
-        f"more than {MAX_COMMITS} commits to adopt", code="too_many", hint=_SHALLOW_CLONE_HINT
-    )
 
 
 def _parse_size(line: bytes) -> int:
