@@ -136,7 +136,8 @@ def _reaches_below(pattern: str, folder: str) -> bool:
     pattern_parts = pattern.removesuffix("/").split("/") if pattern else []
     is_folder = not pattern or pattern.endswith("/")
     return (is_folder or len(parts) < len(pattern_parts)) and all(
-        wanted in (WILDCARD, part) for part, wanted in zip(parts, pattern_parts, strict=False)
+        pattern_part in (WILDCARD, part)
+        for part, pattern_part in zip(parts, pattern_parts, strict=False)
     )
 
 
@@ -162,13 +163,13 @@ def _map_path(pattern: str, target: str, path: str) -> str | None:
     ):
         return None
     matched = []
-    for part, wanted in zip(parts, pattern_parts, strict=False):
-        if wanted == WILDCARD:
+    for part, pattern_part in zip(parts, pattern_parts, strict=False):
+        if pattern_part == WILDCARD:
             matched.append(part)
-        elif part != wanted:
+        elif part != pattern_part:
             return None
     wildcards = iter(matched)
-    out = [next(wildcards) if part == WILDCARD else part for part in target.split("/")]
+    target_parts = [next(wildcards) if part == WILDCARD else part for part in target.split("/")]
     if below is not None:
-        out = [*out[:-1], *parts[len(pattern_parts) :]]
-    return "/".join(out)
+        target_parts = [*target_parts[:-1], *parts[len(pattern_parts) :]]
+    return "/".join(target_parts)

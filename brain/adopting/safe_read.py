@@ -40,17 +40,17 @@ def read_home_file(
     """
     folder, _, name = path.rpartition("/")
     try:
-        above = folders.open(folder)
-        st = os.lstat(name, dir_fd=above)
+        folder_fd = folders.open(folder)
+        st = os.lstat(name, dir_fd=folder_fd)
         if stat.S_ISLNK(st.st_mode):
             return SourceFile(
-                LINK, symlinks.encode_link_target(path, symlinks.read_symlink(name, above))
+                LINK, symlinks.encode_link_target(path, symlinks.read_symlink(name, folder_fd))
             )
         if not stat.S_ISREG(st.st_mode):
             raise SkipFile("not_regular", "neither a file nor a folder")
         if st.st_size > max_bytes:
             raise SkipFile("too_large", f"{st.st_size} bytes; at most {max_bytes} are taken")
-        return _read_regular(name, above, max_bytes)
+        return _read_regular(name, folder_fd, max_bytes)
     except InvalidInput as error:
         raise SkipFile(error.code, reason_without_path(error)) from error
     except FileNotFoundError as error:
@@ -60,8 +60,8 @@ def read_home_file(
         raise SkipFile(code, error.strerror or code) from error
 
 
-def _read_regular(name: str, above: int, max_bytes: int) -> SourceFile:
-    fd = os.open(name, _OPEN_FLAGS, dir_fd=above)
+def _read_regular(name: str, folder_fd: int, max_bytes: int) -> SourceFile:
+    fd = os.open(name, _OPEN_FLAGS, dir_fd=folder_fd)
     try:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode) or before.st_size > max_bytes:

@@ -145,9 +145,9 @@ def _draft_faults(
     if not draft.description:
         yield "the description is empty"
     for key in ("description", "body"):
-        found = find_hidden(fields[key].replace("\r\n", "\n"))
-        if found:
-            yield f'"{key}" holds the hidden character U+{ord(found[0]):04X}'
+        hidden = find_hidden(fields[key].replace("\r\n", "\n"))
+        if hidden:
+            yield f'"{key}" holds the hidden character U+{ord(hidden[0]):04X}'
     if draft.body.startswith("---"):
         yield "the body starts with front matter; give name and description in their fields"
     secrets = find_secrets(f"{draft.description}\n{draft.body}".encode())

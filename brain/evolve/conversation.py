@@ -61,13 +61,13 @@ class Conversation:
         for _ in range(MAX_ROUNDS):
             answer_text = self._ask(question)
             try:
-                found = check_answer(parse_answer(answer_text), self._shown_skills)
+                draft = check_answer(parse_answer(answer_text), self._shown_skills)
             except UnfitAnswer as error:
                 question, fault = synthesis_prompt.retry_message(error.message), error
                 continue
-            similar = self._unseen_similar(brain, found)
+            similar = self._unseen_similar(brain, draft)
             if not similar:
-                return found
+                return draft
             question = synthesis_prompt.duplicates_message(similar)
             slugs = ", ".join(skill.slug for skill in similar)
             fault = UnfitAnswer(f"it nearly duplicates {slugs}")
@@ -93,23 +93,23 @@ class Conversation:
         return answer.text
 
     def _unseen_similar(
-        self, brain: LearningBrain, found: SkillDraft | NoSkill
+        self, brain: LearningBrain, draft: SkillDraft | NoSkill
     ) -> list[KnownSkill]:
         """Return the skills, not shown yet, that a new one would replace or nearly duplicate.
 
         Similar skills are shown once: if the model insists, it may create the new skill,
         unless a skill has its name.
         """
-        if isinstance(found, NoSkill) or found.base:
+        if isinstance(draft, NoSkill) or draft.base:
             return []
-        slugs = [found.slug] if _skill_exists(brain, found.slug) else []
+        slugs = [draft.slug] if _skill_exists(brain, draft.slug) else []
         if not slugs and not self._compared:
-            similar = brain.skills.find_duplicates(found.name, found.description, found.body)
+            similar = brain.skills.find_duplicates(draft.name, draft.description, draft.body)
             slugs = [skill.slug for skill in similar if skill.slug not in self._shown_skills]
         self._compared = True
-        known = [load_known_skill(brain, slug) for slug in slugs]
-        self._shown_skills.update({skill.slug: skill for skill in known})
-        return known
+        skills = [load_known_skill(brain, slug) for slug in slugs]
+        self._shown_skills.update({skill.slug: skill for skill in skills})
+        return skills
 
 
 def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:

@@ -88,9 +88,9 @@ def _synthesize(
     draft: SkillDraft | NoSkill = NoSkill("the task was not hard")
     upserted = None
     if trigger:
-        known = related_skills(brain, receipt)
-        first = synthesis_prompt.decision_message(render_transcript(receipt), known)
-        draft = Conversation(model, known, keep_call).draft(brain, first)
+        related = related_skills(brain, receipt)
+        first = synthesis_prompt.decision_message(render_transcript(receipt), related)
+        draft = Conversation(model, related, keep_call).draft(brain, first)
     if isinstance(draft, SkillDraft):
         decision = IMPROVED if draft.base else CREATED
         slug, description, body = draft.slug, draft.description, draft.body

@@ -104,14 +104,14 @@ def duplicates_message(known: Sequence[KnownSkill]) -> str:
     )
 
 
-def _skill_text(known: KnownSkill) -> str:
-    text = mask_text(f"{known.description}\n\n{known.body[:_SHOWN_BODY_CHARS]}")
-    if not is_shown_whole(known):
+def _skill_text(skill: KnownSkill) -> str:
+    text = mask_text(f"{skill.description}\n\n{skill.body[:_SHOWN_BODY_CHARS]}")
+    if not is_shown_whole(skill):
         text += "\n[not all is shown: it cannot be improved here]"
-    return f"Skill {known.slug}, version {known.version}:\n{quote_lines(text)}"
+    return f"Skill {skill.slug}, version {skill.version}:\n{quote_lines(text)}"
 
 
-def is_shown_whole(known: KnownSkill) -> bool:
+def is_shown_whole(skill: KnownSkill) -> bool:
     """Tell whether a skill is shown in full, so that the model may rewrite it."""
-    text = f"{known.description}\n\n{known.body}"
-    return len(known.body) <= _SHOWN_BODY_CHARS and mask_text(text) == text
+    text = f"{skill.description}\n\n{skill.body}"
+    return len(skill.body) <= _SHOWN_BODY_CHARS and mask_text(text) == text

@@ -53,11 +53,11 @@ class ObjectCodec(Generic[_Object]):
 
     def read(self, value: Any) -> _Object:
         """Return the tuple that a JSON object encodes."""
-        found = READER.object(value, self._required, self._names)
+        fields = READER.object(value, self._required, self._names)
         return self._make(
             **{
-                field.name: field.codec.read(found[field.name])
-                if field.name in found
+                field.name: field.codec.read(fields[field.name])
+                if field.name in fields
                 else field.default
                 for field in self._fields
             }

@@ -36,12 +36,12 @@ def _edit_candidates(word: str) -> Iterator[str]:
     The first letter is seldom wrong, and stays.
     """
     for at in range(1, len(word)):
-        left, right = word[:at], word[at:]
-        yield left + right[1:]
+        head, right = word[:at], word[at:]
+        yield head + right[1:]
         if len(right) > 1:
-            yield left + right[1] + right[0] + right[2:]
+            yield head + right[1] + right[0] + right[2:]
         for letter in _ALPHABET:
-            yield left + letter + right[1:]
-            yield left + letter + right
+            yield head + letter + right[1:]
+            yield head + letter + right
     for letter in _ALPHABET:
         yield word + letter

@@ -70,10 +70,10 @@ def parse_unbounded_json(text: str | bytes) -> Any:
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) != len(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
         raise JsonFault("a key twice in one object", "duplicate_key")
-    return out
+    return found
 
 
 def _reject_non_integer(text: str) -> NoReturn:
@@ -133,8 +133,8 @@ class FieldReader:
 
     def error(self, value: Any, wanted: str) -> BrainError:
         """Return the error for a `value` that is not the `wanted` one."""
-        shown = value if isinstance(value, str) else f"a value of type {type(value).__name__}"
-        return self._make_error(f"not {wanted}: {printable_text(shown, 80)}", "bad_field")
+        shown_value = value if isinstance(value, str) else f"a value of type {type(value).__name__}"
+        return self._make_error(f"not {wanted}: {printable_text(shown_value, 80)}", "bad_field")
 
     def object(
         self, value: Any, required: Collection[str], optional: Collection[str] = ()
@@ -152,8 +152,8 @@ class FieldReader:
 
     def record(self, value: Any, *names: str) -> list[Any]:
         """Return the values of an object that has exactly the keys `names`, in their order."""
-        found = self.object(value, names)
-        return [found[name] for name in names]
+        fields = self.object(value, names)
+        return [fields[name] for name in names]
 
     def array(self, value: Any, least: int = 0, most: int | None = None) -> list[Any]:
         """Return a list of `least` to `most` items."""

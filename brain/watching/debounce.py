@@ -52,10 +52,10 @@ class Debouncer:
         return sorted(path for path in paths if not _is_inside(path, paths))
 
 
-def _is_inside(path: str, others: set[str]) -> bool:
-    above = path.rpartition("/")[0]
-    while above:
-        if above in others:
+def _is_inside(path: str, folders: set[str]) -> bool:
+    folder = path.rpartition("/")[0]
+    while folder:
+        if folder in folders:
             return True
-        above = above.rpartition("/")[0]
+        folder = folder.rpartition("/")[0]
     return False

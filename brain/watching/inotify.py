@@ -148,20 +148,22 @@ class InotifyBackend:
         waiting = [folder]
         while waiting:
             path = waiting.pop()
-            where = os.path.join(self._root, path)
+            absolute_path = os.path.join(self._root, path)
             watch = self._libc.inotify_add_watch(
-                self._fd, os.fsencode(where), _EVENT_MASK | _FOLDER_FLAGS * bool(path) | extra_mask
+                self._fd,
+                os.fsencode(absolute_path),
+                _EVENT_MASK | _FOLDER_FLAGS * bool(path) | extra_mask,
             )
             if watch < 0:
                 _raise_unless_inaccessible(ctypes.get_errno())
                 continue
             extra_mask = 0
             self._folders[watch] = path
-            waiting += self._list_subfolders(path, where)
+            waiting += self._list_subfolders(path, absolute_path)
 
-    def _list_subfolders(self, path: str, where: str) -> list[str]:
+    def _list_subfolders(self, path: str, absolute_path: str) -> list[str]:
         try:
-            with os.scandir(where) as entries:
+            with os.scandir(absolute_path) as entries:
                 names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         except OSError as error:
             _raise_unless_inaccessible(error.errno or 0)

@@ -111,7 +111,7 @@ class Watch:
         self._rescan_pending |= paths is None
         paths_to_record = sorted({*(paths or ()), *self._failed_paths})
         try:
-            done = self._record_changes(None if self._rescan_pending else paths_to_record)
+            recorded = self._record_changes(None if self._rescan_pending else paths_to_record)
         except NoBrain:
             raise
         except BrainError as error:
@@ -128,20 +128,20 @@ class Watch:
         self._rescan_pending = False
         self._failed_paths.clear()
         self._reported_messages.clear()
-        if done is not None:
-            yield done
+        if recorded is not None:
+            yield recorded
 
     def _record_one_by_one(self, paths_to_record: list[str]) -> Iterator[Watched | WatchFailure]:
         """Record each path alone, so that a bad file does not hold up the others."""
         for path in paths_to_record:
             try:
-                done = self._record_changes([path])
+                recorded = self._record_changes([path])
             except InvalidInput as error:
                 yield from self._report_failure(error)
                 continue
             self._failed_paths.discard(path)
-            if done is not None:
-                yield done
+            if recorded is not None:
+                yield recorded
 
     def _report_failure(self, error: BrainError) -> Iterator[WatchFailure]:
         if error.message not in self._reported_messages:
@@ -149,11 +149,11 @@ class Watch:
             yield WatchFailure(error)
 
     def _record_changes(self, paths: list[str] | None) -> Watched | None:
-        done = self._brain.snapshot_changes(paths)
-        if not done.changed:
+        recorded = self._brain.snapshot_changes(paths)
+        if not recorded.changed:
             return None
-        (info,) = self._brain.history.log(done.snapshot, limit=1)
-        fields = {name: value for name, value in done._asdict().items() if name != "changed"}
+        (info,) = self._brain.history.log(recorded.snapshot, limit=1)
+        fields = {name: value for name, value in recorded._asdict().items() if name != "changed"}
         return Watched(time=info.time, message=info.message, **fields)
 
 

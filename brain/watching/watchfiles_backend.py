@@ -57,11 +57,11 @@ class WatchfilesBackend:
     def wait(self, seconds: float | None) -> ObservedChanges:
         """See `WatchBackend.wait`."""
         try:
-            found = self._change_queue.get(timeout=seconds)
+            changes = self._change_queue.get(timeout=seconds)
         except queue.Empty:
             return ObservedChanges()
         self._raise_listener_error()
-        return self._to_changes(path for _, path in found or ())
+        return self._to_changes(path for _, path in changes or ())
 
     def wake(self) -> None:
         """See `WatchBackend.wake`."""
@@ -83,7 +83,7 @@ class WatchfilesBackend:
         from watchfiles import watch
 
         try:
-            for found in watch(
+            for changes in watch(
                 self._root,
                 watch_filter=None,
                 debounce=_BATCH_MILLISECONDS,
@@ -94,14 +94,14 @@ class WatchfilesBackend:
                 force_polling=False,
                 ignore_permission_denied=True,
             ):
-                self._change_queue.put(found)
+                self._change_queue.put(changes)
         except Exception as error:  # noqa: BLE001 (`wait` raises it)
             self._listener_error = error
             self._stop.is_watching.set()
             self._change_queue.put(None)
 
-    def _to_changes(self, found: Iterable[str]) -> ObservedChanges:
-        paths = {os.path.relpath(path, self._root).replace(os.sep, "/") for path in found}
+    def _to_changes(self, changed_paths: Iterable[str]) -> ObservedChanges:
+        paths = {os.path.relpath(path, self._root).replace(os.sep, "/") for path in changed_paths}
         if "." in paths and not os.path.isdir(self._root):
             raise NoBrain(f"the brain is gone from {printable_text(self._root)}")
         paths = {path for path in paths if self._is_relevant(path)}
@@ -118,10 +118,10 @@ class WatchfilesBackend:
             return False
         parts = path.split("/")
         for depth, name in enumerate(parts[:-1]):
-            above = "/".join(parts[: depth + 1])
-            if self._rules.is_ignored(above, name, True):
+            folder = "/".join(parts[: depth + 1])
+            if self._rules.is_ignored(folder, name, True):
                 return False
-            if os.path.islink(os.path.join(self._root, above)):
+            if os.path.islink(os.path.join(self._root, folder)):
                 return False
         is_folder = os.path.isdir(os.path.join(self._root, path))
         return not self._rules.is_ignored(path, parts[-1], is_folder)

@@ -60,7 +60,7 @@ class CommitFiles:
 
     def select_changes(self, changed: Sequence[ChangedPath]) -> list[WantedFile]:
         """Return the changes of a commit that concern files of a brain."""
-        rows: list[WantedFile] = []
+        wanted_files: list[WantedFile] = []
         for raw, mode, blob in changed:
             path = raw.decode("utf-8", "surrogateescape")
             target = self._cached_brain_path(path)
@@ -69,17 +69,17 @@ class CommitFiles:
             kind = _KIND_BY_MODE.get(mode)
             if kind is None and mode:
                 self._report_skipped(*_unusual_mode_reason(mode), path)
-            rows.append(WantedFile(path, target, kind, blob if kind is not None else ""))
-        return rows
+            wanted_files.append(WantedFile(path, target, kind, blob if kind is not None else ""))
+        return wanted_files
 
     def read_files(
-        self, rows: Sequence[WantedFile], objects: Iterator[GitObject]
+        self, wanted_files: Sequence[WantedFile], objects: Iterator[GitObject]
     ) -> Iterator[tuple[str, SourceFile | None]]:
         """Yield path and new content of each file, None for a removed or skipped one.
 
         `objects` yields the blobs of the rows that have one, in their order.
         """
-        for path, target, kind, _ in rows:
+        for path, target, kind, _ in wanted_files:
             file = None
             if kind is not None:
                 file = self._read_or_skip(path, target, kind, next(objects))
@@ -130,8 +130,8 @@ class CommitFiles:
         if not self._layout.has_rule_for(path):
             return None
         parts = path.split("/")
-        above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-        for place, is_folder in [*((folder, True) for folder in above), (path, False)]:
+        folders = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+        for place, is_folder in [*((folder, True) for folder in folders), (path, False)]:
             reason = self._cached_skip_reason(place, is_folder)
             if reason:
                 self._report_skipped("left_out", reason, place)

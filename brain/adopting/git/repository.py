@@ -83,8 +83,8 @@ class GitRepository(AbstractContextManager["GitRepository"]):
         parents are the nearest ones left. Raises `InvalidInput` (`too_many`).
         """
         limits = ("--simplify-merges", start, "--", *paths) if paths else (start, "--")
-        with self._run_git("rev-list", "--topo-order", "--reverse", "--parents", *limits) as out:
-            for number, line in enumerate(out):
+        with self._run_git("rev-list", "--topo-order", "--reverse", "--parents", *limits) as output:
+            for number, line in enumerate(output):
                 if number == MAX_COMMITS:
                     raise InvalidInput(
                         f"more than {MAX_COMMITS} commits to adopt",
@@ -113,13 +113,13 @@ class GitRepository(AbstractContextManager["GitRepository"]):
 
     def _parse_revision(self, revision: str) -> str:
         command = ("rev-parse", "--verify", "--end-of-options", revision)
-        with self._run_git(*command, timeout=hardened_process.ANSWER_SECONDS) as out:
-            return out.read(128).decode("ascii").strip()
+        with self._run_git(*command, timeout=hardened_process.ANSWER_SECONDS) as output:
+            return output.read(128).decode("ascii").strip()
 
     def list_paths(self, commit: str) -> Iterator[bytes]:
         """Yield the paths of all files of a commit."""
-        with self._run_git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit) as out:
-            yield from _read_nul_fields(out)
+        with self._run_git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit) as output:
+            yield from _read_nul_fields(output)
 
     def list_changes(
         self, pairs: Iterable[tuple[str, str]], paths: Sequence[str]
@@ -132,8 +132,8 @@ class GitRepository(AbstractContextManager["GitRepository"]):
                 count += 1
             pairs_file.seek(0)
             options = ("--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
-            with self._run_git("diff-tree", *options, "--", *paths, stdin=pairs_file) as out:
-                yield from _parse_changes(out, count)
+            with self._run_git("diff-tree", *options, "--", *paths, stdin=pairs_file) as output:
+                yield from _parse_changes(output, count)
 
     def read_objects(self, ids: Iterable[str], max_bytes: int) -> Iterator[GitObject]:
         """Yield the objects in the order of `ids`; those above `max_bytes` without content."""
@@ -154,8 +154,8 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             "--batch=%(objectname) %(objectsize)"
         )
         sizes = [_parse_size(line) for line in self._query(self._sizes, names)]
-        wanted = [name for name, size in zip(names, sizes, strict=True) if 0 <= size <= max_bytes]
-        answers = self._query(self._contents, wanted)
+        readable = [name for name, size in zip(names, sizes, strict=True) if 0 <= size <= max_bytes]
+        answers = self._query(self._contents, readable)
         for name, size in zip(names, sizes, strict=True):
             content = None
             if 0 <= size <= max_bytes:

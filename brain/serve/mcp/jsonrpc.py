@@ -42,18 +42,18 @@ def parse_message(raw: bytes) -> dict[str, Any]:
     if len(raw) > MAX_REQUEST_BYTES:
         raise too_long_error()
     try:
-        found = parse_unbounded_json(raw.decode())
+        message = parse_unbounded_json(raw.decode())
         if _SURROGATE.search(raw):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(message, ensure_ascii=False).encode()
     except (ValueError, RecursionError):  # bad UTF-8, JSON, number, surrogate or depth
         raise MessageRefused(PARSE_ERROR, "this is not strict JSON in UTF-8") from None
-    if isinstance(found, list):
+    if isinstance(message, list):
         raise MessageRefused(INVALID_REQUEST, "batches are refused: send one message at a time")
-    if not isinstance(found, dict):
+    if not isinstance(message, dict):
         raise MessageRefused(INVALID_REQUEST, "a message must be an object")
-    if not is_response(found):
-        _check_message(found, raw)
-    return found
+    if not is_response(message):
+        _check_message(message, raw)
+    return message
 
 
 def is_response(message: dict[str, Any]) -> bool:

@@ -31,33 +31,33 @@ MAX_NOTICES = 20
 
 def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
     """Record the folder as it is."""
-    taken = brain.snapshot(arguments.get("message", ""))
-    notices = taken.notices[:MAX_NOTICES]
+    recorded = brain.snapshot(arguments.get("message", ""))
+    notices = recorded.notices[:MAX_NOTICES]
     data = {
-        **pick_fields(taken, "snapshot", "bundle", "changed", "added", "modified", "removed"),
+        **pick_fields(recorded, "snapshot", "bundle", "changed", "added", "modified", "removed"),
         "notices": [pick_fields(notice, "path", "message") for notice in notices],
     }
-    short_id = text_format.short_id(taken.snapshot)
-    counts = f"{taken.added} added, {taken.modified} modified, {taken.removed} removed"
+    short_id = text_format.short_id(recorded.snapshot)
+    counts = f"{recorded.added} added, {recorded.modified} modified, {recorded.removed} removed"
     text = (
         f"Recorded {short_id}: {counts}."
-        if taken.changed
+        if recorded.changed
         else f"Nothing has changed since {short_id}."
     )
-    return ToolResult("\n".join([text, *map(notice_line, notices)]), data, taken.changed)
+    return ToolResult("\n".join([text, *map(notice_line, notices)]), data, recorded.changed)
 
 
 def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     """List the differences between two states, or since the last snapshot."""
-    found = brain.history.diff(arguments.get("from"), arguments.get("to"))
-    changes = found.changes[:MAX_DIFF_FILES]
-    skills = found.skills[:MAX_DIFF_FILES]
+    diff = brain.history.diff(arguments.get("from"), arguments.get("to"))
+    changes = diff.changes[:MAX_DIFF_FILES]
+    skills = diff.skills[:MAX_DIFF_FILES]
     data: dict[str, Any] = {
-        "from": found.from_,
-        "to": found.to,
+        "from": diff.from_,
+        "to": diff.to,
         "changes": [pick_fields(change, "path", "change", "from_path") for change in changes],
         "skills": [change._asdict() for change in skills],
-        "count": len(found.changes),
+        "count": len(diff.changes),
     }
     lines = [
         printable_text(text_format.format_skill_change(change), MAX_LINE_CHARS) for change in skills
@@ -65,10 +65,10 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     lines += [
         printable_text(text_format.format_path_change(change), MAX_LINE_CHARS) for change in changes
     ]
-    if len(found.changes) > len(changes):
-        lines.append(f"({len(changes)} of {len(found.changes)} files are named.)")
+    if len(diff.changes) > len(changes):
+        lines.append(f"({len(changes)} of {len(diff.changes)} files are named.)")
     if arguments.get("patch"):
-        data["patch"] = _patch_text(brain.history.patch(found._replace(changes=changes)))
+        data["patch"] = _patch_text(brain.history.patch(diff._replace(changes=changes)))
         lines += ["", data["patch"]]
     return ToolResult("\n".join(lines) or "No differences.", data, False)
 
@@ -76,10 +76,10 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
 def brain_log(brain: Brain, arguments: Arguments) -> ToolResult:
     """List snapshots, newest first."""
     limit = arguments.get("limit", DEFAULT_LOG_LIMIT)
-    found = list(brain.history.log(limit=limit, skill=arguments.get("skill")))
-    lines = [_snapshot_line(info) for info in found]
+    snapshots = list(brain.history.log(limit=limit, skill=arguments.get("skill")))
+    lines = [_snapshot_line(info) for info in snapshots]
     return ToolResult(
-        "\n".join(lines), {"snapshots": [_snapshot_data(info) for info in found]}, False
+        "\n".join(lines), {"snapshots": [_snapshot_data(info) for info in snapshots]}, False
     )
 
 
@@ -107,10 +107,10 @@ def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
 
 def _snapshot_line(info: SnapshotInfo) -> str:
     author = printable_text(info.author, 80)
-    what = printable_text(
+    title = printable_text(
         info.message or text_format.format_operation(info.operation), MAX_LINE_CHARS
     )
-    return f"{text_format.short_id(info.snapshot)}  {_iso_time(info.time)}  {author}  {what}"
+    return f"{text_format.short_id(info.snapshot)}  {_iso_time(info.time)}  {author}  {title}"
 
 
 def _iso_time(milliseconds: int) -> str:
@@ -127,11 +127,11 @@ def _snapshot_data(info: SnapshotInfo) -> dict[str, Any]:
 
 
 def _patch_text(pieces: Iterable[str]) -> str:
-    remaining_chars, shown = MAX_PATCH_CHARS, []
+    remaining_chars, pieces_shown = MAX_PATCH_CHARS, []
     for raw in pieces:
         piece = strip_hidden(raw)  # so that neither a path nor a text adds a line
-        shown.append(piece[:remaining_chars])
+        pieces_shown.append(piece[:remaining_chars])
         remaining_chars -= len(piece)
         if remaining_chars < 0:
-            return "".join(chain(shown, [f"\n(cut after {MAX_PATCH_CHARS} characters)\n"]))
-    return "".join(shown)
+            return "".join(chain(pieces_shown, [f"\n(cut after {MAX_PATCH_CHARS} characters)\n"]))
+    return "".join(pieces_shown)

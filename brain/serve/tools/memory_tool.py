@@ -40,24 +40,24 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
     ]
     check = partial(refuse_new_secrets, brain)
     try:
-        done = brain.memory.apply(arguments["target"], operations, check=check)
+        changed = brain.memory.apply(arguments["target"], operations, check=check)
     except InvalidInput as error:
         raise _tool_failure(error) from error
-    data = pick_fields(done, "path", "entries", "characters", "limit", "snapshot")
-    what = "Remembered" if done.changed else "Nothing to do: it is there already"
-    usage = _usage_text(done.path, done.entries, done.characters, done.limit)
-    return ToolResult(f"{what}. {usage}", data, done.changed)
+    data = pick_fields(changed, "path", "entries", "characters", "limit", "snapshot")
+    verb = "Remembered" if changed.changed else "Nothing to do: it is there already"
+    usage = _usage_text(changed.path, changed.entries, changed.characters, changed.limit)
+    return ToolResult(f"{verb}. {usage}", data, changed.changed)
 
 
 def _parse_changes(arguments: Arguments) -> list[Arguments]:
     """Return the requested changes, none to read. Raises `ToolFailure`."""
-    one: Arguments = {
+    single_change: Arguments = {
         key: arguments[key] for key in ("action", "content", "old_text") if key in arguments
     }
     steps: list[Arguments] = arguments.get("operations", [])
-    if steps and one:
+    if steps and single_change:
         raise ToolFailure("Give operations alone, or one action.", code="bad_arguments")
-    steps = steps or [one]
+    steps = steps or [single_change]
     if steps == [{"action": "read"}]:
         return []
     for step in steps:
