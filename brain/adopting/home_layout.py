@@ -33,7 +33,7 @@ class HomeLayout:
     """The layout of one kind of home.
 
     `client`: the name for publishing; `title`: the name for people.
-    `rules`: which files are taken, and where they go.
+    `rules`: which files are adopted, and their paths in a brain.
     `marks`: paths of which one identifies the home; `signs`: weaker paths, of which it takes
     `min_signs`; `excluding_marks`: paths that only another kind has.
     `skipped_patterns`: what is skipped, as gitignore patterns, with the reason.

@@ -48,7 +48,7 @@ class PublishedState(NamedTuple):
 
 
 def find_published_state(brain: AdoptionBrain, detected: DetectedSource) -> PublishedState | None:
-    """Return this brain's publication at a source, None if there is none of a known snapshot.
+    """Return this brain's publication at a source, None without one of a known snapshot.
 
     Raises `InvalidInput` (`bad_record`; `not_of_head` for a snapshot of another branch).
     """

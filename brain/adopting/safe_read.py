@@ -49,7 +49,7 @@ def read_home_file(
         if not stat.S_ISREG(st.st_mode):
             raise SkipFile("not_regular", "neither a file nor a folder")
         if st.st_size > max_bytes:
-            raise SkipFile("too_large", f"{st.st_size} bytes; at most {max_bytes} are taken")
+            raise SkipFile("too_large", f"{st.st_size} bytes; at most {max_bytes} are adopted")
         return _read_regular(name, folder_fd, max_bytes)
     except InvalidInput as error:
         raise SkipFile(error.code, reason_without_path(error)) from error

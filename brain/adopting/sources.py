@@ -31,7 +31,7 @@ def source_readers() -> list[SourceReader]:
 def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, DetectedSource]:
     """Return the reader for the source at `path`, and the source.
 
-    `kind` chooses among several; the name of a program stands for all its kinds. Raises
+    `kind` chooses among several; the name of a program means all its kinds. Raises
     `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`, `bad_kind`).
     """
     if not path.exists():

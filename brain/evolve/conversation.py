@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import BrainError, InvalidInput, ModelError, NotFound
@@ -102,12 +103,13 @@ class Conversation:
         """
         if isinstance(draft, NoSkill) or draft.base:
             return []
-        slugs = [draft.slug] if _skill_exists(brain, draft.slug) else []
-        if not slugs and not self._compared:
+        existing = _find_skill(brain, draft.slug)
+        skills = [existing] if existing else []
+        if not skills and not self._compared:
             similar = brain.skills.find_duplicates(draft.name, draft.description, draft.body)
-            slugs = [skill.slug for skill in similar if skill.slug not in self._shown_skills]
+            unseen = [skill.slug for skill in similar if skill.slug not in self._shown_skills]
+            skills = [skill for slug in unseen if (skill := _find_skill(brain, slug))]
         self._compared = True
-        skills = [load_known_skill(brain, slug) for slug in slugs]
         self._shown_skills.update({skill.slug: skill for skill in skills})
         return skills
 
@@ -117,21 +119,16 @@ def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
     loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
     selected = brain.skills.select(receipt.task, _MAX_RELATED) if receipt.task else []
     candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
-    slugs = [slug for slug in candidates if _skill_exists(brain, slug)]
-    return [load_known_skill(brain, slug) for slug in slugs[:_MAX_RELATED]]
+    found = (skill for slug in candidates if (skill := _find_skill(brain, slug)))
+    return list(islice(found, _MAX_RELATED))
 
 
-def load_known_skill(brain: LearningBrain, slug: str) -> KnownSkill:
-    """Return an existing skill, to show to a model."""
-    view = brain.skills.view(slug)
+def _find_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
+    """Return an existing skill, to show to a model, None if there is none."""
+    try:
+        view = brain.skills.view(slug)
+    except (NotFound, InvalidInput):
+        return None
     return KnownSkill(
         view.slug, view.name, view.description, str(view.version), view.body.strip() + "\n"
     )
-
-
-def _skill_exists(brain: LearningBrain, slug: str) -> bool:
-    try:
-        brain.skills.view(slug)
-    except (NotFound, InvalidInput):
-        return False
-    return True

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from ..errors import printable_text
 from ..util import endpoints
-from ..util.settings_file import SettingsFormat
+from ..util.settings_format import SettingsFormat
 
 PROVIDERS = ("anthropic", "openai", "bedrock")
 _MODEL_NAME = re.compile(r"[!-~]{1,200}", re.ASCII)

@@ -26,8 +26,8 @@ def correct_word(index: FullTextIndex, word: str) -> str | None:
     candidates = sorted(set(_edit_candidates(word)))
     stem_of = dict(zip(candidates, index.stem_words(" ".join(candidates)), strict=True))
     counts = index.count_documents(sorted(set(stem_of.values())))
-    known = [one for one in candidates if stem_of[one] in counts]
-    return min(known, key=lambda one: (-counts[stem_of[one]], one)) if known else None
+    known_words = [word for word in candidates if stem_of[word] in counts]
+    return min(known_words, key=lambda word: (-counts[stem_of[word]], word), default=None)
 
 
 def _edit_candidates(word: str) -> Iterator[str]:

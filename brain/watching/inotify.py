@@ -94,7 +94,7 @@ class InotifyBackend:
         return ObservedChanges(frozenset(changed), everything, frozenset(self._open_files))
 
     def _process_event(self, folder: str, mask: int, name: str) -> str:
-        """Return the path that changed by an event, "" if it is none of the brain."""
+        """Return the path that an event is about, "" if a brain does not hold it."""
         if not name:
             if not folder and mask & (_ROOT_EVENTS | _UNMOUNT):
                 raise NoBrain(f"the brain is gone from {printable_text(self._root)}")

@@ -33,7 +33,7 @@ from ..settings.user_models import (
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.util.settings_file import SettingsFormat
+    from brain.util.settings_format import SettingsFormat
 
 
 @click.command(

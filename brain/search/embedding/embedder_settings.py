@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...util import endpoints
-from ...util.settings_file import SettingsFormat
+from ...util.settings_format import SettingsFormat
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 

@@ -117,8 +117,8 @@ class RequestHeaders:
         return values[0] if values else ""
 
 
-def _tokens_match(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.strip().encode(), token.encode())
+def _tokens_match(credentials: str, token: str) -> bool:
+    return hmac.compare_digest(credentials.strip().encode(), token.encode())
 
 
 async def _read_body(receive: Receive, headers: RequestHeaders) -> bytes:

@@ -69,7 +69,7 @@ def _drop_nulls(value: Any) -> Any:
 
 
 def _bad_arguments(fault: str) -> ToolFailure:
-    return ToolFailure(f"These arguments cannot be taken: {fault}.", code="bad_arguments")
+    return ToolFailure(f"These arguments are refused: {fault}.", code="bad_arguments")
 
 
 def _schema_faults(schema: Schema, value: Any, where: str) -> Iterator[str]:

@@ -63,7 +63,9 @@ def _parse_changes(arguments: Arguments) -> list[Arguments]:
     for step in steps:
         if step.get("action") not in MEMORY_ACTIONS:
             raise ToolFailure(
-                "action is missing." if "action" not in step else "read stands alone.",
+                "action is missing."
+                if "action" not in step
+                else "read cannot be one of several operations.",
                 code="bad_arguments",
                 hint=f"It is one of {', '.join(MEMORY_ACTIONS)}.",
             )

@@ -33,7 +33,7 @@ def refuse_new_secrets(brain: Brain, before: bytes | None, after: bytes | None) 
     )
     for finding in findings:
         if finding.id not in known_ids:
-            raise _secret_failure(finding, "what comes out")
+            raise _secret_failure(finding, "the resulting text")
 
 
 def guard_change(brain: Brain, change: ContentChange) -> ContentChange:

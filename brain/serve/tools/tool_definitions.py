@@ -98,7 +98,7 @@ SKILL_MANAGE = Tool(
             limits.MAX_DESCRIPTION_CHARS,
         ),
         old_string=text_schema(
-            "For patch: the text to replace, exactly as it stands there. It must occur once: "
+            "For patch: the text to replace, exactly as in the file. It must occur once: "
             "give some lines around it, or set replace_all.",
             limits.MAX_CALL_TEXT_CHARS,
         ),
@@ -136,7 +136,7 @@ SKILL_MANAGE = Tool(
 _CHANGE_PARAMETERS = {
     "content": text_schema("For add and replace: the entry.", limits.MAX_CALL_TEXT_CHARS),
     "old_text": text_schema(
-        "For replace and remove: a piece of the entry that is meant, and of no other.",
+        "For replace and remove: text that occurs in this entry only.",
         limits.MAX_CALL_TEXT_CHARS,
     ),
 }
