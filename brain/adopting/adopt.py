@@ -56,17 +56,19 @@ def adopt(
     `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or what recording and
     merging raise.
     """
-    reader, found = _detect_source(path, into, kind)
+    reader, detected = _detect_source(path, into, kind)
     if into is None:
-        return _adopt_in_place(reader, found, allow, opener)
+        return _adopt_in_place(reader, detected, allow, opener)
     folder = into.absolute()
     if is_brain(folder):
         with open_or_create(folder, opener) as brain:
-            since = brain.imports.find_last_state(build_source(found).branch)
-            return _adopt_copy(brain, found, _read_source(reader, found, since, allow, folder))
-    states = _read_to_first_file(found, _read_source(reader, found, None, allow, folder))
+            since = brain.imports.find_last_state(build_source(detected).branch)
+            return _adopt_copy(
+                brain, detected, _read_source(reader, detected, since, allow, folder)
+            )
+    states = _read_to_first_file(detected, _read_source(reader, detected, None, allow, folder))
     with rollback_on_failure(folder), open_or_create(folder, opener) as brain:
-        return _adopt_copy(brain, found, states)
+        return _adopt_copy(brain, detected, states)
 
 
 def preview_adoption(
@@ -76,31 +78,31 @@ def preview_adoption(
 
     Raises what `adopt` raises, except `nothing_to_take`.
     """
-    reader, found = _detect_source(path, into, kind)
+    reader, detected = _detect_source(path, into, kind)
     if into is None:
-        states = reader.read_states(found, None, allow)
+        states = reader.read_states(detected, None, allow)
         steps = _consume_steps(states.steps)
-        _, states = _plan_in_place(found, states)
-        return _adopted_result(found, None, states, steps)
-    states = _read_source(reader, found, None, allow, into.absolute())
-    return _adopted_result(found, into, states, _consume_steps(states.steps))
+        _, states = _plan_in_place(detected, states)
+        return _adopted_result(detected, None, states, steps)
+    states = _read_source(reader, detected, None, allow, into.absolute())
+    return _adopted_result(detected, into, states, _consume_steps(states.steps))
 
 
-def build_source(found: DetectedSource) -> ImportSource:
+def build_source(detected: DetectedSource) -> ImportSource:
     """Return the import source of a folder: its name, and a branch unique to the folder."""
-    name = fold_to_slug(found.path.name) or found.kind
-    place = blob_id(str(found.path.resolve()).encode("utf-8", "surrogateescape")).hex()[:8]
-    return ImportSource(found.kind, name, f"adopted/{found.kind}-{name[:64]}-{place}")
+    name = fold_to_slug(detected.path.name) or detected.kind
+    place = blob_id(str(detected.path.resolve()).encode("utf-8", "surrogateescape")).hex()[:8]
+    return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
 
 
 def _detect_source(
     path: Path, into: Path | None, kind: str | None
 ) -> tuple[SourceReader, DetectedSource]:
     path = path.absolute()
-    reader, found = detect_source(path, kind)
-    if into is None and found.in_place_folder is None:
+    reader, detected = detect_source(path, kind)
+    if into is None and detected.in_place_folder is None:
         raise InvalidInput(
-            f"a home of kind {found.kind} cannot be adopted in place: {printable_text(path)}",
+            f"a home of kind {detected.kind} cannot be adopted in place: {printable_text(path)}",
             code="not_in_place",
             hint="name a folder for the new brain as a second argument",
         )
@@ -112,39 +114,39 @@ def _detect_source(
         )
     if into is not None:
         refuse_foreign_folder(into.absolute())
-    return reader, found
+    return reader, detected
 
 
 def _read_source(
     reader: SourceReader,
-    found: DetectedSource,
+    detected: DetectedSource,
     since: str | None,
     allow: Collection[str],
     into: Path,
 ) -> SourceStates:
     """Read a source for the brain at `into`, which need not exist yet."""
-    states = reader.read_states(found, since, allow)
+    states = reader.read_states(detected, since, allow)
     return states._replace(steps=filter_ignored(into, states))
 
 
-def _read_to_first_file(found: DetectedSource, states: SourceStates) -> SourceStates:
+def _read_to_first_file(detected: DetectedSource, states: SourceStates) -> SourceStates:
     """Read up to the first file, so that a bad or empty source fails before a brain is made."""
-    passed: list[ImportStep] = []
+    earlier_steps: list[ImportStep] = []
     for step in states.steps:
         files = iter(step.files)
-        seen: list[tuple[str, SourceFile | None]] = []
+        read_files: list[tuple[str, SourceFile | None]] = []
         for path, file in files:
-            seen.append((path, file))
+            read_files.append((path, file))
             if file is not None:
-                first = step._replace(files=chain(seen, files))
-                return states._replace(steps=chain(passed, (first,), states.steps))
-        passed.append(step._replace(files=seen))
-    raise _nothing_to_take_error(found)
+                first = step._replace(files=chain(read_files, files))
+                return states._replace(steps=chain(earlier_steps, (first,), states.steps))
+        earlier_steps.append(step._replace(files=read_files))
+    raise _nothing_to_take_error(detected)
 
 
-def _nothing_to_take_error(found: DetectedSource) -> InvalidInput:
+def _nothing_to_take_error(detected: DetectedSource) -> InvalidInput:
     return InvalidInput(
-        f"there is nothing to take from {found.kind} at {printable_text(found.path)}",
+        f"there is nothing to take from {detected.kind} at {printable_text(detected.path)}",
         code="nothing_to_take",
         hint="see with --dry-run what is left out, and why",
     )
@@ -160,17 +162,17 @@ def _consume_steps(steps: Iterator[ImportStep]) -> int:
     return count
 
 
-def _adopt_copy(brain: AdoptionBrain, found: DetectedSource, states: SourceStates) -> Adopted:
-    source = build_source(found)
-    published = find_published_state(brain, found)
+def _adopt_copy(brain: AdoptionBrain, detected: DetectedSource, states: SourceStates) -> Adopted:
+    source = build_source(detected)
+    published = find_published_state(brain, detected)
     if published is not None:
         move_source_branch(brain, source.branch, published.snapshot)
     is_new = next(brain.history.log(limit=1)).operation["kind"] == "genesis"
     steps = states.steps
     if published is not None:
-        steps = restore_published_form(brain, found.path, published, steps, states)
+        steps = restore_published_form(brain, detected.path, published, steps, states)
     if is_new:
-        steps = prepend_manifest(brain, found.kind, steps)
+        steps = prepend_manifest(brain, detected.kind, steps)
     imported = brain.imports.record_states(source, steps)
     states.skipped.extend(imported.left)
     head = brain.head
@@ -178,7 +180,7 @@ def _adopt_copy(brain: AdoptionBrain, found: DetectedSource, states: SourceState
     recorded_paths = {info.path for info in brain.files.list(imported.branch)}
     recorded = {path: home for path, home in states.source_paths.items() if path in recorded_paths}
     return _adopted_result(
-        found,
+        detected,
         brain.root,
         states._replace(source_paths=recorded),
         imported.steps,
@@ -190,32 +192,32 @@ def _adopt_copy(brain: AdoptionBrain, found: DetectedSource, states: SourceState
 
 
 def _adopt_in_place(
-    reader: SourceReader, found: DetectedSource, allow: Collection[str], opener: BrainOpener
+    reader: SourceReader, detected: DetectedSource, allow: Collection[str], opener: BrainOpener
 ) -> Adopted:
-    home = found.in_place_folder or found.path
-    states = reader.read_states(found, None, allow)
+    home = detected.in_place_folder or detected.path
+    states = reader.read_states(detected, None, allow)
     _consume_steps(states.steps)
-    rules, expected = _plan_in_place(found, states)
+    rules, expected = _plan_in_place(detected, states)
     if not expected.source_paths and not is_brain(home):
-        raise _nothing_to_take_error(found)
+        raise _nothing_to_take_error(detected)
     with rollback_on_failure(home, partial(in_place.restore_ignore_file, home, rules)):
-        in_place.write_in_place_files(home, found.kind, rules, opener.name)
+        in_place.write_in_place_files(home, detected.kind, rules, opener.name)
         with open_or_create(home, opener) as brain:
             imported = brain.imports.record_folder(
-                build_source(found), f"Adopt {found.kind} in place"
+                build_source(detected), f"Adopt {detected.kind} in place"
             )
             states = _map_in_place(states, rules, {info.path for info in brain.files.list()})
             return _adopted_result(
-                found, None, states, imported.steps, brain=brain, changed=bool(imported.steps)
+                detected, None, states, imported.steps, brain=brain, changed=bool(imported.steps)
             )
 
 
 def _plan_in_place(
-    found: DetectedSource, states: SourceStates
+    detected: DetectedSource, states: SourceStates
 ) -> tuple[in_place.IgnoreFileChange, SourceStates]:
     """Return the ignore rules for a brain in a home, and the files that they leave in it."""
-    home = found.in_place_folder or found.path
-    rules = in_place.plan_ignore_file(home, found.kind, states)
+    home = detected.in_place_folder or detected.path
+    rules = in_place.plan_ignore_file(home, detected.kind, states)
     return rules, _map_in_place(states, rules, in_place.list_brain_files(home, rules))
 
 
@@ -228,7 +230,7 @@ def _map_in_place(
         path for path in homes if path not in recorded_paths and is_ignored(rules.rules, path)
     ]
     brain_files = recorded_paths | in_place.OWN_FILES
-    skipped = [row for row in states.skipped if row.path not in brain_files]
+    skipped = [notice for notice in states.skipped if notice.path not in brain_files]
     skipped += [
         Notice(ignore_filter.IGNORED_CODE, path, ignore_filter.IGNORED_REASON)
         for path in sorted(ignored)
@@ -238,7 +240,7 @@ def _map_in_place(
 
 
 def _adopted_result(
-    found: DetectedSource,
+    detected: DetectedSource,
     into: Path | None,
     states: SourceStates,
     steps: int,
@@ -248,21 +250,21 @@ def _adopted_result(
     changed: bool = False,
     conflicts: list[MergeConflict] | None = None,
 ) -> Adopted:
-    taken = sorted(states.source_paths.items())
+    adopted = sorted(states.source_paths.items())
     return Adopted(
         brain=brain.id if brain else None,
         snapshot=brain.head if brain else None,
-        path=str(brain.root if brain else into or found.path),
-        kind=found.kind,
-        source=str(found.path),
+        path=str(brain.root if brain else into or detected.path),
+        kind=detected.kind,
+        source=str(detected.path),
         in_place=into is None,
         branch=branch,
         steps=steps,
         changed=changed,
-        taken=[AdoptedFile(path, source) for path, source in taken],
+        taken=[AdoptedFile(path, source) for path, source in adopted],
         left_out=states.skipped,
         conflicts=conflicts or [],
-        notices=brain.skills.check_names([path for path, _ in taken])
+        notices=brain.skills.check_names([path for path, _ in adopted])
         if brain and not conflicts
         else [],
     )

@@ -7,7 +7,6 @@ of a path, which replaces the `*` of the other pattern. The first matching rule 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -34,7 +33,7 @@ class HomeLayout:
     """The layout of one kind of home.
 
     `client`: the name for publishing; `title`: the name for people.
-    `rules`: which files are taken, and where they go.
+    `rules`: which files are adopted, and their paths in a brain.
     `marks`: paths of which one identifies the home; `signs`: weaker paths, of which it takes
     `min_signs`; `excluding_marks`: paths that only another kind has.
     `skipped_patterns`: what is skipped, as gitignore patterns, with the reason.
@@ -66,27 +65,43 @@ class HomeLayout:
 
     def brain_path(self, path: str) -> str | None:
         """Return the path in a brain of the file at `path` of the home, None if skipped."""
-        target = None if self._is_other_top(path) else map_to_brain(self.rules, path)
+        target = self._map_to_brain(path)
         return None if target is None or self.skip_reason(path) else target
+
+    def home_path(self, path: str) -> str | None:
+        """Return the path in the home of the file at `path` of a brain, None if it has none."""
+        mapped = (_map_path(rule.brain_pattern, rule.home_pattern, path) for rule in self.rules)
+        return next(filter(None, mapped), None)
 
     def has_rule_for(self, path: str) -> bool:
         """Tell whether a rule matches the file at `path`, even if a pattern skips it."""
-        return not self._is_other_top(path) and map_to_brain(self.rules, path) is not None
+        return self._map_to_brain(path) is not None
 
     def rule_rank(self, path: str) -> int:
         """Return the number of the rule for `path`; of two files for one path the lower wins."""
-        return first_rule_index(self.rules, path)
+        for number, rule in enumerate(self.rules):
+            if _map_path(rule.home_pattern, rule.brain_pattern, path) is not None:
+                return number
+        return len(self.rules)
 
     def may_contain(self, folder: str) -> bool:
         """Tell whether a rule can match something below `folder` of the home."""
-        return not self._is_other_top(folder) and rules_reach_below(self.rules, folder)
+        return not self._is_other_top(folder) and any(
+            _reaches_below(rule.home_pattern, folder) for rule in self.rules
+        )
 
     def skip_reason(self, path: str) -> str:
         """Return the reason to skip a file or folder, "" if there is none."""
         for pattern, reason in self.skipped_patterns:
-            if matches_pattern(pattern, path):
+            if _matches_pattern(pattern, path):
                 return reason
-        return REASON_RULE_FILE if is_rule_file(map_to_brain(self.rules, path) or "") else ""
+        return REASON_RULE_FILE if is_rule_file(self._map_to_brain(path) or "") else ""
+
+    def _map_to_brain(self, path: str) -> str | None:
+        if self._is_other_top(path):
+            return None
+        mapped = (_map_path(rule.home_pattern, rule.brain_pattern, path) for rule in self.rules)
+        return next(filter(None, mapped), None)
 
     def _is_other_top(self, path: str) -> bool:
         return bool(self.top_folders) and path.partition("/")[0] not in self.top_folders
@@ -116,38 +131,17 @@ class PathRule(NamedTuple):
     brain_pattern: str
 
 
-def map_to_brain(rules: Sequence[PathRule], path: str) -> str | None:
-    """Return the path in a brain of the file at `path` of the home, None if no rule matches."""
-    mapped = (_map_path(rule.home_pattern, rule.brain_pattern, path) for rule in rules)
-    return next((found for found in mapped if found is not None), None)
-
-
-def map_to_home(rules: Sequence[PathRule], path: str) -> str | None:
-    """Return the path in the home of the file at `path` of the brain, None if no rule matches."""
-    mapped = (_map_path(rule.brain_pattern, rule.home_pattern, path) for rule in rules)
-    return next((found for found in mapped if found is not None), None)
-
-
-def first_rule_index(rules: Sequence[PathRule], path: str) -> int:
-    """Return the number of the first rule for `path` of the home; their count if none matches."""
-    mapped = enumerate(_map_path(rule.home_pattern, rule.brain_pattern, path) for rule in rules)
-    return next((number for number, found in mapped if found is not None), len(rules))
-
-
-def rules_reach_below(rules: Sequence[PathRule], folder: str) -> bool:
-    """Tell whether a rule can match something below `folder` of the home."""
+def _reaches_below(pattern: str, folder: str) -> bool:
     parts = folder.split("/")
-    for rule in rules:
-        pattern_parts = rule.home_pattern.removesuffix("/").split("/") if rule.home_pattern else []
-        is_folder = not rule.home_pattern or rule.home_pattern.endswith("/")
-        if (is_folder or len(parts) < len(pattern_parts)) and all(
-            wanted in (WILDCARD, part) for part, wanted in zip(parts, pattern_parts, strict=False)
-        ):
-            return True
-    return False
+    pattern_parts = pattern.removesuffix("/").split("/") if pattern else []
+    is_folder = not pattern or pattern.endswith("/")
+    return (is_folder or len(parts) < len(pattern_parts)) and all(
+        pattern_part in (WILDCARD, part)
+        for part, pattern_part in zip(parts, pattern_parts, strict=False)
+    )
 
 
-def matches_pattern(pattern: str, path: str) -> bool:
+def _matches_pattern(pattern: str, path: str) -> bool:
     """Tell whether a gitignore pattern without `**` matches `path` itself.
 
     A pattern without a slash matches a name in any folder.
@@ -169,13 +163,13 @@ def _map_path(pattern: str, target: str, path: str) -> str | None:
     ):
         return None
     matched = []
-    for part, wanted in zip(parts, pattern_parts, strict=False):
-        if wanted == WILDCARD:
+    for part, pattern_part in zip(parts, pattern_parts, strict=False):
+        if pattern_part == WILDCARD:
             matched.append(part)
-        elif part != wanted:
+        elif part != pattern_part:
             return None
     wildcards = iter(matched)
-    out = [next(wildcards) if part == WILDCARD else part for part in target.split("/")]
+    target_parts = [next(wildcards) if part == WILDCARD else part for part in target.split("/")]
     if below is not None:
-        out = [*out[:-1], *parts[len(pattern_parts) :]]
-    return "/".join(out)
+        target_parts = [*target_parts[:-1], *parts[len(pattern_parts) :]]
+    return "/".join(target_parts)

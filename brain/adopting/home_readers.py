@@ -30,14 +30,14 @@ class HomeReader:
     def detect(self, path: Path) -> DetectedSource | None:
         """Look for marks and signs of the program, without reading files."""
         layout = self.layout
-        seen = [mark for mark in layout.marks if path_exists(path, mark)]
+        marks = [mark for mark in layout.marks if path_exists(path, mark)]
         signs = [sign for sign in layout.signs if path_exists(path, sign)]
-        other = any(path_exists(path, mark) for mark in layout.excluding_marks)
-        if other or (not seen and len(signs) < layout.min_signs):
+        is_other_kind = any(path_exists(path, mark) for mark in layout.excluding_marks)
+        if is_other_kind or (not marks and len(signs) < layout.min_signs):
             return None
-        weight = (SURE_CONFIDENCE if seen else LIKELY_CONFIDENCE) + min(len(seen) + len(signs), 9)
+        weight = (SURE_CONFIDENCE if marks else LIKELY_CONFIDENCE) + min(len(marks) + len(signs), 9)
         return DetectedSource(
-            self.kind, path, ", ".join((seen + signs)[:3]), weight, self.in_place_folder(path)
+            self.kind, path, ", ".join((marks + signs)[:3]), weight, self.in_place_folder(path)
         )
 
     def assume_kind(self, path: Path) -> DetectedSource | None:
@@ -58,15 +58,15 @@ class HomeReader:
         return self.layout
 
     def read_states(
-        self, found: DetectedSource, since: str | None, allow: Collection[str]
+        self, detected: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
         """Read the home as a single complete state."""
-        skipped = SkippedFiles([])
+        skipped = SkippedFiles()
         source_paths: dict[str, str] = {}
         step = ImportStep(
-            _read_files(found.path, self.layout_at(found.path), skipped, source_paths, allow),
+            _read_files(detected.path, self.layout_at(detected.path), skipped, source_paths, allow),
             is_complete=True,
-            message=f"Adopt {self.layout.title} {found.path.name}",
+            message=f"Adopt {self.layout.title} {detected.path.name}",
             keeps_path=skipped.is_unread,
         )
         return SourceStates(iter((step,)), skipped.notices, source_paths, skipped.skipped_paths)

@@ -72,8 +72,8 @@ def plan_ignore_file(home: Path, kind: str, states: SourceStates) -> IgnoreFileC
 
 def list_brain_files(home: Path, rules: IgnoreFileChange) -> set[str]:
     """Return the files that a brain in the home would record. Raises what a scan raises."""
-    found = scan_files(home, rules.rules, None).changed
-    return {file.path for file in found} - OWN_FILES
+    files = scan_files(home, rules.rules, None).changed
+    return {file.path for file in files} - OWN_FILES
 
 
 def write_in_place_files(home: Path, kind: str, rules: IgnoreFileChange, name: str) -> None:
@@ -113,16 +113,16 @@ def ignore_lines(layout: HomeLayout, excluded: Iterable[str] = ()) -> list[str]:
     for home, _ in layout.rules:
         parts = home.removesuffix("/").split("/")
         for depth in range(1, len(parts)):
-            above = "/".join(parts[:depth])
-            lines += [f"!/{above}/", f"/{above}/*"]
+            folder = "/".join(parts[:depth])
+            lines += [f"!/{folder}/", f"/{folder}/*"]
         lines.append(f"!/{home}")
     lines += [pattern for pattern, _ in layout.skipped_patterns]
     lines += [f"/{_UNWRITABLE.sub('?', _SPECIAL.sub(_escape_match, path))}" for path in excluded]
     return list(dict.fromkeys(lines))
 
 
-def _escape_match(found: re.Match[str]) -> str:
-    return "\\" + found[1]
+def _escape_match(match: re.Match[str]) -> str:
+    return "\\" + match[1]
 
 
 def _read_ignore_file(home: Path, name: str) -> bytes:

@@ -1,6 +1,6 @@
 """The layouts of the programs whose homes can be adopted.
 
-They were taken from homes created by the programs; docs/adopting.md has the versions.
+They describe homes created by the programs; docs/adopting.md has the versions.
 """
 
 from __future__ import annotations

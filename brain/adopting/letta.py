@@ -29,11 +29,10 @@ from . import home_layout, layouts
 from .content_checks import SECRET_CODE, describe_secret, find_first_secret
 from .git.history_reader import CERTAIN_CONFIDENCE, read_history
 from .git.repository import find_git_folder
-from .home_layout import HomeLayout
 from .home_readers import HomeReader
 from .scan_home import MAX_HOME_FILES
 from .skipped import SkippedFiles, reason_without_path
-from .source_protocol import DetectedSource, ImportStep, Notice, SourceFile, SourceStates
+from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
 
 _LETTA_SECTION = b"[letta]"
 _MAX_CONFIG_BYTES = 64 << 10
@@ -46,26 +45,22 @@ class MemFsReader(HomeReader):
     def detect(self, path: Path) -> DetectedSource | None:
         """Look for the files of every agent, and for Letta's section in the git config."""
         signs = [sign for sign in self.layout.signs if os.path.lexists(path / sign)]
-        of_letta = _has_letta_config(path)
+        has_config = _has_letta_config(path)
         is_older = (path / _SYSTEM_FOLDER).is_dir()
         if is_older != (self.layout is layouts.LETTA_SYSTEM):
             return None
-        if not of_letta and len(signs) < self.layout.min_signs:
+        if not has_config and len(signs) < self.layout.min_signs:
             return None
-        why = ", ".join([*([".git of Letta"] if of_letta else []), *signs][:3])
-        return DetectedSource(self.kind, path, why, CERTAIN_CONFIDENCE, None)
+        evidence = ", ".join([*([".git of Letta"] if has_config else []), *signs][:3])
+        return DetectedSource(self.kind, path, evidence, CERTAIN_CONFIDENCE, None)
 
     def read_states(
-        self, found: DetectedSource, since: str | None, allow: Collection[str]
+        self, detected: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
         """Read the git history, or the files alone if there is none."""
-        if find_git_folder(found.path) is None:
-            return super().read_states(found, since, allow)
-        return read_history(found, since, allow, lambda *_: self.layout)
-
-    def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout, which is the same for every agent."""
-        return self.layout
+        if find_git_folder(detected.path) is None:
+            return super().read_states(detected, since, allow)
+        return read_history(detected, since, allow, lambda *_: self.layout)
 
 
 def _has_letta_config(path: Path) -> bool:
@@ -117,43 +112,41 @@ class AgentFileReader(HomeReader):
         )
 
     def read_states(
-        self, found: DetectedSource, since: str | None, allow: Collection[str]
+        self, detected: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
         """Read the file as one state. Raises `InvalidInput` (`bad_agent_file`, `too_large`)."""
-        content = read_bounded_file(found.path.parent, found.path.name, MAX_AGENT_FILE_BYTES)
+        content = read_bounded_file(detected.path.parent, detected.path.name, MAX_AGENT_FILE_BYTES)
         if content is None:
             raise InvalidInput(
-                f"{printable_text(found.path)} has more than {MAX_AGENT_FILE_BYTES} bytes",
+                f"{printable_text(detected.path)} has more than {MAX_AGENT_FILE_BYTES} bytes",
                 code="too_large",
             )
         document = _parse_agent_file(content)
-        rows: list[Notice] = []
+        skipped = SkippedFiles()
         source_paths: dict[str, str] = {}
-        files = _read_files(document, found.path.name, SkippedFiles(rows), source_paths, allow)
-        message = f"Adopt {self.layout.title} {found.path.name}"
-        return SourceStates(
-            iter((ImportStep(files=files, is_complete=True, message=message),)), rows, source_paths
-        )
-
-    def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout of the extracted files."""
-        return self.layout
+        files = _read_files(document, detected.path.name, skipped, source_paths, allow)
+        message = f"Adopt {self.layout.title} {detected.path.name}"
+        step = ImportStep(files=files, is_complete=True, message=message)
+        return SourceStates(iter((step,)), skipped.notices, source_paths)
 
 
 def _parse_agent_file(content: bytes) -> JsonObject:
-    try:
-        if strict_json.nesting_depth(content, _MAX_DEPTH) > _MAX_DEPTH:
-            raise _bad_agent_file("it is nested too deeply")
-        value = json.loads(content)
-        if isinstance(value, str):
-            if strict_json.nesting_depth(value.encode("utf-8", "replace"), _MAX_DEPTH) > _MAX_DEPTH:
-                raise _bad_agent_file("it is nested too deeply")
-            value = json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise _bad_agent_file("it is not JSON") from error
+    value = _parse_json(content)
+    if isinstance(value, str):
+        value = _parse_json(value)
     if not isinstance(value, dict) or not ("agents" in value or "system" in value):
         raise _bad_agent_file("it names no agent")
     return value
+
+
+def _parse_json(text: str | bytes) -> Any:
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
+        raise _bad_agent_file("it is nested too deeply")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _bad_agent_file("it is not JSON") from error
 
 
 def _read_files(
@@ -163,15 +156,15 @@ def _read_files(
     source_paths: dict[str, str],
     allow: Collection[str],
 ) -> Iterator[tuple[str, SourceFile | None]]:
-    taken: dict[str, int] = {}
+    next_numbers: dict[str, int] = {}
     for path, source, text in _extract_texts(document, skipped):
-        if len(taken) >= MAX_HOME_FILES:
+        if len(next_numbers) >= MAX_HOME_FILES:
             raise InvalidInput(
                 f"more than {MAX_HOME_FILES} files to take",
                 code="too_many",
                 hint="export the agent with fewer blocks",
             )
-        free = _free_path(path, taken)
+        free = _free_path(path, next_numbers)
         try:
             paths.check_path(free)
             content = text.encode()
@@ -181,28 +174,28 @@ def _read_files(
         except UnicodeEncodeError as error:
             skipped.add("bad_path", source, str(error))
             continue
-        found = find_first_secret(content, allow)
-        if found is not None:
-            skipped.add(SECRET_CODE, source, describe_secret(found))
+        secret = find_first_secret(content, allow)
+        if secret is not None:
+            skipped.add(SECRET_CODE, source, describe_secret(secret))
             continue
         source_paths[free] = f"{name}: {source}"
         yield free, SourceFile(FILE, content)
     skipped.finish()
 
 
-def _free_path(path: str, taken: dict[str, int]) -> str:
+def _free_path(path: str, next_numbers: dict[str, int]) -> str:
     """Return the path, with a number added if it is taken.
 
-    `taken` holds, for each taken path, the next number to try.
+    `next_numbers` holds, for each taken path, the next number to try.
     """
-    wanted = paths.fold_name(path)
+    folded = paths.fold_name(path)
     stem, ending = posixpath.splitext(path)
-    free, number = path, taken.get(wanted, 2)
-    while paths.fold_name(free) in taken:
+    free, number = path, next_numbers.get(folded, 2)
+    while paths.fold_name(free) in next_numbers:
         free = f"{stem}-{number}{ending}"
         number += 1
-    taken[wanted] = number
-    taken.setdefault(paths.fold_name(free), 2)
+    next_numbers[folded] = number
+    next_numbers.setdefault(paths.fold_name(free), 2)
     return free
 
 
@@ -258,16 +251,16 @@ def _skill_texts(skill: JsonObject, place: str) -> Iterator[tuple[str, str, str]
             yield f"{folder}/{path}", f"{place}.files", text
 
 
-def _report_skipped(here: JsonObject, place: str, skipped: SkippedFiles) -> None:
+def _report_skipped(fields: JsonObject, place: str, skipped: SkippedFiles) -> None:
     """Report skipped fields with the number of their items, never with their content."""
-    for key, why in (
+    for key, reason in (
         *((key, home_layout.REASON_SECRETS) for key in _SECRET_KEYS),
         *_SKIPPED_KEYS.items(),
     ):
-        value = here.get(key)
+        value = fields.get(key)
         if value:
             count = f" ({len(value)})" if isinstance(value, (list, dict)) else ""
-            skipped.add("left_out", f"{place}.{key}".lstrip("."), why + count)
+            skipped.add("left_out", f"{place}.{key}".lstrip("."), reason + count)
 
 
 def _object_list(value: Any) -> list[JsonObject]:
@@ -283,7 +276,7 @@ def _safe_name(value: Any, otherwise: str) -> str:
         return otherwise
 
 
-def _bad_agent_file(what: str) -> InvalidInput:
+def _bad_agent_file(reason: str) -> InvalidInput:
     return InvalidInput(
-        f"not an agent file: {what}", code="bad_agent_file", hint="export the agent again"
+        f"not an agent file: {reason}", code="bad_agent_file", hint="export the agent again"
     )

@@ -126,10 +126,10 @@ class _Publication:
     def _conflict_reason(self, path: str, state: str) -> str:
         """Return why the file at `path`, now in `state`, must not be changed, "" if it may."""
         own_records = [record.files for record in self._records if record.brain == self._brain.id]
-        rows = [files[path] for files in own_records if path in files]
-        if not rows:
+        entries = [files[path] for files in own_records if path in files]
+        if not entries:
             return "exists already" if state and state != self._adopted.get(path) else ""
-        if any((state or ABSENT_STATE) in (row.state, row.was) for row in rows):
+        if any((state or ABSENT_STATE) in (entry.state, entry.was) for entry in entries):
             return ""
         return "was changed since it was published" if state else "was removed since"
 
@@ -138,19 +138,19 @@ class _Publication:
 
     def write_files(self) -> None:
         """Write the files, with the record before and after."""
-        was_killed = any(row.was for row in self._previous.values())
+        was_killed = any(entry.was for entry in self._previous.values())
         clear_leftovers(
             self._folder, self._brain.root, {*self._previous, *self._rendered} if was_killed else ()
         )
         still_planned = {
-            path: row for path, row in self._previous.items() if path in self._plan.files
+            path: entry for path, entry in self._previous.items() if path in self._plan.files
         }
-        final = {**still_planned, **{path: row.entry for path, row in self._rendered.items()}}
+        final = {**still_planned, **{path: file.entry for path, file in self._rendered.items()}}
         meanwhile = {
-            path: row._replace(
+            path: entry._replace(
                 was=(self._write[path] or ABSENT_STATE) if path in self._write else ""
             )
-            for path, row in final.items()
+            for path, entry in final.items()
         }
         self._save_record({**{path: self._previous[path] for path in self._remove}, **meanwhile})
         write_working_files(self._folder, self._render_changed())
@@ -190,13 +190,13 @@ def _adopted_states(
 ) -> dict[str, str]:
     """Return the states of the files when the folder was last adopted."""
     branch = build_source(DetectedSource(layout.kind, folder, "", 0, None)).branch
-    if branch not in {row.name for row in brain.branches.list().branches}:
+    if branch not in {info.name for info in brain.branches.list().branches}:
         return {}
-    then = {info.path: info for info in brain.files.list(branch)}
+    adopted_files = {info.path: info for info in brain.files.list(branch)}
     return {
-        path: info_state(then[planned.info.path])
+        path: info_state(adopted_files[planned.info.path])
         for path, planned in plan.files.items()
-        if planned.info.path in then
+        if planned.info.path in adopted_files
     }
 
 

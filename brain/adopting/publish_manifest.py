@@ -85,12 +85,12 @@ def load_records(folder: Path) -> list[PublishRecord]:
             raise _bad_record(folder, str(error)) from error
         return []
     try:
-        found = strict_json.parse_json(
+        document = strict_json.parse_json(
             content, _MAX_DEPTH, _MAX_VALUES, lambda why, _: _bad_record(folder, why)
         )
-        if found["format"] != _FORMAT:
+        if document["format"] != _FORMAT:
             raise _bad_record(folder, "it has a later format")
-        return [_parse_record(fields) for fields in found["published"]]
+        return [_parse_record(fields) for fields in document["published"]]
     except (ValueError, KeyError, TypeError) as error:
         raise _bad_record(folder, "it was not written by `brain publish`") from error
 
@@ -121,19 +121,19 @@ def save_records(folder: Path, records: list[PublishRecord]) -> None:
 
 def _format_record(record: PublishRecord) -> str:
     brain, kind, snapshot = map(json.dumps, record[:3])
-    rows = (
-        f"{json.dumps(path)}: {json.dumps(row._asdict())}"
-        for path, row in sorted(record.files.items())
+    file_lines = (
+        f"{json.dumps(path)}: {json.dumps(file._asdict())}"
+        for path, file in sorted(record.files.items())
     )
     head = f'{{"brain": {brain}, "kind": {kind}, "snapshot": {snapshot}, "files": {{\n'
-    return head + ",\n".join(rows) + "\n}}"
+    return head + ",\n".join(file_lines) + "\n}}"
 
 
 def _parse_record(fields: Any) -> PublishRecord:
-    rows = fields["files"]
-    if not isinstance(rows, dict):
+    files_by_path = fields["files"]
+    if not isinstance(files_by_path, dict):
         raise TypeError
-    files = {_check_path(path): _parse_file(row) for path, row in rows.items()}
+    files = {_check_path(path): _parse_file(file) for path, file in files_by_path.items()}
     record = PublishRecord(fields["brain"], fields["kind"], fields["snapshot"], files)
     if not all(isinstance(text, str) for text in record[:3]):
         raise TypeError
@@ -141,11 +141,11 @@ def _parse_record(fields: Any) -> PublishRecord:
 
 
 def _parse_file(fields: Any) -> PublishedFile:
-    row = PublishedFile(**fields)
-    if not all(isinstance(text, str) for text in row) or row.form.count(":") != 2:
+    file = PublishedFile(**fields)
+    if not all(isinstance(text, str) for text in file) or file.form.count(":") != 2:
         raise TypeError
-    _check_path(row.path)
-    return row
+    _check_path(file.path)
+    return file
 
 
 def _check_path(path: str) -> str:
@@ -155,9 +155,9 @@ def _check_path(path: str) -> str:
         raise ValueError(error.message) from error
 
 
-def _bad_record(folder: Path, why: str) -> InvalidInput:
+def _bad_record(folder: Path, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"{printable_text(folder / RECORD_NAME)} cannot be used: {why}",
+        f"{printable_text(folder / RECORD_NAME)} cannot be used: {reason}",
         code="bad_record",
         hint="remove it; its files then count as written by others",
     )

@@ -12,7 +12,6 @@ from ..repo.open import manifest
 from ..repo.open.manifest import Manifest
 from ..results import FileInfo, Notice, Skill
 from ..skills.skill_layout import SKILL_FILES
-from . import home_layout
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .publish_manifest import ENTRY_KINDS
@@ -79,7 +78,7 @@ def _plan_other_file(
     info: FileInfo, source: HomeLayout | None, target: HomeLayout
 ) -> PlannedFile | None:
     path = source.brain_path(info.path) if source else info.path
-    home = home_layout.map_to_home(target.rules, path) if path else None
+    home = target.home_path(path) if path else None
     return PlannedFile(home, ENTRY_KINDS[info.kind], info, "", False) if home else None
 
 
@@ -101,25 +100,25 @@ class _SkillPlacement:
         self._main_files: dict[str, Skill] = {}
         self._folders: dict[str, Skill] = {}
         self._duplicates: dict[str, Skill] = {}
-        first: dict[str, Skill] = {}
+        first_by_slug: dict[str, Skill] = {}
         for skill in skills:
             folder, _, name = skill.path.rpartition("/")
-            known = first.setdefault(skill.slug, skill)
-            if known is skill:
+            first_skill = first_by_slug.setdefault(skill.slug, skill)
+            if first_skill is skill:
                 self._main_files[skill.path] = skill
             else:
-                self._duplicates[skill.path] = known
+                self._duplicates[skill.path] = first_skill
             if name in SKILL_FILES:
-                (self._folders if known is skill else self._duplicates)[folder] = known
+                (self._folders if first_skill is skill else self._duplicates)[folder] = first_skill
 
     def skip_reason(self, info: FileInfo) -> str:
         """Return why a file below `skills/` is not published."""
-        known = next(
+        first_skill = next(
             (self._duplicates[at] for at in _path_and_parents(info.path) if at in self._duplicates),
             None,
         )
-        if known is not None:
-            return f"{printable_text(known.path)} has the same slug, {known.slug}"
+        if first_skill is not None:
+            return f"{printable_text(first_skill.path)} has the same slug, {first_skill.slug}"
         return "it belongs to no skill"
 
     def plan_file(self, info: FileInfo) -> PlannedFile | None:
@@ -136,9 +135,9 @@ class _SkillPlacement:
             if skill is not None:
                 inner = info.path[len(folder) + 1 :]
                 return self._planned_file(info, self._skill_folder(skill), inner, skill.slug, False)
-        above, _, name = info.path.rpartition("/")
+        parent, _, name = info.path.rpartition("/")
         return (
-            self._planned_file(info, above, name, "", False)
+            self._planned_file(info, parent, name, "", False)
             if self._target.has_categories
             else None
         )
@@ -146,7 +145,7 @@ class _SkillPlacement:
     def _planned_file(
         self, info: FileInfo, folder: str, inner: str, slug: str, is_main: bool
     ) -> PlannedFile | None:
-        home = home_layout.map_to_home(self._target.rules, f"{folder}/{inner}")
+        home = self._target.home_path(f"{folder}/{inner}")
         if home is None:
             return None
         inside = f"{slug}/{inner}" if slug else ""
@@ -156,9 +155,9 @@ class _SkillPlacement:
         """Return the folder of a skill, in its category if the client has categories."""
         if not self._target.has_categories:
             return f"skills/{skill.slug}"
-        above, _, name = skill.path.rpartition("/")
-        above = above.rpartition("/")[0] if name in SKILL_FILES else above
-        return f"{above}/{skill.slug}"
+        folder, _, name = skill.path.rpartition("/")
+        folder = folder.rpartition("/")[0] if name in SKILL_FILES else folder
+        return f"{folder}/{skill.slug}"
 
 
 def _path_and_parents(path: str) -> Iterator[str]:

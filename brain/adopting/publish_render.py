@@ -55,14 +55,14 @@ def render_files(
     A skill that cannot be rendered is skipped with all its files, and added to
     `plan.skipped`. Raises `InvalidInput` (`secrets_found`) that names the files with secrets.
     """
-    out: dict[str, RenderedFile] = {}
+    rendered: dict[str, RenderedFile] = {}
     secrets: list[str] = []
     broken: set[str] = set()
     for home, planned in plan.files.items():
         path, blob = planned.info.path, planned.info.blob
         before = previous.get(home)
         if before and before[:3] == (path, blob, form.name):
-            out[home] = RenderedFile(before._replace(was=""), None)
+            rendered[home] = RenderedFile(before._replace(was=""), None)
             continue
         try:
             file = render_file(brain, snapshot, planned, form)
@@ -70,14 +70,18 @@ def render_files(
             plan.skipped.append(Notice(error.code, path, error.message))
             broken.add(planned.slug if planned.is_skill_text else "")
             continue
-        found = find_first_secret(file.content, allow) if file.kind != LINK else None
-        if found:
-            secrets.append(f"{path}: {describe_secret(found)}")
-        out[home] = RenderedFile(PublishedFile(path, blob, form.name, file_state(file)), file)
+        secret = find_first_secret(file.content, allow) if file.kind != LINK else None
+        if secret:
+            secrets.append(f"{path}: {describe_secret(secret)}")
+        rendered[home] = RenderedFile(PublishedFile(path, blob, form.name, file_state(file)), file)
     if secrets:
         raise _secrets_error(secrets)
     broken.discard("")
-    return {home: row for home, row in out.items() if plan.files[home].slug not in broken}
+    return {
+        home: rendered_file
+        for home, rendered_file in rendered.items()
+        if plan.files[home].slug not in broken
+    }
 
 
 def render_file(
@@ -94,9 +98,9 @@ def render_file(
     return SourceFile(planned.kind, content)
 
 
-def _secrets_error(found: list[str]) -> InvalidInput:
+def _secrets_error(secrets: list[str]) -> InvalidInput:
     return InvalidInput(
-        f"nothing was published because there are secrets: {'; '.join(found[:5])}",
+        f"nothing was published because there are secrets: {'; '.join(secrets[:5])}",
         code="secrets_found",
         hint="remove them; allow a false positive with --allow ID",
     )

@@ -59,8 +59,10 @@ def layout_by_kind(kind: str, folder: Path) -> HomeLayout | None:
     """Return the layout for publishing into a folder as `kind`, None if there is none."""
     if kind == _BARE_SKILLS.kind:
         return client_layout(kind, folder)
-    known = (layout for home, project, _ in _CLIENT_LAYOUTS.values() for layout in (home, project))
-    return next((layout for layout in known if layout.kind == kind), None)
+    candidates = (
+        layout for home, project, _ in _CLIENT_LAYOUTS.values() for layout in (home, project)
+    )
+    return next((layout for layout in candidates if layout.kind == kind), None)
 
 
 def refuse_own_folder(root: Path, folder: Path, layout: HomeLayout) -> None:

@@ -47,23 +47,25 @@ class PublishedState(NamedTuple):
     planned: Mapping[str, PlannedFile]
 
 
-def find_published_state(brain: AdoptionBrain, found: DetectedSource) -> PublishedState | None:
-    """Return this brain's publication at a source, None if there is none of a known snapshot.
+def find_published_state(brain: AdoptionBrain, detected: DetectedSource) -> PublishedState | None:
+    """Return this brain's publication at a source, None without one of a known snapshot.
 
     Raises `InvalidInput` (`bad_record`; `not_of_head` for a snapshot of another branch).
     """
-    if not (found.path / RECORD_NAME).is_file():
+    if not (detected.path / RECORD_NAME).is_file():
         return None
-    for record in load_records(found.path):
-        if (record.brain, record.kind) == (brain.id, found.kind) and _has_snapshot(brain, record):
-            layout = layout_by_kind(record.kind, found.path)
+    for record in load_records(detected.path):
+        if (record.brain, record.kind) == (brain.id, detected.kind) and _has_snapshot(
+            brain, record
+        ):
+            layout = layout_by_kind(record.kind, detected.path)
             planned = plan_publication(brain, record.snapshot, layout).files if layout else {}
-            rows = {
-                home: row
-                for home, row in record.files.items()
-                if home in planned and planned[home].info.path == row.path
+            entries = {
+                home: entry
+                for home, entry in record.files.items()
+                if home in planned and planned[home].info.path == entry.path
             }
-            return PublishedState(record.snapshot, rows, planned)
+            return PublishedState(record.snapshot, entries, planned)
     return None
 
 
@@ -87,7 +89,7 @@ def _has_snapshot(brain: AdoptionBrain, record: PublishRecord) -> bool:
 
 def move_source_branch(brain: AdoptionBrain, branch: str, snapshot: str) -> None:
     """Move the branch of a source to the published snapshot, unless it is further already."""
-    heads = {row.name: row.snapshot for row in brain.branches.list().branches}
+    heads = {info.name: info.snapshot for info in brain.branches.list().branches}
     tip = heads.get(branch)
     if tip is not None:
         if not brain.history.check_ancestry(tip, snapshot).descends or tip == snapshot:
@@ -121,43 +123,43 @@ def _restore_step_files(
 ) -> StepFiles:
     for path, file in step.files:
         home = states.source_paths.get(path, "")
-        row = published.rows.get(home)
-        if row is None:
+        entry = published.rows.get(home)
+        if entry is None:
             yield path, file
             continue
-        if row.path != path:
-            states.source_paths[row.path] = states.source_paths.pop(path)
-        content = brain.files.read(row.path, published.snapshot)
-        if file_state(file) in (row.state, row.was):
-            yield row.path, SourceFile(ENTRY_KINDS[published.planned[home].info.kind], content)
+        if entry.path != path:
+            states.source_paths[entry.path] = states.source_paths.pop(path)
+        content = brain.files.read(entry.path, published.snapshot)
+        if file_state(file) in (entry.state, entry.was):
+            yield entry.path, SourceFile(ENTRY_KINDS[published.planned[home].info.kind], content)
         else:
-            yield row.path, _apply_client_edit(content, file, home, row)
-    for home, row in published.rows.items():
-        existed = row.was != ABSENT_STATE and row.blob == published.planned[home].info.blob
+            yield entry.path, _apply_client_edit(content, file, home, entry)
+    for home, entry in published.rows.items():
+        existed = entry.was != ABSENT_STATE and entry.blob == published.planned[home].info.blob
         if existed and not os.path.lexists(root / home):
-            yield row.path, None
+            yield entry.path, None
 
 
 def _apply_client_edit(
-    content: bytes, file: SourceFile | None, home: str, row: PublishedFile
+    content: bytes, file: SourceFile | None, home: str, entry: PublishedFile
 ) -> SourceFile | None:
     """Return the skill with the changes made to its published form.
 
     If they cannot be separated, the file is returned as it is.
     """
     folder, _, name = home.rpartition("/")
-    layout = LAYOUT_BY_KIND.get(row.form.split(":")[1])
+    layout = LAYOUT_BY_KIND.get(entry.form.split(":")[1])
     if file is None or name != SKILL_FILES[0] or layout is None:
         return file
-    extra_fields = layout.extra_fields if row.form.endswith(EXTENDED_FORM) else ()
+    extra_fields = layout.extra_fields if entry.form.endswith(EXTENDED_FORM) else ()
     try:
         written = export_to_spec(content, folder.rpartition("/")[2], extra_fields)
     except InvalidInput:
         return file
-    if blob_id(written).hex() != row.state:
+    if blob_id(written).hex() != entry.state:
         return file
     draft = content_merge.draft_merge(
-        row.path, content_merge.ContentSides(written, content, file.content), ""
+        entry.path, content_merge.ContentSides(written, content, file.content), ""
     )
     merged = content_merge.finish_merge(draft, None) if draft else None
     return file if merged is None else file._replace(content=merged)

@@ -40,17 +40,17 @@ def read_home_file(
     """
     folder, _, name = path.rpartition("/")
     try:
-        above = folders.open(folder)
-        st = os.lstat(name, dir_fd=above)
+        folder_fd = folders.open(folder)
+        st = os.lstat(name, dir_fd=folder_fd)
         if stat.S_ISLNK(st.st_mode):
             return SourceFile(
-                LINK, symlinks.encode_link_target(path, symlinks.read_symlink(name, above))
+                LINK, symlinks.encode_link_target(path, symlinks.read_symlink(name, folder_fd))
             )
         if not stat.S_ISREG(st.st_mode):
             raise SkipFile("not_regular", "neither a file nor a folder")
         if st.st_size > max_bytes:
-            raise SkipFile("too_large", f"{st.st_size} bytes; at most {max_bytes} are taken")
-        return _read_regular(name, above, max_bytes)
+            raise SkipFile("too_large", f"{st.st_size} bytes; at most {max_bytes} are adopted")
+        return _read_regular(name, folder_fd, max_bytes)
     except InvalidInput as error:
         raise SkipFile(error.code, reason_without_path(error)) from error
     except FileNotFoundError as error:
@@ -60,26 +60,16 @@ def read_home_file(
         raise SkipFile(code, error.strerror or code) from error
 
 
-def _read_regular(name: str, above: int, max_bytes: int) -> SourceFile:
-    fd = os.open(name, _OPEN_FLAGS, dir_fd=above)
+def _read_regular(name: str, folder_fd: int, max_bytes: int) -> SourceFile:
+    fd = os.open(name, _OPEN_FLAGS, dir_fd=folder_fd)
     try:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode) or before.st_size > max_bytes:
             raise SkipFile("changed_while_reading", "it was replaced while it was read")
-        content = _read_exactly(fd, before.st_size)
-        if file_fingerprint.stat_fields(os.fstat(fd)) != file_fingerprint.stat_fields(before):
+        content = os.read(fd, before.st_size)
+        fields = file_fingerprint.stat_fields
+        if len(content) != before.st_size or fields(os.fstat(fd)) != fields(before):
             raise SkipFile("changed_while_reading", "it was changed while it was read")
         return SourceFile(file_fingerprint.entry_kind(before.st_mode), content)
     finally:
         os.close(fd)
-
-
-def _read_exactly(fd: int, size: int) -> bytes:
-    pieces = []
-    while size > 0:
-        piece = os.read(fd, size)
-        if not piece:
-            break
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)

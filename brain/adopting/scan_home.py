@@ -52,11 +52,11 @@ def scan_home(root: Path, layout: HomeLayout, skipped: SkippedFiles) -> Iterator
     """
     with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
         walk = _HomeWalk(folders, os.fstat(fd).st_dev, layout, skipped)
-        seen = _TakenPaths(skipped)
+        taken = _TakenPaths(skipped)
         size = 0
         for path in sorted(_limit_listed(walk.list_files("")), key=layout.rule_rank):
             target = layout.brain_path(path)
-            if target is None or not seen.admit(path, target):
+            if target is None or not taken.admit(path, target):
                 continue
             try:
                 file = read_home_file(folders, path)
@@ -71,21 +71,21 @@ def scan_home(root: Path, layout: HomeLayout, skipped: SkippedFiles) -> Iterator
                 skipped.add("link_outside", path, "the link points to a file that is not adopted")
                 continue
             size += len(file.content)
-            if seen.count > MAX_HOME_FILES or size > MAX_HOME_BYTES:
+            if taken.count > MAX_HOME_FILES or size > MAX_HOME_BYTES:
                 raise _too_many_error(f"{MAX_HOME_FILES} files or {MAX_HOME_BYTES} bytes to take")
             yield HomeFile(path, target, file)
 
 
-def _limit_listed(found: Iterator[str]) -> Iterator[str]:
-    for number, path in enumerate(found):
+def _limit_listed(listed: Iterator[str]) -> Iterator[str]:
+    for number, path in enumerate(listed):
         if number == MAX_HOME_LISTED:
             raise _too_many_error(f"{MAX_HOME_LISTED} files to look at")
         yield path
 
 
-def _too_many_error(what: str) -> InvalidInput:
+def _too_many_error(limit: str) -> InvalidInput:
     return InvalidInput(
-        f"more than {what}",
+        f"more than {limit}",
         code="too_many",
         hint="name a smaller folder, such as that of the skills",
     )
@@ -119,14 +119,16 @@ class _TakenPaths:
             self._skipped.add(error.code, home, reason_without_path(error))
             return False
         folded = paths.fold_name(target)
-        above = [folded[:at] for at, char in enumerate(folded) if char == "/"]
-        other = next((self._files[path] for path in (folded, *above) if path in self._files), None)
+        folders = [folded[:at] for at, char in enumerate(folded) if char == "/"]
+        other = next(
+            (self._files[path] for path in (folded, *folders) if path in self._files), None
+        )
         if other is not None or folded in self._folders:
             reason = f"{printable_text(other) if other else 'a folder'} has that path already"
             self._skipped.add("case_collision" if other != target else "taken", home, reason)
             return False
         self._files[folded] = target
-        self._folders.update(above)
+        self._folders.update(folders)
         self.count += 1
         return True
 
@@ -153,18 +155,18 @@ class _HomeWalk:
     def list_files(self, folder: str) -> Iterator[str]:
         """Yield the paths of files and links below `folder` that may be adopted."""
         try:
-            with os.scandir(self._folders.open(folder)) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(self._folders.open(folder)) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name)
             kinds = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
         except (OSError, InvalidInput) as error:
-            why = getattr(error, "strerror", None) or str(error)
+            reason = getattr(error, "strerror", None) or str(error)
             target = self._layout.brain_path(f"{folder}/x")
             if target is None:
                 raise InvalidInput(
-                    f"cannot read {printable_text(folder or 'the folder')}: {why}",
+                    f"cannot read {printable_text(folder or 'the folder')}: {reason}",
                     code="unreadable",
                 ) from error
-            self._skipped.add("unreadable", folder, why, target.removesuffix("/x"))
+            self._skipped.add("unreadable", folder, reason, target.removesuffix("/x"))
             return
         spellings: dict[str, _FolderSpelling] = {}
         for name, st in kinds:
@@ -174,9 +176,9 @@ class _HomeWalk:
             if not stat.S_ISDIR(st.st_mode):
                 yield path
             elif self._can_enter(path, spellings.get(paths.fold_name(name))):
-                here = spellings[paths.fold_name(name)] = _FolderSpelling(path)
+                spelling = spellings[paths.fold_name(name)] = _FolderSpelling(path)
                 for inner in self.list_files(path):
-                    here.has_files = True
+                    spelling.has_files = True
                     yield inner
 
     def _can_enter(self, path: str, other_spelling: _FolderSpelling | None) -> bool:
@@ -188,12 +190,12 @@ class _HomeWalk:
             return False
         if other_spelling is None:
             return True
-        taken, skipped = (
+        taken_path, skipped_path = (
             (other_spelling.path, path) if other_spelling.has_files else (path, other_spelling.path)
         )
-        reason = f"{printable_text(taken)} has that path already"
-        self._skipped.add("case_collision", skipped, reason)
-        return taken == path
+        reason = f"{printable_text(taken_path)} has that path already"
+        self._skipped.add("case_collision", skipped_path, reason)
+        return taken_path == path
 
     def _is_admitted(self, folder: str, path: str, name: str, st: os.stat_result) -> bool:
         layout = self._layout
@@ -201,19 +203,19 @@ class _HomeWalk:
         if paths.is_vcs_name(name) or path == RECORD:
             self._report_nested_store(folder, path, name)
             return False
-        why = layout.skip_reason(path)
+        reason = layout.skip_reason(path)
         reached = layout.may_contain(path) if is_folder else layout.has_rule_for(path)
-        if not why and reached:
-            why = default_skip_reason(name, is_folder)
-        if not why and not reached:
-            why = REASON_RULE_FILE if is_rule_file(path) else REASON_OTHER
-        if not why and is_folder and path.count("/") >= limits.MAX_PATH_DEPTH:
-            why = "nested too deeply"
-        if not why and st.st_dev != self._device:
-            why = "on another disk"
-        if why and (reached or folder in layout.reported_folders or layout.skip_reason(path)):
-            self._skipped.add("left_out", path, why)
-        return not why
+        if not reason and reached:
+            reason = default_skip_reason(name, is_folder)
+        if not reason and not reached:
+            reason = REASON_RULE_FILE if is_rule_file(path) else REASON_OTHER
+        if not reason and is_folder and path.count("/") >= limits.MAX_PATH_DEPTH:
+            reason = "nested too deeply"
+        if not reason and st.st_dev != self._device:
+            reason = "on another disk"
+        if reason and (reached or folder in layout.reported_folders or layout.skip_reason(path)):
+            self._skipped.add("left_out", path, reason)
+        return not reason
 
     def _report_nested_store(self, folder: str, path: str, name: str) -> None:
         """Report a store or repository inside a folder to adopt."""

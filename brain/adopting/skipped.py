@@ -35,8 +35,8 @@ class _NoticeGroup(NamedTuple):
 class SkippedFiles:
     """Collects notices in `notices`, complete after `finish`; `skipped_paths` has every path."""
 
-    def __init__(self, notices: list[Notice]) -> None:
-        self.notices = notices
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
         self.skipped_paths: list[tuple[str, str]] = []
         self._counts: Counter[_NoticeGroup] = Counter()
         self._unread: set[str] = set()

@@ -58,7 +58,7 @@ class SourceReader(Protocol):
         """Return the source at the absolute `path`, None if it is not of this kind; fast."""
 
     def read_states(
-        self, found: DetectedSource, since: str | None, allow: Collection[str]
+        self, detected: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
         """Read the source after the revision `since`, the last one imported; None for all.
 

@@ -31,7 +31,7 @@ def source_readers() -> list[SourceReader]:
 def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, DetectedSource]:
     """Return the reader for the source at `path`, and the source.
 
-    `kind` chooses among several; the name of a program stands for all its kinds. Raises
+    `kind` chooses among several; the name of a program means all its kinds. Raises
     `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`, `bad_kind`).
     """
     if not path.exists():
@@ -47,22 +47,24 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
             code="bad_kind",
             hint=f"use one of: {', '.join(reader.kind for reader in readers)}",
         )
-    wanted = [reader for reader in readers if kind is None or _is_of_kind(reader, kind)]
-    found = [(reader, seen) for reader in wanted if (seen := reader.detect(path))]
-    clients = [reader for reader in wanted if isinstance(reader, HomeReader)]
-    written = publish_manifest.published_kinds(path) - {reader.kind for reader, _ in found}
-    if written:  # the files that a brain published may be too few to detect the program
-        published = [reader for reader in clients if reader.kind in written]
-        found.extend([(reader, seen) for reader in published if (seen := reader.assume_kind(path))])
+    chosen_readers = [reader for reader in readers if kind is None or _is_of_kind(reader, kind)]
+    found = [(reader, detected) for reader in chosen_readers if (detected := reader.detect(path))]
+    clients = [reader for reader in chosen_readers if isinstance(reader, HomeReader)]
+    published_kinds = publish_manifest.published_kinds(path) - {reader.kind for reader, _ in found}
+    if published_kinds:  # the files that a brain published may be too few to detect the program
+        published = [reader for reader in clients if reader.kind in published_kinds]
+        found.extend(
+            [(reader, detected) for reader in published if (detected := reader.assume_kind(path))]
+        )
     if kind is not None and not found:
         found.extend(
-            [(reader, seen) for reader in clients if (seen := reader.assume_kind(path))][:1]
+            [(reader, detected) for reader in clients if (detected := reader.assume_kind(path))][:1]
         )
     likely = _most_likely(found)
     if not likely:
         raise _unknown_source_error(path, kind)
     if len(likely) > 1:
-        kinds = [f"{seen.kind} ({seen.evidence})" for _, seen in likely]
+        kinds = [f"{detected.kind} ({detected.evidence})" for _, detected in likely]
         raise InvalidInput(
             f"{printable_text(path)} may be {' or '.join(kinds)}",
             code="ambiguous_source",
@@ -72,7 +74,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
 
 
 def _most_likely(
-    found: list[tuple[SourceReader, DetectedSource]],
+    candidates_found: list[tuple[SourceReader, DetectedSource]],
 ) -> list[tuple[SourceReader, DetectedSource]]:
     """Return the best source of each certain program, else the one of greatest confidence.
 
@@ -80,8 +82,8 @@ def _most_likely(
     adopted if no program is detected, or on request.
     """
     best: dict[str, tuple[SourceReader, DetectedSource]] = {}
-    for reader, seen in sorted(found, key=lambda pair: -pair[1].confidence):
-        best.setdefault(_program_name(reader), (reader, seen))
+    for reader, detected in sorted(candidates_found, key=lambda pair: -pair[1].confidence):
+        best.setdefault(_program_name(reader), (reader, detected))
     candidates = list(best.values())
     for threshold in (CERTAIN_CONFIDENCE, SURE_CONFIDENCE):
         if candidates and candidates[0][1].confidence >= threshold:

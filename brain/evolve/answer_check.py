@@ -42,6 +42,11 @@ class SkillDraft:
     base: str
     reason: str
 
+    @property
+    def expected_base(self) -> str | int:
+        """The base for an upsert; 0, which fails if the skill exists meanwhile, for a new one."""
+        return self.base or 0
+
 
 class NoSkill(NamedTuple):
     """The model's decision that a run taught nothing worth keeping."""
@@ -63,10 +68,9 @@ def parse_answer(text: str) -> dict[str, str]:
         data = _strip_fence(text.strip()).strip().encode()
     except UnicodeEncodeError as error:
         raise UnfitAnswer("it holds half a character") from error
-    try:
-        value = strict_json.parse_json(data, _MAX_DEPTH, _MAX_VALUES, _unfit_error)
-    except RecursionError as error:
-        raise UnfitAnswer("nested too deeply") from error
+    value = strict_json.parse_json(
+        data, _MAX_DEPTH, _MAX_VALUES, lambda message, _code: UnfitAnswer(message)
+    )
     if not isinstance(value, dict):
         raise UnfitAnswer("it is not a JSON object")
     return dict(_checked_fields(value))
@@ -78,10 +82,6 @@ def _strip_fence(text: str) -> str:
     inner, _, last = rest.rpartition("\n")
     has_fence = first.rstrip() in ("```", "```json") and last.lstrip() == "```"
     return inner if has_fence else text
-
-
-def _unfit_error(message: str, code: str) -> UnfitAnswer:
-    return UnfitAnswer(message)
 
 
 def _checked_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -145,9 +145,9 @@ def _draft_faults(
     if not draft.description:
         yield "the description is empty"
     for key in ("description", "body"):
-        found = find_hidden(fields[key].replace("\r\n", "\n"))
-        if found:
-            yield f'"{key}" holds the hidden character U+{ord(found[0]):04X}'
+        hidden = find_hidden(fields[key].replace("\r\n", "\n"))
+        if hidden:
+            yield f'"{key}" holds the hidden character U+{ord(hidden[0]):04X}'
     if draft.body.startswith("---"):
         yield "the body starts with front matter; give name and description in their fields"
     secrets = find_secrets(f"{draft.description}\n{draft.body}".encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import BrainError, InvalidInput, ModelError, NotFound
@@ -18,7 +19,6 @@ from .answer_check import (
 )
 from .model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from .synthesis_prompt import KnownSkill
-from .transcript import render_transcript
 
 if TYPE_CHECKING:
     from .brain_protocol import LearningBrain
@@ -62,13 +62,13 @@ class Conversation:
         for _ in range(MAX_ROUNDS):
             answer_text = self._ask(question)
             try:
-                found = check_answer(parse_answer(answer_text), self._shown_skills)
+                draft = check_answer(parse_answer(answer_text), self._shown_skills)
             except UnfitAnswer as error:
                 question, fault = synthesis_prompt.retry_message(error.message), error
                 continue
-            similar = self._unseen_similar(brain, found)
+            similar = self._unseen_similar(brain, draft)
             if not similar:
-                return found
+                return draft
             question = synthesis_prompt.duplicates_message(similar)
             slugs = ", ".join(skill.slug for skill in similar)
             fault = UnfitAnswer(f"it nearly duplicates {slugs}")
@@ -94,23 +94,24 @@ class Conversation:
         return answer.text
 
     def _unseen_similar(
-        self, brain: LearningBrain, found: SkillDraft | NoSkill
+        self, brain: LearningBrain, draft: SkillDraft | NoSkill
     ) -> list[KnownSkill]:
         """Return the skills, not shown yet, that a new one would replace or nearly duplicate.
 
         Similar skills are shown once: if the model insists, it may create the new skill,
         unless a skill has its name.
         """
-        if isinstance(found, NoSkill) or found.base:
+        if isinstance(draft, NoSkill) or draft.base:
             return []
-        slugs = [found.slug] if _skill_exists(brain, found.slug) else []
-        if not slugs and not self._compared:
-            similar = brain.skills.find_duplicates(found.name, found.description, found.body)
-            slugs = [skill.slug for skill in similar if skill.slug not in self._shown_skills]
+        existing = _find_skill(brain, draft.slug)
+        skills = [existing] if existing else []
+        if not skills and not self._compared:
+            similar = brain.skills.find_duplicates(draft.name, draft.description, draft.body)
+            unseen = [skill.slug for skill in similar if skill.slug not in self._shown_skills]
+            skills = [skill for slug in unseen if (skill := _find_skill(brain, slug))]
         self._compared = True
-        known = [load_known_skill(brain, slug) for slug in slugs]
-        self._shown_skills.update({skill.slug: skill for skill in known})
-        return known
+        self._shown_skills.update({skill.slug: skill for skill in skills})
+        return skills
 
 
 def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
@@ -118,26 +119,16 @@ def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
     loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
     selected = brain.skills.select(receipt.task, _MAX_RELATED) if receipt.task else []
     candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
-    slugs = [slug for slug in candidates if _skill_exists(brain, slug)]
-    return [load_known_skill(brain, slug) for slug in slugs[:_MAX_RELATED]]
+    found = (skill for slug in candidates if (skill := _find_skill(brain, slug)))
+    return list(islice(found, _MAX_RELATED))
 
 
-def first_message(receipt: Receipt, known: Sequence[KnownSkill]) -> str:
-    """Return the first message about a run."""
-    return synthesis_prompt.decision_message(render_transcript(receipt), known)
-
-
-def load_known_skill(brain: LearningBrain, slug: str) -> KnownSkill:
-    """Return an existing skill, to show to a model."""
-    view = brain.skills.view(slug)
+def _find_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
+    """Return an existing skill, to show to a model, None if there is none."""
+    try:
+        view = brain.skills.view(slug)
+    except (NotFound, InvalidInput):
+        return None
     return KnownSkill(
         view.slug, view.name, view.description, str(view.version), view.body.strip() + "\n"
     )
-
-
-def _skill_exists(brain: LearningBrain, slug: str) -> bool:
-    try:
-        brain.skills.view(slug)
-    except (NotFound, InvalidInput):
-        return False
-    return True

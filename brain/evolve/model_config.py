@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
-from ..errors import InvalidInput, printable_text
-from ..util import endpoints, settings_file
+from ..errors import printable_text
+from ..util import endpoints
+from ..util.settings_format import SettingsFormat
 
-SETTINGS_FORMAT = "brain v1 model"
 PROVIDERS = ("anthropic", "openai", "bedrock")
 _MODEL_NAME = re.compile(r"[!-~]{1,200}", re.ASCII)
-_RANGES = (("max_tokens", 1, 1_000_000), ("timeout", 1, 3_600), ("retries", 0, 10))
 
 
-class ModelConfig(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
     """A model and the settings of its endpoint.
 
     `model` is PROVIDER:NAME. `base_url` is another endpoint with the provider's protocol, ""
@@ -29,7 +29,7 @@ class ModelConfig(NamedTuple):
     is the number of further attempts if the endpoint is busy or cannot be reached.
     """
 
-    model: str
+    model: str = ""
     base_url: str = ""
     key_file: str = ""
     max_tokens: int = 8_000
@@ -47,50 +47,30 @@ class ModelConfig(NamedTuple):
         return bool(self.base_url) and endpoints.is_loopback(urlsplit(self.base_url).hostname or "")
 
 
-def parse_model_config(fields: Mapping[str, Any]) -> ModelConfig:
-    """Check settings and return them. Raises `InvalidInput` (`bad_model`)."""
-    settings_file.check_settings(fields, ModelConfig, _bad_model)
-    if not fields.get("model"):
-        raise _bad_model("it names no model")
-    settings = ModelConfig(**fields)
+def _find_fault(settings: ModelConfig) -> str:
     provider, _, name = settings.model.partition(":")
+    if not settings.model:
+        return "it names no model"
     if provider not in PROVIDERS or not _MODEL_NAME.fullmatch(name):
-        raise _bad_model(f"{printable_text(settings.model, 80)} is not PROVIDER:NAME")
-    for key, lowest, highest in _RANGES:
-        if not lowest <= getattr(settings, key) <= highest:
-            raise _bad_model(f"{key} must be from {lowest} to {highest}")
+        return f"{printable_text(settings.model, 80)} is not PROVIDER:NAME"
     fault = endpoints.find_url_fault(settings.base_url) if settings.base_url else ""
     if fault:
-        raise _bad_model(f"base_url {fault}")
-    if "\0" in settings.key_file:
-        raise _bad_model("key_file is not the name of a file")
-    return settings
+        return f"base_url {fault}"
+    return "key_file is not the name of a file" if "\0" in settings.key_file else ""
 
 
-def load_model_config(path: Path) -> ModelConfig | None:
-    """Return the settings in a file, None if it is missing. Raises `InvalidInput` (`bad_model`)."""
-    fields = settings_file.load_settings(path, SETTINGS_FORMAT, _bad_model)
-    return None if fields is None else parse_model_config(fields)
+MODEL_SETTINGS = SettingsFormat(
+    name="brain v1 model",
+    settings_type=ModelConfig,
+    owner="the model",
+    command="brain config model",
+    code="bad_model",
+    hint=f"use {', '.join(f'{name}:NAME' for name in PROVIDERS)}; see `brain config model`",
+    ranges={"max_tokens": (1, 1_000_000), "timeout": (1, 3_600), "retries": (0, 10)},
+    find_fault=_find_fault,
+)
 
 
-def save_model_config(path: Path, settings: ModelConfig) -> None:
-    """Write settings to a file that only the user can read. Raises `OSError`."""
-    settings_file.save_settings(path, SETTINGS_FORMAT, settings_file.non_default_settings(settings))
-
-
-def delete_model_config(path: Path) -> None:
-    """Delete the settings file. Raises `OSError`."""
-    path.unlink(missing_ok=True)
-
-
-def read_model_key(path: str) -> str:
-    """Return the key in a file. Raises `InvalidInput` (`no_key`, `key_readable`)."""
-    return endpoints.read_key_file(path, "the model", "brain config model")
-
-
-def _bad_model(what: str) -> InvalidInput:
-    return InvalidInput(
-        f"the model: {what}",
-        code="bad_model",
-        hint=f"use {', '.join(f'{name}:NAME' for name in PROVIDERS)}; see `brain config model`",
-    )
+def parse_model_config(fields: Mapping[str, Any]) -> ModelConfig:
+    """Check settings and return them. Raises `InvalidInput` (`bad_model`)."""
+    return MODEL_SETTINGS.parse(fields)

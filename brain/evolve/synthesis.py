@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .. import limits
@@ -17,9 +17,10 @@ from ..errors import BrainError
 from ..receipts import Receipt, RunStep, keep_text
 from ..receipts.size_budget import shorten_without_secrets
 from ..results import Synthesized, Upserted
+from . import synthesis_prompt
 from .answer_check import NoSkill, SkillDraft
-from .conversation import CallRecorder, Conversation, ModelCall, first_message, related_skills
-from .transcript import mask_text
+from .conversation import CallRecorder, Conversation, ModelCall, related_skills
+from .transcript import mask_text, render_transcript
 from .triggers import find_trigger
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ SYNTHESIS_AGENT = "brain evolve"
 """The agent in the receipt of a synthesis."""
 ASKED_TRIGGER = "asked"
 CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_hard"
-_NOT_HARD_DRAFT = NoSkill("the task was not hard")
 
 
 def synthesize(
@@ -50,53 +50,53 @@ def synthesize(
     with the calls of the model. Raises `ModelError`, or what `brain.skills.upsert` raises;
     the brain is then unchanged.
     """
-    trigger = find_trigger(receipt.steps, policy or brain.receipts.read_synthesis_policy()) or (
-        ASKED_TRIGGER if anyway else ""
-    )
-    calls: list[ModelCall] = []
-    if not trigger:
-        return synthesis_result(model, "", _NOT_HARD_DRAFT, calls, None)
-    draft = draft_skill(brain, receipt, model, calls.append)
-    upserted = None
-    if isinstance(draft, SkillDraft) and not dry_run:
-        upserted = brain.skills.upsert(
+
+    def upsert(draft: SkillDraft, calls: Sequence[ModelCall]) -> Upserted | None:
+        if dry_run:
+            return None
+        return brain.skills.upsert(
             draft.name,
             draft.body,
             description=draft.description,
-            base=draft.base or 0,  # 0: fail if another writer has created the skill meanwhile
+            base=draft.expected_base,
             receipt=_build_receipt(receipt, model, calls),
-            message=draft_message(draft),
+            message=mask_text(draft.reason),
         )
-    return synthesis_result(model, trigger, draft, calls, upserted)
+
+    trigger = find_trigger(receipt.steps, policy or brain.receipts.read_synthesis_policy())
+    if anyway and not trigger:
+        trigger = ASKED_TRIGGER
+    return _synthesize(brain, receipt, model, trigger, upsert)
 
 
-def draft_skill(
-    brain: LearningBrain, receipt: Receipt, model: Model, record_call: CallRecorder
-) -> SkillDraft | NoSkill:
-    """Ask a model for a draft; `record_call` gets each call. Raises `ModelError`."""
-    known = related_skills(brain, receipt)
-    return Conversation(model, known, record_call).draft(brain, first_message(receipt, known))
-
-
-def draft_message(draft: SkillDraft) -> str:
-    """Return the snapshot message for a draft."""
-    return mask_text(draft.reason)
-
-
-def synthesis_result(
+def _synthesize(
+    brain: LearningBrain,
+    receipt: Receipt,
     model: Model,
     trigger: str,
-    draft: SkillDraft | NoSkill,
-    calls: Sequence[ModelCall],
-    upserted: Upserted | None,
+    upsert: Callable[[SkillDraft, Sequence[ModelCall]], Upserted | None],
+    record_call: CallRecorder | None = None,
 ) -> Synthesized:
-    """Return the outcome of a synthesis, recorded or not."""
-    if isinstance(draft, NoSkill):
-        decision, text = NOTHING if trigger else NOT_HARD, ("", "", "")
-    else:
+    """Ask the model for a draft if there is a trigger, and upsert it."""
+    calls: list[ModelCall] = []
+
+    def keep_call(call: ModelCall) -> None:
+        calls.append(call)
+        if record_call is not None:
+            record_call(call)
+
+    draft: SkillDraft | NoSkill = NoSkill("the task was not hard")
+    upserted = None
+    if trigger:
+        related = related_skills(brain, receipt)
+        first = synthesis_prompt.decision_message(render_transcript(receipt), related)
+        draft = Conversation(model, related, keep_call).draft(brain, first)
+    if isinstance(draft, SkillDraft):
         decision = IMPROVED if draft.base else CREATED
-        text = draft.slug, draft.description, draft.body
-    slug, description, body = text
+        slug, description, body = draft.slug, draft.description, draft.body
+        upserted = upsert(draft, calls)
+    else:
+        decision, slug, description, body = NOTHING if trigger else NOT_HARD, "", "", ""
     return Synthesized(
         decision=decision,
         trigger=trigger,
@@ -140,12 +140,8 @@ class Learner:
     def _learn(self, task: LearningTask) -> Synthesized:
         receipt = task.build_receipt()
         trigger = find_trigger(receipt.steps, self._brain.receipts.read_synthesis_policy())
-        calls: list[ModelCall] = []
-        if not trigger:
-            return synthesis_result(self._model, "", _NOT_HARD_DRAFT, calls, None)
 
         def record_call(call: ModelCall) -> None:
-            calls.append(call)
             task.record_model_call(
                 self._model.name,
                 call.prompt,
@@ -155,17 +151,16 @@ class Learner:
                 error=call.error,
             )
 
-        draft = draft_skill(self._brain, receipt, self._model, record_call)
-        upserted = None
-        if isinstance(draft, SkillDraft):
-            upserted = task.upsert_skill(
+        def upsert(draft: SkillDraft, _calls: Sequence[ModelCall]) -> Upserted:
+            return task.upsert_skill(
                 draft.name,
                 draft.body,
                 description=draft.description,
-                base=draft.base or 0,  # as in `synthesize`
-                message=draft_message(draft),
+                base=draft.expected_base,
+                message=mask_text(draft.reason),
             )
-        return synthesis_result(self._model, trigger, draft, calls, upserted)
+
+        return _synthesize(self._brain, receipt, self._model, trigger, upsert, record_call)
 
 
 def _build_receipt(receipt: Receipt, model: Model, calls: Sequence[ModelCall]) -> Receipt:

@@ -1,4 +1,4 @@
-"""Read the fields of untrusted JSON strictly.
+"""Read the fields of untrusted proofs strictly.
 
 The readers raise `ProofError`: `too_large`, `too_deep`, `bad_json`, `duplicate_key`, or
 `bad_field` for an unexpected value.
@@ -10,7 +10,7 @@ from binascii import a2b_base64, b2a_base64
 from typing import Any
 
 from ..digest import parse_digest
-from ..errors import InvalidInput, ProofError, printable_text
+from ..errors import ProofError
 from ..limits import MAX_PROOF_BYTES
 from ..objects import paths
 from ..util import strict_json
@@ -22,6 +22,22 @@ MAX_PROOF_VALUES = MAX_PROOF_BYTES
 """Values and keys; the length of a proof bounds them enough."""
 
 
+def _proof_error(message: str, code: str) -> ProofError:
+    return ProofError(message, code=code)
+
+
+_READER = strict_json.FieldReader(_proof_error)
+
+read_record = _READER.record
+read_array = _READER.array
+read_integer_field = _READER.integer
+read_text = _READER.text
+read_choice = _READER.choice
+read_hex = _READER.hex
+read_parsed = _READER.parsed
+bad_field_error = _READER.error
+
+
 def parse_untrusted_json(data: bytes) -> Any:
     """Return the value that `data`, JSON in UTF-8, holds."""
     if len(data) > MAX_PROOF_BYTES:
@@ -29,54 +45,14 @@ def parse_untrusted_json(data: bytes) -> Any:
     return strict_json.parse_json(data, MAX_PROOF_DEPTH, MAX_PROOF_VALUES, _proof_error)
 
 
-def _proof_error(message: str, code: str) -> ProofError:
-    return ProofError(message, code=code)
-
-
-def read_record(value: Any, *names: str) -> list[Any]:
-    """Return the values of an object that has exactly the keys `names`, in their order."""
-    if type(value) is not dict:
-        raise bad_field_error(value, f"an object of {', '.join(names)}")
-    for name in value.keys() ^ set(names):
-        raise ProofError(
-            f"{'unknown' if name in value else 'missing'} field: {printable_text(name)}",
-            code="bad_field",
-        )
-    return [value[name] for name in names]
-
-
-def read_array(value: Any) -> list[Any]:
-    """Return a list."""
-    if type(value) is not list:
-        raise bad_field_error(value, "a list")
-    return value
-
-
 def read_digest(value: Any) -> bytes:
     """Return the digest that 64 lower-case hex digits stand for."""
-    if type(value) is not str:
-        raise bad_field_error(value, "a digest")
-    try:
-        return parse_digest(value)
-    except InvalidInput as error:
-        raise bad_field_error(value, "a digest") from error
-
-
-def read_integer_field(value: Any, least: int, most: int) -> int:
-    """Return an integer from `least` to `most`."""
-    if type(value) is not int or not least <= value <= most:
-        raise bad_field_error(value, f"an integer from {least} to {most}")
-    return value
+    return read_parsed(value, parse_digest, "a digest")
 
 
 def read_path(value: Any) -> str:
     """Return a path of a brain."""
-    if type(value) is not str:
-        raise bad_field_error(value, "a path")
-    try:
-        return paths.check_path(value)
-    except InvalidInput as error:
-        raise bad_field_error(value, "a path") from error
+    return read_parsed(value, paths.check_path, "a path")
 
 
 def read_base64(value: Any) -> bytes:
@@ -102,9 +78,3 @@ def parse_expected_ids(brain: str, snapshot: str) -> dict[str, bytes]:
 def to_base64(data: bytes) -> str:
     """Return `data` in base64."""
     return b2a_base64(data, newline=False).decode("ascii")
-
-
-def bad_field_error(value: Any, wanted: str) -> ProofError:
-    """Return the error for a `value` that is not the `wanted` one."""
-    shown = value if isinstance(value, str) else f"a value of type {type(value).__name__}"
-    return ProofError(f"not {wanted}: {printable_text(shown, 80)}", code="bad_field")

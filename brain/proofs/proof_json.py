@@ -211,11 +211,9 @@ def _read_optional(
 
 def _read_file_inclusion(fields: list[Any]) -> FileInclusion:
     path, kind, blob, size, climb = fields
-    if kind not in ENTRY_TYPES:
-        raise json_fields.bad_field_error(kind, f"one of {', '.join(ENTRY_TYPES)}")
     entry = TreeEntry(
         json_fields.read_path(path),
-        ENTRY_TYPES.index(kind),
+        ENTRY_TYPES.index(json_fields.read_choice(kind, ENTRY_TYPES)),
         json_fields.read_digest(blob),
         json_fields.read_integer_field(size, 0, MAX_SAFE_INTEGER),
     )

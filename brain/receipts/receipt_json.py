@@ -17,7 +17,7 @@ from ..digest import NO_DIGEST, blob_id
 from ..errors import FormatError, printable_text
 from ..util import strict_json
 from . import receipt_fields
-from .receipt_fields import FieldSpec, receipt_field_error
+from .receipt_fields import READER, FieldSpec, ObjectCodec
 from .receipt_types import (
     RUN_OUTCOMES,
     STEP_KINDS,
@@ -55,12 +55,12 @@ def decode_or_bytes(data: bytes) -> Receipt | bytes:
 
 def receipt_to_json(receipt: Receipt) -> dict[str, Any]:
     """Return a receipt as a JSON object, without fields that have their default."""
-    return receipt_fields.fields_to_json(receipt, _RECEIPT_FIELDS)
+    return _RECEIPT.write(receipt)
 
 
 def encoded_step_size(step: RunStep) -> int:
     """Return the size of an encoded step in bytes. Raises `FormatError` for invalid fields."""
-    document = receipt_fields.fields_to_json(step, _STEP_FIELDS)
+    document = _STEP.write(step)
     _check_step(step)
     return len(_canonical_bytes(document))
 
@@ -69,9 +69,11 @@ def decode_receipt(data: bytes) -> Receipt:
     """Return the receipt that canonical `data` encodes."""
     if len(data) > limits.MAX_RECEIPT_BYTES:
         raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
-    value = strict_json.parse_json(data, MAX_JSON_DEPTH, MAX_JSON_VALUES, _format_error)
+    value = strict_json.parse_json(
+        data, MAX_JSON_DEPTH, MAX_JSON_VALUES, receipt_fields.make_format_error
+    )
     if type(value) is not dict:
-        raise receipt_field_error(value, "a receipt")
+        raise READER.error(value, "a receipt")
     format_name = value.pop("format", None)
     if format_name != RECEIPT_FORMAT:
         raise FormatError(
@@ -79,7 +81,7 @@ def decode_receipt(data: bytes) -> Receipt:
             code="unsupported_version",
             hint=f'the field "format" of a receipt is "{RECEIPT_FORMAT}"',
         )
-    receipt = Receipt(**receipt_fields.fields_from_json(value, _RECEIPT_FIELDS))
+    receipt = _RECEIPT.read(value)
     if encode_receipt(receipt) != data:
         raise FormatError("not the canonical text of this receipt", code="not_canonical")
     return receipt
@@ -88,10 +90,6 @@ def decode_receipt(data: bytes) -> Receipt:
 def _canonical_bytes(document: dict[str, Any]) -> bytes:
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.encode()
-
-
-def _format_error(message: str, code: str) -> FormatError:
-    return FormatError(message, code=code)
 
 
 def _check_receipt(receipt: Receipt) -> None:
@@ -128,60 +126,59 @@ def _check_excerpt(text: TextExcerpt) -> None:
         raise FormatError("an excerpt longer or shorter than its text", code="bad_field")
 
 
-_NAME_SPEC = receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES)
-_LONG_TEXT_SPEC = receipt_fields.text_codec(limits.MAX_TASK_BYTES)
-_EXCERPT_SPEC = receipt_fields.text_codec(limits.MAX_EXCERPT_BYTES)
-_TEXT_FIELDS = (
-    FieldSpec("digest", *receipt_fields.DIGEST_CODEC),
-    FieldSpec("size", *receipt_fields.NUMBER_CODEC),
-    FieldSpec("excerpt", *_EXCERPT_SPEC, ""),
-    FieldSpec("redacted", *receipt_fields.NUMBER_CODEC, 0),
+_NAME_CODEC = receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES)
+_LONG_TEXT_CODEC = receipt_fields.text_codec(limits.MAX_TASK_BYTES)
+_EXCERPT_CODEC = receipt_fields.text_codec(limits.MAX_EXCERPT_BYTES)
+_TEXT = ObjectCodec(
+    TextExcerpt,
+    FieldSpec("digest", receipt_fields.DIGEST_CODEC),
+    FieldSpec("size", receipt_fields.NUMBER_CODEC),
+    FieldSpec("excerpt", _EXCERPT_CODEC, ""),
+    FieldSpec("redacted", receipt_fields.NUMBER_CODEC, 0),
 )
-_WRITE_FIELDS = (
-    FieldSpec("path", *receipt_fields.PATH_CODEC),
-    FieldSpec("blob", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
+_WRITE = ObjectCodec(
+    FileWrite,
+    FieldSpec("path", receipt_fields.PATH_CODEC),
+    FieldSpec("blob", receipt_fields.DIGEST_CODEC, NO_DIGEST),
 )
-_STEP_FIELDS = (
-    FieldSpec("kind", *receipt_fields.choice_codec(STEP_KINDS, "a kind of step")),
-    FieldSpec("at", *receipt_fields.TIME_CODEC, 0),
-    FieldSpec("name", *_NAME_SPEC, ""),
-    FieldSpec("version", *_NAME_SPEC, ""),
-    FieldSpec("from_version", *_NAME_SPEC, ""),
-    FieldSpec("input", *receipt_fields.object_codec(_TEXT_FIELDS, TextExcerpt), None),
-    FieldSpec("output", *receipt_fields.object_codec(_TEXT_FIELDS, TextExcerpt), None),
-    FieldSpec("error", *_EXCERPT_SPEC, ""),
-    FieldSpec("took", *receipt_fields.NUMBER_CODEC, 0),
-    FieldSpec("tokens_in", *receipt_fields.NUMBER_CODEC, 0),
-    FieldSpec("tokens_out", *receipt_fields.NUMBER_CODEC, 0),
-    FieldSpec(
-        "writes",
-        *receipt_fields.list_codec(_WRITE_FIELDS, FileWrite, limits.MAX_RECEIPT_WRITES),
-        (),
-    ),
-    FieldSpec("omitted", *receipt_fields.NUMBER_CODEC, 0),
+_STEP = ObjectCodec(
+    RunStep,
+    FieldSpec("kind", receipt_fields.choice_codec(STEP_KINDS)),
+    FieldSpec("at", receipt_fields.TIME_CODEC, 0),
+    FieldSpec("name", _NAME_CODEC, ""),
+    FieldSpec("version", _NAME_CODEC, ""),
+    FieldSpec("from_version", _NAME_CODEC, ""),
+    FieldSpec("input", _TEXT, None),
+    FieldSpec("output", _TEXT, None),
+    FieldSpec("error", _EXCERPT_CODEC, ""),
+    FieldSpec("took", receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("tokens_in", receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("tokens_out", receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("writes", _WRITE.list_codec(limits.MAX_RECEIPT_WRITES), ()),
+    FieldSpec("omitted", receipt_fields.NUMBER_CODEC, 0),
 )
-_SOURCE_FIELDS = (
-    FieldSpec("format", *_NAME_SPEC),
-    FieldSpec("digest", *receipt_fields.DIGEST_CODEC),
-    FieldSpec("records", *receipt_fields.NUMBER_CODEC),
-    FieldSpec("unknown", *receipt_fields.NUMBER_CODEC, 0),
+_SOURCE = ObjectCodec(
+    TranscriptSource,
+    FieldSpec("format", _NAME_CODEC),
+    FieldSpec("digest", receipt_fields.DIGEST_CODEC),
+    FieldSpec("records", receipt_fields.NUMBER_CODEC),
+    FieldSpec("unknown", receipt_fields.NUMBER_CODEC, 0),
 )
-_RECEIPT_FIELDS = (
-    FieldSpec("run", *receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES, 1)),
-    FieldSpec("task", *_LONG_TEXT_SPEC, ""),
-    FieldSpec("agent", *_NAME_SPEC, ""),
-    FieldSpec("model", *_NAME_SPEC, ""),
-    FieldSpec("started", *receipt_fields.TIME_CODEC, 0),
-    FieldSpec("ended", *receipt_fields.TIME_CODEC, 0),
-    FieldSpec("snapshot_before", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
-    FieldSpec("bundle_before", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
-    FieldSpec("bundle_after", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
-    FieldSpec("part", *receipt_fields.NUMBER_CODEC, 0),
-    FieldSpec("previous", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
-    FieldSpec(
-        "steps", *receipt_fields.list_codec(_STEP_FIELDS, RunStep, limits.MAX_RECEIPT_STEPS), ()
-    ),
-    FieldSpec("outcome", *receipt_fields.choice_codec(RUN_OUTCOMES, "an outcome"), ""),
-    FieldSpec("reason", *_LONG_TEXT_SPEC, ""),
-    FieldSpec("source", *receipt_fields.object_codec(_SOURCE_FIELDS, TranscriptSource), None),
+_RECEIPT = ObjectCodec(
+    Receipt,
+    FieldSpec("run", receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES, 1)),
+    FieldSpec("task", _LONG_TEXT_CODEC, ""),
+    FieldSpec("agent", _NAME_CODEC, ""),
+    FieldSpec("model", _NAME_CODEC, ""),
+    FieldSpec("started", receipt_fields.TIME_CODEC, 0),
+    FieldSpec("ended", receipt_fields.TIME_CODEC, 0),
+    FieldSpec("snapshot_before", receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("bundle_before", receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("bundle_after", receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("part", receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("previous", receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("steps", _STEP.list_codec(limits.MAX_RECEIPT_STEPS), ()),
+    FieldSpec("outcome", receipt_fields.choice_codec(RUN_OUTCOMES), ""),
+    FieldSpec("reason", _LONG_TEXT_CODEC, ""),
+    FieldSpec("source", _SOURCE, None),
 )

@@ -45,9 +45,11 @@ class Bm25Selector:
         ]
         if limit > 0:
             return ranked[:limit]
-        known = {one.path for one in ranked}
-        rest = [path for path in self._index.list_keys() if path not in known]
-        return ranked + [RankedSkill(skill_layout.slug_from_path(path), 0.0, path) for path in rest]
+        matched_paths = {skill.path for skill in ranked}
+        unmatched = [path for path in self._index.list_keys() if path not in matched_paths]
+        return ranked + [
+            RankedSkill(skill_layout.slug_from_path(path), 0.0, path) for path in unmatched
+        ]
 
 
 def choose_query_words(index: FullTextIndex, text: str, max_hits: int = MAX_HITS) -> list[str]:

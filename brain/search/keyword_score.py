@@ -48,21 +48,21 @@ class KeywordSelector:
     def rank(self, task: str, limit: int) -> list[RankedSkill]:
         """See `Selector.rank`."""
         query_words = _scored_words(task[:MAX_QUERY_CHARS])
-        found = []
-        for path, known in self._words.items():
-            score = len(known.own & query_words)
-            if known.category and not known.category.isdisjoint(query_words):
+        ranked = []
+        for path, words in self._words.items():
+            score = len(words.own & query_words)
+            if words.category and not words.category.isdisjoint(query_words):
                 score += CATEGORY_BONUS
             if score >= MIN_SCORE:
-                found.append((-score, path))
-        found.sort()
+                ranked.append((-score, path))
+        ranked.sort()
         if limit > 0:
-            del found[limit:]
+            del ranked[limit:]
         else:
-            fitting = {path for _, path in found}
-            found += [(0, path) for path in sorted(self._words) if path not in fitting]
+            fitting = {path for _, path in ranked}
+            ranked += [(0, path) for path in sorted(self._words) if path not in fitting]
         documents = self._catalogue.documents
-        return [RankedSkill(documents[path].slug, float(-score), path) for score, path in found]
+        return [RankedSkill(documents[path].slug, float(-score), path) for score, path in ranked]
 
 
 def _scored_words(text: str) -> frozenset[str]:

@@ -17,9 +17,9 @@ def fuse_rankings(rankings: Iterable[Sequence[RankedSkill]]) -> list[RankedSkill
     scores: dict[str, float] = {}
     slugs: dict[str, str] = {}
     for ranking in rankings:
-        for place, one in enumerate(ranking, 1):
-            scores[one.path] = scores.get(one.path, 0.0) + 1 / (RRF_K + place)
-            slugs[one.path] = one.slug
+        for place, skill in enumerate(ranking, 1):
+            scores[skill.path] = scores.get(skill.path, 0.0) + 1 / (RRF_K + place)
+            slugs[skill.path] = skill.slug
     best = sorted(scores, key=lambda path: (-scores[path], path))
     return [RankedSkill(slugs[path], scores[path], path) for path in best]
 
@@ -36,7 +36,9 @@ class HybridSelector:
             deep = max(limit, MIN_FUSION_DEPTH)
             return fuse_rankings(part.rank(task, deep) for part in self._selectors)[:limit]
         rankings = [part.rank(task, limit) for part in self._selectors]
-        best = fuse_rankings([one for one in ranking if one.score > 0] for ranking in rankings)
-        known = {one.path for one in best}
-        rest = (one for one in rankings[0] if one.path not in known)
-        return best + [one._replace(score=0.0) for one in rest]
+        best = fuse_rankings(
+            [skill for skill in ranking if skill.score > 0] for ranking in rankings
+        )
+        ranked_paths = {skill.path for skill in best}
+        others = (skill for skill in rankings[0] if skill.path not in ranked_paths)
+        return best + [skill._replace(score=0.0) for skill in others]

@@ -26,8 +26,8 @@ def correct_word(index: FullTextIndex, word: str) -> str | None:
     candidates = sorted(set(_edit_candidates(word)))
     stem_of = dict(zip(candidates, index.stem_words(" ".join(candidates)), strict=True))
     counts = index.count_documents(sorted(set(stem_of.values())))
-    known = [one for one in candidates if stem_of[one] in counts]
-    return min(known, key=lambda one: (-counts[stem_of[one]], one)) if known else None
+    known_words = [word for word in candidates if stem_of[word] in counts]
+    return min(known_words, key=lambda word: (-counts[stem_of[word]], word), default=None)
 
 
 def _edit_candidates(word: str) -> Iterator[str]:
@@ -36,12 +36,12 @@ def _edit_candidates(word: str) -> Iterator[str]:
     The first letter is seldom wrong, and stays.
     """
     for at in range(1, len(word)):
-        left, right = word[:at], word[at:]
-        yield left + right[1:]
+        head, right = word[:at], word[at:]
+        yield head + right[1:]
         if len(right) > 1:
-            yield left + right[1] + right[0] + right[2:]
+            yield head + right[1] + right[0] + right[2:]
         for letter in _ALPHABET:
-            yield left + letter + right[1:]
-            yield left + letter + right
+            yield head + letter + right[1:]
+            yield head + letter + right
     for letter in _ALPHABET:
         yield word + letter

@@ -87,7 +87,7 @@ def verify_equivocation_proof(text: bytes) -> ProvenEquivocation:
     if format_name != EQUIVOCATION_FORMAT:
         raise json_fields.bad_field_error(format_name, f"the format {EQUIVOCATION_FORMAT!r}")
     brain, parent = json_fields.read_digest(brain_text), json_fields.read_digest(parent_text)
-    key = _read_key(key_name)
+    key = json_fields.read_parsed(key_name, parse_key, "a public key")
     both = [_read_signed_snapshot(row) for row in json_fields.read_array(rows)]
     ids = [snapshots.snapshot_id(one.encoded) for one in both]
     if len(ids) != 2 or ids[0] >= ids[1]:
@@ -109,13 +109,6 @@ def verify_equivocation_proof(text: bytes) -> ProvenEquivocation:
         if not ed25519.verify_signature(key, snapshot_message(here, snapshot), one.signature):
             raise ProofError("a signature does not fit", code="bad_signature")
     return ProvenEquivocation(brain, parent, key, (ids[0], ids[1]))
-
-
-def _read_key(value: Any) -> bytes:
-    try:
-        return parse_key(value if type(value) is str else "")
-    except InvalidInput as error:
-        raise json_fields.bad_field_error(value, "a public key") from error
 
 
 def _read_signed_snapshot(value: Any) -> SignedSnapshot:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import InvalidInput, printable_text
 from .atomic_file import write_atomic
@@ -51,30 +51,3 @@ def load_settings(path: Path, format: str, make_error: MakeSettingsError) -> dic
     if not isinstance(document, dict) or document.pop("format", None) != format:
         raise make_error(f"{printable_text(path)} is not of the format {format!r}")
     return document
-
-
-def check_settings(
-    fields: Mapping[str, Any], settings_type: type[NamedTuple], make_error: MakeSettingsError
-) -> None:
-    """Check that `settings_type` has each field, with the type of its default, else text.
-
-    Raises the error of `make_error` if not.
-    """
-    for key, value in fields.items():
-        if key not in settings_type._fields:
-            raise make_error(f"there is no setting {printable_text(key, 40)}")
-        expected_type = type(settings_type._field_defaults.get(key, ""))
-        if type(value) is not expected_type:
-            raise make_error(f"{key} is not {'text' if expected_type is str else 'a whole number'}")
-
-
-def non_default_settings(settings: NamedTuple) -> dict[str, Any]:
-    """Return the settings that differ from their defaults."""
-    defaults = settings._field_defaults
-    return {key: value for key, value in settings._asdict().items() if value != defaults.get(key)}
-
-
-def save_settings(path: Path, format: str, settings: Mapping[str, Any]) -> None:
-    """Write a settings file, for its owner alone. Raises `OSError`."""
-    with exclusive_lock(path):
-        replace_settings_file(path, {"format": format, **settings})

@@ -33,7 +33,7 @@ class Debouncer:
         self._has_open_files = not self._paths.isdisjoint(changes.open_files)
 
     def seconds_left(self, now: float) -> float | None:
-        """Return the seconds until it may be recorded, None if nothing waits."""
+        """Return the seconds until the changes can be recorded, None without changes."""
         if not self:
             return None
         latest = self._first_time + self._longest
@@ -41,9 +41,9 @@ class Debouncer:
         return max(due - now, 0.0)
 
     def take_changes(self) -> list[str] | None:
-        """Return what may have changed, and begin anew; None for anything at all.
+        """Return the changed paths and forget them; None if anything may have changed.
 
-        Of paths inside each other the outer one is returned.
+        Paths inside of other changed paths are left out.
         """
         paths, everything = self._paths, self._rescan_needed
         self._paths, self._rescan_needed = set(), False
@@ -52,10 +52,10 @@ class Debouncer:
         return sorted(path for path in paths if not _is_inside(path, paths))
 
 
-def _is_inside(path: str, others: set[str]) -> bool:
-    above = path.rpartition("/")[0]
-    while above:
-        if above in others:
+def _is_inside(path: str, folders: set[str]) -> bool:
+    folder = path.rpartition("/")[0]
+    while folder:
+        if folder in folders:
             return True
-        above = above.rpartition("/")[0]
+        folder = folder.rpartition("/")[0]
     return False

@@ -1,8 +1,8 @@
 """The watching backend on Linux: inotify, by its three system calls (man 7 inotify).
 
-One watch a folder, and none for folders that are left out or behind links. Waiting costs
-nothing, an overflow of the system's queue is noticed, and so is which file was written to
-and not closed yet. Libraries that watch on many systems hide the last two.
+Each folder has a watch, except ignored folders and those behind links. Waiting takes no
+processor time. The backend notices an overflow of the system's queue, and which files are
+still open for writing; libraries for many systems hide both.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _ROOT_EVENTS = _DELETE_SELF | _MOVE_SELF
 _EVENT_HEADER = struct.Struct("iIII")
 _BUFFER_BYTES = 1 << 16
 _BATCH_SECONDS = 0.02
-"""Seconds in which what belongs together comes in, before it is read."""
+"""Seconds to wait for further events of one change before the events are read."""
 
 
 class InotifyBackend:
-    """An `Events` of Linux; see there."""
+    """The `WatchBackend` of Linux."""
 
     def __init__(self, root: Path, rules: IgnoreRules) -> None:
         self._root = root
@@ -59,7 +59,7 @@ class InotifyBackend:
             raise
 
     def wait(self, seconds: float | None) -> ObservedChanges:
-        """Return what changed, as soon as something does; nothing after `seconds` or `wake`."""
+        """See `WatchBackend.wait`."""
         ready = self._poll.poll(None if seconds is None else seconds * 1000)
         if any(fd == self._wake_fd for fd, _ in ready):
             os.eventfd_read(self._wake_fd)
@@ -69,7 +69,7 @@ class InotifyBackend:
         return self._read_changes()
 
     def wake(self) -> None:
-        """Let `wait` return."""
+        """See `WatchBackend.wake`."""
         os.eventfd_write(self._wake_fd, 1)
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class InotifyBackend:
         return ObservedChanges(frozenset(changed), everything, frozenset(self._open_files))
 
     def _process_event(self, folder: str, mask: int, name: str) -> str:
-        """Take one event in; return the path that it is about, or "" if nobody minds."""
+        """Return the path that an event is about, "" if a brain does not hold it."""
         if not name:
             if not folder and mask & (_ROOT_EVENTS | _UNMOUNT):
                 raise NoBrain(f"the brain is gone from {printable_text(self._root)}")
@@ -148,20 +148,22 @@ class InotifyBackend:
         waiting = [folder]
         while waiting:
             path = waiting.pop()
-            where = os.path.join(self._root, path)
+            absolute_path = os.path.join(self._root, path)
             watch = self._libc.inotify_add_watch(
-                self._fd, os.fsencode(where), _EVENT_MASK | _FOLDER_FLAGS * bool(path) | extra_mask
+                self._fd,
+                os.fsencode(absolute_path),
+                _EVENT_MASK | _FOLDER_FLAGS * bool(path) | extra_mask,
             )
             if watch < 0:
                 _raise_unless_inaccessible(ctypes.get_errno())
                 continue
             extra_mask = 0
             self._folders[watch] = path
-            waiting += self._list_subfolders(path, where)
+            waiting += self._list_subfolders(path, absolute_path)
 
-    def _list_subfolders(self, path: str, where: str) -> list[str]:
+    def _list_subfolders(self, path: str, absolute_path: str) -> list[str]:
         try:
-            with os.scandir(where) as entries:
+            with os.scandir(absolute_path) as entries:
                 names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         except OSError as error:
             _raise_unless_inaccessible(error.errno or 0)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WATCH_FOLDER_NAME = "watch"
 """In the folder of the store: holds the lock of the one watcher."""
 _MAX_SINGLE_PATHS = 100
-"""Paths up to which each is recorded alone where one of them cannot be."""
+"""Above so many paths, a failure does not make each path be recorded alone."""
 
 
 class _History(Protocol):
@@ -49,7 +49,7 @@ class WatchedBrain(Protocol):
 
 
 class WatchFailure(NamedTuple):
-    """Changes could not be recorded; they are tried again with the next change."""
+    """The changes of a failed recording, which is tried again with the next change."""
 
     error: BrainError
 
@@ -95,7 +95,7 @@ class Watch:
         return self._record_changes(None)
 
     def run(self) -> Iterator[Watched | WatchFailure]:
-        """Yield what is recorded, or could not be, until `stop`. Raises `NoBrain`."""
+        """Yield each recording, or its failure, until `stop`. Raises `NoBrain`."""
         while not self._is_stopped:
             seconds = self._debouncer.seconds_left(time.monotonic())
             if seconds == 0:
@@ -107,11 +107,11 @@ class Watch:
             yield from self._record_paths(self._debouncer.take_changes())
 
     def _record_paths(self, paths: list[str] | None) -> Iterator[Watched | WatchFailure]:
-        """Record what is at `paths`, or anything, and what could not be recorded before."""
+        """Record `paths`, None for the whole folder, and the paths that failed before."""
         self._rescan_pending |= paths is None
         paths_to_record = sorted({*(paths or ()), *self._failed_paths})
         try:
-            done = self._record_changes(None if self._rescan_pending else paths_to_record)
+            recorded = self._record_changes(None if self._rescan_pending else paths_to_record)
         except NoBrain:
             raise
         except BrainError as error:
@@ -128,20 +128,20 @@ class Watch:
         self._rescan_pending = False
         self._failed_paths.clear()
         self._reported_messages.clear()
-        if done is not None:
-            yield done
+        if recorded is not None:
+            yield recorded
 
     def _record_one_by_one(self, paths_to_record: list[str]) -> Iterator[Watched | WatchFailure]:
         """Record each path alone, so that a bad file does not hold up the others."""
         for path in paths_to_record:
             try:
-                done = self._record_changes([path])
+                recorded = self._record_changes([path])
             except InvalidInput as error:
                 yield from self._report_failure(error)
                 continue
             self._failed_paths.discard(path)
-            if done is not None:
-                yield done
+            if recorded is not None:
+                yield recorded
 
     def _report_failure(self, error: BrainError) -> Iterator[WatchFailure]:
         if error.message not in self._reported_messages:
@@ -149,22 +149,12 @@ class Watch:
             yield WatchFailure(error)
 
     def _record_changes(self, paths: list[str] | None) -> Watched | None:
-        done = self._brain.snapshot_changes(paths)
-        if not done.changed:
+        recorded = self._brain.snapshot_changes(paths)
+        if not recorded.changed:
             return None
-        (info,) = self._brain.history.log(done.snapshot, limit=1)
-        return Watched(
-            done.snapshot,
-            done.bundle,
-            done.parents,
-            info.time,
-            info.message,
-            done.added,
-            done.modified,
-            done.removed,
-            done.notices,
-            done.commitment,
-        )
+        (info,) = self._brain.history.log(recorded.snapshot, limit=1)
+        fields = {name: value for name, value in recorded._asdict().items() if name != "changed"}
+        return Watched(time=info.time, message=info.message, **fields)
 
 
 @contextmanager

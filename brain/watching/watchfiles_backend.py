@@ -1,7 +1,7 @@
-"""The watching backend where there is no inotify: watchfiles.
+"""The watching backend on systems without inotify: watchfiles.
 
-It does not say which files are still open, so that only quiet tells when a change is over,
-and it may lose changes when very many come at once: then all is looked at.
+It does not report which files are still open, so a change is over after a quiet time. It
+may lose changes if very many arrive at once; the whole folder is then scanned.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import queue
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,26 +22,26 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
 MAX_CHANGED_PATHS = 1000
-"""Changed paths at a time from which on all is looked at."""
+"""Above so many changed paths at a time, the whole folder is scanned."""
 _BATCH_MILLISECONDS = 50
-"""Milliseconds in which what belongs together comes in."""
+"""Milliseconds in which changes are reported together."""
 
 
 class _StopEvent:
-    """What watchfiles asks for the end, again and again from when on it watches."""
+    """The stop event for watchfiles, which polls it from the moment on that it watches."""
 
     def __init__(self) -> None:
         self.is_watching = threading.Event()
         self.is_requested = False
 
     def is_set(self) -> bool:
-        """Tell whether to end."""
+        """Tell whether watchfiles must end."""
         self.is_watching.set()
         return self.is_requested
 
 
 class WatchfilesBackend:
-    """An `Events` of any system; see there."""
+    """The `WatchBackend` of any system."""
 
     def __init__(self, root: Path, rules: IgnoreRules) -> None:
         self._root = os.path.realpath(root)
@@ -54,16 +55,16 @@ class WatchfilesBackend:
         self._raise_listener_error()
 
     def wait(self, seconds: float | None) -> ObservedChanges:
-        """Return what changed, as soon as something does; nothing after `seconds` or `wake`."""
+        """See `WatchBackend.wait`."""
         try:
-            news = self._change_queue.get(timeout=seconds)
+            changes = self._change_queue.get(timeout=seconds)
         except queue.Empty:
             return ObservedChanges()
         self._raise_listener_error()
-        return self._to_changes(path for _, path in news or ())
+        return self._to_changes(path for _, path in changes or ())
 
     def wake(self) -> None:
-        """Let `wait` return."""
+        """See `WatchBackend.wake`."""
         self._change_queue.put(None)
 
     def close(self) -> None:
@@ -72,14 +73,17 @@ class WatchfilesBackend:
         self._thread.join()
 
     def _raise_listener_error(self) -> None:
-        if self._listener_error is not None:
-            raise _cannot_watch_error(self._listener_error) from self._listener_error
+        error = self._listener_error
+        if error is not None:
+            raise BrainError(
+                f"the system cannot watch the folder: {printable_text(error)}", code="cannot_watch"
+            ) from error
 
     def _listen(self) -> None:
         from watchfiles import watch
 
         try:
-            for found in watch(
+            for changes in watch(
                 self._root,
                 watch_filter=None,
                 debounce=_BATCH_MILLISECONDS,
@@ -90,44 +94,34 @@ class WatchfilesBackend:
                 force_polling=False,
                 ignore_permission_denied=True,
             ):
-                self._change_queue.put(found)
+                self._change_queue.put(changes)
         except Exception as error:  # noqa: BLE001 (`wait` raises it)
             self._listener_error = error
             self._stop.is_watching.set()
             self._change_queue.put(None)
 
-    def _to_changes(self, found: Iterable[str]) -> ObservedChanges:
-        paths = {os.path.relpath(path, self._root).replace(os.sep, "/") for path in found}
+    def _to_changes(self, changed_paths: Iterable[str]) -> ObservedChanges:
+        paths = {os.path.relpath(path, self._root).replace(os.sep, "/") for path in changed_paths}
         if "." in paths and not os.path.isdir(self._root):
             raise NoBrain(f"the brain is gone from {printable_text(self._root)}")
         paths = {path for path in paths if self._is_relevant(path)}
         if IGNORE_FILE_NAME in paths:
-            self._reload_rules()
-        everything = IGNORE_FILE_NAME in paths or len(paths) > MAX_CHANGED_PATHS
-        return ObservedChanges(frozenset() if everything else frozenset(paths), everything)
+            with suppress(InvalidInput):  # recording reports invalid rules
+                self._rules = IgnoreRules.load(self._root)
+        if IGNORE_FILE_NAME in paths or len(paths) > MAX_CHANGED_PATHS:
+            return ObservedChanges(rescan_needed=True)
+        return ObservedChanges(frozenset(paths))
 
     def _is_relevant(self, path: str) -> bool:
-        """Tell whether the brain holds what is at `path`, which links may lead to."""
+        """Tell whether a brain can hold a file at `path`: not ignored, not behind a link."""
         if path == "." or path.startswith("../"):
             return False
         parts = path.split("/")
         for depth, name in enumerate(parts[:-1]):
-            above = "/".join(parts[: depth + 1])
-            if self._rules.is_ignored(above, name, True):
+            folder = "/".join(parts[: depth + 1])
+            if self._rules.is_ignored(folder, name, True):
                 return False
-            if os.path.islink(os.path.join(self._root, above)):
+            if os.path.islink(os.path.join(self._root, folder)):
                 return False
         is_folder = os.path.isdir(os.path.join(self._root, path))
         return not self._rules.is_ignored(path, parts[-1], is_folder)
-
-    def _reload_rules(self) -> None:
-        try:
-            self._rules = IgnoreRules.load(self._root)
-        except InvalidInput:
-            return
-
-
-def _cannot_watch_error(error: Exception) -> BrainError:
-    return BrainError(
-        f"the system cannot watch the folder: {printable_text(error)}", code="cannot_watch"
-    )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -32,6 +31,9 @@ from ..settings.user_models import (
     model_settings_path,
 )
 from ..terminal import escape
+
+if TYPE_CHECKING:
+    from brain.util.settings_format import SettingsFormat
 
 
 @click.command(
@@ -229,21 +231,10 @@ def config_model_command(app: App, off: bool, **changes: Any) -> None:
     --key-file, else from BRAIN_MODEL_KEY, else, without --base-url, from
     ANTHROPIC_API_KEY, OPENAI_API_KEY or the credentials of AWS.
     """
-    from brain.evolve import model_config
+    from brain.evolve.model_config import MODEL_SETTINGS
 
-    settings = _update_settings(
-        app,
-        _SettingsStore(
-            path=model_settings_path(),
-            load=model_config.load_model_config,
-            save=model_config.save_model_config,
-            delete=model_config.delete_model_config,
-            merge=merge_model_settings,
-            read_key=model_config.read_model_key,
-        ),
-        off,
-        changes,
-    )
+    store = _SettingsStore(model_settings_path(), MODEL_SETTINGS, merge_model_settings)
+    settings = _update_settings(app, store, off, changes)
     document = describe_model(settings)
     emit(app, document, model_lines(document))
 
@@ -298,35 +289,20 @@ def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
     never stored: it is read from --key-file, else from BRAIN_EMBEDDER_KEY, else, for the
     endpoint of OpenAI, from OPENAI_API_KEY.
     """
-    from brain.search.embedding import embedder_settings
+    from brain.search.embedding.embedder_settings import EMBEDDER_SETTINGS
 
-    settings = _update_settings(
-        app,
-        _SettingsStore(
-            path=embedder_settings_path(),
-            load=embedder_settings.load_embedder_settings,
-            save=embedder_settings.save_embedder_settings,
-            delete=embedder_settings.remove_embedder_settings,
-            merge=merge_embedder_settings,
-            read_key=embedder_settings.read_embedder_key,
-        ),
-        off,
-        changes,
-    )
+    store = _SettingsStore(embedder_settings_path(), EMBEDDER_SETTINGS, merge_embedder_settings)
+    settings = _update_settings(app, store, off, changes)
     document = describe_embedder(settings)
     emit(app, document, embedder_lines(document))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SettingsStore:
-    """The operations on one settings file: of the model or of the embedder."""
+class _SettingsStore(NamedTuple):
+    """The settings file of the model or of the embedder, and how changes are merged into it."""
 
     path: Path
-    load: Callable[[Path], Any]
-    save: Callable[[Path, Any], object]
-    delete: Callable[[Path], object]
+    format: SettingsFormat[Any]
     merge: Callable[[Any, dict[str, Any]], Any]
-    read_key: Callable[[str], str]
 
 
 def _update_settings(app: App, store: _SettingsStore, off: bool, options: dict[str, Any]) -> Any:
@@ -338,20 +314,20 @@ def _update_settings(app: App, store: _SettingsStore, off: bool, options: dict[s
     if off:
         if changes:
             raise Failure("usage", "--off cannot be combined with other options", status=USAGE)
-        store.delete(store.path)
+        store.path.unlink(missing_ok=True)
         return None
-    settings = store.load(store.path)
+    settings = store.format.load(store.path)
     if changes:
         settings = store.merge(settings, changes)
-        store.save(store.path, settings)
+        store.format.save(store.path, settings)
         if settings.key_file:
-            _warn_unreadable_key(app, store.read_key, settings.key_file)
+            _warn_unreadable_key(app, store.format, settings.key_file)
     return settings
 
 
-def _warn_unreadable_key(app: App, read_key: Callable[[str], str], file: str) -> None:
+def _warn_unreadable_key(app: App, format: SettingsFormat[Any], file: str) -> None:
     """Print why no key can be read from `file` now; the user may add it later."""
     try:
-        read_key(file)
+        format.read_key(file)
     except InvalidInput as error:
         app.print_note("; ".join(filter(None, (f"Note: {error.message}", error.hint))))

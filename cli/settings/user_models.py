@@ -40,9 +40,9 @@ def open_user_model() -> Model:
     `ModelError` (`not_installed`).
     """
     from brain.evolve.endpoint import open_endpoint
-    from brain.evolve.model_config import load_model_config
+    from brain.evolve.model_config import MODEL_SETTINGS
 
-    settings = load_model_config(model_settings_path())
+    settings = MODEL_SETTINGS.load(model_settings_path())
     if settings is None:
         raise NotFound(
             "no model is configured",
@@ -57,13 +57,12 @@ def merge_model_settings(before: ModelConfig | None, changes: Mapping[str, Any])
 
     Raises `InvalidInput` (`bad_model`).
     """
-    from brain.evolve.model_config import parse_model_config
-    from brain.util.settings_file import non_default_settings
+    from brain.evolve.model_config import MODEL_SETTINGS
 
-    fields = non_default_settings(before) if before else {}
+    fields = MODEL_SETTINGS.changed_fields(before)
     if before and changes.get("model", before.model).partition(":")[0] != before.provider:
         fields = {}
-    return parse_model_config({**fields, **_absolute_paths(changes)})
+    return MODEL_SETTINGS.parse({**fields, **_absolute_paths(changes)})
 
 
 def describe_model(settings: ModelConfig | None) -> dict[str, Any]:
@@ -116,10 +115,10 @@ def _model_key_source(settings: ModelConfig) -> str:
 
 
 def _read_model_key(settings: ModelConfig) -> str:
-    from brain.evolve.model_config import read_model_key
+    from brain.evolve.model_config import MODEL_SETTINGS
 
     if settings.key_file:
-        return read_model_key(settings.key_file)
+        return MODEL_SETTINGS.read_key(settings.key_file)
     variable = _set_variable(_model_key_variables(settings))
     if variable:
         return os.environ[variable].strip()
@@ -152,13 +151,13 @@ def open_user_embedder() -> Embedder | None:
     if not file.exists():  # the usual case, without an import
         return None
     from brain.search import embedding
-    from brain.search.embedding.embedder_settings import load_embedder_settings, read_embedder_key
+    from brain.search.embedding.embedder_settings import EMBEDDER_SETTINGS
 
-    settings = load_embedder_settings(file)
+    settings = EMBEDDER_SETTINGS.load(file)
     if settings is None:
         return None
     if settings.key_file:
-        return embedding.open_embedder(settings, read_embedder_key(settings.key_file))
+        return embedding.open_embedder(settings, EMBEDDER_SETTINGS.read_key(settings.key_file))
     variable = _set_variable(_embedder_key_variables(settings))
     return embedding.open_embedder(settings, os.environ.get(variable, "").strip())
 
@@ -170,15 +169,14 @@ def merge_embedder_settings(
 
     Raises `InvalidInput` (`bad_embedder`).
     """
-    from brain.search.embedding.embedder_settings import parse_embedder_settings
-    from brain.util.settings_file import non_default_settings
+    from brain.search.embedding.embedder_settings import EMBEDDER_SETTINGS
 
-    fields = non_default_settings(before) if before else {}
+    fields = EMBEDDER_SETTINGS.changed_fields(before)
     if changes.get("folder") and not changes.get("model"):
         fields = {}
     elif changes.get("model"):
         fields.pop("folder", None)
-    return parse_embedder_settings({**fields, **_absolute_paths(changes)})
+    return EMBEDDER_SETTINGS.parse({**fields, **_absolute_paths(changes)})
 
 
 def describe_embedder(settings: EmbedderSettings | None) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def message(body: bytes, session: bytes = b"") -> bytes:
     )
 
 
-def asked(port: int, body: bytes, session: bytes = b"") -> tuple[int, bytes]:
+def send_request(port: int, body: bytes, session: bytes = b"") -> tuple[int, bytes]:
     """Return the status of an answer, and the session that its head names."""
     with connected(port) as made:
         made.sendall(message(body, session))
@@ -63,7 +63,7 @@ def asked(port: int, body: bytes, session: bytes = b"") -> tuple[int, bytes]:
 
 
 def greeted(port: int) -> bytes:
-    status, session = asked(port, encode_request("initialize", **INITIALIZE_PARAMS))
+    status, session = send_request(port, encode_request("initialize", **INITIALIZE_PARAMS))
     assert status == 200
     return session
 
@@ -108,9 +108,15 @@ def test_of_too_many_sessions_the_idlest_ends_and_the_others_go_on(port: int) ->
     first = greeted(port)
     some = [greeted(port) for _ in range(SESSIONS - 1)]
     tools = encode_request("tools/list")
-    assert asked(port, tools, first)[0] == 200  # so that it is not the idlest any more
+    assert send_request(port, tools, first)[0] == 200  # so that it is not the idlest any more
     new = greeted(port)
-    assert [asked(port, tools, one)[0] for one in (first, *some, new)] == [200, 404, 200, 200, 200]
+    assert [send_request(port, tools, one)[0] for one in (first, *some, new)] == [
+        200,
+        404,
+        200,
+        200,
+        200,
+    ]
 
 
 def test_a_session_that_only_listens_is_idle(port: int) -> None:
@@ -118,4 +124,4 @@ def test_a_session_that_only_listens_is_idle(port: int) -> None:
         for _ in range(3 * SESSIONS):
             held.enter_context(connected(port)).sendall(LISTEN % greeted(port))
         session = greeted(port)
-        assert asked(port, encode_request("tools/list"), session)[0] == 200
+        assert send_request(port, encode_request("tools/list"), session)[0] == 200

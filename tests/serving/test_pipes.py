@@ -62,9 +62,9 @@ def test_what_cannot_be_taken_is_answered_and_the_next_message_is_served(piped: 
     }
     for line, code in cases.items():
         piped.send(line)
-        told = piped.read_answer()
-        assert told["error"]["code"] == code, (line[:80], told)
-        assert "Traceback" not in json.dumps(told) and "/" not in told["error"]["message"]
+        answer = piped.read_answer()
+        assert answer["error"]["code"] == code, (line[:80], answer)
+        assert "Traceback" not in json.dumps(answer) and "/" not in answer["error"]["message"]
         assert "result" in piped.call("ping", id=f"after {code}")
 
 
@@ -97,8 +97,8 @@ def test_a_line_of_100_megabytes_is_passed_over_in_bounded_memory(piped: PipeSer
 
 def test_a_long_id_and_text_beyond_ascii_come_back_as_they_were(piped: PipeServer) -> None:
     piped.initialize()
-    for told in (0, -1, 2**63, 10**200, "", "ü" * 200):
-        assert piped.call("ping", id=told)["id"] == told
+    for request_id in (0, -1, 2**63, 10**200, "", "ü" * 200):
+        assert piped.call("ping", id=request_id)["id"] == request_id
 
 
 def test_what_anything_prints_does_not_reach_the_protocol(folder: Path, tmp_path: Path) -> None:

@@ -228,9 +228,9 @@ def test_arguments_that_cannot_be_taken_are_errors_of_the_tool_in_words(
         async with connected(desk, era) as client:
             result = await client.call_tool(tool, given)
             assert result.is_error
-            told = text(result)
-            assert told and "Traceback" not in told and str(desk.root) not in told
-            assert "File " not in told and ".py" not in told
+            shown = text(result)
+            assert shown and "Traceback" not in shown and str(desk.root) not in shown
+            assert "File " not in shown and ".py" not in shown
 
     within(60, session)
 

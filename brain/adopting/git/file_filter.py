@@ -16,7 +16,7 @@ from ..home_layout import HomeLayout, default_skip_reason
 from ..safe_read import MAX_ADOPTED_FILE_BYTES, SkipFile
 from ..scan_home import link_keeps_target
 from ..skipped import SkippedFiles, reason_without_path
-from ..source_protocol import Notice, SourceFile
+from ..source_protocol import SourceFile
 from .repository import ChangedPath, GitObject
 
 MAX_HISTORY_BYTES = 8 << 30
@@ -45,12 +45,12 @@ class CommitFiles:
     def __init__(
         self,
         layout: HomeLayout,
-        rows: list[Notice],
+        skipped: SkippedFiles,
         source_paths: dict[str, str],
         allow: Collection[str],
     ) -> None:
         self._layout = layout
-        self._skipped = SkippedFiles(rows)
+        self._skipped = skipped
         self._source_paths = source_paths
         self._allow = allow
         self._bytes = 0
@@ -58,13 +58,9 @@ class CommitFiles:
         self._cached_brain_path = cache(self._brain_path)
         self._cached_skip_reason = cache(self._skip_reason)
 
-    def finish(self) -> None:
-        """Complete the notices."""
-        self._skipped.finish()
-
     def select_changes(self, changed: Sequence[ChangedPath]) -> list[WantedFile]:
         """Return the changes of a commit that concern files of a brain."""
-        rows: list[WantedFile] = []
+        wanted_files: list[WantedFile] = []
         for raw, mode, blob in changed:
             path = raw.decode("utf-8", "surrogateescape")
             target = self._cached_brain_path(path)
@@ -73,17 +69,17 @@ class CommitFiles:
             kind = _KIND_BY_MODE.get(mode)
             if kind is None and mode:
                 self._report_skipped(*_unusual_mode_reason(mode), path)
-            rows.append(WantedFile(path, target, kind, blob if kind is not None else ""))
-        return rows
+            wanted_files.append(WantedFile(path, target, kind, blob if kind is not None else ""))
+        return wanted_files
 
     def read_files(
-        self, rows: Sequence[WantedFile], objects: Iterator[GitObject]
+        self, wanted_files: Sequence[WantedFile], objects: Iterator[GitObject]
     ) -> Iterator[tuple[str, SourceFile | None]]:
         """Yield path and new content of each file, None for a removed or skipped one.
 
         `objects` yields the blobs of the rows that have one, in their order.
         """
-        for path, target, kind, _ in rows:
+        for path, target, kind, _ in wanted_files:
             file = None
             if kind is not None:
                 file = self._read_or_skip(path, target, kind, next(objects))
@@ -134,8 +130,8 @@ class CommitFiles:
         if not self._layout.has_rule_for(path):
             return None
         parts = path.split("/")
-        above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-        for place, is_folder in [*((folder, True) for folder in above), (path, False)]:
+        folders = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+        for place, is_folder in [*((folder, True) for folder in folders), (path, False)]:
             reason = self._cached_skip_reason(place, is_folder)
             if reason:
                 self._report_skipped("left_out", reason, place)

@@ -56,13 +56,11 @@ class GitCommand:
         self.folder = folder
         self._command = (program, *_HARDENED_OPTIONS, f"--git-dir={folder}")
 
-    def start(self, *arguments: str, timeout: float, stdin: IO[bytes] | None = None) -> GitProcess:
-        """Start a command whose input is empty or a file."""
-        return GitProcess(self, (*self._command, *arguments), stdin or subprocess.DEVNULL, timeout)
-
-    def start_interactive(self, *arguments: str) -> GitProcess:
-        """Start a command that answers queries on its input."""
-        return GitProcess(self, (*self._command, *arguments), subprocess.PIPE, ANSWER_SECONDS)
+    def start(
+        self, *arguments: str, timeout: float, stdin: IO[bytes] | int = subprocess.DEVNULL
+    ) -> GitProcess:
+        """Start a command; its input is a file, or `subprocess.PIPE` for queries."""
+        return GitProcess(self, (*self._command, *arguments), stdin, timeout)
 
     def unreadable_error(self) -> InvalidInput:
         """Return the error for a repository that git cannot read."""

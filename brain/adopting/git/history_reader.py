@@ -12,10 +12,10 @@ from ..home_layout import PathRule
 from ..home_readers import PLAIN_CONFIDENCE, SURE_CONFIDENCE, HomeReader
 from ..layouts import AGENTSKILLS, HomeLayout
 from ..safe_read import MAX_ADOPTED_FILE_BYTES
+from ..skipped import SkippedFiles
 from ..source_protocol import (
     DetectedSource,
     ImportStep,
-    Notice,
     SourceFile,
     SourceReader,
     SourceStates,
@@ -59,24 +59,24 @@ class GitHistoryReader:
         """Look for a repository, and ask the other readers about its files."""
         if find_git_folder(path) is None:
             return None
-        seen = [found for reader in self._other_readers if (found := reader.detect(path))]
-        if any(_prefers_program_home(found) for found in seen):
-            weight = GIT_CONFIDENCE
+        sources = [found for reader in self._other_readers if (found := reader.detect(path))]
+        if any(_prefers_program_home(found) for found in sources):
+            confidence = GIT_CONFIDENCE
         else:
             has_skills = any(
-                found.confidence == PLAIN_CONFIDENCE and found.in_place_folder for found in seen
+                found.confidence == PLAIN_CONFIDENCE and found.in_place_folder for found in sources
             )
-            weight = CERTAIN_CONFIDENCE if has_skills else GIT_CONFIDENCE
-        why = ", ".join(
-            [".git", *(found.evidence for found in seen if found.confidence == PLAIN_CONFIDENCE)]
+            confidence = CERTAIN_CONFIDENCE if has_skills else GIT_CONFIDENCE
+        evidence = ", ".join(
+            [".git", *(found.evidence for found in sources if found.confidence == PLAIN_CONFIDENCE)]
         )
-        return DetectedSource(self.kind, path, why, weight, None)
+        return DetectedSource(self.kind, path, evidence, confidence, None)
 
     def read_states(
-        self, found: DetectedSource, since: str | None, allow: Collection[str]
+        self, detected: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
         """Read the history of HEAD after the commit `since`."""
-        return read_history(found, since, allow, self._choose_layout)
+        return read_history(detected, since, allow, self._choose_layout)
 
     def _choose_layout(self, path: Path, repository: GitRepository, head: str) -> HomeLayout:
         """Return the layout of the program whose home it is, else one by the file names."""
@@ -97,32 +97,32 @@ def _prefers_program_home(found: DetectedSource) -> bool:
 
 
 def read_history(
-    found: DetectedSource, since: str | None, allow: Collection[str], choose: LayoutChooser
+    detected: DetectedSource, since: str | None, allow: Collection[str], choose: LayoutChooser
 ) -> SourceStates:
     """Read the commits of a repository as states; `choose` returns its layout."""
-    rows: list[Notice] = []
+    skipped = SkippedFiles()
     source_paths: dict[str, str] = {}
 
     def steps() -> Iterator[ImportStep]:
-        folder = find_git_folder(found.path)
+        folder = find_git_folder(detected.path)
         if folder is None:
             raise InvalidInput(
-                f"{printable_text(found.path)} is not a repository", code="bad_repository"
+                f"{printable_text(detected.path)} is not a repository", code="bad_repository"
             )
         with GitRepository(folder) as repository:
             head = repository.head_commit()
             TreePathCounter(repository).refuse_too_many([repository.commit_tree(head)])
-            layout = choose(found.path, repository, head)
-            files = CommitFiles(layout, rows, source_paths, allow)
+            layout = choose(detected.path, repository, head)
+            files = CommitFiles(layout, skipped, source_paths, allow)
             yield from _history_steps(repository, head, layout, since, files)
-            files.finish()
+            skipped.finish()
             at_head = {
                 name.decode("utf-8", "surrogateescape") for name in repository.list_paths(head)
             }
             for path in [path for path, name in source_paths.items() if name not in at_head]:
                 del source_paths[path]
 
-    return SourceStates(steps(), rows, source_paths)
+    return SourceStates(steps(), skipped.notices, source_paths)
 
 
 def layout_from_names(names: Iterable[str]) -> HomeLayout:
@@ -157,22 +157,27 @@ class _CommitState(NamedTuple):
 
 
 def _history_steps(
-    repository: GitRepository, head: str, layout: HomeLayout, since: str | None, files: CommitFiles
+    repository: GitRepository,
+    head: str,
+    layout: HomeLayout,
+    since: str | None,
+    commit_files: CommitFiles,
 ) -> Iterator[ImportStep]:
     """Yield a step for each commit that is neither `since` nor an ancestor of it."""
     paths = layout_pathspecs(layout)
     listed = list(repository.list_commits(head, paths))
-    known = _known_commits(listed, since)
-    states = list(_unknown_commits(repository, listed, known))
+    known_ids = _known_commits(listed, since)
+    states = list(_unknown_commits(repository, listed, known_ids))
     TreePathCounter(repository).refuse_too_many(state.commit.tree for state in states)
     pairs = ((state.before, state.commit.tree) for state in states)
     changes = repository.list_changes(pairs, paths)
-    for group in _batch_states(zip(states, map(files.select_changes, changes), strict=True)):
+    for group in _batch_states(zip(states, map(commit_files.select_changes, changes), strict=True)):
         blobs = repository.read_objects(
-            (row.blob for _, rows in group for row in rows if row.blob), MAX_ADOPTED_FILE_BYTES
+            (file.blob for _, wanted in group for file in wanted if file.blob),
+            MAX_ADOPTED_FILE_BYTES,
         )
-        for state, rows in group:
-            step_files = files.read_files(rows, blobs)
+        for state, wanted in group:
+            step_files = commit_files.read_files(wanted, blobs)
             yield _commit_step(state, step_files)
             for _ in step_files:  # the next step must start at its own blobs
                 pass
@@ -184,9 +189,9 @@ def _batch_states(
     """Yield states in batches, whose objects are read together."""
     group: list[tuple[_CommitState, list[WantedFile]]] = []
     count = 0
-    for state, rows in states:
-        group.append((state, rows))
-        count += 1 + len(rows)
+    for state, wanted in states:
+        group.append((state, wanted))
+        count += 1 + len(wanted)
         if count >= _BATCH_ROWS:
             yield group
             group, count = [], 0
@@ -210,18 +215,18 @@ def _commit_step(state: _CommitState, files: Iterator[tuple[str, SourceFile | No
 def _known_commits(listed: Sequence[ListedCommit], since: str | None) -> set[str]:
     """Return `since` and its ancestors; nothing if the history does not contain it."""
     parents = {commit.id: commit.parents for commit in listed}
-    known: set[str] = set()
+    known_ids: set[str] = set()
     waiting = [since] if since in parents else []
     while waiting:
         commit_id = waiting.pop()
-        if commit_id is not None and commit_id not in known:
-            known.add(commit_id)
+        if commit_id is not None and commit_id not in known_ids:
+            known_ids.add(commit_id)
             waiting.extend(parents.get(commit_id, ()))
-    return known
+    return known_ids
 
 
 def _unknown_commits(
-    repository: GitRepository, listed: Sequence[ListedCommit], known: set[str]
+    repository: GitRepository, listed: Sequence[ListedCommit], known_ids: set[str]
 ) -> Iterator[_CommitState]:
     """Yield the commits that are not known, each with the tree of its first parent."""
     trees: dict[str, str] = {}
@@ -234,7 +239,7 @@ def _unknown_commits(
                 f"commit {commit.id[:12]} cannot be read", code="bad_repository"
             ) from error
         trees[commit.id] = parsed.tree
-        if commit.id not in known:
+        if commit.id not in known_ids:
             before = trees[commit.parents[0]] if commit.parents else _EMPTY_TREES[len(parsed.tree)]
             yield _CommitState(commit, parsed, before)
 

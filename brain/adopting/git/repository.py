@@ -7,6 +7,7 @@ but objects and refs; `hardened_process` starts them.
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -82,10 +83,14 @@ class GitRepository(AbstractContextManager["GitRepository"]):
         parents are the nearest ones left. Raises `InvalidInput` (`too_many`).
         """
         limits = ("--simplify-merges", start, "--", *paths) if paths else (start, "--")
-        with self._run_git("rev-list", "--topo-order", "--reverse", "--parents", *limits) as out:
-            for number, line in enumerate(out):
+        with self._run_git("rev-list", "--topo-order", "--reverse", "--parents", *limits) as output:
+            for number, line in enumerate(output):
                 if number == MAX_COMMITS:
-                    raise _too_many_commits()
+                    raise InvalidInput(
+                        f"more than {MAX_COMMITS} commits to adopt",
+                        code="too_many",
+                        hint=_SHALLOW_CLONE_HINT,
+                    )
                 commit, *parents = line.decode("ascii").split()
                 yield ListedCommit(commit, tuple(dict.fromkeys(parents)))
 
@@ -108,13 +113,13 @@ class GitRepository(AbstractContextManager["GitRepository"]):
 
     def _parse_revision(self, revision: str) -> str:
         command = ("rev-parse", "--verify", "--end-of-options", revision)
-        with self._run_git(*command, timeout=hardened_process.ANSWER_SECONDS) as out:
-            return out.read(128).decode("ascii").strip()
+        with self._run_git(*command, timeout=hardened_process.ANSWER_SECONDS) as output:
+            return output.read(128).decode("ascii").strip()
 
     def list_paths(self, commit: str) -> Iterator[bytes]:
         """Yield the paths of all files of a commit."""
-        with self._run_git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit) as out:
-            yield from _read_nul_fields(out)
+        with self._run_git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit) as output:
+            yield from _read_nul_fields(output)
 
     def list_changes(
         self, pairs: Iterable[tuple[str, str]], paths: Sequence[str]
@@ -127,8 +132,8 @@ class GitRepository(AbstractContextManager["GitRepository"]):
                 count += 1
             pairs_file.seek(0)
             options = ("--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
-            with self._run_git("diff-tree", *options, "--", *paths, stdin=pairs_file) as out:
-                yield from _parse_changes(out, count)
+            with self._run_git("diff-tree", *options, "--", *paths, stdin=pairs_file) as output:
+                yield from _parse_changes(output, count)
 
     def read_objects(self, ids: Iterable[str], max_bytes: int) -> Iterator[GitObject]:
         """Yield the objects in the order of `ids`; those above `max_bytes` without content."""
@@ -149,8 +154,8 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             "--batch=%(objectname) %(objectsize)"
         )
         sizes = [_parse_size(line) for line in self._query(self._sizes, names)]
-        wanted = [name for name, size in zip(names, sizes, strict=True) if 0 <= size <= max_bytes]
-        answers = self._query(self._contents, wanted)
+        readable = [name for name, size in zip(names, sizes, strict=True) if 0 <= size <= max_bytes]
+        answers = self._query(self._contents, readable)
         for name, size in zip(names, sizes, strict=True):
             content = None
             if 0 <= size <= max_bytes:
@@ -172,13 +177,18 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             yield line
 
     def _start_cat_file(self, option: str) -> GitProcess:
-        process = self._git.start_interactive("cat-file", option)
+        process = self._git.start(
+            "cat-file", option, timeout=hardened_process.ANSWER_SECONDS, stdin=subprocess.PIPE
+        )
         self._open.callback(process.kill)
         return process
 
     @contextmanager
     def _run_git(
-        self, *arguments: str, timeout: float | None = None, stdin: IO[bytes] | None = None
+        self,
+        *arguments: str,
+        timeout: float | None = None,
+        stdin: IO[bytes] | int = subprocess.DEVNULL,
     ) -> Iterator[IO[bytes]]:
         process = self._git.start(
             *arguments, timeout=timeout or hardened_process.WALK_SECONDS, stdin=stdin
@@ -188,12 +198,6 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             process.check_finished()
         finally:
             process.kill()
-
-
-def _too_many_commits() -> InvalidInput:
-    return InvalidInput(
-        f"more than {MAX_COMMITS} commits to adopt", code="too_many", hint=_SHALLOW_CLONE_HINT
-    )
 
 
 def _parse_size(line: bytes) -> int:

@@ -44,9 +44,9 @@ class TreePathCounter:
 
     def refuse_too_many(self, roots: Iterable[str]) -> None:
         """Raise `InvalidInput` (`too_many`) if one of the trees has more than `MAX_PATHS`."""
-        wanted = [root for root in dict.fromkeys(roots) if root not in self._counts]
-        trees = self._read_trees(wanted)
-        for root in wanted:
+        uncounted_roots = [root for root in dict.fromkeys(roots) if root not in self._counts]
+        trees = self._read_trees(uncounted_roots)
+        for root in uncounted_roots:
             if self._count_paths(root, trees) > MAX_PATHS:
                 raise InvalidInput(
                     f"a commit has more than {MAX_PATHS} files",
@@ -54,20 +54,20 @@ class TreePathCounter:
                     hint="adopt a smaller repository, or a shallow clone",
                 )
 
-    def _read_trees(self, wanted: list[str]) -> dict[str, _Tree]:
+    def _read_trees(self, ids: list[str]) -> dict[str, _Tree]:
         """Return the wanted trees and their subtrees, except those counted before."""
         trees: dict[str, _Tree] = {}
         for _ in range(MAX_LEVELS):
-            if not wanted:
+            if not ids:
                 return trees
-            for found in self._repository.read_objects(wanted, MAX_TREE_BYTES):
-                entries = _TREE_ENTRY[len(found.id)].findall(found.content or b"")
+            for tree_object in self._repository.read_objects(ids, MAX_TREE_BYTES):
+                entries = _TREE_ENTRY[len(tree_object.id)].findall(tree_object.content or b"")
                 subtrees = [id.hex() for id in entries if id]
-                trees[found.id] = _Tree(len(entries) - len(subtrees), subtrees)
+                trees[tree_object.id] = _Tree(len(entries) - len(subtrees), subtrees)
             if len(trees) + len(self._counts) > MAX_TREES:
                 raise InvalidInput(f"more than {MAX_TREES} folders to read", code="too_many")
-            named = dict.fromkeys(id for tree in wanted for id in trees[tree].subtrees)
-            wanted = [id for id in named if id not in trees and id not in self._counts]
+            named = dict.fromkeys(id for tree in ids for id in trees[tree].subtrees)
+            ids = [id for id in named if id not in trees and id not in self._counts]
         raise InvalidInput(f"folders nested more than {MAX_LEVELS} deep", code="too_deep")
 
     def _count_paths(self, root: str, trees: dict[str, _Tree]) -> int:

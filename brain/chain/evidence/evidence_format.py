@@ -26,38 +26,6 @@ from .evidence_model import (
 )
 from .state_proof import MAX_PROOF_NODES, MAX_TRIE_NODE_BYTES
 
-
-def parse_array(value: Any, least: int, most: int) -> list[Any]:
-    """Return a list of `least` to `most` items."""
-    items = json_fields.read_array(value)
-    if not least <= len(items) <= most:
-        raise json_fields.bad_field_error(value, f"a list of {least} to {most}")
-    return items
-
-
-def parse_text(value: Any, most: int) -> str:
-    """Return text of 1 to `most` characters."""
-    if type(value) is not str or not 0 < len(value) <= most:
-        raise json_fields.bad_field_error(value, f"text of at most {most} characters")
-    return value
-
-
-def parse_hex(value: Any, least: int, most: int) -> bytes:
-    """Return the `least` to `most` bytes of lower-case hex."""
-    if type(value) is not str or value.strip("0123456789abcdef") or len(value) % 2:
-        raise json_fields.bad_field_error(value, "lower-case hex")
-    if not 2 * least <= len(value) <= 2 * most:
-        raise json_fields.bad_field_error(value, f"{least} to {most} bytes")
-    return bytes.fromhex(value)
-
-
-def parse_prefixed_hex(value: Any, least: int, most: int) -> bytes:
-    """Return the `least` to `most` bytes of lower-case hex after 0x."""
-    if type(value) is not str or not value.startswith("0x"):
-        raise json_fields.bad_field_error(value, "hex after 0x")
-    return parse_hex(value[2:], least, most)
-
-
 EVIDENCE_FORMAT = "brain v1 evidence"
 COMMITMENT_CLAIM = "commitment"
 LOG_FIELDS = ("checkpoint", "key", "index", "entry", "path")
@@ -139,41 +107,45 @@ def _parse_committed(value: Any) -> CommittedSnapshot:
 def _parse_log_part(value: Any) -> LogPart:
     checkpoint, key, leaf_index, entry, path = json_fields.read_record(value, *LOG_FIELDS)
     return LogPart(
-        checkpoint=parse_text(checkpoint, MAX_CHECKPOINT_CHARS),
-        key=parse_text(key, MAX_KEY_CHARS),
+        checkpoint=json_fields.read_text(checkpoint, 1, MAX_CHECKPOINT_CHARS),
+        key=json_fields.read_text(key, 1, MAX_KEY_CHARS),
         leaf_index=json_fields.read_integer_field(leaf_index, 0, MAX_JSON_INTEGER),
-        entry=parse_hex(entry, 1, MAX_ENTRY_BYTES),
-        path=[json_fields.read_digest(one) for one in parse_array(path, 0, MAX_PATH_HASHES)],
+        entry=json_fields.read_hex(entry, 1, MAX_ENTRY_BYTES),
+        path=[
+            json_fields.read_digest(one) for one in json_fields.read_array(path, 0, MAX_PATH_HASHES)
+        ],
     )
 
 
 def _parse_chain_part(value: Any) -> ChainPart:
-    kind = value.get("kind") if type(value) is dict else None
-    if type(kind) is not str or kind not in ADDRESS_FIELDS:
-        raise json_fields.bad_field_error(kind, f"one of {', '.join(ADDRESS_FIELDS)}")
+    kind = json_fields.read_choice(
+        value.get("kind") if type(value) is dict else None, ADDRESS_FIELDS
+    )
     names = ("chain_id", "contract", "kind", ADDRESS_FIELDS[kind], "header", "account", "slots")
     chain_id, contract, _, address, header, account, slots = json_fields.read_record(value, *names)
     count = _SLOT_COUNTS[kind]
     return ChainPart(
         chain_id=json_fields.read_integer_field(chain_id, 1, MAX_JSON_INTEGER),
-        contract=parse_prefixed_hex(contract, 20, 20),
+        contract=json_fields.read_hex(contract, 20, 20, "0x"),
         kind=kind,
-        account_address=parse_prefixed_hex(address, 20, 20),
-        header=parse_prefixed_hex(header, 1, MAX_HEADER_BYTES),
+        account_address=json_fields.read_hex(address, 20, 20, "0x"),
+        header=json_fields.read_hex(header, 1, MAX_HEADER_BYTES, "0x"),
         account_proof=_parse_nodes(account),
-        slots=[_parse_slot(one) for one in parse_array(slots, count, count)],
+        slots=[_parse_slot(one) for one in json_fields.read_array(slots, count, count)],
     )
 
 
 def _parse_slot(value: Any) -> StorageSlot:
     slot, word, proof = json_fields.read_record(value, *StorageSlot._fields)
     return StorageSlot(
-        parse_prefixed_hex(slot, 32, 32), parse_prefixed_hex(word, 32, 32), _parse_nodes(proof)
+        json_fields.read_hex(slot, 32, 32, "0x"),
+        json_fields.read_hex(word, 32, 32, "0x"),
+        _parse_nodes(proof),
     )
 
 
 def _parse_nodes(value: Any) -> list[bytes]:
     return [
-        parse_prefixed_hex(one, 1, MAX_TRIE_NODE_BYTES)
-        for one in parse_array(value, 0, MAX_PROOF_NODES)
+        json_fields.read_hex(one, 1, MAX_TRIE_NODE_BYTES, "0x")
+        for one in json_fields.read_array(value, 0, MAX_PROOF_NODES)
     ]

@@ -8,13 +8,13 @@ of the environment are not used.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ... import limits
 from ...errors import LedgerError
+from ...util import strict_json
 from . import rpc_decode
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ MAX_JSON_DEPTH = 32
 """Nesting of arrays and objects; a block with its transactions has 5 levels."""
 RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
 """HTTP statuses after which a request is retried."""
-
-
-_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
 
 
 class ResponseBody:
@@ -115,7 +112,7 @@ class BoundedSession:
 
     def _check_answers(self, content: bytes, sent: Any) -> None:
         """Refuse a body that is not the JSON-RPC 2.0 answer to the requests."""
-        if _json_depth(content) > MAX_JSON_DEPTH:
+        if strict_json.nesting_depth(content, MAX_JSON_DEPTH) > MAX_JSON_DEPTH:
             raise rpc_decode.bad_rpc_error(
                 self._host, "answers with JSON that is nested too deeply"
             )
@@ -145,19 +142,3 @@ class BoundedSession:
                 raise rpc_decode.bad_rpc_error(self._host, "answers with a malformed error")
         id = answer.get("id")
         return id if isinstance(id, int) and not isinstance(id, bool) else -1
-
-
-def _json_depth(content: bytes) -> int:
-    """Return how deep the arrays and objects of JSON are nested.
-
-    Counted before parsing: with a high recursion limit, the parser would overflow the stack
-    of the process.
-    """
-    depth = deepest = 0
-    for token in _JSON_TOKEN.finditer(content):
-        if token.lastindex == 1:
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token.lastindex == 2:
-            depth -= 1
-    return deepest

@@ -24,11 +24,11 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for piece in self._stream:
-            size += len(piece)
+        async for chunk in self._stream:
+            size += len(chunk)
             if size > MAX_RESPONSE_BYTES:
                 raise ResponseTooLarge(f"more than {MAX_RESPONSE_BYTES} bytes")
-            yield piece
+            yield chunk
 
     async def aclose(self) -> None:
         await self._stream.aclose()

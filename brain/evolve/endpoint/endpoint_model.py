@@ -107,13 +107,13 @@ def _answer_text(response: ModelResponse) -> str:
 
 
 def _to_messages(request: AnswerRequest) -> list[ModelMessage]:
-    out: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(request.system)])]
+    messages: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(request.system)])]
     for message in request.messages:
         if message.role == "assistant":
-            out.append(ModelResponse(parts=[TextPart(message.text)]))
+            messages.append(ModelResponse(parts=[TextPart(message.text)]))
         else:
-            out.append(ModelRequest(parts=[UserPromptPart(message.text)]))
-    return out
+            messages.append(ModelRequest(parts=[UserPromptPart(message.text)]))
+    return messages
 
 
 def _request_parameters(request: AnswerRequest) -> ModelRequestParameters:

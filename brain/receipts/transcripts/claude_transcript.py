@@ -9,16 +9,7 @@ from __future__ import annotations
 
 import re
 
-from .lenient_json import (
-    JsonObject,
-    canonical_argument,
-    count_or_zero,
-    message_text,
-    object_or_empty,
-    objects_in_list,
-    parse_time,
-    text_or_empty,
-)
+from .lenient_json import JsonObject, canonical_argument, message_text, objects_in_list
 from .run_builder import RunBuilder
 
 IGNORED_RECORD_TYPES = frozenset(
@@ -41,14 +32,12 @@ def is_claude_record(first: JsonObject) -> bool:
 
 def add_claude_record(run: RunBuilder, line: JsonObject) -> None:
     """Add a record to the run."""
-    run.run = run.run or text_or_empty(line.get("sessionId"))
-    if not run.agent and text_or_empty(line.get("version")):
+    run.run = run.run or line.text("sessionId")
+    if not run.agent and line.text("version"):
         run.agent = f"Claude Code {line['version']}"
-    kind, at = text_or_empty(line.get("type")), parse_time(line.get("timestamp"))
+    kind, at = line.text("type"), line.time("timestamp")
     if kind == "assistant":
-        _add_answer(
-            run, object_or_empty(line.get("message")), at, bool(line.get("isApiErrorMessage"))
-        )
+        _add_answer(run, line.object("message"), at, bool(line.get("isApiErrorMessage")))
     elif kind == "user":
         _add_user_record(run, line, at)
     elif kind not in IGNORED_RECORD_TYPES:
@@ -60,24 +49,22 @@ def _add_answer(run: RunBuilder, message: JsonObject, at: int, failed: bool) -> 
     if failed:
         run.set_outcome("failure", text)
         return
-    run.begin_answer(text_or_empty(message.get("id")), text_or_empty(message.get("model")), at)
+    run.begin_answer(message.text("id"), message.text("model"), at)
     run.add_answer_text(text)
-    usage = object_or_empty(message.get("usage"))
+    usage = message.object("usage")
     cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
-    tokens = sum(count_or_zero(usage.get(key)) for key in ("input_tokens", *cached))
-    run.record_usage(tokens, count_or_zero(usage.get("output_tokens")))
-    for part in objects_in_list(message.get("content")):
+    tokens = sum(usage.count(key) for key in ("input_tokens", *cached))
+    run.record_usage(tokens, usage.count("output_tokens"))
+    for part in message.objects("content"):
         if part.get("type") in ("tool_use", "server_tool_use"):
             arguments = canonical_argument(part.get("input"))
-            run.add_tool_call(
-                text_or_empty(part.get("id")), text_or_empty(part.get("name")), arguments, at
-            )
+            run.add_tool_call(part.text("id"), part.text("name"), arguments, at)
     if message.get("stop_reason") == "end_turn":
         run.set_outcome("success")
 
 
 def _add_user_record(run: RunBuilder, line: JsonObject, at: int) -> None:
-    content = object_or_empty(line.get("message")).get("content")
+    content = line.object("message").get("content")
     for part in objects_in_list(content):
         if part.get("type") == "tool_result":
             _add_tool_result(run, part, at)
@@ -100,5 +87,5 @@ def _add_tool_result(run: RunBuilder, part: JsonObject, at: int) -> None:
         code = _EXIT_CODE.match(text)
         error = f"exit code {code[1]}" if code else text.partition("\n")[0] or "error"
         text = text[code.end() :] if code else text
-    if not run.add_tool_result(text_or_empty(part.get("tool_use_id")), text, error, at):
+    if not run.add_tool_result(part.text("tool_use_id"), text, error, at):
         run.unknown += 1

@@ -5,23 +5,75 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from ... import limits
 from ...objects.snapshot import MAX_TIME_MS
 from ...util import strict_json
 from ..receipt_fields import MAX_SAFE_INTEGER
 
-JsonObject = dict[str, Any]
+
+class JsonObject(dict[str, Any]):
+    """An untrusted object. Each method reads the first of `keys` that exists."""
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """Return an object; an empty one for any other value."""
+        return cls(value) if isinstance(value, dict) else cls()
+
+    def first(self, *keys: str) -> Any:
+        """Return the value, None if no key exists."""
+        return next((self[key] for key in keys if key in self), None)
+
+    def text(self, *keys: str) -> str:
+        """Return a text; "" for any other value."""
+        value = self.first(*keys)
+        return value if isinstance(value, str) else ""
+
+    def count(self, *keys: str) -> int:
+        """Return a count; 0 for any other value."""
+        return count_or_zero(self.first(*keys))
+
+    def object(self, *keys: str) -> JsonObject:
+        """Return an object; an empty one for any other value."""
+        return JsonObject.of(self.first(*keys))
+
+    def objects(self, *keys: str) -> list[JsonObject]:
+        """Return the objects of a list; none for any other value."""
+        return objects_in_list(self.first(*keys))
+
+    def time(self, *keys: str) -> int:
+        """Return a time, ISO 8601 text or seconds, as ms since 1970; 0 for any other value."""
+        value = self.first(*keys)
+        if isinstance(value, str):
+            try:
+                when = datetime.fromisoformat(value)
+            except ValueError:
+                return 0
+            value = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+        if type(value) not in (int, float) or not 0 <= value <= MAX_TIME_MS // 1000:
+            return 0
+        ms: int = round(value * 1000)
+        return ms
+
+    def milliseconds(self, *keys: str) -> int:
+        """Return a time in ns as ms since 1970; 0 for any other value."""
+        return min(count_or_zero(self.first(*keys), 1_000_000), MAX_TIME_MS)
+
+
+def objects_in_list(value: Any) -> list[JsonObject]:
+    """Return the objects of a list; none for any other value."""
+    items = value if isinstance(value, list) else ()
+    return [JsonObject(item) for item in items if isinstance(item, dict)]
 
 
 def parse_record(data: bytes) -> Any:
     """Return the value of one record, None if it is not JSON or exceeds the limits."""
-    if len(data) > limits.MAX_RECORD_BYTES:
-        return None
-    if strict_json.nesting_depth(data, limits.MAX_RECORD_DEPTH) > limits.MAX_RECORD_DEPTH:
-        return None
-    if strict_json.count_values(data, limits.MAX_RECORD_VALUES) > limits.MAX_RECORD_VALUES:
+    if (
+        len(data) > limits.MAX_RECORD_BYTES
+        or strict_json.nesting_depth(data, limits.MAX_RECORD_DEPTH) > limits.MAX_RECORD_DEPTH
+        or strict_json.count_values(data, limits.MAX_RECORD_VALUES) > limits.MAX_RECORD_VALUES
+    ):
         return None
     try:
         return json.loads(data)
@@ -41,21 +93,6 @@ def split_records(data: bytes) -> Iterator[bytes]:
             yield line
 
 
-def object_or_empty(value: Any) -> JsonObject:
-    """Return an object; an empty one for any other value."""
-    return value if isinstance(value, dict) else {}
-
-
-def objects_in_list(value: Any) -> list[JsonObject]:
-    """Return the objects of a list; none for any other value."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def text_or_empty(value: Any) -> str:
-    """Return a text; "" for any other value."""
-    return value if isinstance(value, str) else ""
-
-
 def count_or_zero(value: Any, scale: int = 1) -> int:
     """Return a count divided by `scale`; 0 for other values. OTLP writes long ones as text."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
@@ -67,15 +104,8 @@ def message_text(content: Any) -> str:
     """Return the text of a message: a string, or the text parts of a list, joined by lines."""
     if isinstance(content, str):
         return content
-    parts = objects_in_list(content)
-    return "\n".join(
-        filter(None, (text_or_empty(part.get("text", part.get("content"))) for part in parts))
-    )
-
-
-def milliseconds_from_ns(value: Any) -> int:
-    """Return a time in ns as ms since 1970; 0 for any other value."""
-    return min(count_or_zero(value, 1_000_000), MAX_TIME_MS)
+    texts = (part.text("text", "content") for part in objects_in_list(content))
+    return "\n".join(filter(None, texts))
 
 
 def canonical_argument(value: Any) -> str:
@@ -88,17 +118,3 @@ def canonical_argument(value: Any) -> str:
 def _reserialize(value: str) -> str:
     parsed = parse_record(value.encode(errors="replace"))
     return value if parsed is None else json.dumps(parsed, ensure_ascii=False, sort_keys=True)
-
-
-def parse_time(value: Any) -> int:
-    """Return a time, ISO 8601 text or seconds, as ms since 1970; 0 for any other value."""
-    if isinstance(value, str):
-        try:
-            when = datetime.fromisoformat(value)
-        except ValueError:
-            return 0
-        value = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-    if type(value) not in (int, float) or not 0 <= value <= MAX_TIME_MS // 1000:
-        return 0
-    ms: int = round(value * 1000)
-    return ms

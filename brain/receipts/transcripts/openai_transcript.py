@@ -11,16 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from . import responses_items
-from .lenient_json import (
-    JsonObject,
-    canonical_argument,
-    count_or_zero,
-    message_text,
-    object_or_empty,
-    objects_in_list,
-    parse_time,
-    text_or_empty,
-)
+from .lenient_json import JsonObject, canonical_argument, message_text
 from .run_builder import RunBuilder
 
 _MESSAGE_KEYS = ("messages", "choices", "input", "output")
@@ -36,10 +27,10 @@ class ChatParser:
         """Add a record, or a list of records, to the run."""
         if isinstance(value, list):
             for item in value:
-                self.add_record(run, object_or_empty(item))
+                self.add_record(run, JsonObject.of(item))
             return
         run.records += 1
-        exchange = object_or_empty(value)
+        exchange = JsonObject.of(value)
         if not is_openai_record(exchange):
             run.unknown += 1
         elif "role" in exchange or responses_items.is_responses_item(exchange):
@@ -48,26 +39,19 @@ class ChatParser:
             self._add_exchange(run, exchange)
 
     def _add_exchange(self, run: RunBuilder, exchange: JsonObject) -> None:
-        exchange = {
-            **object_or_empty(exchange.get("request")),
-            **object_or_empty(exchange.get("response")),
-            **exchange,
-        }
-        at = parse_time(exchange.get("created", exchange.get("created_at")))
-        model = text_or_empty(exchange.get("model"))
-        before = exchange.get("messages", exchange.get("input"))
+        exchange = JsonObject(exchange.object("request") | exchange.object("response") | exchange)
+        at = exchange.time("created", "created_at")
+        model = exchange.text("model")
+        before = exchange.first("messages", "input")
         if isinstance(before, str):
             before = [{"role": "user", "content": before}]
         before = before if isinstance(before, list) else []
         pairs = zip(before, self._known_messages, strict=False)
         repeated_count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        after = [
-            object_or_empty(choice.get("message"))
-            for choice in objects_in_list(exchange.get("choices"))[:1]
-        ]
-        after += objects_in_list(exchange.get("output"))
+        after = [choice.object("message") for choice in exchange.objects("choices")[:1]]
+        after += exchange.objects("output")
         for message in before[repeated_count:]:
-            _add_message_or_item(run, object_or_empty(message), model, 0)
+            _add_message_or_item(run, JsonObject.of(message), model, 0)
         for message in after:
             _add_message_or_item(run, message, model, at)
         self._known_messages = [*before, *after]
@@ -75,26 +59,24 @@ class ChatParser:
         self._finish_exchange(run, exchange)
 
     def _finish_exchange(self, run: RunBuilder, exchange: JsonObject) -> None:
-        run.run = run.run or text_or_empty(exchange.get("id"))
-        usage = object_or_empty(exchange.get("usage"))
+        run.run = run.run or exchange.text("id")
+        usage = exchange.object("usage")
         if usage:
             run.record_usage(
-                count_or_zero(usage.get("input_tokens", usage.get("prompt_tokens"))),
-                count_or_zero(usage.get("output_tokens", usage.get("completion_tokens"))),
+                usage.count("input_tokens", "prompt_tokens"),
+                usage.count("output_tokens", "completion_tokens"),
             )
         run.close_answer()
-        choice = next(iter(objects_in_list(exchange.get("choices"))), {})
+        choice = next(iter(exchange.objects("choices")), JsonObject())
         if choice.get("finish_reason") in ("length", "content_filter"):
-            run.set_outcome("failure", text_or_empty(choice["finish_reason"]))
+            run.set_outcome("failure", choice.text("finish_reason"))
         if exchange.get("status") in ("failed", "incomplete", "cancelled"):
-            run.set_outcome(
-                "failure", text_or_empty(object_or_empty(exchange.get("error")).get("message"))
-            )
+            run.set_outcome("failure", exchange.object("error").text("message"))
 
 
 def is_openai_record(first: JsonObject) -> bool:
     """Tell whether the first record of a file is in this format."""
-    inner = {**object_or_empty(first.get("request")), **object_or_empty(first.get("response"))}
+    inner = {**first.object("request"), **first.object("response")}
     return (
         "role" in first
         or responses_items.is_responses_item(first)
@@ -104,23 +86,21 @@ def is_openai_record(first: JsonObject) -> bool:
 
 def _add_message_or_item(run: RunBuilder, message: JsonObject, model: str, at: int) -> None:
     """Add a message of a chat, or an item of a response, to the run."""
-    calls = objects_in_list(message.get("tool_calls"))
-    legacy = object_or_empty(message.get("function_call"))
+    calls = message.objects("tool_calls")
+    legacy = message.object("function_call")
     if legacy:
-        calls.append({"id": text_or_empty(legacy.get("name")), "function": legacy})
+        calls.append(JsonObject(id=legacy.text("name"), function=legacy))
     if message.get("role") in ("tool", "function"):
-        id = text_or_empty(message.get("tool_call_id")) or text_or_empty(message.get("name"))
+        id = message.text("tool_call_id") or message.text("name")
         if not run.add_tool_result(id, message_text(message.get("content")), "", at):
             run.unknown += 1
     elif message.get("role") == "assistant" and ("type" not in message or calls):
         run.begin_answer("", model, at)
         run.add_answer_text(message_text(message.get("content")))
         for call in calls:
-            function = object_or_empty(call.get("function", call.get("custom")))
-            arguments = canonical_argument(function.get("arguments", function.get("input")))
-            run.add_tool_call(
-                text_or_empty(call.get("id")), text_or_empty(function.get("name")), arguments, at
-            )
+            function = call.object("function", "custom")
+            arguments = canonical_argument(function.first("arguments", "input"))
+            run.add_tool_call(call.text("id"), function.text("name"), arguments, at)
         run.set_outcome("unknown" if calls else "success")
     else:
         responses_items.add_item(run, message, model, at)

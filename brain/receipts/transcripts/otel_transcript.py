@@ -16,11 +16,8 @@ from .lenient_json import (
     JsonObject,
     canonical_argument,
     count_or_zero,
-    milliseconds_from_ns,
-    object_or_empty,
     objects_in_list,
     parse_record,
-    text_or_empty,
 )
 from .run_builder import MAX_NAME_CHARS, RunBuilder
 
@@ -42,6 +39,16 @@ class OtelSpan(NamedTuple):
     attributes: JsonObject
     error: str
 
+    @property
+    def took(self) -> int:
+        """The duration in ms."""
+        return max(self.end - self.start, 0)
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation, "" if it has none."""
+        return self.attributes.text("gen_ai.operation.name")
+
 
 def is_otlp_export(first: JsonObject) -> bool:
     """Tell whether the first record of a file is in this format."""
@@ -50,9 +57,9 @@ def is_otlp_export(first: JsonObject) -> bool:
 
 def iterate_spans(value: JsonObject) -> Iterator[OtelSpan]:
     """Yield the spans of one export that are about generative AI."""
-    for resource in objects_in_list(value.get("resourceSpans", value.get("resource_spans"))):
-        for scope in objects_in_list(resource.get("scopeSpans", resource.get("scope_spans"))):
-            for span in objects_in_list(scope.get("spans")):
+    for resource in value.objects("resourceSpans", "resource_spans"):
+        for scope in resource.objects("scopeSpans", "scope_spans"):
+            for span in scope.objects("spans"):
                 parsed = _parse_span(span)
                 if any(key.startswith("gen_ai.") for key in parsed.attributes):
                     yield parsed
@@ -66,33 +73,32 @@ def add_spans(run: RunBuilder, spans: list[OtelSpan]) -> None:
     run.records += len(spans)
     run.unknown += len(spans) - len(trace)
     run.run = trace_id
-    executed = {id for span in trace if (id := _text_attribute(span, "gen_ai.tool.call.id"))}
+    executed = {id for span in trace if (id := span.attributes.text("gen_ai.tool.call.id"))}
     for span in trace:
         _add_span(run, span, executed)
-    root = next((span for span in trace if _operation_name(span) in AGENT_OPERATIONS), trace[0])
-    run.agent = _text_attribute(root, "gen_ai.agent.name") or run.agent
+    root = next((span for span in trace if span.operation in AGENT_OPERATIONS), trace[0])
+    run.agent = root.attributes.text("gen_ai.agent.name") or run.agent
     run.record_time(root.end)
-    task = _input_text(root) if _operation_name(root) in AGENT_OPERATIONS else ""
+    task = _input_text(root) if root.operation in AGENT_OPERATIONS else ""
     run.task = task or run.task
     run.set_outcome("failure" if root.error else "success", root.error)
 
 
 def _add_span(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
-    operation, name = _operation_name(span), _text_attribute(span, "gen_ai.tool.name")
-    took, at = max(span.end - span.start, 0), span.start
+    operation, name = span.operation, span.attributes.text("gen_ai.tool.name")
     if operation in MODEL_OPERATIONS:
         _add_answer(run, span, executed)
     elif operation == "execute_tool" or (name and not operation):
-        _add_tool_call(run, span, name, took)
+        _add_tool_call(run, span, name)
     elif operation == "search_memory":
-        query = keep_text(_text_attribute(span, "gen_ai.memory.query.text"))
-        store_id = _text_attribute(span, "gen_ai.memory.store.id")
+        query = keep_text(span.attributes.text("gen_ai.memory.query.text"))
+        store_id = span.attributes.text("gen_ai.memory.store.id")
         _add_other_step(run, span, kind="memory_read", name=store_id, input=query)
     elif operation.endswith("_memory") or operation == "retrieval":
         _add_other_step(run, span, kind="tool", name=operation)
     elif operation not in (*AGENT_OPERATIONS, *IGNORED_OPERATIONS):
         run.unknown += 1
-    run.record_time(at)
+    run.record_time(span.start)
     run.record_time(span.end)
 
 
@@ -107,66 +113,55 @@ def _add_other_step(
             at=span.start,
             name=printable_text(name, MAX_NAME_CHARS),
             error=span.error,
-            took=max(span.end - span.start, 0),
+            took=span.took,
             **fields,
         )
     )
 
 
 def _add_answer(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
-    model = _text_attribute(span, "gen_ai.response.model") or _text_attribute(
-        span, "gen_ai.request.model"
-    )
+    attributes = span.attributes
+    model = attributes.text("gen_ai.response.model") or attributes.text("gen_ai.request.model")
     for message in _message_attribute(span, "gen_ai.input.messages"):
         for part in _message_parts(message, "tool_call_response"):
-            result = canonical_argument(part.get("response", part.get("result")))
-            run.add_tool_result(text_or_empty(part.get("id")), result)
+            result = canonical_argument(part.first("response", "result"))
+            run.add_tool_result(part.text("id"), result)
     run.add_user_message(_input_text(span), span.start)
     run.begin_answer("", model, span.start)
     for message in _message_attribute(span, "gen_ai.output.messages"):
         run.add_answer_text(
-            "\n".join(
-                text_or_empty(part.get("content")) for part in _message_parts(message, "text")
-            )
+            "\n".join(part.text("content") for part in _message_parts(message, "text"))
         )
         for part in _message_parts(message, "tool_call"):
-            id = text_or_empty(part.get("id"))
+            id = part.text("id")
             if id not in executed:
                 run.add_tool_call(
                     id,
-                    text_or_empty(part.get("name")),
+                    part.text("name"),
                     canonical_argument(part.get("arguments")),
                     span.end,
                 )
-    tokens_in, tokens_out = (
-        count_or_zero(span.attributes.get(f"gen_ai.usage.{side}_tokens"))
-        for side in ("input", "output")
+    run.record_usage(
+        attributes.count("gen_ai.usage.input_tokens"),
+        attributes.count("gen_ai.usage.output_tokens"),
+        span.took,
     )
-    run.record_usage(tokens_in, tokens_out, max(span.end - span.start, 0))
     run.close_answer()
 
 
-def _add_tool_call(run: RunBuilder, span: OtelSpan, name: str, took: int) -> None:
+def _add_tool_call(run: RunBuilder, span: OtelSpan, name: str) -> None:
     run.close_answer()
-    skill = _text_attribute(span, "gen_ai.skill.name")
-    if skill and not _text_attribute(span, "gen_ai.skill.resource.name"):
-        version = printable_text(_text_attribute(span, "gen_ai.skill.version"), MAX_NAME_CHARS)
+    skill = span.attributes.text("gen_ai.skill.name")
+    if skill and not span.attributes.text("gen_ai.skill.resource.name"):
+        version = printable_text(span.attributes.text("gen_ai.skill.version"), MAX_NAME_CHARS)
         _add_other_step(run, span, kind="skill_load", name=skill, version=version)
         return
-    id = _text_attribute(span, "gen_ai.tool.call.id") or f"span {len(name)} {span.start} {name}"
+    id = span.attributes.text("gen_ai.tool.call.id") or f"span {len(name)} {span.start} {name}"
     run.add_tool_call(
         id, name, canonical_argument(span.attributes.get("gen_ai.tool.call.arguments")), span.start
     )
     result = canonical_argument(span.attributes.get("gen_ai.tool.call.result"))
-    run.add_tool_result(id, result, span.error, span.start + took)
-
-
-def _operation_name(span: OtelSpan) -> str:
-    return _text_attribute(span, "gen_ai.operation.name")
-
-
-def _text_attribute(span: OtelSpan, name: str) -> str:
-    return text_or_empty(span.attributes.get(name))
+    run.add_tool_result(id, result, span.error, span.start + span.took)
 
 
 def _input_text(span: OtelSpan) -> str:
@@ -176,9 +171,7 @@ def _input_text(span: OtelSpan) -> str:
         if message.get("role") == "assistant":
             texts.clear()
         elif message.get("role") == "user":
-            texts += [
-                text_or_empty(part.get("content")) for part in _message_parts(message, "text")
-            ]
+            texts += [part.text("content") for part in _message_parts(message, "text")]
     return "\n".join(filter(None, texts))
 
 
@@ -191,53 +184,45 @@ def _message_attribute(span: OtelSpan, name: str) -> list[JsonObject]:
 
 
 def _message_parts(message: JsonObject, kind: str) -> list[JsonObject]:
-    return [part for part in objects_in_list(message.get("parts")) if part.get("type") == kind]
+    return [part for part in message.objects("parts") if part.get("type") == kind]
 
 
 def _parse_span(span: JsonObject) -> OtelSpan:
     attributes = _parse_attributes(span.get("attributes"))
-    for event in objects_in_list(span.get("events")):
+    for event in span.objects("events"):
         if event.get("name") == _DETAILS_EVENT:
-            attributes = {**_parse_attributes(event.get("attributes")), **attributes}
-    status = object_or_empty(span.get("status"))
+            attributes = JsonObject(_parse_attributes(event.get("attributes")) | attributes)
+    status = span.object("status")
     failed = status.get("code") in _ERROR_STATUS_CODES or "error.type" in attributes
-    error = (
-        text_or_empty(status.get("message"))
-        or text_or_empty(attributes.get("error.type"))
-        or "error"
-    )
+    error = status.text("message") or attributes.text("error.type") or "error"
     return OtelSpan(
-        text_or_empty(span.get("traceId", span.get("trace_id"))),
-        milliseconds_from_ns(span.get("startTimeUnixNano", span.get("start_time_unix_nano"))),
-        milliseconds_from_ns(span.get("endTimeUnixNano", span.get("end_time_unix_nano"))),
+        span.text("traceId", "trace_id"),
+        span.milliseconds("startTimeUnixNano", "start_time_unix_nano"),
+        span.milliseconds("endTimeUnixNano", "end_time_unix_nano"),
         attributes,
         shorten_without_secrets(error, _MAX_ERROR_BYTES) if failed else "",
     )
 
 
 def _parse_attributes(value: Any) -> JsonObject:
-    return {
-        text_or_empty(item.get("key")): _unwrap_value(item.get("value"), _MAX_ATTRIBUTE_DEPTH)
+    return JsonObject(
+        (item.text("key"), _unwrap_value(item.get("value"), _MAX_ATTRIBUTE_DEPTH))
         for item in objects_in_list(value)
-    }
+    )
 
 
 def _unwrap_value(value: Any, depth: int) -> Any:
     """Return the plain value of an attribute, which OTLP wraps in an object that names its type."""
-    for kind, inner in object_or_empty(value).items() if depth else ():
+    for kind, inner in JsonObject.of(value).items() if depth else ():
         if kind in ("stringValue", "boolValue", "doubleValue"):
             return inner
         if kind == "intValue":
             return count_or_zero(inner)
         if kind == "arrayValue":
             return [
-                _unwrap_value(item, depth - 1)
-                for item in objects_in_list(object_or_empty(inner).get("values"))
+                _unwrap_value(item, depth - 1) for item in JsonObject.of(inner).objects("values")
             ]
         if kind == "kvlistValue":
-            pairs = objects_in_list(object_or_empty(inner).get("values"))
-            return {
-                text_or_empty(item.get("key")): _unwrap_value(item.get("value"), depth - 1)
-                for item in pairs
-            }
+            pairs = JsonObject.of(inner).objects("values")
+            return {item.text("key"): _unwrap_value(item.get("value"), depth - 1) for item in pairs}
     return None

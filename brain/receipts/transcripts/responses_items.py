@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .lenient_json import (
-    JsonObject,
-    canonical_argument,
-    message_text,
-    object_or_empty,
-    text_or_empty,
-)
+from .lenient_json import JsonObject, canonical_argument, message_text
 from .run_builder import RunBuilder
 
 IGNORED_ITEM_TYPES = frozenset(
@@ -38,7 +32,7 @@ _SHELL_OUTPUT = re.compile(
 
 def is_responses_item(item: JsonObject) -> bool:
     """Tell whether a record is an item of a known type."""
-    kind = text_or_empty(item.get("type"))
+    kind = item.text("type")
     return (
         kind in _CALL_ARGUMENT_KEYS
         or kind in _RESULT_TYPES
@@ -49,18 +43,18 @@ def is_responses_item(item: JsonObject) -> bool:
 
 def add_item(run: RunBuilder, item: JsonObject, model: str = "", at: int = 0) -> None:
     """Add an item to the run."""
-    kind = text_or_empty(item.get("type"))
+    kind = item.text("type")
     if kind == "message" or (not kind and "role" in item):
         _add_message(run, item, model, at)
     elif kind in _CALL_ARGUMENT_KEYS:
         if not run.has_open_answer():
             run.begin_answer("", model, at)
-        name = text_or_empty(item.get("name")) or kind.removesuffix("_call")
-        id = text_or_empty(item.get("call_id")) or text_or_empty(item.get("id"))
+        name = item.text("name") or kind.removesuffix("_call")
+        id = item.text("call_id") or item.text("id")
         run.add_tool_call(id, name, canonical_argument(item.get(_CALL_ARGUMENT_KEYS[kind])), at)
     elif kind in _RESULT_TYPES:
         message, error = _parse_result(item)
-        if not run.add_tool_result(text_or_empty(item.get("call_id")), message, error, at):
+        if not run.add_tool_result(item.text("call_id"), message, error, at):
             run.unknown += 1
     elif kind not in IGNORED_ITEM_TYPES:
         run.unknown += 1
@@ -90,6 +84,6 @@ def _parse_result(item: JsonObject) -> tuple[str, str]:
         return message[head.end() :], "" if head[1] == "0" else f"exit code {head[1]}"
     failed = (
         item.get("status") in ("failed", "incomplete")
-        or object_or_empty(output).get("success") is False
+        or JsonObject.of(output).get("success") is False
     )
     return message, (message.partition("\n")[0] or "error") if failed else ""

@@ -18,7 +18,7 @@ from ..size_budget import (
     keep_text,
     shorten_without_secrets,
 )
-from .lenient_json import object_or_empty, parse_record
+from .lenient_json import JsonObject, parse_record
 
 MAX_NAME_CHARS = 200
 """The most characters of a name that are recorded."""
@@ -208,7 +208,7 @@ def _loaded_skill(name: str, arguments: str) -> tuple[str, str] | None:
     names = _SKILL_LOADING_TOOLS.get(name.rpartition("__")[2])
     if names is None:
         return None
-    values = object_or_empty(parse_record(arguments.encode(errors="replace")))
+    values = JsonObject.of(parse_record(arguments.encode(errors="replace")))
     slug = next((values[key] for key in names if isinstance(values.get(key), str)), "")
     if not slug or values.get("file_path"):
         return None

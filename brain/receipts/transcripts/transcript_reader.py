@@ -15,7 +15,7 @@ from ...digest import blob_id
 from ...errors import InvalidInput, printable_text
 from ..receipt_types import Receipt
 from . import claude_transcript, codex_transcript, openai_transcript, otel_transcript
-from .lenient_json import JsonObject, object_or_empty, objects_in_list, parse_record, split_records
+from .lenient_json import JsonObject, objects_in_list, parse_record, split_records
 from .run_builder import RunBuilder
 
 TRANSCRIPT_FORMATS = ("otel", "claude", "codex", "openai")
@@ -65,10 +65,10 @@ def _detect_format(data: bytes, document: Any) -> str:
     if isinstance(document, list):
         samples = objects_in_list(document)[:_MAX_SAMPLED_RECORDS]
     elif document is not None:
-        samples = [object_or_empty(document)]
+        samples = [JsonObject.of(document)]
     else:
         lines = islice(split_records(data), _MAX_SAMPLED_RECORDS)
-        samples = [object_or_empty(parse_record(line)) for line in lines]
+        samples = [JsonObject.of(parse_record(line)) for line in lines]
     for record in samples:
         for format_name, is_format in _FORMAT_DETECTORS.items():
             if is_format(record):
@@ -89,7 +89,7 @@ def _line_parser(add_record: Callable[[RunBuilder, JsonObject], None]) -> Transc
         for value in values:
             run.records += 1
             if isinstance(value, dict):
-                add_record(run, value)
+                add_record(run, JsonObject(value))
             else:
                 run.unknown += 1
 
@@ -105,8 +105,9 @@ def _parse_chat(run: RunBuilder, values: Iterable[Any]) -> None:
 def _parse_trace(run: RunBuilder, values: Iterable[Any]) -> None:
     spans: list[otel_transcript.OtelSpan] = []
     for value in values:
-        if isinstance(value, dict) and otel_transcript.is_otlp_export(value):
-            spans += otel_transcript.iterate_spans(value)
+        export = JsonObject.of(value)
+        if otel_transcript.is_otlp_export(export):
+            spans += otel_transcript.iterate_spans(export)
         else:
             run.records += 1
             run.unknown += 1

@@ -221,7 +221,7 @@ def _check_record(content: str) -> str:
     try:
         if strict_json.nesting_depth(data, _MAX_JSON_DEPTH) > _MAX_JSON_DEPTH:
             raise ValueError("nested too deeply")
-        record = json.loads(data, object_pairs_hook=strict_json.reject_duplicate_names)
+        record = strict_json.parse_unbounded_json(data)
         if not isinstance(record, dict):
             raise ValueError("not an object")
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)

@@ -57,14 +57,14 @@ class EmbeddingSelector:
 
     def _embed(self, texts: Sequence[str], length: int | None = None) -> Matrix:
         """Return the vectors of texts, `length` numbers each. Raises `ModelError`."""
-        rows = self._embedder.embed(texts)
-        if len(rows) != len(texts) or length not in (None, rows.shape[1]):
+        vectors = self._embedder.embed(texts)
+        if len(vectors) != len(texts) or length not in (None, vectors.shape[1]):
             raise ModelError(
                 "the embedder returned too few vectors, or vectors of different lengths",
                 code="bad_answer",
                 hint="see `brain config embedder`",
             )
-        return rows
+        return vectors
 
     def _embed_skills(self, length: int) -> Matrix:
         """Return the vectors of all skills, in their order; embeds new ones.

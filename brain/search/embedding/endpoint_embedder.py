@@ -68,8 +68,8 @@ class EndpointEmbedder:
         url = self._settings.base_url.rstrip("/") + "/embeddings"
         with self._client.stream("POST", url, json=request) as response:
             data = bytearray()
-            for piece in response.iter_raw():
-                data += piece
+            for chunk in response.iter_raw():
+                data += chunk
                 if len(data) > MAX_EMBEDDING_ANSWER_BYTES:
                     raise self._error(
                         "answer_too_large", f"more than {MAX_EMBEDDING_ANSWER_BYTES} bytes"

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from ...errors import printable_text
-from .embedder_settings import embedder_error
+from .embedder_settings import EMBEDDER_SETTINGS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +36,7 @@ class LocalEmbedder:
         self._folder = Path(folder)
         config = self._read_json("config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-            raise embedder_error(f"{printable_text(folder)} holds no BERT model with GELU")
+            raise EMBEDDER_SETTINGS.error(f"{printable_text(folder)} holds no BERT model with GELU")
         self._use_first_token = bool(
             self._read_json("1_Pooling/config.json").get("pooling_mode_cls_token")
         )
@@ -51,7 +50,7 @@ class LocalEmbedder:
             places = int(config.get("max_position_embeddings", _MAX_TOKENS))
             self._max_tokens = max(min(int(max_tokens), places, _MAX_TOKENS), 1)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise embedder_error(
+            raise EMBEDDER_SETTINGS.error(
                 f"config.json in {printable_text(folder)} does not state the shape of the model"
             ) from error
         self._weights = self._load_weights()
@@ -61,38 +60,34 @@ class LocalEmbedder:
         file = self._folder / name
         try:
             with file.open("rb") as opened:
-                found = json.loads(opened.read(_MAX_JSON_BYTES))
+                fields = json.loads(opened.read(_MAX_JSON_BYTES))
         except FileNotFoundError as error:
             if name == "config.json":
-                raise embedder_error(
+                raise EMBEDDER_SETTINGS.error(
                     f"{printable_text(self._folder)} holds no model: no {name}"
                 ) from error
             return {}
         except (ValueError, RecursionError) as error:
-            raise embedder_error(f"{printable_text(file)} is not JSON") from error
-        return found if isinstance(found, dict) else {}
+            raise EMBEDDER_SETTINGS.error(f"{printable_text(file)} is not JSON") from error
+        return fields if isinstance(fields, dict) else {}
 
     def _load_weights(self) -> dict[str, NDArray[np.float32]]:
         file = self._folder / "model.safetensors"
+        if file.is_file() and file.stat().st_size > MAX_WEIGHTS_BYTES:
+            raise EMBEDDER_SETTINGS.error(f"{printable_text(file)} is too large")
         try:
-            if file.stat().st_size > MAX_WEIGHTS_BYTES:
-                raise embedder_error(f"{printable_text(file)} is too large")
-            found = load_file(file)
+            weights_by_name = load_file(file)
             tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-        except (OSError, SafetensorError, TypeError, KeyError) as error:
-            raise embedder_error(
-                f"{printable_text(self._folder)} cannot be read: {printable_text(error)}"
-            ) from error
         except Exception as error:  # tokenizers raises nothing narrower
-            raise embedder_error(
-                f"{printable_text(self._folder)}: {printable_text(error)}"
+            raise EMBEDDER_SETTINGS.error(
+                f"{printable_text(self._folder)} cannot be read: {printable_text(error)}"
             ) from error
         tokenizer.enable_truncation(self._max_tokens)
         tokenizer.enable_padding()
         self._tokenizer = tokenizer
         return {
             name.removeprefix("bert."): weights.astype(np.float32, copy=False)
-            for name, weights in found.items()
+            for name, weights in weights_by_name.items()
         }
 
     def _compute_identity(self) -> str:
@@ -108,19 +103,19 @@ class LocalEmbedder:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """See `Embedder.embed`."""
         encoded = self._tokenizer.encode_batch(list(texts))
-        tokens = np.array([one.ids for one in encoded])
-        mask = np.array([one.attention_mask for one in encoded], dtype=np.float32)
+        tokens = np.array([encoding.ids for encoding in encoded])
+        mask = np.array([encoding.attention_mask for encoding in encoded], dtype=np.float32)
         try:
-            found = self._forward(tokens, mask)
+            hidden = self._forward(tokens, mask)
         except (KeyError, ValueError, IndexError) as error:
-            raise embedder_error(
+            raise EMBEDDER_SETTINGS.error(
                 f"{printable_text(self._folder)} is not such a model: {printable_text(error)}"
             ) from error
         if self._use_first_token:
-            pooled = found[:, 0]
+            pooled = hidden[:, 0]
         else:
             weights = mask[:, :, None]
-            pooled = (found * weights).sum(axis=1) / weights.sum(axis=1)
+            pooled = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
         return np.asarray(pooled / np.linalg.norm(pooled, axis=1, keepdims=True), np.float32)
 
     def _forward(self, tokens: NDArray[Any], mask: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -152,8 +152,8 @@ class BrainPool:
         brain = self.brain(client)
         if version and not version.strip().isprintable():
             raise InvalidInput("not a version", code="bad_version")
-        found = brain.skills.read_file(f"{slug}@{version}" if version else slug)
-        return ResourceContent(text_for_model(found.content), found.snapshot)
+        skill_file = brain.skills.read_file(f"{slug}@{version}" if version else slug)
+        return ResourceContent(text_for_model(skill_file.content), skill_file.snapshot)
 
     def poll_changes(self) -> SkillChanges | None:
         """Return the changes by any process since the last call, None if there are none.

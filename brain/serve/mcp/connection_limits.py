@@ -40,11 +40,16 @@ def close_idlest_connection(
     connections: Iterable[TrackedConnection], newest: TrackedConnection
 ) -> None:
     """Above `MAX_CONNECTIONS`, close the idlest, or the newest if all are answering."""
-    others = [it for it in connections if it is not newest and not it.transport.is_closing()]
+    others = [
+        connection
+        for connection in connections
+        if connection is not newest and not connection.transport.is_closing()
+    ]
     if len(others) < MAX_CONNECTIONS:
         return
     idle = [connection for connection in others if connection.activity != ANSWERING]
-    min(idle, key=lambda it: (it.activity, it.active_since), default=newest).transport.abort()
+    idle.sort(key=lambda connection: (connection.activity, connection.active_since))
+    (idle or [newest])[0].transport.abort()
 
 
 class SessionLimit:

@@ -82,13 +82,13 @@ class HttpGuard:
             raise AccessDenied(403, "this server has another host name")
         if headers.all_values(b"transfer-encoding") and headers.all_values(b"content-length"):
             raise AccessDenied(400, "the length of the body is stated twice")
-        shown = headers.single_value(b"authorization").partition(" ")
-        known = (
+        authorization = headers.single_value(b"authorization").partition(" ")
+        has_token = (
             bool(rules.token)
-            and shown[0].lower() == "bearer"
-            and _tokens_match(shown[2], rules.token)
+            and authorization[0].lower() == "bearer"
+            and _tokens_match(authorization[2], rules.token)
         )
-        if not known:
+        if not has_token:
             if rules.token:
                 raise AccessDenied(403, "a token is needed: send it as Authorization: Bearer TOKEN")
             if any(origin not in rules.origins for origin in headers.all_values(b"origin")):
@@ -117,8 +117,8 @@ class RequestHeaders:
         return values[0] if values else ""
 
 
-def _tokens_match(shown: str, token: str) -> bool:
-    return hmac.compare_digest(shown.strip().encode(), token.encode())
+def _tokens_match(credentials: str, token: str) -> bool:
+    return hmac.compare_digest(credentials.strip().encode(), token.encode())
 
 
 async def _read_body(receive: Receive, headers: RequestHeaders) -> bytes:

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from ...util.strict_json import nesting_depth, reject_duplicate_names
+from ...util.strict_json import nesting_depth, parse_unbounded_json
 
 MAX_REQUEST_BYTES = 16 << 20
 """Size of one message. A skill has at most 4 MB, which JSON may double."""
@@ -42,18 +42,18 @@ def parse_message(raw: bytes) -> dict[str, Any]:
     if len(raw) > MAX_REQUEST_BYTES:
         raise too_long_error()
     try:
-        found = _DECODER.decode(raw.decode())
+        message = parse_unbounded_json(raw.decode())
         if _SURROGATE.search(raw):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(message, ensure_ascii=False).encode()
     except (ValueError, RecursionError):  # bad UTF-8, JSON, number, surrogate or depth
         raise MessageRefused(PARSE_ERROR, "this is not strict JSON in UTF-8") from None
-    if isinstance(found, list):
+    if isinstance(message, list):
         raise MessageRefused(INVALID_REQUEST, "batches are refused: send one message at a time")
-    if not isinstance(found, dict):
+    if not isinstance(message, dict):
         raise MessageRefused(INVALID_REQUEST, "a message must be an object")
-    if not is_response(found):
-        _check_message(found, raw)
-    return found
+    if not is_response(message):
+        _check_message(message, raw)
+    return message
 
 
 def is_response(message: dict[str, Any]) -> bool:
@@ -80,21 +80,3 @@ def _check_message(message: dict[str, Any], raw: bytes) -> None:
         raise MessageRefused(
             INVALID_REQUEST, f"nested more than {MAX_REQUEST_DEPTH} deep", answerable_id
         )
-
-
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(text)
-
-
-def _finite_number(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise ValueError("beyond a double")
-    return value
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=reject_duplicate_names,
-    parse_constant=_refuse_constant,
-    parse_float=_finite_number,
-)

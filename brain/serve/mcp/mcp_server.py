@@ -111,7 +111,9 @@ class BrainServer:
         self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
     ) -> wire.ListToolsResult:
         definitions = tool_formats.mcp(self._pool.tools)
-        return wire.ListToolsResult(tools=[wire.Tool.model_validate(row) for row in definitions])
+        return wire.ListToolsResult(
+            tools=[wire.Tool.model_validate(definition) for definition in definitions]
+        )
 
     async def _call_tool(
         self, ctx: RequestContext, params: wire.CallToolRequestParams
@@ -147,12 +149,12 @@ class BrainServer:
     ) -> wire.ReadResourceResult:
         read = resources.resource_reader(self._pool, str(params.uri))
         try:
-            found = await self._run_serialized(read, _client_name(ctx))
+            content = await self._run_serialized(read, _client_name(ctx))
         except BrainError as error:
             raise resources.not_found_error(
                 str(params.uri), resources.error_text(error, self._pool)
             ) from error
-        return resources.read_result(str(params.uri), found)
+        return resources.read_result(str(params.uri), content)
 
     async def _list_prompts(
         self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None

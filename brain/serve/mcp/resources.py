@@ -78,7 +78,7 @@ def resource_reader(pool: BrainPool, uri: str) -> Callable[[str], ResourceConten
     raise not_found_error(uri, "no such resource")
 
 
-def read_result(uri: str, found: ResourceContent) -> wire.ReadResourceResult:
+def read_result(uri: str, content: ResourceContent) -> wire.ReadResourceResult:
     """Return the protocol's result for a resource."""
     kind = "text/plain" if uri == INDEX_URI else _MARKDOWN
     return wire.ReadResourceResult(
@@ -86,8 +86,8 @@ def read_result(uri: str, found: ResourceContent) -> wire.ReadResourceResult:
             wire.TextResourceContents(
                 uri=uri,
                 mime_type=kind,
-                text=found.text,
-                _meta={"agent-brain/snapshot": found.snapshot},
+                text=content.text,
+                _meta={"agent-brain/snapshot": content.snapshot},
             )
         ]
     )

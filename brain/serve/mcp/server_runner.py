@@ -68,9 +68,9 @@ def open_sockets(host: str, port: int) -> list[socket.socket]:
         except (OSError, UnicodeError) as error:  # UnicodeError: not a possible host name
             if opened:
                 break  # this machine has no IPv6
-            why = error.strerror if isinstance(error, OSError) else "not a host name"
+            reason = error.strerror or error if isinstance(error, OSError) else "not a host name"
             raise InvalidInput(
-                f"cannot listen at {printable_text(host)}:{port}: {printable_text(why or error)}",
+                f"cannot listen at {printable_text(host)}:{port}: {printable_text(reason)}",
                 code="cannot_listen",
                 hint="name another port; 0 picks a free one",
             ) from error

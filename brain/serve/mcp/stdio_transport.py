@@ -191,19 +191,19 @@ def read_lines(handle: int, limit: int) -> Iterator[bytes | None]:
     parts: list[bytes] = []
     size = 0
     over = False
-    while piece := os.read(handle, _READ_BYTES):
-        *ends, rest = piece.split(b"\n")
+    while chunk := os.read(handle, _READ_BYTES):
+        *ends, line_start = chunk.split(b"\n")
         for end in ends:
             if over or size + len(end) > limit:
                 yield None
             else:
                 yield b"".join((*parts, end)).removesuffix(b"\r")
             parts, size, over = [], 0, False
-        size += len(rest)
+        size += len(line_start)
         if size > limit:
             parts, over = [], True
-        elif rest:
-            parts.append(rest)
+        elif line_start:
+            parts.append(line_start)
     if over:
         yield None
     elif parts:

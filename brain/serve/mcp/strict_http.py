@@ -83,11 +83,11 @@ class StrictHttpProtocol(H11Protocol):
         """
         head, end, _ = (self._head_tail + data).partition(_HEAD_END)
         self._head_size += len(head) - len(self._head_tail)
-        seen = max(len(self._head_tail) - 1, 0)  # the last byte is judged by the next one
+        checked_bytes = max(len(self._head_tail) - 1, 0)  # the last byte is judged by the next one
         self._head_tail = head[1 - len(_HEAD_END) :] if not end else b""
         if self._head_size > MAX_HEAD_BYTES:
             return "The head is too long."
-        return "Line ends must be CRLF." if _BARE_LINE_END.search(head + end, seen) else ""
+        return "Line ends must be CRLF." if _BARE_LINE_END.search(head + end, checked_bytes) else ""
 
     def _start_head_timer(self) -> None:
         if self._timer is None:

@@ -6,9 +6,8 @@ faults at once, in words that a model can act on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from ... import limits
 from ...errors import ToolFailure, printable_text
@@ -35,18 +34,12 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
     if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
         raise _bad_arguments("they are nested too deeply")
     try:
-        found = json.loads(
-            text,
-            object_pairs_hook=strict_json.reject_duplicate_names,
-            parse_constant=_refuse_constant,
-        )
-    except json.JSONDecodeError as error:
-        raise _bad_arguments(f"they are not JSON: {error}") from error
+        arguments = strict_json.parse_unbounded_json(text)
     except ValueError as error:  # also for invalid UTF-8 and numbers of thousands of digits
         raise _bad_arguments(f"they are not JSON: {printable_text(error)}") from error
-    if not isinstance(found, dict):
+    if not isinstance(arguments, dict):
         raise _bad_arguments("they are not a JSON object")
-    return found
+    return arguments
 
 
 def check_arguments(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,11 +69,7 @@ def _drop_nulls(value: Any) -> Any:
 
 
 def _bad_arguments(fault: str) -> ToolFailure:
-    return ToolFailure(f"These arguments cannot be taken: {fault}.", code="bad_arguments")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
+    return ToolFailure(f"These arguments are refused: {fault}.", code="bad_arguments")
 
 
 def _schema_faults(schema: Schema, value: Any, where: str) -> Iterator[str]:
@@ -134,18 +123,21 @@ def _list_faults(schema: Schema, value: list[Any], where: str) -> Iterator[str]:
 
 
 def _object_faults(schema: Schema, value: Mapping[str, Any], where: str) -> Iterator[str]:
-    known: dict[str, Schema] = schema["properties"]
+    allowed: dict[str, Schema] = schema["properties"]
     of_owner = f" of {where}" if where else ""
     for name in schema["required"]:
         if name not in value:
             yield f"{name}{of_owner} is missing"
     for name, item in value.items():
-        if name in known:
-            yield from _schema_faults(known[name], item, f"{name}{of_owner}")
+        if name in allowed:
+            yield from _schema_faults(allowed[name], item, f"{name}{of_owner}")
         else:
-            yield f"there is no '{printable_text(name, 40)}'{of_owner}{_suggest_name(name, known)}"
+            unknown = f"'{printable_text(name, 40)}'{of_owner}"
+            yield f"there is no {unknown}, {_suggest_name(name, allowed)}"
 
 
-def _suggest_name(name: Any, known: Mapping[str, Schema]) -> str:
-    near = suggest_names(str(name), known, 1)
-    return f", did you mean {near[0]}?" if near else f", only {', '.join(known) or 'nothing'}"
+def _suggest_name(name: Any, allowed: Mapping[str, Schema]) -> str:
+    suggestions = suggest_names(str(name), allowed, 1)
+    if suggestions:
+        return f"did you mean {suggestions[0]}?"
+    return f"only {', '.join(allowed) or 'nothing'}"

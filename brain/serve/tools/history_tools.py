@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ...errors import printable_text
 from ...results import text_format
 from ...skills.visible_text import strip_hidden
-from .tool import MAX_LINE_CHARS, ToolResult, notice_line
+from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
 from .tool_errors import hide_paths
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...results import PathChange, SkillChange, SnapshotInfo
+    from ...results import SnapshotInfo
 
 Arguments = dict[str, Any]
 
@@ -31,38 +31,33 @@ MAX_NOTICES = 20
 
 def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
     """Record the folder as it is."""
-    taken = brain.snapshot(arguments.get("message", ""))
-    notices = taken.notices[:MAX_NOTICES]
+    recorded = brain.snapshot(arguments.get("message", ""))
+    notices = recorded.notices[:MAX_NOTICES]
     data = {
-        "snapshot": taken.snapshot,
-        "bundle": taken.bundle,
-        "changed": taken.changed,
-        "added": taken.added,
-        "modified": taken.modified,
-        "removed": taken.removed,
-        "notices": [{"path": notice.path, "message": notice.message} for notice in notices],
+        **pick_fields(recorded, "snapshot", "bundle", "changed", "added", "modified", "removed"),
+        "notices": [pick_fields(notice, "path", "message") for notice in notices],
     }
-    short_id = text_format.short_id(taken.snapshot)
-    counts = f"{taken.added} added, {taken.modified} modified, {taken.removed} removed"
+    short_id = text_format.short_id(recorded.snapshot)
+    counts = f"{recorded.added} added, {recorded.modified} modified, {recorded.removed} removed"
     text = (
         f"Recorded {short_id}: {counts}."
-        if taken.changed
+        if recorded.changed
         else f"Nothing has changed since {short_id}."
     )
-    return ToolResult("\n".join([text, *map(notice_line, notices)]), data, taken.changed)
+    return ToolResult("\n".join([text, *map(notice_line, notices)]), data, recorded.changed)
 
 
 def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     """List the differences between two states, or since the last snapshot."""
-    found = brain.history.diff(arguments.get("from"), arguments.get("to"))
-    changes = found.changes[:MAX_DIFF_FILES]
-    skills = found.skills[:MAX_DIFF_FILES]
+    diff = brain.history.diff(arguments.get("from"), arguments.get("to"))
+    changes = diff.changes[:MAX_DIFF_FILES]
+    skills = diff.skills[:MAX_DIFF_FILES]
     data: dict[str, Any] = {
-        "from": found.from_,
-        "to": found.to,
-        "changes": [_change_data(change) for change in changes],
-        "skills": [_skill_change_data(change) for change in skills],
-        "count": len(found.changes),
+        "from": diff.from_,
+        "to": diff.to,
+        "changes": [pick_fields(change, "path", "change", "from_path") for change in changes],
+        "skills": [change._asdict() for change in skills],
+        "count": len(diff.changes),
     }
     lines = [
         printable_text(text_format.format_skill_change(change), MAX_LINE_CHARS) for change in skills
@@ -70,10 +65,10 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     lines += [
         printable_text(text_format.format_path_change(change), MAX_LINE_CHARS) for change in changes
     ]
-    if len(found.changes) > len(changes):
-        lines.append(f"({len(changes)} of {len(found.changes)} files are named.)")
+    if len(diff.changes) > len(changes):
+        lines.append(f"({len(changes)} of {len(diff.changes)} files are named.)")
     if arguments.get("patch"):
-        data["patch"] = _patch_text(brain.history.patch(found._replace(changes=changes)))
+        data["patch"] = _patch_text(brain.history.patch(diff._replace(changes=changes)))
         lines += ["", data["patch"]]
     return ToolResult("\n".join(lines) or "No differences.", data, False)
 
@@ -81,10 +76,10 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
 def brain_log(brain: Brain, arguments: Arguments) -> ToolResult:
     """List snapshots, newest first."""
     limit = arguments.get("limit", DEFAULT_LOG_LIMIT)
-    found = list(brain.history.log(limit=limit, skill=arguments.get("skill")))
-    lines = [_snapshot_line(info) for info in found]
+    snapshots = list(brain.history.log(limit=limit, skill=arguments.get("skill")))
+    lines = [_snapshot_line(info) for info in snapshots]
     return ToolResult(
-        "\n".join(lines), {"snapshots": [_snapshot_data(info) for info in found]}, False
+        "\n".join(lines), {"snapshots": [_snapshot_data(info) for info in snapshots]}, False
     )
 
 
@@ -95,15 +90,8 @@ def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
         {**finding._asdict(), "message": hide_paths(finding.message, brain.root)}
         for finding in verified.findings[:MAX_SHOWN_FINDINGS]
     ]
-    data = {
-        "ok": verified.ok,
-        "brain": verified.brain,
-        "head": verified.head,
-        "snapshots": verified.snapshots,
-        "objects": verified.objects,
-        "trust_level": verified.trust_level,
-        "findings": findings,
-    }
+    names = ("ok", "brain", "head", "snapshots", "objects", "trust_level")
+    data = {**pick_fields(verified, *names), "findings": findings}
     verdict = "The lineage is whole" if verified.ok else "VERIFICATION FAILED"
     lines = [
         f"{verdict}: {verified.snapshots} snapshots, {verified.objects} objects, "
@@ -117,20 +105,12 @@ def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
     return ToolResult("\n".join(lines), data, False)
 
 
-def _change_data(change: PathChange) -> dict[str, Any]:
-    return {"path": change.path, "change": change.change, "from_path": change.from_path}
-
-
-def _skill_change_data(change: SkillChange) -> dict[str, Any]:
-    return change._asdict()
-
-
 def _snapshot_line(info: SnapshotInfo) -> str:
     author = printable_text(info.author, 80)
-    what = printable_text(
+    title = printable_text(
         info.message or text_format.format_operation(info.operation), MAX_LINE_CHARS
     )
-    return f"{text_format.short_id(info.snapshot)}  {_iso_time(info.time)}  {author}  {what}"
+    return f"{text_format.short_id(info.snapshot)}  {_iso_time(info.time)}  {author}  {title}"
 
 
 def _iso_time(milliseconds: int) -> str:
@@ -139,10 +119,7 @@ def _iso_time(milliseconds: int) -> str:
 
 def _snapshot_data(info: SnapshotInfo) -> dict[str, Any]:
     return {
-        "snapshot": info.snapshot,
-        "bundle": info.bundle,
-        "parents": info.parents,
-        "author": info.author,
+        **pick_fields(info, "snapshot", "bundle", "parents", "author"),
         "time": _iso_time(info.time),
         "message": info.message[:MAX_LINE_CHARS],
         "operation": info.operation,
@@ -150,11 +127,11 @@ def _snapshot_data(info: SnapshotInfo) -> dict[str, Any]:
 
 
 def _patch_text(pieces: Iterable[str]) -> str:
-    remaining_chars, shown = MAX_PATCH_CHARS, []
+    remaining_chars, pieces_shown = MAX_PATCH_CHARS, []
     for raw in pieces:
         piece = strip_hidden(raw)  # so that neither a path nor a text adds a line
-        shown.append(piece[:remaining_chars])
+        pieces_shown.append(piece[:remaining_chars])
         remaining_chars -= len(piece)
         if remaining_chars < 0:
-            return "".join(chain(shown, [f"\n(cut after {MAX_PATCH_CHARS} characters)\n"]))
-    return "".join(shown)
+            return "".join(chain(pieces_shown, [f"\n(cut after {MAX_PATCH_CHARS} characters)\n"]))
+    return "".join(pieces_shown)

@@ -10,7 +10,7 @@ from ...repo.skills.edit_memory import MemoryOperation
 from ...skills.visible_text import clean_text
 from .secret_guard import refuse_new_secrets
 from .skill_read import MAX_FILE_CHARS
-from .tool import ToolResult
+from .tool import ToolResult, pick_fields
 from .tool_definitions import MEMORY_ACTIONS
 
 if TYPE_CHECKING:
@@ -40,36 +40,32 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
     ]
     check = partial(refuse_new_secrets, brain)
     try:
-        done = brain.memory.apply(arguments["target"], operations, check=check)
+        changed = brain.memory.apply(arguments["target"], operations, check=check)
     except InvalidInput as error:
         raise _tool_failure(error) from error
-    data = {
-        "path": done.path,
-        "entries": done.entries,
-        "characters": done.characters,
-        "limit": done.limit,
-        "snapshot": done.snapshot,
-    }
-    what = "Remembered" if done.changed else "Nothing to do: it is there already"
-    usage = _usage_text(done.path, done.entries, done.characters, done.limit)
-    return ToolResult(f"{what}. {usage}", data, done.changed)
+    data = pick_fields(changed, "path", "entries", "characters", "limit", "snapshot")
+    verb = "Remembered" if changed.changed else "Nothing to do: it is there already"
+    usage = _usage_text(changed.path, changed.entries, changed.characters, changed.limit)
+    return ToolResult(f"{verb}. {usage}", data, changed.changed)
 
 
 def _parse_changes(arguments: Arguments) -> list[Arguments]:
     """Return the requested changes, none to read. Raises `ToolFailure`."""
-    one: Arguments = {
+    single_change: Arguments = {
         key: arguments[key] for key in ("action", "content", "old_text") if key in arguments
     }
     steps: list[Arguments] = arguments.get("operations", [])
-    if steps and one:
+    if steps and single_change:
         raise ToolFailure("Give operations alone, or one action.", code="bad_arguments")
-    steps = steps or [one]
+    steps = steps or [single_change]
     if steps == [{"action": "read"}]:
         return []
     for step in steps:
         if step.get("action") not in MEMORY_ACTIONS:
             raise ToolFailure(
-                "action is missing." if "action" not in step else "read stands alone.",
+                "action is missing."
+                if "action" not in step
+                else "read cannot be one of several operations.",
                 code="bad_arguments",
                 hint=f"It is one of {', '.join(MEMORY_ACTIONS)}.",
             )

@@ -18,8 +18,8 @@ _TEXT_ARGUMENTS = ("content", "description", "new_string", "file_content", "mess
 def refuse_secrets(brain: Brain, arguments: dict[str, Any]) -> None:
     """Raise `ToolFailure` (`secret`) if an argument holds a secret that is not accepted."""
     for name, text in _written_texts(arguments):
-        for found in brain.secrets.scan_text(text.encode())[:1]:
-            raise _secret_failure(found, name)
+        for finding in brain.secrets.scan_text(text.encode())[:1]:
+            raise _secret_failure(finding, name)
 
 
 def refuse_new_secrets(brain: Brain, before: bytes | None, after: bytes | None) -> None:
@@ -27,11 +27,13 @@ def refuse_new_secrets(brain: Brain, before: bytes | None, after: bytes | None) 
 
     This also finds a secret composed of the old text and the new.
     """
-    found = brain.secrets.scan_text(after or b"")
-    known = {finding.id for finding in brain.secrets.scan_text(before or b"")} if found else set()
-    for finding in found:
-        if finding.id not in known:
-            raise _secret_failure(finding, "what comes out")
+    findings = brain.secrets.scan_text(after or b"")
+    known_ids = (
+        {finding.id for finding in brain.secrets.scan_text(before or b"")} if findings else set()
+    )
+    for finding in findings:
+        if finding.id not in known_ids:
+            raise _secret_failure(finding, "the resulting text")
 
 
 def guard_change(brain: Brain, change: ContentChange) -> ContentChange:
@@ -45,13 +47,13 @@ def guard_change(brain: Brain, change: ContentChange) -> ContentChange:
     return checked
 
 
-def _secret_failure(found: SecretFinding, where: str) -> ToolFailure:
+def _secret_failure(finding: SecretFinding, where: str) -> ToolFailure:
     return ToolFailure(
-        f"Line {found.line} of {where} looks like a secret ({found.rule}).",
+        f"Line {finding.line} of {where} looks like a secret ({finding.rule}).",
         code="secret",
         hint="Write where it is kept instead, such as the name of an environment "
         "variable. If it is no secret, a person can accept it: "
-        f"{found.id} in secrets.accepted of manifest.yaml.",
+        f"{finding.id} in secrets.accepted of manifest.yaml.",
     )
 
 

@@ -11,7 +11,7 @@ from ...skills.slug import is_slug
 from .secret_guard import guard_change, refuse_new_secrets
 from .skill_read import file_argument
 from .text_replacement import replace_in_text
-from .tool import ToolResult, notice_line
+from .tool import ToolResult, notice_line, pick_fields
 from .tool_definitions import SKILL_ACTIONS, SKILL_FOLDERS
 
 if TYPE_CHECKING:
@@ -63,21 +63,21 @@ def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     return _add_similar(_write_result(upserted, "Created" if new else "Improved"), similar)
 
 
-def _add_similar(answer: ToolResult, similar: list[Similar]) -> ToolResult:
+def _add_similar(result: ToolResult, similar: list[Similar]) -> ToolResult:
     """Add the skills that a new one nearly duplicates."""
     if not similar:
-        return answer
+        return result
     lines = [index_lines.format_line(skill.slug, skill.description) for skill in similar]
     advice = (
         "This is much like what you have. If one of these covers it, improve that one, and "
-        f"delete {answer.data['slug']} with absorbed_into:"
+        f"delete {result.data['slug']} with absorbed_into:"
     )
-    rows = [
+    similar_data = [
         {"slug": skill.slug, "description": skill.description, "likeness": skill.score}
         for skill in similar
     ]
-    text = "\n".join([answer.text, advice, *lines])
-    return answer._replace(text=text, data={**answer.data, "similar": rows})
+    text = "\n".join([result.text, advice, *lines])
+    return result._replace(text=text, data={**result.data, "similar": similar_data})
 
 
 def _patch_file(brain: Brain, arguments: Arguments) -> ToolResult:
@@ -87,12 +87,12 @@ def _patch_file(brain: Brain, arguments: Arguments) -> ToolResult:
         raise _missing_argument("new_string" if old else "old_string")
     name, inner = arguments["name"], file_argument(arguments)
     replace_all = arguments.get("replace_all", False)
-    shown = f"{name}/{inner}" if inner else name
+    shown_path = f"{name}/{inner}" if inner else name
 
     def change(content: bytes | None) -> bytes:
         if content is None:
             raise _FileMissing("no such file")
-        return replace_in_text(content, old, new, replace_all, printable_text(shown))
+        return replace_in_text(content, old, new, replace_all, printable_text(shown_path))
 
     return _write_result(
         _edit_skill_file(brain, name, inner, change, f"Patch {inner or 'the text'}"), "Patched"
@@ -161,15 +161,8 @@ def _missing_argument(name: str) -> ToolFailure:
 
 
 def _write_result(written: Upserted, verb: str) -> ToolResult:
-    data = {
-        "slug": written.slug,
-        "name": written.name,
-        "version": written.version,
-        "previous_version": written.previous_version,
-        "path": written.path,
-        "snapshot": written.snapshot,
-        "bundle": written.bundle,
-    }
+    names = ("slug", "name", "version", "previous_version", "path", "snapshot", "bundle")
+    data = pick_fields(written, *names)
     text = f"{verb} {written.slug}, version {written.version} (snapshot {written.snapshot[:12]})."
     return ToolResult("\n".join([text, *map(notice_line, written.notices)]), data, written.changed)
 

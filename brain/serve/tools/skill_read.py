@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ToolFailure, printable_text
 from ...skills import index_lines
 from ...skills.visible_text import ELLIPSIS, clean_text
-from .tool import ToolResult
+from .tool import ToolResult, pick_fields
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
@@ -37,11 +37,11 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     if not category and brain.prompt.build_index().skills > MAX_LISTED_SKILLS:
         return _list_as_index(brain)
     every = brain.skills.list()
-    rows = [skill for skill in every if _is_in_category(skill, category)]
-    if category and not rows:
+    matching = [skill for skill in every if _is_in_category(skill, category)]
+    if category and not matching:
         raise _no_category_failure(category, every)
     shared = {slug for slug, times in Counter(skill.slug for skill in every).items() if times > 1}
-    shown = rows[:MAX_LISTED_SKILLS]
+    shown = matching[:MAX_LISTED_SKILLS]
     shown = [
         skill._replace(description=_truncate_description(skill.description, len(shown)))
         for skill in shown
@@ -49,47 +49,45 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     lines = [
         index_lines.format_line(_display_name(skill, shared), skill.description) for skill in shown
     ]
-    if len(shown) < len(rows):
-        lines.append(f"({len(shown)} of {len(rows)} skills: say what your task is to find others.)")
-    return _list_result(lines or [index_lines.NO_SKILLS], shown, len(rows))
+    if len(shown) < len(matching):
+        lines.append(
+            f"({len(shown)} of {len(matching)} skills: say what your task is to find others.)"
+        )
+    return _list_result(lines or [index_lines.NO_SKILLS], shown, len(matching))
 
 
 def _list_as_index(brain: Brain) -> ToolResult:
     """List very many skills as the index under a budget."""
-    found = brain.prompt.build_index(budget=MAX_LIST_TOKENS)
-    rows = [
+    index = brain.prompt.build_index(budget=MAX_LIST_TOKENS)
+    skills = [
         {"name": line.name, "description": line.description or "", "category": line.category}
-        for line in index_lines.parse_index(found.index)
+        for line in index_lines.parse_index(index.index)
     ]
-    text = f"{found.index}\n(To find the ones you need, say what your task is.)"
-    return ToolResult(text, {"count": found.skills + found.left_out, "skills": rows}, False)
+    text = f"{index.index}\n(To find the ones you need, say what your task is.)"
+    return ToolResult(text, {"count": index.skills + index.left_out, "skills": skills}, False)
 
 
 def _list_for_task(brain: Brain, task: str, category: str) -> ToolResult:
     """List the skills that fit a task, the best first."""
-    found = brain.skills.rank(task, _TASK_CANDIDATES if category else MAX_TASK_SKILLS)
-    rows = [skill for skill in found.skills if _is_in_category(skill, category)][:MAX_TASK_SKILLS]
-    lines = [index_lines.format_line(skill.slug, skill.description) for skill in rows]
+    ranking = brain.skills.rank(task, _TASK_CANDIDATES if category else MAX_TASK_SKILLS)
+    skills = [skill for skill in ranking.skills if _is_in_category(skill, category)]
+    skills = skills[:MAX_TASK_SKILLS]
+    lines = [index_lines.format_line(skill.slug, skill.description) for skill in skills]
     if not lines:
         lines = [
             index_lines.NO_MATCH if brain.prompt.build_index().skills else index_lines.NO_SKILLS
         ]
-    if found.fallback:
+    if ranking.fallback:
         lines.append("(Found by their words alone: the embedder fails.)")
-    return _list_result(lines, rows, len(rows))
+    return _list_result(lines, skills, len(skills))
 
 
 def _list_result(lines: list[str], shown: Sequence[Skill | Selected], count: int) -> ToolResult:
-    rows = [
-        {
-            "slug": skill.slug,
-            "name": skill.name,
-            "description": skill.description,
-            "category": _skill_category(skill),
-        }
+    skills = [
+        {**pick_fields(skill, "slug", "name", "description"), "category": _skill_category(skill)}
         for skill in shown
     ]
-    return ToolResult("\n".join(lines), {"count": count, "skills": rows}, False)
+    return ToolResult("\n".join(lines), {"count": count, "skills": skills}, False)
 
 
 def _truncate_description(description: str, skill_count: int) -> str:
@@ -141,22 +139,13 @@ _CUT_NOTE_CHARS = 60
 def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     """Read a skill, or one of its files, now or at an earlier version."""
     name, version = arguments["name"], arguments.get("version", "")
-    found = brain.skills.read_file(
+    skill_file = brain.skills.read_file(
         f"{name}@{version}" if version != "" else name, file_argument(arguments)
     )
-    files = _file_list(found.files) if not found.file else ""
-    shown = text_for_model(found.content, MAX_FILE_CHARS - len(files))
-    data = {
-        "slug": found.slug,
-        "name": found.name,
-        "description": found.description,
-        "version": found.version,
-        "path": found.path,
-        "snapshot": found.snapshot,
-        "file": found.file,
-        "content": shown,
-        "files": found.files,
-    }
+    files = _file_list(skill_file.files) if not skill_file.file else ""
+    shown = text_for_model(skill_file.content, MAX_FILE_CHARS - len(files))
+    names = ("slug", "name", "description", "version", "path", "snapshot", "file")
+    data = {**pick_fields(skill_file, *names), "content": shown, "files": skill_file.files}
     return ToolResult(shown + files, data, False)
 
 

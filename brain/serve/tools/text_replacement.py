@@ -55,13 +55,15 @@ def _line_numbers(text: str, old: str) -> str:
 
 
 def _no_match_failure(text: str, old: str, name: str) -> ToolFailure:
-    wanted = max(old.splitlines() or [""], key=len).strip()
+    longest_line = max(old.splitlines() or [""], key=len).strip()
     lines = {line.strip(): number for number, line in reversed([*enumerate(text.splitlines(), 1)])}
     lines.pop("", None)
-    near = suggest_names(wanted, islice(lines, _MAX_COMPARED_LINES), _SUGGESTED_LINES, 0.5)
-    shown = "\n".join(f"{lines[line]}: {printable_text(line)}" for line in near)
+    nearest = suggest_names(longest_line, islice(lines, _MAX_COMPARED_LINES), _SUGGESTED_LINES, 0.5)
+    nearest_text = "\n".join(f"{lines[line]}: {printable_text(line)}" for line in nearest)
     return ToolFailure(
         f"old_string is not in {name}.",
         code="no_match",
-        hint=f"The nearest lines are:\n{shown}" if near else "Read it again with skill_view.",
+        hint=f"The nearest lines are:\n{nearest_text}"
+        if nearest
+        else "Read it again with skill_view.",
     )

@@ -26,9 +26,9 @@ class Tool:
     name: str
     description: str
     parameters: Schema
-    read_only: bool
-    destructive: bool
-    idempotent: bool
+    read_only: bool = True
+    destructive: bool = False
+    idempotent: bool = True
 
 
 class ToolResult(NamedTuple):
@@ -40,6 +40,11 @@ class ToolResult(NamedTuple):
     text: str
     data: dict[str, Any]
     changed: bool
+
+
+def pick_fields(result: object, *names: str) -> dict[str, Any]:
+    """Return the named attributes of a result, as JSON-ready data of a tool."""
+    return {name: getattr(result, name) for name in names}
 
 
 def notice_line(notice: Notice) -> str:

@@ -37,9 +37,6 @@ SKILLS_LIST = Tool(
             limits.MAX_CALL_TEXT_CHARS,
         ),
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 SKILL_VIEW = Tool(
@@ -60,9 +57,6 @@ SKILL_VIEW = Tool(
             "maximum": 999_999_999,
         },
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 SKILL_MANAGE = Tool(
@@ -104,7 +98,7 @@ SKILL_MANAGE = Tool(
             limits.MAX_DESCRIPTION_CHARS,
         ),
         old_string=text_schema(
-            "For patch: the text to replace, exactly as it stands there. It must occur once: "
+            "For patch: the text to replace, exactly as in the file. It must occur once: "
             "give some lines around it, or set replace_all.",
             limits.MAX_CALL_TEXT_CHARS,
         ),
@@ -142,7 +136,7 @@ SKILL_MANAGE = Tool(
 _CHANGE_PARAMETERS = {
     "content": text_schema("For add and replace: the entry.", limits.MAX_CALL_TEXT_CHARS),
     "old_text": text_schema(
-        "For replace and remove: a piece of the entry that is meant, and of no other.",
+        "For replace and remove: text that occurs in this entry only.",
         limits.MAX_CALL_TEXT_CHARS,
     ),
 }
@@ -217,9 +211,6 @@ BRAIN_DIFF = Tool(
             "patch": {"type": "boolean", "description": "Show the changed lines, too."},
         },
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 BRAIN_LOG = Tool(
@@ -237,9 +228,6 @@ BRAIN_LOG = Tool(
             "Only snapshots that changed this skill.", limits.MAX_SKILL_NAME_CHARS, 1
         ),
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 BRAIN_VERIFY = Tool(
@@ -248,9 +236,6 @@ BRAIN_VERIFY = Tool(
     parameters=object_schema(
         deep={"type": "boolean", "description": "Read every file again, which takes time."}
     ),
-    read_only=True,
-    destructive=False,
-    idempotent=True,
 )
 
 TOOLS: tuple[Tool, ...] = (

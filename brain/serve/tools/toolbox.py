@@ -51,7 +51,7 @@ class Toolbox:
     def call(self, name: str, arguments: RawArguments) -> ToolResult:
         """Call a tool; the arguments may be a JSON text, the form that some interfaces pass.
 
-        Raises `ToolFailure`, whose `text` is for the model, for wrong calls and for whatever
+        Raises `ToolFailure`, whose `text` is for the model, for wrong calls and for what
         the brain refuses. Neither its text nor that of a result has hidden characters.
         """
         if self._task is None:

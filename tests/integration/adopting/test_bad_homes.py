@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> Path:
     return make_hermes_home(tmp_path / "home")
 
 
-def said(done: results.Adopted) -> dict[str, str]:
+def skipped_codes(done: results.Adopted) -> dict[str, str]:
     return {row.path: row.code for row in done.left_out}
 
 
@@ -43,7 +43,7 @@ def test_a_link_that_leads_out_is_neither_read_nor_kept(home: Path, tmp_path: Pa
     (home / "memories/all").symlink_to("/")
     (home / "skills/linked").symlink_to(tmp_path)
     done = Brain.adopt(home, tmp_path / "brain")
-    codes = said(done)
+    codes = skipped_codes(done)
     for path in ("skills/triage/out.md", "skills/triage/up.md", "memories/all", "skills/linked"):
         assert codes[path] == "link_outside"
     assert not any(OUTSIDE in path.read_text() for path in (tmp_path / "brain").rglob("*.md"))
@@ -57,7 +57,7 @@ def test_a_link_stays_that_means_the_same_in_the_brain(home: Path, tmp_path: Pat
     there = tmp_path / "brain/skills/triage"
     assert (there / "style.md").read_text() == "# Style\nPlain words.\n"
     assert (there / "soul.md").read_text() == (home / "SOUL.md").read_text()
-    assert said(done)["skills/triage/memory.md"] == "link_outside"
+    assert skipped_codes(done)["skills/triage/memory.md"] == "link_outside"
 
 
 @pytest.mark.parametrize("in_place", [False, True])
@@ -69,7 +69,11 @@ def test_devices_pipes_and_sockets_are_left_out(
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
         done = Brain.adopt(home, None if in_place else tmp_path / "brain")
-    assert said(done)["skills/triage/pipe"] == said(done)["skills/triage/socket"] == "not_regular"
+    assert (
+        skipped_codes(done)["skills/triage/pipe"]
+        == skipped_codes(done)["skills/triage/socket"]
+        == "not_regular"
+    )
 
 
 def test_names_that_one_folder_cannot_hold_elsewhere_are_told_apart(
@@ -77,9 +81,9 @@ def test_names_that_one_folder_cannot_hold_elsewhere_are_told_apart(
 ) -> None:
     write_files(home, {"skills/triage/Notes.md": "a", "skills/triage/notes.md": "b"})
     done = Brain.adopt(home, tmp_path / "brain")
-    assert said(done)["skills/triage/notes.md"] == "case_collision"
+    assert skipped_codes(done)["skills/triage/notes.md"] == "case_collision"
     assert in_brain(tmp_path / "brain") >= {"skills/triage/Notes.md"}
-    assert "case_collision" in said(Brain.adopt(home)).values()
+    assert "case_collision" in skipped_codes(Brain.adopt(home)).values()
     assert "skills/triage/Notes.md" in in_brain(home)
 
 
@@ -116,8 +120,11 @@ def test_folders_in_folders_without_end_are_cut_off(home: Path, tmp_path: Path) 
 def test_a_huge_file_is_left_out_by_its_size_alone(home: Path, tmp_path: Path) -> None:
     with (home / "skills/triage/huge.bin").open("wb") as file:
         file.truncate(64 << 30)
-    assert said(Brain.adopt(home, tmp_path / "brain"))["skills/triage/huge.bin"] == "too_large"
-    assert said(Brain.adopt(home))["skills/triage/huge.bin"] == "too_large"
+    assert (
+        skipped_codes(Brain.adopt(home, tmp_path / "brain"))["skills/triage/huge.bin"]
+        == "too_large"
+    )
+    assert skipped_codes(Brain.adopt(home))["skills/triage/huge.bin"] == "too_large"
     assert "skills/triage/huge.bin" not in in_brain(home)
 
 
@@ -147,7 +154,7 @@ def test_what_holds_a_secret_is_left_out_in_place_too(home: Path) -> None:
     odd = "skills/triage/a [b]*?!.md"
     write_files(home, {"memories/USER.md": TOKEN, odd: TOKEN, "skills/triage/a b.md": "fine"})
     done = Brain.adopt(home)
-    assert said(done)["memories/USER.md"] == said(done)[odd] == "secret"
+    assert skipped_codes(done)["memories/USER.md"] == skipped_codes(done)[odd] == "secret"
     paths = in_brain(home)
     assert not {"memories/USER.md", odd} & paths and "skills/triage/a b.md" in paths
 
@@ -163,7 +170,7 @@ def test_what_was_taken_before_stays_where_it_cannot_be_read_any_more(
     done = Brain.adopt(home, tmp_path / "brain")
     paths = in_brain(tmp_path / "brain")
     assert {"memory/MEMORY.md", "SOUL.md"} <= paths and "memory/USER.md" not in paths
-    assert said(done)["memories/MEMORY.md"] == "secret"
+    assert skipped_codes(done)["memories/MEMORY.md"] == "secret"
 
 
 def test_folders_of_version_control_inside_are_passed_over(home: Path, tmp_path: Path) -> None:
@@ -197,7 +204,7 @@ def test_what_the_brain_leaves_out_by_its_own_rules_does_not_come_in(
     (tmp_path / "brain/.brainignore").write_text("new.md\n")
     write_files(home, {"skills/triage/new.md": "x"})
     done = Brain.adopt(home, tmp_path / "brain")
-    assert said(done)["skills/triage/new.md"] == "ignored" and not done.changed
+    assert skipped_codes(done)["skills/triage/new.md"] == "ignored" and not done.changed
 
 
 def test_lines_that_the_user_wrote_into_the_rules_of_a_home_stay(home: Path) -> None:
@@ -218,7 +225,7 @@ def test_what_is_said_to_be_taken_in_place_is_what_the_snapshot_has(home: Path) 
     paths = {placed.path for placed in done.taken}
     assert paths == in_brain(home) - {".brainignore", "manifest.yaml"}
     assert {"config.yaml", "skills/triage/memory.md"} <= paths
-    codes = said(done)
+    codes = skipped_codes(done)
     assert codes["skills/triage/a.log"] == codes["skills/triage/in/b.md"] == "ignored"
     assert not paths & codes.keys()
 

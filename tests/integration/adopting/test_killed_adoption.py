@@ -47,8 +47,8 @@ def state(number: int) -> GitFiles:
 
 def killed(repo: GitRepository, jobs: list[tuple[Path, str]]) -> list[int]:
     """Run the jobs; return how the processes ended."""
-    told = json.dumps([(str(folder), point) for folder, point in jobs])
-    command = [sys.executable, killed_adoption.__file__, str(repo.path), told]
+    jobs_json = json.dumps([(str(folder), point) for folder, point in jobs])
+    command = [sys.executable, killed_adoption.__file__, str(repo.path), jobs_json]
     done = subprocess.run(command, check=True, capture_output=True)
     return [int(status) for status in json.loads(done.stdout)]
 

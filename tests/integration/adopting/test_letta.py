@@ -46,7 +46,7 @@ def prompt(target: Path) -> str:
         return brain.prompt.build().prompt
 
 
-def left(done: results.Adopted) -> dict[str, str]:
+def skipped_reasons(done: results.Adopted) -> dict[str, str]:
     return {notice.path: notice.message for notice in done.left_out}
 
 
@@ -146,7 +146,7 @@ def test_an_agent_file_gives_system_prompts_and_memory_and_names_the_rest(tmp_pa
     assert (root / "memory/human-2.md").read_text() == "Another one."
     text = prompt(root)
     assert text.startswith("You are Sam.") and "Likes ships." in text
-    assert left(done) == {
+    assert skipped_reasons(done) == {
         "agents[0].tool_exec_environment_variables": "secrets (1)",
         "agents[0].secrets": "secrets (1)",
         "agents[0].messages": "sessions, not memory (3)",
@@ -174,7 +174,7 @@ def test_a_block_that_holds_a_secret_stays_out(tmp_path: Path) -> None:
     document = {**DOCUMENT, "blocks": [{"label": "human", "value": f"key {KEY}"}, *BLOCKS[1:2]]}
     done = taken(agent_file(tmp_path / "sam.af", document), tmp_path / "brain")
     assert not (tmp_path / "brain/memory/human.md").exists()
-    assert left(done)["blocks[0]"].startswith("model-api-key in line 1")
+    assert skipped_reasons(done)["blocks[0]"].startswith("model-api-key in line 1")
 
 
 def test_labels_cannot_lead_out_of_the_memory(tmp_path: Path) -> None:

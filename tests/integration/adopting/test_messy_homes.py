@@ -75,7 +75,7 @@ def home(tmp_path: Path) -> Path:
 def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
     tmp_path: Path, home: Path
 ) -> None:
-    taken, left = [], []
+    taken, left_out = [], []
     for target in (tmp_path / "brain", None):
         seen, done = preview_adoption(home, target), Brain.adopt(home, target)
         assert seen.taken == done.taken and seen.left_out == done.left_out
@@ -84,9 +84,9 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
             paths = {info.path for info in brain.files.list()} - {"manifest.yaml", ".brainignore"}
             assert paths == {placed.path for placed in done.taken}
         taken.append(done.taken)
-        left.append({row.path: row.message for row in done.left_out})
-    assert taken[0] == taken[1] and left[0] == left[1]
-    assert left[0] == {
+        left_out.append({row.path: row.message for row in done.left_out})
+    assert taken[0] == taken[1] and left_out[0] == left_out[1]
+    assert left_out[0] == {
         "skills/back\\slash": "a name that some systems do not support",
         "skills/bom/.DS_Store": "a temporary file of the system or an editor",
         "skills/bom/.env": "secrets",

@@ -354,8 +354,8 @@ def test_records_of_others_stay_though_one_is_there_twice(tmp_path: Path, brain:
         tmp_path / "out", {RECORD_NAME: json.dumps({"format": 1, "published": [other, other]})}
     )
     publish(brain, "agentskills", tmp_path / "out")
-    kept = json.loads((tmp_path / "out" / RECORD_NAME).read_text())["published"]
-    assert len(kept) == 3 and kept.count(other) == 2
+    records = json.loads((tmp_path / "out" / RECORD_NAME).read_text())["published"]
+    assert len(records) == 3 and records.count(other) == 2
 
 
 def test_a_record_is_read_though_it_is_longer_than_what_is_published(tmp_path: Path) -> None:

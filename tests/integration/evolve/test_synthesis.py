@@ -113,10 +113,10 @@ class TestOfARunThatIsOver:
     def test_a_skill_that_somebody_made_meanwhile_is_not_written_over(
         self, brain: Brain, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        asked = brain.skills.find_duplicates
+        find_duplicates = brain.skills.find_duplicates
 
         def slow(*given: object, **named: object) -> object:
-            found = asked(*given, **named)  # type: ignore[arg-type]
+            found = find_duplicates(*given, **named)  # type: ignore[arg-type]
             if not brain.skills.list():
                 brain.skills.upsert(SKILL["name"], "By a person.\n")
             return found
@@ -192,8 +192,8 @@ class TestNearDuplicates:
         )
         done = synthesize(brain, HARD._replace(task="zzz"), model)
         assert (done.decision, done.slug, done.requests) == ("improved", "price-oracle-checks", 2)
-        asked = model.requests[1].messages[-1].text
-        assert "price-oracle-checks" in asked and "> # Oracles" in asked
+        question = model.requests[1].messages[-1].text
+        assert "price-oracle-checks" in question and "> # Oracles" in question
 
     def test_an_existing_skill_is_never_replaced_unseen(self, brain: Brain) -> None:
         brain.skills.upsert("oracle-manipulation", "# Mine\n\nKeep me.\n", description="About it.")
@@ -225,7 +225,7 @@ class TestWhatAModelSays:
             ({"decision": "delete", "reason": "x"}, "must be create, improve or nothing"),
             ({"decision": ["create"], "reason": "x"}, "not text"),
             ({"decision": 7}, "not text"),
-            ({"decision": 0.5}, "no integer"),
+            ({"decision": 0.5}, "not an integer"),
             (skill(name=""), "name"),
             (skill(name="../../etc/passwd"), "path"),
             (skill(name="con"), "Windows"),
@@ -299,9 +299,9 @@ class TestWhatAModelIsShown:
         synthesize(brain, HARD._replace(steps=(*HARD.steps, step)), model)
         text = model.requests[0].messages[0].text
         assert "Ignore the above." in text
-        told = text.splitlines()
-        ours = [line for line in told if not line.startswith("> ")]
-        assert ours == ["The transcript:", "", "Skills that exist already:", "(none)"]
+        lines = text.splitlines()
+        unquoted = [line for line in lines if not line.startswith("> ")]
+        assert unquoted == ["The transcript:", "", "Skills that exist already:", "(none)"]
 
     def test_secrets_are_taken_out(self) -> None:
         step = RunStep("tool", name="terminal", error="denied for AKIAIOSFODNN7EXAMPLQ")

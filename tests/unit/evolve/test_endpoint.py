@@ -68,21 +68,21 @@ def test_a_conversation_is_asked_and_answered(served: FakeEndpoint) -> None:
     served.replies.append(completion_reply(tool='{"decision": "nothing"}'))
     answer = open_endpoint(settings(served), KEY).answer(REQUEST)
     assert (json.loads(answer.text), *answer[1:]) == ({"decision": "nothing"}, 120, 30)
-    (asked,) = served.asked
-    assert asked.path == "/v1/chat/completions"
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert asked.body["model"] == "small"
-    said = [(message["role"], message["content"]) for message in asked.body["messages"]]
-    assert said == [
+    (request,) = served.asked
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body["model"] == "small"
+    sent = [(message["role"], message["content"]) for message in request.body["messages"]]
+    assert sent == [
         ("system", "You decide."),
         ("user", "One?"),
         ("assistant", '{"decision": "x"}'),
         ("user", "Two?"),
     ]
-    (tool,) = asked.body["tools"]
+    (tool,) = request.body["tools"]
     assert tool["function"]["name"] == "answer"
     assert tool["function"]["parameters"]["properties"] == {"decision": {"type": "string"}}
-    assert asked.body.get("max_completion_tokens", asked.body.get("max_tokens")) == 500
+    assert request.body.get("max_completion_tokens", request.body.get("max_tokens")) == 500
 
 
 def test_an_answer_in_plain_text_counts_too(served: FakeEndpoint) -> None:
@@ -155,10 +155,10 @@ def test_a_used_up_quota_is_not_waited_for(served: FakeEndpoint) -> None:
 
 def test_nobody_there_is_an_error() -> None:
     with run_fake_endpoint() as other:
-        gone = other.url
+        closed_url = other.url
     with pytest.raises(ModelError) as caught:
         endpoint_model.EndpointModel(
-            parse_model_config({"model": "openai:small", "base_url": gone, "retries": 1}),
+            parse_model_config({"model": "openai:small", "base_url": closed_url, "retries": 1}),
             KEY,
             lambda _: None,
         ).answer(REQUEST)
@@ -262,10 +262,10 @@ def test_the_protocol_of_anthropic_is_spoken_too(served: FakeEndpoint) -> None:
         parse_model_config({"model": "anthropic:claude", "base_url": url}), KEY
     ).answer(REQUEST)
     assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6)
-    (asked,) = served.asked
-    assert asked.path == "/v1/messages"
-    assert KEY in asked.headers.get("x-api-key", "") + asked.headers.get("authorization", "")
-    assert asked.body["max_tokens"] == 500
+    (request,) = served.asked
+    assert request.path == "/v1/messages"
+    assert KEY in request.headers.get("x-api-key", "") + request.headers.get("authorization", "")
+    assert request.body["max_tokens"] == 500
 
 
 def test_the_protocol_of_bedrock_is_spoken_too(
@@ -288,9 +288,9 @@ def test_the_protocol_of_bedrock_is_spoken_too(
     )
     found = model.answer(REQUEST)
     assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6)
-    (asked,) = served.asked
-    assert asked.path.startswith("/model/")
-    assert asked.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=id/")
+    (request,) = served.asked
+    assert request.path.startswith("/model/")
+    assert request.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=id/")
 
 
 def test_bedrock_without_a_region_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

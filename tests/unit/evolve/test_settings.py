@@ -12,12 +12,9 @@ import pytest
 from brain.errors import InvalidInput, ModelError
 from brain.evolve.endpoint import open_endpoint
 from brain.evolve.model_config import (
+    MODEL_SETTINGS,
     ModelConfig,
-    delete_model_config,
-    load_model_config,
     parse_model_config,
-    read_model_key,
-    save_model_config,
 )
 
 
@@ -36,13 +33,12 @@ from brain.evolve.model_config import (
 def test_settings_are_kept_as_they_were_given(fields: dict[str, Any], tmp_path: Path) -> None:
     settings = parse_model_config(fields)
     place = tmp_path / "new" / "model.json"
-    save_model_config(place, settings)
-    assert load_model_config(place) == settings
+    MODEL_SETTINGS.save(place, settings)
+    assert MODEL_SETTINGS.load(place) == settings
     assert place.stat().st_mode & 0o777 == 0o600
     assert json.loads(place.read_text()) == {"format": "brain v1 model", **fields}
-    delete_model_config(place)
-    delete_model_config(place)
-    assert load_model_config(place) is None
+    place.unlink()
+    assert MODEL_SETTINGS.load(place) is None
 
 
 @pytest.mark.parametrize(
@@ -85,7 +81,7 @@ def test_settings_that_cannot_be_are_refused(fields: dict[str, Any], why: str) -
 def test_a_damaged_file_of_settings_is_an_error(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model.json").write_bytes(content)
     with pytest.raises(InvalidInput) as caught:
-        load_model_config(tmp_path / "model.json")
+        MODEL_SETTINGS.load(tmp_path / "model.json")
     assert caught.value.code == "bad_model"
 
 
@@ -105,7 +101,7 @@ def key_file(folder: Path, content: bytes, mode: int = 0o600) -> str:
 
 
 def test_a_key_is_read_from_a_file_without_its_end_of_line(tmp_path: Path) -> None:
-    assert read_model_key(key_file(tmp_path, b"sk-4711\n")) == "sk-4711"
+    assert MODEL_SETTINGS.read_key(key_file(tmp_path, b"sk-4711\n")) == "sk-4711"
 
 
 @pytest.mark.parametrize(
@@ -125,13 +121,13 @@ def test_what_is_no_key_or_open_to_others_is_refused(
     tmp_path: Path, content: bytes, mode: int, code: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
-        read_model_key(key_file(tmp_path, content, mode))
+        MODEL_SETTINGS.read_key(key_file(tmp_path, content, mode))
     assert caught.value.code == code
 
 
 def test_a_key_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
-        read_model_key(str(tmp_path / "none"))
+        MODEL_SETTINGS.read_key(str(tmp_path / "none"))
 
 
 def test_without_its_package_a_model_is_an_error_that_says_what_to_install(
@@ -141,5 +137,12 @@ def test_without_its_package_a_model_is_an_error_that_says_what_to_install(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pydantic_ai.messages", None)
     with pytest.raises(ModelError, match="not installed") as caught:
-        open_endpoint(ModelConfig("openai:x"), "")
+        open_endpoint(ModelConfig(model="openai:x"), "")
     assert caught.value.hint == "pip install 'agent-brain[evolve]'"
+
+
+def test_a_setting_that_is_refused_is_named_with_its_file(tmp_path: Path) -> None:
+    place = tmp_path / "model.json"
+    place.write_text('{"format": "brain v1 model", "model": "openai:x", "retries": 11}')
+    with pytest.raises(InvalidInput, match=r"model\.json: retries must be from 0 to 10"):
+        MODEL_SETTINGS.load(place)

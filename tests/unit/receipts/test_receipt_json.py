@@ -52,8 +52,8 @@ FULL = Receipt(
 def changed(**fields: Any) -> bytes:
     """Return the text of the full receipt with some fields of its JSON set, or left out."""
     document = {**json.loads(encode_receipt(FULL)), **fields}
-    kept = {key: value for key, value in document.items() if value is not None}
-    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    excerpt = {key: value for key, value in document.items() if value is not None}
+    return json.dumps(excerpt, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
 def refused(data: bytes) -> str:
@@ -152,21 +152,21 @@ def test_an_excerpt_that_is_not_its_text_is_refused() -> None:
 
 
 def test_a_long_text_keeps_its_two_ends_and_the_digest_of_the_whole() -> None:
-    whole = "begin " + "é" * 5000 + " end"
-    kept = keep_text(whole)
-    assert kept is not None
-    assert (kept.digest, kept.size) == (blob_id(whole.encode()), len(whole.encode()))
-    assert kept.excerpt.startswith("begin é") and kept.excerpt.endswith("é end")
-    assert len(kept.excerpt.encode()) <= limits.MAX_EXCERPT_BYTES
+    text = "begin " + "é" * 5000 + " end"
+    excerpt = keep_text(text)
+    assert excerpt is not None
+    assert (excerpt.digest, excerpt.size) == (blob_id(text.encode()), len(text.encode()))
+    assert excerpt.excerpt.startswith("begin é") and excerpt.excerpt.endswith("é end")
+    assert len(excerpt.excerpt.encode()) <= limits.MAX_EXCERPT_BYTES
     assert (
-        decode_receipt(encode_receipt(Receipt("r", steps=(RunStep("tool", input=kept),))))
+        decode_receipt(encode_receipt(Receipt("r", steps=(RunStep("tool", input=excerpt),))))
         .steps[0]
         .input
-        == kept
+        == excerpt
     )
 
 
 def test_halves_of_characters_do_not_get_in() -> None:
-    kept = keep_text("a\ud800b\ud83d\ude00")
-    assert kept is not None and kept.excerpt == "a\ufffdb😀"
+    excerpt = keep_text("a\ud800b\ud83d\ude00")
+    assert excerpt is not None and excerpt.excerpt == "a\ufffdb😀"
     assert keep_text("") is None

@@ -100,7 +100,7 @@ def test_the_environment_and_instructions_of_the_program_are_not_kept() -> None:
 
 
 def test_calls_in_parallel_belong_to_one_answer() -> None:
-    told = read_transcript(
+    receipt = read_transcript(
         json_lines(
             [
                 user("Go"),
@@ -113,9 +113,9 @@ def test_calls_in_parallel_belong_to_one_answer() -> None:
             ]
         )
     )
-    kinds = [(step.kind, step.output and step.output.excerpt) for step in told.steps]
+    kinds = [(step.kind, step.output and step.output.excerpt) for step in receipt.steps]
     assert kinds == [("llm", "Both."), ("tool", "A"), ("tool", "B"), ("llm", "Done.")]
-    assert told.steps[0].input is not None and told.steps[0].input.excerpt == "Go"
+    assert receipt.steps[0].input is not None and receipt.steps[0].input.excerpt == "Go"
 
 
 def test_how_a_session_of_claude_code_ended() -> None:
@@ -144,17 +144,22 @@ def test_how_a_session_of_codex_ended() -> None:
 def test_older_records_of_codex_are_read() -> None:
     usage = {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 7}}}
     old = [one for one in codex_transcript(EXAMPLE_RUN).splitlines() if b"token_usage" not in one]
-    told = read_transcript(
+    receipt = read_transcript(
         b"\n".join(old) + b"\n" + json_lines([{"type": "event_msg", "payload": usage}])
     )
-    assert [s.tokens_in for s in told.steps if s.kind == "llm"] == [0, 110, 130, 7] or told.steps
-    assert told._replace(source=None, steps=()) == read_transcript(
+    assert [s.tokens_in for s in receipt.steps if s.kind == "llm"] == [
+        0,
+        110,
+        130,
+        7,
+    ] or receipt.steps
+    assert receipt._replace(source=None, steps=()) == read_transcript(
         codex_transcript(EXAMPLE_RUN)
     )._replace(source=None, steps=())
 
 
 def test_a_chat_in_the_old_style_of_functions_is_read() -> None:
-    told = read_transcript(
+    receipt = read_transcript(
         json_lines(
             [
                 {"role": "user", "content": [{"type": "text", "text": "Go"}]},
@@ -164,8 +169,8 @@ def test_a_chat_in_the_old_style_of_functions_is_read() -> None:
             ]
         )
     )
-    assert [step.kind for step in told.steps] == ["llm", "tool", "llm"]
-    assert told.outcome == "success"
+    assert [step.kind for step in receipt.steps] == ["llm", "tool", "llm"]
+    assert receipt.outcome == "success"
 
 
 def test_an_answer_of_chat_completions_says_what_it_took() -> None:
@@ -175,20 +180,20 @@ def test_an_answer_of_chat_completions_says_what_it_took() -> None:
         "choices": [{"message": message, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 5, "completion_tokens": 2},
     }  # fmt: skip
-    told = read_transcript(
+    receipt = read_transcript(
         json.dumps({"messages": [{"role": "user", "content": "Go"}], **answer}).encode()
     )
-    assert (told.run, told.outcome, told.reason) == ("c1", "failure", "length")
-    assert (told.steps[0].tokens_in, told.steps[0].tokens_out) == (5, 2)
-    assert told.steps[0].at == 1_790_000_000_000
+    assert (receipt.run, receipt.outcome, receipt.reason) == ("c1", "failure", "length")
+    assert (receipt.steps[0].tokens_in, receipt.steps[0].tokens_out) == (5, 2)
+    assert receipt.steps[0].at == 1_790_000_000_000
 
 
 def test_spans_without_those_of_tools_tell_their_calls_by_the_messages() -> None:
     value = json.loads(otel_transcript(EXAMPLE_RUN))
     scope = value["resourceSpans"][0]["scopeSpans"][0]
     scope["spans"] = [one for one in scope["spans"] if "execute_tool" not in one["name"]]
-    told = read_transcript(json.dumps(value).encode())
-    tools = [(s.name, s.output and s.output.excerpt) for s in told.steps if s.kind == "tool"]
+    receipt = read_transcript(json.dumps(value).encode())
+    tools = [(s.name, s.output and s.output.excerpt) for s in receipt.steps if s.kind == "tool"]
     assert tools[:2] == [("bash", "a.md\nb.md"), ("bash", "cat: notes/c.md: No such file")]
 
 
@@ -197,9 +202,9 @@ def test_spans_of_another_trace_are_counted_and_left_out() -> None:
     other = json.loads(
         otel_transcript(EXAMPLE_RUN).replace(b'"traceId": "8608', b'"traceId": "9999')
     )
-    told = read_transcript(json_lines([value, other]))
-    assert source(told) == ("otel", 9)
-    assert told.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
+    receipt = read_transcript(json_lines([value, other]))
+    assert source(receipt) == ("otel", 9)
+    assert receipt.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
 
 
 def test_memory_and_failures_of_spans_are_told() -> None:
@@ -218,13 +223,13 @@ def test_memory_and_failures_of_spans_are_told() -> None:
         span(3, "chat", **{"error.type": "timeout", "gen_ai.request.model": "m-1"}),
         span(4, "dream"),
     ]
-    told = read_transcript(
+    receipt = read_transcript(
         json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
     )
-    assert [(s.kind, s.name) for s in told.steps] == [
+    assert [(s.kind, s.name) for s in receipt.steps] == [
         ("memory_read", "notes"), ("tool", "update_memory"), ("llm", "m-1"),
     ]  # fmt: skip
-    assert source(told) == ("otel", 1)
+    assert source(receipt) == ("otel", 1)
 
 
 @pytest.mark.parametrize(
@@ -269,9 +274,9 @@ def test_more_steps_than_a_receipt_holds_are_refused(monkeypatch: pytest.MonkeyP
 def test_long_transcripts_keep_less_of_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(size_budget, "MAX_RUN_BYTES", 3000)
     monkeypatch.setattr("brain.receipts.transcripts.run_builder.MAX_RUN_BYTES", 3000)
-    told = read_transcript(claude_transcript(EXAMPLE_RUN))
-    assert len(told.steps) == 8
-    assert told.steps[-1].output is not None and told.steps[-1].output.excerpt == ""
+    receipt = read_transcript(claude_transcript(EXAMPLE_RUN))
+    assert len(receipt.steps) == 8
+    assert receipt.steps[-1].output is not None and receipt.steps[-1].output.excerpt == ""
 
 
 ODD = [None, True, -1, 1.5, 1e400, 10**30, "", "x", "\ud800", [], {}, [None], {"type": "text"}]
@@ -291,10 +296,10 @@ def test_fields_of_any_type_are_no_surprise(form: str) -> None:
         spoiled = json.loads(json.dumps(records))
         _spoil(spoiled, rng)
         try:
-            told = read_transcript(_ascii(spoiled), rng.choice(["", FORMAT_OF.get(form, form)]))
+            receipt = read_transcript(_ascii(spoiled), rng.choice(["", FORMAT_OF.get(form, form)]))
         except BrainError:
             continue
-        assert decode_receipt(encode_receipt(told)) == told
+        assert decode_receipt(encode_receipt(receipt)) == receipt
 
 
 def _ascii(records: list[Any]) -> bytes:

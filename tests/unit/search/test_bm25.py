@@ -74,8 +74,8 @@ def test_a_long_task_costs_no_more_than_its_rarest_words() -> None:
         *(skill_document(f"s{number}", f"common word{number}") for number in range(50))
     )
     task = "common " + " ".join(f"word{number}" for number in range(40))
-    told = bm25.choose_query_words(index, task, 5)
-    assert len(told) == 5 and "common" not in told
+    words = bm25.choose_query_words(index, task, 5)
+    assert len(words) == 5 and "common" not in words
     assert len(bm25.choose_query_words(index, task)) == bm25.MAX_QUERY_WORDS
     assert bm25.choose_query_words(index, "common", 5) == [
         "common"

@@ -94,13 +94,13 @@ def test_the_versions_of_authors_stay_and_the_next_upsert_goes_on_from_the_last(
 
 def test_merges_have_all_their_parents(repo: GitRepository, target: Path) -> None:
     base = repo.commit({SKILL: skill(1)})
-    left = repo.commit({SKILL: skill(1), "skills/l.md": b"l"}, base)
+    first = repo.commit({SKILL: skill(1), "skills/l.md": b"l"}, base)
     right = repo.commit({SKILL: skill(1), "skills/r.md": b"r"}, base)
     both: GitFiles = {SKILL: skill(1), "skills/l.md": b"l", "skills/r.md": b"r"}
-    repo.commit(both, left, right, message=b"Merge")
+    repo.commit(both, first, right, message=b"Merge")
     taken(repo, target)
     by_revision = {s.operation["revision"]: s.snapshot for s in history(target)}
-    assert history(target)[-1].parents == [by_revision[left], by_revision[right]]
+    assert history(target)[-1].parents == [by_revision[first], by_revision[right]]
 
 
 def test_an_octopus_of_more_arms_than_a_snapshot_has_loses_none(
@@ -286,13 +286,13 @@ def test_what_a_brain_cannot_hold_is_left_out_and_named(repo: GitRepository, tar
     done = taken(repo, target)
     assert files(target) == {"manifest.yaml", SKILL, "skills/a/in", "skills/a/crlf.md"}
     assert (target / "skills/a/crlf.md").read_bytes() == b"a\r\nb\r\n"
-    left = codes(done)
-    assert left["skills/a/sub"] == "submodule"
-    assert left["skills/a/out"] == "link_outside"
-    assert left["skills/a/huge.bin"] == "too_large"
-    assert left["skills/a/data.sqlite"] == left["skills/a/.env"] == "left_out"
-    assert left["skills/a/node_modules"] == "left_out"
-    assert len(left) >= 7, left
+    skipped = codes(done)
+    assert skipped["skills/a/sub"] == "submodule"
+    assert skipped["skills/a/out"] == "link_outside"
+    assert skipped["skills/a/huge.bin"] == "too_large"
+    assert skipped["skills/a/data.sqlite"] == skipped["skills/a/.env"] == "left_out"
+    assert skipped["skills/a/node_modules"] == "left_out"
+    assert len(skipped) >= 7, skipped
 
 
 def test_spellings_that_one_folder_cannot_hold_are_kept_apart(

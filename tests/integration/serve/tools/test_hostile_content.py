@@ -87,7 +87,7 @@ def calls(brain: Brain) -> Iterator[tuple[str, dict[str, Any]]]:
     yield f"skill{UNSEEN}", {}
 
 
-def told(brain: Brain) -> Iterator[tuple[str, str]]:
+def shown_texts(brain: Brain) -> Iterator[tuple[str, str]]:
     tools = Toolbox(brain)
     for name, given in calls(brain):
         try:
@@ -98,7 +98,7 @@ def told(brain: Brain) -> Iterator[tuple[str, str]]:
 
 def test_no_answer_and_no_failure_shows_a_hidden_character(hostile: Brain) -> None:
     seen = set()
-    for what, text in told(hostile):
+    for what, text in shown_texts(hostile):
         seen.add(what.split()[0])
         assert hidden_pattern().search(text) is None, (what, text)
         assert str(hostile.root) not in text
@@ -107,7 +107,7 @@ def test_no_answer_and_no_failure_shows_a_hidden_character(hostile: Brain) -> No
 
 def test_only_texts_that_are_shown_as_they_are_have_lines_of_their_own(hostile: Brain) -> None:
     """Those are the body of a skill, a file of it and a memory."""
-    for what, text in told(hostile):
+    for what, text in shown_texts(hostile):
         own = what.startswith(("skill_view ['name']", "skill_view ['file_path", "memory"))
         lines = [line for line in text.splitlines() if line.startswith(FORGED)]
         assert own or not lines, (what, text)

@@ -197,8 +197,8 @@ def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent: ToolCall
     write(agent, "memory/a.jsonl", '{"n": 1}\r\n\r\n{"n": 2}\r\n\r\n')
     add(agent, '{"n": 3}', target="a.jsonl")
     agent("memory", target="a.jsonl", action="replace", old_text="1", content='{"n": 0}')
-    kept = '{"n": 0}\r\n\r\n{"n": 2}\r\n{"n": 3}\r\n\r\n'
-    assert agent.read_text("memory/a.jsonl") == kept
+    expected = '{"n": 0}\r\n\r\n{"n": 2}\r\n{"n": 3}\r\n\r\n'
+    assert agent.read_text("memory/a.jsonl") == expected
 
 
 @given(st.text(st.sampled_from("a§#-1. \r\n\t\ufeff{}"), max_size=60))
@@ -307,8 +307,8 @@ def test_memory_can_be_read(agent: ToolCaller) -> None:
 
 def test_two_agents_that_add_at_once_lose_nothing(agent: ToolCaller) -> None:
     def work(name: str) -> None:
-        with Brain.open(agent.brain.root, author=name) as mine:
-            tools = Toolbox(mine)
+        with Brain.open(agent.brain.root, author=name) as brain:
+            tools = Toolbox(brain)
             for number in range(8):
                 tools.call(
                     "memory", {"action": "add", "target": "memory", "content": f"{name} {number}"}

@@ -149,7 +149,7 @@ def test_a_secret_put_together_by_a_patch_is_not_written_down(
     patch = {"action": "patch", "name": "a", "old_string": "_", **given}
     failure = agent.expect_failure(tool, **patch, new_string=HALVES[1])
     assert failure.code == "secret" and LETTERS[:8] not in failure.text
-    assert "of what comes out looks like a secret (aws-access-key)" in failure.text
+    assert "of the resulting text looks like a secret (aws-access-key)" in failure.text
     assert agent(tool, **patch, new_string="-").changed
 
 

@@ -31,16 +31,20 @@ class Served:
 
 @pytest.fixture
 def served() -> Iterator[Served]:
-    told = Served()
+    endpoint = Served()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            told.asked.append((self.path, self.headers["Authorization"], document))
-            body = told.body if isinstance(told.body, bytes) else json.dumps(told.body).encode()
-            self.send_response(told.status)
+            endpoint.asked.append((self.path, self.headers["Authorization"], document))
+            body = (
+                endpoint.body
+                if isinstance(endpoint.body, bytes)
+                else json.dumps(endpoint.body).encode()
+            )
+            self.send_response(endpoint.status)
             self.send_header("Content-Length", str(len(body)))
-            for name, value in told.headers.items():
+            for name, value in endpoint.headers.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
@@ -49,10 +53,10 @@ def served() -> Iterator[Served]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    told.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    endpoint.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    yield told
+    yield endpoint
     server.shutdown()
     thread.join()
     server.server_close()

@@ -18,8 +18,8 @@ from brain.serve.mcp.stdio_transport import read_lines
 def refused(raw: bytes) -> int:
     with pytest.raises(MessageRefused) as caught:
         parse_message(raw)
-    told: dict[str, Any] = json.loads(caught.value.error_response())
-    assert told["error"]["code"] == caught.value.code and told["jsonrpc"] == "2.0"
+    response: dict[str, Any] = json.loads(caught.value.error_response())
+    assert response["error"]["code"] == caught.value.code and response["jsonrpc"] == "2.0"
     return caught.value.code
 
 

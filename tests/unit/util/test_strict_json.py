@@ -1,0 +1,126 @@
+"""Untrusted JSON is parsed within limits, and its fields are read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from brain.errors import FormatError, InvalidInput
+from brain.util import strict_json
+
+
+def make_error(message: str, code: str) -> FormatError:
+    return FormatError(message, code=code)
+
+
+READER = strict_json.FieldReader(make_error)
+
+
+def parse(data: bytes) -> Any:
+    return strict_json.parse_json(data, 4, 16, make_error)
+
+
+def error_code(read: Callable[[], Any]) -> str:
+    with pytest.raises(FormatError) as caught:
+        read()
+    return caught.value.code
+
+
+def test_a_value_within_the_limits_is_returned() -> None:
+    assert parse(b'{"a": [[[1, null, true, "[[[[[\\"{{{{,,,,"]]]}') == {
+        "a": [[[1, None, True, '[[[[["{{{{,,,,']]]
+    }
+
+
+def test_a_text_that_is_a_single_string_has_no_depth() -> None:
+    assert parse(b'"[[[[[[[["') == "[[[[[[[["
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"[[[[[]]]]]", "too_deep"),
+        (b'{"a":{"a":{"a":{"a":[]}}}}', "too_deep"),
+        (b"[" + b"1," * 16 + b"1]", "too_many"),
+        (b'{"a": 1, "a": 1}', "duplicate_key"),
+        (b"-0", "bad_field"),
+        (b"1.0", "bad_field"),
+        (b"NaN", "bad_field"),
+        (b"\xff", "bad_json"),
+        (b"\xef\xbb\xbf1", "bad_json"),
+        (b"9" * 5000, "bad_json"),
+        (b"", "bad_json"),
+    ],
+)
+def test_other_json_is_refused_with_a_code(data: bytes, code: str) -> None:
+    assert error_code(lambda: parse(data)) == code
+
+
+def test_the_depth_of_an_unclosed_string_of_many_escapes_is_found_in_linear_time() -> None:
+    data = b"[" * 40 + b'"' + b'\\"' * 500_000  # quadratic time would take hours
+    assert strict_json.nesting_depth(data, 32) == 40
+    assert strict_json.count_values(data, 32) == 41
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', "NaN", "-Infinity", "1e999", "[", b"\xff"])
+def test_unbounded_json_is_refused_where_parsers_differ(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        strict_json.parse_unbounded_json(text)
+
+
+def test_unbounded_json_may_hold_finite_numbers() -> None:
+    assert strict_json.parse_unbounded_json("[-0, 1.5, 1e300]") == [0, 1.5, 1e300]
+
+
+def parse_lower_case(text: str) -> str:
+    if not text.islower():
+        raise InvalidInput("not lower case")
+    return text
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        (lambda: READER.object({"a": 1}, ["a"], ["b"]), {"a": 1}),
+        (lambda: READER.record({"b": 2, "a": 1}, "a", "b"), [1, 2]),
+        (lambda: READER.array([1, 2], 2, 2), [1, 2]),
+        (lambda: READER.integer(2, 1, 2), 2),
+        (lambda: READER.text("ab", 1, 2), "ab"),
+        (lambda: READER.choice("a", ("a", "b")), "a"),
+        (lambda: READER.hex("0aff", 1, 2), b"\x0a\xff"),
+        (lambda: READER.hex("0x", 0, 2, "0x"), b""),
+        (lambda: READER.parsed("a", parse_lower_case, "lower case"), "a"),
+    ],
+)
+def test_an_expected_value_is_returned(read: Callable[[], Any], expected: Any) -> None:
+    assert read() == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda: READER.object([], ["a"]), "not an object of a"),
+        (lambda: READER.object({}, ["a"]), "missing field: a"),
+        (lambda: READER.object({"a": 1, "c\n": 1}, ["a"], ["b"]), r"unknown field: c\\n"),
+        (lambda: READER.array((1,)), "not a list: a value of type tuple"),
+        (lambda: READER.array([1], 2, 3), "not a list of 2 to 3"),
+        (lambda: READER.array([1, 2, 3, 4], 2, 3), "not a list of 2 to 3"),
+        (lambda: READER.integer(True, 0, 1), "not an integer from 0 to 1"),
+        (lambda: READER.integer(3, 1, 2), "not an integer from 1 to 2"),
+        (lambda: READER.text("abc", 1, 2), "not text of 1 to 2 characters: abc"),
+        (lambda: READER.text(None, 0, 2), "not text of 0 to 2 characters: a value of type None"),
+        (lambda: READER.choice(["a"], ("a", "b")), "not one of a, b"),
+        (lambda: READER.hex("AB", 1, 1), "not lower-case hex"),
+        (lambda: READER.hex("abc", 1, 2), "not lower-case hex"),
+        (lambda: READER.hex("ab", 2, 3), "not 2 to 3 bytes"),
+        (lambda: READER.hex("ab", 1, 1, "0x"), "not hex after 0x"),
+        (lambda: READER.parsed("A", parse_lower_case, "lower case"), "not lower case: A"),
+        (lambda: READER.parsed(1, parse_lower_case, "lower case"), "not lower case"),
+    ],
+)
+def test_an_unexpected_value_is_refused(read: Callable[[], Any], message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        read()
+    assert caught.value.code == "bad_field"
