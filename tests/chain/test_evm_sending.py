@@ -6,6 +6,7 @@ import itertools
 import random
 import threading
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.evm.journal import TxJournal, TxRecord
 from brain.chain.evm.tx_sender import STUCK_BLOCKS
 from brain.chain.ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
-from brain.errors import BrainError, Locked, StoreError
+from brain.errors import BrainError, LedgerError, Locked, StoreError
 from tests.support.anvil_node import Anvil
 from tests.support.chain import killed_commits
 from tests.support.chain.evm_ledgers import (
@@ -26,6 +27,7 @@ from tests.support.chain.evm_ledgers import (
     open_patient_ledger,
     open_registry_ledger,
 )
+from tests.support.chain.lying_node import LyingNode, run_lying_node
 from tests.support.chain.registry_contract import RegistryContract, word_of
 
 S = [word_of(f"snapshot {n}") for n in range(6)]
@@ -208,6 +210,67 @@ def test_more_can_be_offered_for_a_transaction_that_waits(house: House, by_hand:
     by_hand.mine()
     assert house.ledger.status(house.brain, S[1]).transaction == fast.transaction
     assert fails(house.ledger.speed_up, house.brain, S[1]) == "not_pending"
+
+
+@pytest.fixture
+def refused_replacement(
+    house: House, by_hand: Anvil
+) -> Generator[tuple[EvmLedger, LyingNode, str]]:
+    """A ledger whose node has a commitment of S[1] and refuses each higher offer for it.
+
+    With the ledger come its node and the hash of the commitment.
+    """
+    config = house.ledger.config
+    with run_lying_node(by_hand.url) as liar:
+        ledger = open_patient_ledger(
+            replace(config, urls=(liar.url,)), house.folder, house.key, patience=0.0
+        )
+        first = ledger.commit(house.brain, S[1], S[0])
+        raw = "0x" + house.records()[-1].last_attempt.raw.hex()
+        liar.refuse("eth_sendRawTransaction", "txpool is full", unless_first_param=[raw])
+        with pytest.raises(LedgerError) as raised:
+            ledger.speed_up(house.brain, S[1])
+        assert raised.value.code == "refused"
+        assert "may still be included" in raised.value.hint
+        yield ledger, liar, first.transaction
+
+
+def test_a_commitment_whose_replacement_is_refused_stays_pending(
+    refused_replacement: tuple[EvmLedger, LyingNode, str], house: House, by_hand: Anvil
+) -> None:
+    ledger, _, first = refused_replacement
+    assert ledger.status(house.brain, S[1]).status == PENDING
+    assert fails(ledger.commit, house.brain, S[2], S[0]) == "pending"
+    by_hand.mine()
+    made = ledger.status(house.brain, S[1])
+    assert (made.status, made.transaction) == (INCLUDED, first)
+    assert house.nonce() == 2
+
+
+def test_a_commitment_whose_replacement_is_refused_is_sent_again_to_a_node_that_forgot_it(
+    refused_replacement: tuple[EvmLedger, LyingNode, str], house: House, by_hand: Anvil
+) -> None:
+    ledger, _, first = refused_replacement
+    by_hand.drop(first)
+    assert ledger.commit(house.brain, S[1], S[0]).status == PENDING
+    by_hand.mine()
+    assert ledger.status(house.brain, S[1]).transaction == first
+    assert house.nonce() == 2
+
+
+def test_a_commitment_of_which_all_nodes_refuse_every_offer_gives_its_nonce_to_the_next(
+    refused_replacement: tuple[EvmLedger, LyingNode, str], house: House, by_hand: Anvil
+) -> None:
+    ledger, liar, first = refused_replacement
+    by_hand.drop(first)
+    liar.refuse("eth_sendRawTransaction", "txpool is full")
+    assert fails(ledger.commit, house.brain, S[1], S[0]) == "refused"
+    assert fails(ledger.status, house.brain, S[1]) == "not_committed"
+    liar.stop_lying()
+    assert ledger.commit(house.brain, S[2], S[0]).status == PENDING
+    by_hand.mine()
+    assert [one.snapshot for one in ledger.history(house.brain)] == [S[0], S[2]]
+    assert house.nonce() == 2
 
 
 def test_a_base_fee_above_the_cap_is_refused_before_signing(

@@ -99,7 +99,7 @@ class TxSender:
         pending = [one for one in records if one.nonce >= used and one.status == PENDING]
         # 3. Broadcast the pending transactions of the journal again.
         for record in pending:
-            self._nodes.broadcast(record.last_attempt.raw)
+            self._broadcast(record)
         return pending
 
     def send(self, view: QuorumView, intent: TxIntent, to: str, data: bytes) -> TxRecord:
@@ -125,7 +125,10 @@ class TxSender:
         overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
         if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
             return self.replace(view, record)
-        return self._broadcast(record)
+        refusal, is_pending = self._broadcast(record)
+        if not is_pending:
+            raise self._refused_error(record, refusal, is_pending)
+        return record
 
     def replace(self, view: QuorumView, record: TxRecord) -> TxRecord:
         """Send the same call at the same nonce for at least an eighth more, within the caps."""
@@ -182,7 +185,10 @@ class TxSender:
         # 5. Write the signed transaction to the journal, durably.
         self._journal.write_record(record)
         # 6. Broadcast it.
-        return self._broadcast(record)
+        refusal, is_pending = self._broadcast(record)
+        if refusal:
+            raise self._refused_error(record, refusal, is_pending)
+        return record
 
     def _require_funds(self, view: QuorumView, quote: Quote) -> None:
         """Refuse before signing what the account cannot pay for."""
@@ -197,17 +203,33 @@ class TxSender:
                 hint="send some of the chain's currency to this account",
             )
 
-    def _broadcast(self, record: TxRecord) -> TxRecord:
-        """Send a transaction to the nodes; it counts as sent unless all of them refuse it."""
-        refusals = self._nodes.broadcast(record.last_attempt.raw)
-        if refusals and not any(map(_is_already_known, refusals)):
+    def _broadcast(self, record: TxRecord) -> tuple[str, bool]:
+        """Broadcast the last attempt; while all nodes refuse, the one before.
+
+        Returns why all nodes refuse the last attempt, "" if one takes it, and whether a node
+        has any of them.
+        """
+        refusal = ""
+        for attempt in reversed(record.attempts):
+            if attempt.data != record.data:
+                break  # an abandoned call, which this one replaces
+            refusals = self._nodes.broadcast(attempt.raw)
+            if not refusals or any(map(_is_already_known, refusals)):
+                return refusal, True
+            refusal = refusal or refusals[0].message or "no reason"
+        return refusal, False
+
+    def _refused_error(self, record: TxRecord, refusal: str, is_pending: bool) -> LedgerError:
+        """Abandon a transaction of which no node has an attempt, and return the error."""
+        if not is_pending:
             self.abandon(record)
-            raise LedgerError(
-                f"all nodes refuse the transaction: {refusals[0].message}",
-                code="refused",
-                hint="nothing was recorded; try again",
-            )
-        return record
+        return LedgerError(
+            f"all nodes refuse the transaction: {refusal}",
+            code="refused",
+            hint="the attempt before may still be included; wait, and run it again"
+            if is_pending
+            else "no node has it; try again",
+        )
 
     def _next_nonce(self, view: QuorumView) -> tuple[int, TxRecord | None]:
         """Return the next nonce, and the abandoned transaction that it replaces, if any."""

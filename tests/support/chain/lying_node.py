@@ -11,7 +11,7 @@ import http.client
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -35,7 +35,7 @@ class LyingNode(ThreadingHTTPServer):
         self.asked: Counter[str] = Counter()
         self.alterations: dict[str, Alteration] = {}
         self.denials: dict[str, str] = {}
-        self.refusals: dict[str, str] = {}
+        self.refusals: dict[str, tuple[str, Sequence[str]]] = {}
         self.most = 1000
         self.body: Callable[[bytes], bytes] = lambda body: body
         self.headers: dict[str, str] = {}
@@ -55,9 +55,9 @@ class LyingNode(ThreadingHTTPServer):
         """Do what is asked, and say that it was refused."""
         self.denials[method] = words
 
-    def refuse(self, method: str, words: str) -> None:
-        """Refuse a call without passing it on."""
-        self.refusals[method] = words
+    def refuse(self, method: str, words: str, unless_first_param: Sequence[str] = ()) -> None:
+        """Refuse a call without passing it on, unless its first parameter is one of these."""
+        self.refusals[method] = words, unless_first_param
 
     def limit_batch(self, most: int) -> None:
         """Refuse more calls than that at once."""
@@ -111,9 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(call, list) and len(call) > self.server.most:
             return json.dumps(_error_answer(0, "too many calls in a batch")).encode()
         if isinstance(call, dict) and call["method"] in self.server.refusals:
-            return json.dumps(
-                _error_answer(call["id"], self.server.refusals[call["method"]])
-            ).encode()
+            words, unless_first_param = self.server.refusals[call["method"]]
+            if call["params"][0] not in unless_first_param:
+                return json.dumps(_error_answer(call["id"], words)).encode()
         connection = http.client.HTTPConnection(self.server.target, timeout=TIMEOUT_SECONDS)
         try:
             connection.request("POST", "/", asked, {"Content-Type": "application/json"})
