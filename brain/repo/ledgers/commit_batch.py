@@ -41,6 +41,9 @@ def commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str = "")
             with _open_session(folder, author) as session:
                 request = commit.build_commit_request(session, log, session.head())
                 commit.refuse_read_only(session)
+                if request.parent == request.snapshot:  # a crash may have left it unrecorded
+                    commitment = log.status(request.brain, request.snapshot)
+                    last_seen_head.record_last_seen_head(session, commitment)
         except (BrainError, OSError) as error:
             left_out.append(_describe_left_out(folder, error))
             continue
