@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from brain.chain import anchored_log
+from brain.chain.anchored_log import AnchoredLog
 from brain.chain.evidence.evidence_builder import build_evidence
 from brain.chain.evidence.evidence_format import parse_evidence
 from brain.chain.evidence.evidence_verifier import verify_evidence
@@ -17,11 +19,13 @@ from brain.chain.evidence.expectations import Expectations
 from brain.chain.evm import EvmLedger, abi
 from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.ledger_protocol import FINALIZED
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import BrainError
 from tests.support.anvil_node import Anvil
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.lying_node import LyingNode, run_lying_node
 from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.process_death import dies_before_call
 
 S = [word_of(f"snapshot {n}") for n in range(4)]
 FINAL = 3
@@ -261,6 +265,22 @@ def test_a_root_that_was_anchored_has_evidence_of_its_sender(
     opened.anchors.anchor(S[2], 6)
     assert opened.anchors.anchor_evidence(S[1]) == part
     assert fails(opened.anchors.anchor_evidence, S[3]) == "not_committed"
+
+
+def test_an_anchor_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
+    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
+) -> None:
+    log = EmbeddedLedger(tmp_path / "log")
+    other = word_of("a brain in the log alone")
+    log.open(other, S[1])
+    with dies_before_call(anchored_log, "append_anchor_record"):
+        anchored_log.anchor_log(log, opened)
+    assert AnchoredLog(log, opened).history(other) == []
+    sent = node.call("eth_getTransactionCount", opened.sender, "latest")
+    anchored = anchored_log.anchor_log(log, opened)
+    assert (anchored.size, anchored.transaction) == (1, None)
+    assert node.call("eth_getTransactionCount", opened.sender, "latest") == sent
+    assert [one.snapshot for one in AnchoredLog(log, opened).history(other)] == [S[1]]
 
 
 def test_a_root_that_the_next_one_replaced_at_once_has_evidence_all_the_same(

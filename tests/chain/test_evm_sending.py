@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from brain.chain.evm import Account, EvmLedger
+from brain.chain.evm import Account, EvmLedger, durable_files
 from brain.chain.evm.account import UnsignedTransaction
-from brain.chain.evm.journal import TxJournal, TxRecord
-from brain.chain.evm.tx_sender import STUCK_BLOCKS
+from brain.chain.evm.journal import ABANDONED, TxJournal, TxRecord
+from brain.chain.evm.node_quorum import NodeQuorum
+from brain.chain.evm.tx_sender import STUCK_BLOCKS, TxSender
 from brain.chain.ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
 from brain.errors import BrainError, LedgerError, Locked, StoreError
 from tests.support.anvil_node import Anvil
@@ -29,6 +30,7 @@ from tests.support.chain.evm_ledgers import (
 )
 from tests.support.chain.lying_node import LyingNode, run_lying_node
 from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.process_death import dies_before_call
 
 S = [word_of(f"snapshot {n}") for n in range(6)]
 GWEI = 10**9
@@ -141,6 +143,54 @@ def test_kills_at_any_moment_leave_each_commitment_made_once(
         house.again().commit(house.brain, snapshot, parent)
     assert [one.snapshot for one in house.ledger.history(house.brain)] == snapshots
     assert house.nonce() == len(snapshots)  # none was sent twice, none for nothing
+
+
+def test_a_crash_before_a_replacement_is_broadcast_leaves_that_to_the_next_run(
+    house: House, by_hand: Anvil
+) -> None:
+    slow = house.ledger.commit(house.brain, S[1], S[0])
+    old = house.records()[-1].last_attempt.raw
+    with dies_before_call(NodeQuorum, "broadcast", lambda quorum, raw: raw != old):
+        house.ledger.speed_up(house.brain, S[1])
+    fast = house.records()[-1].last_attempt.hash
+    assert fast != slow.transaction
+    assert house.again().commit(house.brain, S[1], S[0]).transaction == fast
+    by_hand.mine()
+    assert house.ledger.status(house.brain, S[1]).transaction == fast
+    assert house.nonce() == 2
+
+
+def test_a_crash_while_a_final_transaction_is_put_aside_loses_none(house: House) -> None:
+    house.node.mine(FINAL_BLOCKS)
+    with dies_before_call(durable_files, "move_durably"):
+        house.ledger.commit(house.brain, S[1], S[0])
+    assert [record.status for record in house.records()] == [INCLUDED]
+    assert house.again().commit(house.brain, S[1], S[0]).seq == 2
+    assert [record.intent.snapshot for record in house.records()] == [S[1]]
+    assert len(list(house.folder.rglob("done/*.json"))) == 1
+
+
+def test_a_crash_after_a_commitment_was_abandoned_leaves_its_nonce_to_the_next(
+    house: House, registry: RegistryContract, by_hand: Anvil
+) -> None:
+    signer = funded_account(by_hand, "a signer before the crash")
+    house.ledger.ownership.set_signer(house.brain, signer.address)
+    by_hand.mine()
+    lost = house.ledger.commit(house.brain, S[1], S[0])
+    by_hand.drop(lost.transaction)
+    config = ledger_config(by_hand, registry.address, creator=house.key.address)
+    open_patient_ledger(config, house.folder / "signer", signer, patience=0.0).commit(
+        house.brain, S[2], S[0]
+    )
+    by_hand.mine()
+    with dies_before_call(TxSender, "send"):
+        house.ledger.commit(house.brain, S[3], S[2])
+    assert house.records()[-1].status == ABANDONED
+    again = house.again()
+    assert again.commit(house.brain, S[3], S[2]).status == PENDING
+    assert house.records()[-1].nonce == 2
+    by_hand.mine()
+    assert again.status(house.brain, S[3]).status == INCLUDED
 
 
 def test_who_waits_too_long_for_the_key_is_told(

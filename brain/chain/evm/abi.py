@@ -162,7 +162,11 @@ def revert_error(data: bytes, message: str) -> BrainError:
             rest[:ABI_WORD_BYTES], int.from_bytes(rest[ABI_WORD_BYTES:], "big")
         )
     if selector == EXISTS_SELECTOR:
-        return Conflict("this account has opened the brain already", code="already_open")
+        return Conflict(
+            "this account has opened the brain already",
+            code="already_open",
+            hint="commit after its head, with `brain chain commit`",
+        )
     if selector == EXPIRED_SELECTOR:
         return Conflict("the authorization has expired", code="expired", hint="ask for a new one")
     if selector == UNAUTHORIZED_SELECTOR:

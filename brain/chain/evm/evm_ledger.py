@@ -15,6 +15,7 @@ from ..ledger_protocol import (
     Commitment,
     LedgerFault,
     LedgerHead,
+    already_open_error,
     not_open_error,
 )
 from . import abi, durable_files, rpc_decode
@@ -284,7 +285,7 @@ def _refuse_intent(ledger: str, intent: TxIntent, state: ContractState | None) -
     """Refuse what the contract would refuse, before it costs anything."""
     if intent.kind == "open":
         if state is not None:
-            raise Conflict("the brain was opened in this ledger already", code="already_open")
+            raise already_open_error(ledger)
     elif state is None:
         raise not_open_error(ledger)
     elif state.head != intent.parent:

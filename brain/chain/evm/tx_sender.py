@@ -20,6 +20,7 @@ If the process dies, the user runs the same command again, and nothing is sent t
   know them.
 - after 6, and a block has it: step 2 finds the snapshot as the head.
 - before 7 is done: as the case before; then 7 notes the commitment that the chain shows.
+  `open` raises `already_open` then, and `commit` notes the commitment.
 
 A journal entry stays open until its nonce is used in a final block; step 3 then moves it to
 `done`. Whatever nodes answer to a broadcast, the outcome is read from the chain.

@@ -25,6 +25,7 @@ from ..ledger_protocol import (
     CommitRequest,
     LedgerFault,
     LedgerHead,
+    already_open_error,
 )
 from . import audit, log_export, log_files, log_verifier, signed_note
 from .checkpoints import Cosignature
@@ -107,8 +108,8 @@ class EmbeddedLedger:
             try:
                 return self.commit(brain, snapshot, NO_PARENT)
             except Conflict as error:  # another process was faster
-                raise _already_open_error(brain) from error
-        raise _already_open_error(brain)
+                raise already_open_error(self.name) from error
+        raise already_open_error(self.name)
 
     def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
         """See `Ledger.commit`. With the parent `NO_PARENT` it opens the brain."""
@@ -276,11 +277,3 @@ def _check_requests(requests: Sequence[CommitRequest]) -> None:
     for brain, snapshot, parent in requests:
         if not len(brain) == len(snapshot) == len(parent) == HASH_BYTES or snapshot == NO_PARENT:
             raise InvalidInput("a request with an invalid id", code="bad_id")
-
-
-def _already_open_error(brain: bytes) -> Conflict:
-    return Conflict(
-        f"the log holds the brain {brain.hex()} already",
-        code="already_open",
-        hint="commit after its head",
-    )
