@@ -11,8 +11,14 @@ from typing import NamedTuple
 from ..contracts import RUNTIME_HASH
 from . import block_header, storage_layout
 from .block_header import BlockHeader
-from .evidence_model import KIND_ANCHOR, ChainPart, EvidenceDocument, StorageSlot, require_evidence
-from .expectations import Expectations
+from .evidence_model import (
+    KIND_ANCHOR,
+    ChainPart,
+    EvidenceDocument,
+    Expectations,
+    StorageSlot,
+    require_evidence,
+)
 from .keccak import hash_ahead
 from .state_proof import read_account, read_storage_word
 
