@@ -32,7 +32,9 @@ def load_ledgers(path: Path) -> dict[str, LedgerSettings]:
     if document is None:
         return {}
     ledgers = document.get("ledgers")
-    if not isinstance(ledgers, dict) or not all(isinstance(one, dict) for one in ledgers.values()):
+    if not isinstance(ledgers, dict) or not all(
+        isinstance(settings, dict) for settings in ledgers.values()
+    ):
         raise _bad_ledger_error(f"{printable_text(path)} has no ledgers")
     for name in ledgers:
         check_ledger_name(name)
@@ -82,9 +84,9 @@ def check_ledger_name(name: str) -> str:
     return name
 
 
-def _bad_ledger_error(what: str) -> InvalidInput:
+def _bad_ledger_error(message: str) -> InvalidInput:
     return InvalidInput(
-        what,
+        message,
         code="bad_ledger",
         hint="repair it, or remove it and add the ledgers again",
     )

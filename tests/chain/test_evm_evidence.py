@@ -111,7 +111,7 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
     try:
         for old, new in itertools.pairwise(S[:3]):
             nonce = int(node.call("eth_getTransactionCount", key.address, "pending"), 16)
-            data = abi.commit_calldata(id, new, old)
+            data = abi.encode_call(abi.COMMIT_SELECTOR, id, new, old)
             to = opened.config.contract
             signed = key.sign_transaction(
                 UnsignedTransaction(

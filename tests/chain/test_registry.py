@@ -183,7 +183,9 @@ def test_an_unknown_function_is_refused(
 
 
 def test_there_is_no_function_but_these() -> None:
-    names = {entry["name"] for entry in contracts.contract_abi() if entry["type"] == "function"}
+    names = {
+        entry["name"] for entry in contracts.load_artifact()["abi"] if entry["type"] == "function"
+    }
     changing = "open commit commitFor setSigner offerOwnership acceptOwnership anchor"
     reading = "brain pendingOwner anchorOf idOf verifyInclusion"
     assert names == {*changing.split(), *reading.split()}

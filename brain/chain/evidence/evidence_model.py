@@ -91,7 +91,7 @@ class Expectations(NamedTuple):
     witnesses: Sequence[str] = ()
 
 
-def require_evidence(condition: object, code: str, what: str) -> None:
+def require_evidence(condition: object, code: str, reason: str) -> None:
     """Raise `ProofError` unless `condition` is true."""
     if not condition:
-        raise ProofError(f"the evidence does not hold: {what}", code=code)
+        raise ProofError(f"the evidence does not hold: {reason}", code=code)

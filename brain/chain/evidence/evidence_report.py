@@ -74,7 +74,10 @@ def render_json(evidence: Evidence) -> str:
 def _to_jsonable(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         pairs = zip(value._fields, value, strict=True)
-        return {name: iso_time(one) if name == "time" else _to_jsonable(one) for name, one in pairs}
+        return {
+            name: iso_time(field) if name == "time" else _to_jsonable(field)
+            for name, field in pairs
+        }
     return value
 
 
@@ -104,7 +107,7 @@ def _text_lines(evidence: Evidence) -> Iterator[str]:
     yield from (f"  {name:<{width}}  {value}" for name, value in rows)
     if evidence.missing:
         yield "To rely on it, you still need:"
-        yield from (f"- {one}" for one in evidence.missing)
+        yield from (f"- {item}" for item in evidence.missing)
 
 
 def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, object]]:

@@ -61,27 +61,29 @@ def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> Verif
     log = _verify_log(evidence.log, evidence, expected) if evidence.log else None
     # 6. The contract held that head, or the root of that checkpoint.
     chain = verify_chain_part(evidence.chain, evidence, expected) if evidence.chain else None
-    same = not (log and chain) or log.checkpoint.root == chain.root
-    require_evidence(same, "wrong_root", "another root is anchored than that of the checkpoint")
+    same_root = not (log and chain) or log.checkpoint.root == chain.root
+    require_evidence(
+        same_root, "wrong_root", "another root is anchored than that of the checkpoint"
+    )
     return VerifiedEvidence(path, log, chain)
 
 
 def _check_comparable(evidence: EvidenceDocument, expected: Expectations) -> None:
     """Refuse expectations about a part that the evidence does not have."""
-    for wanted, part, name in (
+    for expectation, part, name in (
         (expected.block_hash, evidence.chain, "block"),
         (expected.owner, evidence.chain, "owner"),
         (expected.log_key or expected.witnesses, evidence.log, "log"),
     ):
-        if wanted and not part:
+        if expectation and not part:
             raise InvalidInput(f"the evidence names no {name}", code=f"no_{name}")
 
 
 def _check_subject(evidence: EvidenceDocument, expected: Expectations) -> None:
     for name in ("brain", "snapshot"):
-        wanted, actual = getattr(expected, name), getattr(evidence, name)
-        same = not wanted or wanted == actual
-        require_evidence(same, f"not_this_{name}", f"it is about the {name} {actual.hex()}")
+        wanted_id, actual = getattr(expected, name), getattr(evidence, name)
+        matches = not wanted_id or wanted_id == actual
+        require_evidence(matches, f"not_this_{name}", f"it is about the {name} {actual.hex()}")
 
 
 def _check_path(evidence: EvidenceDocument) -> ProvenFact | None:
@@ -98,9 +100,9 @@ def _check_path(evidence: EvidenceDocument) -> ProvenFact | None:
 def _check_descent(evidence: EvidenceDocument) -> None:
     committed, descent = evidence.committed.snapshot, evidence.descent
     if descent is None:
-        same = committed == evidence.snapshot
+        same_snapshot = committed == evidence.snapshot
         require_evidence(
-            same, "no_descent", "another snapshot was committed, and no descent is shown"
+            same_snapshot, "no_descent", "another snapshot was committed, and no descent is shown"
         )
         return
     require_evidence(
@@ -111,8 +113,8 @@ def _check_descent(evidence: EvidenceDocument) -> None:
     require_evidence(
         proven.ancestor == evidence.snapshot, "wrong_descent", "it descends from another"
     )
-    same = proven.brain == evidence.brain == proven.ancestor_brain
-    require_evidence(same, "wrong_brain", "a descent in another brain")
+    same_brain = proven.brain == evidence.brain == proven.ancestor_brain
+    require_evidence(same_brain, "wrong_brain", "a descent in another brain")
 
 
 def _check_ledger(evidence: EvidenceDocument) -> None:
@@ -142,20 +144,20 @@ def _verify_log(part: LogPart, evidence: EvidenceDocument, expected: Expectation
     from ..tlog.log_verifier import verify_inclusion
 
     # The key is the one that the reader knows.
-    same = part.key == (expected.log_key or part.key)
-    require_evidence(same, "wrong_key", "the log has another key than the one you know")
+    same_key = part.key == (expected.log_key or part.key)
+    require_evidence(same_key, "wrong_key", "the log has another key than the one you know")
     # The key signed the checkpoint, which holds the entry.
     logged = verify_inclusion(
         part.checkpoint, part.key, part.leaf_index, part.entry, part.path, expected.witnesses
     )
     # The witnesses that the reader requires cosigned it.
-    cosigners = {str(one.key) for one in logged.witnesses}
+    cosigners = {str(witness.key) for witness in logged.witnesses}
     for witness in expected.witnesses:
         name = witness.split("+")[0]
         require_evidence(witness in cosigners, "not_witnessed", f"{name} has not signed it")
     # The entry is the commitment.
     snapshot, parent, seq = evidence.committed
     entry = logged.entry
-    same = entry[:4] == (evidence.brain, seq, snapshot, parent)
-    require_evidence(same, "wrong_entry", "the entry is another commitment")
+    same_commitment = entry[:4] == (evidence.brain, seq, snapshot, parent)
+    require_evidence(same_commitment, "wrong_entry", "the entry is another commitment")
     return logged

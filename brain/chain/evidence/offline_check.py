@@ -143,7 +143,7 @@ def _log_result(key: str, logged: VerifiedEntry, is_known: bool) -> LogInclusion
         size=size,
         root=root.hex(),
         time=logged.entry.time,
-        witnesses=[str(one.key) for one in logged.witnesses],
+        witnesses=[str(witness.key) for witness in logged.witnesses],
     )
 
 

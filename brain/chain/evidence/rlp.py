@@ -124,5 +124,5 @@ def read_list(item: RlpItem) -> list[RlpItem]:
     return item
 
 
-def _raise_bad_rlp(what: str) -> NoReturn:
-    raise ProofError(f"not canonical RLP: {what}", code="bad_rlp")
+def _raise_bad_rlp(reason: str) -> NoReturn:
+    raise ProofError(f"not canonical RLP: {reason}", code="bad_rlp")

@@ -33,7 +33,7 @@ class Anchors:
 
     def anchor(self, root: bytes, size: int) -> SentTransaction:
         """Anchor the root of a log of this account, 32 bytes, over `size` entries."""
-        sent = self._context.transact("anchor", abi.anchor_calldata(root, size))
+        sent = self._context.transact("anchor", abi.encode_call(abi.ANCHOR_SELECTOR, root, size))
         if sent.block is not None:
             claim = self._root_claim(self._context.sender_address, root)
             self._prover.prepare(claim, self._context.contract_view())
@@ -41,7 +41,7 @@ class Anchors:
 
     def quote_anchor(self, root: bytes, size: int) -> Quote:
         """Return what `anchor` would cost, and send nothing."""
-        return self._context.quote(abi.anchor_calldata(root, size))
+        return self._context.quote(abi.encode_call(abi.ANCHOR_SELECTOR, root, size))
 
     def anchored_root(self, sender: str) -> bytes:
         """Return the last root that an account anchored, 32 zero bytes if it never did."""

@@ -71,14 +71,14 @@ class CommitmentReader:
         blocks = dict(zip(numbers, self._registry.read_blocks(view, numbers), strict=True))
         receipts = self._registry.read_receipts(view, [event.transaction for event in events])
         finality = self._nodes.finality_bounds(view)
-        out = []
+        commitments = []
         for event, receipt in zip(events, receipts, strict=True):
             block = blocks[event.block]
             if receipt is None or not receipt.succeeded:
                 rpc_decode.refuse_answer("receipt of a commitment", event.transaction)
             if not event.block_hash == block.hash == receipt.block_hash:
                 rpc_decode.refuse_answer("block of a commitment", event.block_hash)
-            out.append(
+            commitments.append(
                 Commitment(
                     ledger=self._config.name,
                     identity=self._config.identity,
@@ -96,7 +96,7 @@ class CommitmentReader:
                     fee=receipt.fee,
                 )
             )
-        return out
+        return commitments
 
 
 def _retry_until_consistent(

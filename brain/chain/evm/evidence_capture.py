@@ -92,7 +92,7 @@ class EvidenceCapture:
         events = self._context.registry.find_events(
             view, id, parent=commitment.snapshot, down_to=next_seq
         )
-        block = next((one.block for one in events if one.seq == next_seq), 0)
+        block = next((event.block for event in events if event.seq == next_seq), 0)
         last = min(block - 1, final.block.number)
         proof_view = None
         if commitment.block and last >= commitment.block:

@@ -98,7 +98,7 @@ class EvmLedger:
         Raises `Conflict` (`already_open`, `pending`), and as `commit` does.
         """
         intent = TxIntent("open", brain, snapshot, NO_PARENT)
-        return self._commit_intent(intent, abi.open_calldata(brain, snapshot))
+        return self._commit_intent(intent, abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
     def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
         """Record `snapshot` after `parent`, which must be the head; see `Ledger.commit`.
@@ -109,7 +109,7 @@ class EvmLedger:
         `LedgerError` (`reverted`, `replaced`, `refused`).
         """
         intent = TxIntent("commit", brain, snapshot, parent)
-        calldata = abi.commit_calldata(self.registry_id(brain), snapshot, parent)
+        calldata = abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
         return self._commit_intent(intent, calldata)
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
@@ -155,11 +155,13 @@ class EvmLedger:
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
         """Return what `open` would cost, and send nothing; raises as it does."""
-        return self._context.quote(abi.open_calldata(brain, snapshot))
+        return self._context.quote(abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
         """Return what `commit` would cost, and send nothing; raises as it does."""
-        return self._context.quote(abi.commit_calldata(self.registry_id(brain), snapshot, parent))
+        return self._context.quote(
+            abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
+        )
 
     def speed_up(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Offer more for a pending commitment. Raises `NotFound` (`not_pending`)."""

@@ -1,4 +1,4 @@
-"""What the parts of an EVM ledger share: configuration, nodes, contract, account, folders."""
+"""The state that the parts of an EVM ledger share: nodes, contract, account and folders."""
 
 from __future__ import annotations
 
@@ -141,9 +141,9 @@ class LedgerContext:
             view = self.contract_view()
             self.registry.check_code(view)
             call = (self.config.contract, data)
-            pending = sender.resend_pending(view)
-            same = next((one for one in pending if (one.to, one.data) == call), None)
-            record = sender.resend(view, same) if same else sender.send(view, TxIntent(kind), *call)
+            record = sender.send_once(
+                view, TxIntent(kind), *call, lambda pending: (pending.to, pending.data) == call
+            )
         return self.wait_until_included(record)
 
     def wait_until_included(self, record: TxRecord) -> SentTransaction:

@@ -172,10 +172,10 @@ def not_final_error(block: int) -> LedgerError:
     )
 
 
-def not_proven_error(why: str) -> LedgerError:
+def not_proven_error(reason: str) -> LedgerError:
     """Return the error for a state that no node proves."""
     return LedgerError(
-        f"no node proves that state: {why}",
+        f"no node proves that state: {reason}",
         code="not_proven",
         hint="use an archive node, or capture evidence earlier: most nodes prove recent blocks",
     )

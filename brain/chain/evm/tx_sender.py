@@ -97,7 +97,9 @@ class TxSender:
         used = self._tracker.count_included(self._account.address, view)
         if any(record.nonce < used for record in records):
             self._settle_final(records, view, final)
-        pending = [one for one in records if one.nonce >= used and one.status == PENDING]
+        pending = [
+            record for record in records if record.nonce >= used and record.status == PENDING
+        ]
         # 3. Broadcast the pending transactions of the journal again.
         for record in pending:
             self._broadcast(record)
@@ -120,6 +122,18 @@ class TxSender:
             attempts=previous.attempts if previous else (),
         )
         return self._sign_and_broadcast(view, record, quote)
+
+    def send_once(
+        self,
+        view: QuorumView,
+        intent: TxIntent,
+        to: str,
+        data: bytes,
+        is_same: Callable[[TxRecord], bool],
+    ) -> TxRecord:
+        """Send a transaction, or resend the pending one for which `is_same` holds."""
+        pending = next(filter(is_same, self.resend_pending(view)), None)
+        return self.resend(view, pending) if pending else self.send(view, intent, to, data)
 
     def resend(self, view: QuorumView, record: TxRecord) -> TxRecord:
         """Broadcast a pending transaction: as it is, or at a higher price if it is stuck."""

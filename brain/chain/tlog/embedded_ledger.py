@@ -149,9 +149,11 @@ class EmbeddedLedger:
         (`not_committed`, `no_checkpoint`, `no_key`).
         """
         log, entry = self._find_entry(brain, snapshot)
-        wanted = log.last_cosigned_size(entry.leaf_index + 1) if size is None else size
+        checkpoint_size = log.last_cosigned_size(entry.leaf_index + 1) if size is None else size
         return {
-            "log": log_export.inclusion_evidence(log, entry, self._signed_checkpoint(log, wanted)),
+            "log": log_export.inclusion_evidence(
+                log, entry, self._signed_checkpoint(log, checkpoint_size)
+            ),
             "chain": None,
         }
 

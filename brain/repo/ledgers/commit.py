@@ -146,7 +146,7 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
     if snapshot not in {commitment.snapshot for commitment in history}:
         with suppress(NotFound):  # else it is pending, failed or replaced
             history.append(ledger.status(brain, snapshot))
-    commitments = [describe_commitment(session, ledger, one) for one in history]
+    commitments = [describe_commitment(session, ledger, commitment) for commitment in history]
     last = commitments[-1] if commitments else None
     behind = count_covered_snapshots(session, snapshot, head.snapshot if head else None)
     return LedgerStatus(

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.checkpoints import Cosignature
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.chain.tlog.signed_note import ALGORITHM_ED25519, VerifierKey, encode_base64
 from brain.errors import ProofError
 from brain.trust import ed25519
+from tests.support import tlog_ledgers
 from tests.support.tlog_ledgers import (
     WITNESS,
     WITNESS_SEED,
@@ -68,10 +69,10 @@ def test_a_checkpoint_counts_for_the_log_it_names_alone(log: EmbeddedLedger) -> 
     text, key, *rest = given(log)
     other = VerifierKey("other.example", ALGORITHM_ED25519, ed25519.public_key(WITNESS_SEED))
     body = signed_note.parse_note(text).text
-    forged = body + "\n" + str(signed_note.sign_note(body, other, WITNESS_SEED))
+    forged = body + "\n" + str(tlog_ledgers.sign_note(body, other, WITNESS_SEED))
     assert refused([forged, str(other), *rest]) == "wrong_origin"
     mine = VerifierKey(log.key.partition("+")[0], ALGORITHM_ED25519, other.key)
-    forged = body + "\n" + str(signed_note.sign_note(body, mine, WITNESS_SEED))
+    forged = body + "\n" + str(tlog_ledgers.sign_note(body, mine, WITNESS_SEED))
     assert refused([forged, key, *rest]) == "unsigned"
 
 
@@ -85,7 +86,7 @@ def test_witnesses_are_told_and_a_false_one_is_refused(log: EmbeddedLedger) -> N
     text, *rest = given(log)
     absent = WITNESS._replace(name="absent.example")
     line = str(
-        checkpoints.sign_cosignature(
+        tlog_ledgers.sign_cosignature(
             signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 1_700_000_000
         )
     )
@@ -94,7 +95,7 @@ def test_witnesses_are_told_and_a_false_one_is_refused(log: EmbeddedLedger) -> N
     assert shown.witnesses == (Cosignature(WITNESS, 1_700_000_000),)
     assert log_verifier.verify_inclusion(text + line, *rest).witnesses == ()
     early = str(
-        checkpoints.sign_cosignature(log.checkpoint(13), WITNESS, WITNESS_SEED, 1_700_000_000)
+        tlog_ledgers.sign_cosignature(log.checkpoint(13), WITNESS, WITNESS_SEED, 1_700_000_000)
     )
     assert refused([text + early, *rest], both) == "bad_signature"
 
@@ -105,7 +106,7 @@ def test_two_checkpoints_of_one_size_that_differ_convict_the_log() -> None:
     notes = []
     for filler in (b"\1", b"\2"):
         body = f"log.example\n7\n{encode_base64(filler * 32)}\n"
-        notes.append(f"{body}\n{signed_note.sign_note(body, key, seed)}")
+        notes.append(f"{body}\n{tlog_ledgers.sign_note(body, key, seed)}")
     with pytest.raises(ProofError) as error:
         log_verifier.verify_consistency(*notes, str(key), [])
     assert error.value.code == "log_forked"

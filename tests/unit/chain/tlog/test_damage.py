@@ -11,9 +11,10 @@ from typing import Any
 import apsw
 import pytest
 
-from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import BrainError, ProofError, VerificationFailed
+from tests.support import tlog_ledgers
 from tests.support.tlog_ledgers import (
     WITNESS,
     WITNESS_SEED,
@@ -33,7 +34,7 @@ def filled(folder: Path) -> Path:
         log.commit_many(opening_requests(NAMES))
         commit_snapshots(log, "a", range(1, 4))
         text = log.checkpoint()
-        line = checkpoints.sign_cosignature(
+        line = tlog_ledgers.sign_cosignature(
             signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7
         )
         log.add_cosignature(text + str(line), [str(WITNESS)])
@@ -258,7 +259,7 @@ def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
         kept = log.checkpoint()
         assert log.verify([early, kept]) == []
     line = str(
-        checkpoints.sign_cosignature(signed_note.parse_note(kept).text, WITNESS, WITNESS_SEED, 9)
+        tlog_ledgers.sign_cosignature(signed_note.parse_note(kept).text, WITNESS, WITNESS_SEED, 9)
     )
     assert faults(old) == set()  # within the folder it cannot be seen
     assert faults(old, kept) == {"rolled_back"}

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
-from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.checkpoints import Cosignature
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.chain.tlog.log_entry import MAX_TIME_MS, decode_entry
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError
+from tests.support import tlog_ledgers
 from tests.support.tlog_ledgers import (
     FIXED_TIME_MS,
     WITNESS,
@@ -28,7 +29,7 @@ from tests.support.tlog_ledgers import (
 def cosigned(log: EmbeddedLedger, time: int = 7, size: int | None = None) -> str:
     text = log.checkpoint(size)
     read = signed_note.parse_note(text)
-    return text + str(checkpoints.sign_cosignature(read.text, WITNESS, WITNESS_SEED, time))
+    return text + str(tlog_ledgers.sign_cosignature(read.text, WITNESS, WITNESS_SEED, time))
 
 
 def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:

@@ -18,6 +18,7 @@ from brain.chain.tlog.signed_note import (
 )
 from brain.errors import InvalidInput, ProofError
 from brain.trust import ed25519
+from tests.support import tlog_ledgers
 from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED
 
 # The example of c2sp.org/signed-note.
@@ -74,7 +75,7 @@ def test_the_signatures_of_the_checksum_database_are_verified(key: str) -> None:
 
 def test_signing_makes_the_published_signature() -> None:
     assert PETER_SEED is not None
-    line = signed_note.sign_note(TEXT, signed_note.parse_verifier_key(PETER), PETER_SEED[1:])
+    line = tlog_ledgers.sign_note(TEXT, signed_note.parse_verifier_key(PETER), PETER_SEED[1:])
     assert str(line) == BY_PETER
     assert str(SignedNote(TEXT, (line,))) == f"{TEXT}\n{BY_PETER}"
 
@@ -213,7 +214,7 @@ def test_a_checkpoint_of_an_empty_log_and_of_the_largest() -> None:
 def test_a_cosignature_signs_what_the_specification_says() -> None:
     # The message of c2sp.org/tlog-cosignature, "Ed25519 signed message".
     text = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
-    line = checkpoints.sign_cosignature(text, WITNESS, WITNESS_SEED, 1679315147)
+    line = tlog_ledgers.sign_cosignature(text, WITNESS, WITNESS_SEED, 1679315147)
     message = f"cosignature/v1\ntime 1679315147\n{text}".encode()
     assert line.signature[:8] == (1679315147).to_bytes(8, "big")
     assert ed25519.verify_signature(WITNESS.key, message, line.signature[8:])
@@ -227,14 +228,14 @@ def test_the_kind_of_a_key_is_part_of_its_id() -> None:
     plain = VerifierKey(WITNESS.name, ALGORITHM_ED25519, WITNESS.key)
     assert plain.id != WITNESS.id
     assert signed_note.parse_verifier_key(str(WITNESS)).algorithm == ALGORITHM_COSIGNATURE
-    line = checkpoints.sign_cosignature("x\n", WITNESS, WITNESS_SEED, 1)
+    line = tlog_ledgers.sign_cosignature("x\n", WITNESS, WITNESS_SEED, 1)
     assert SignedNote("x\n", (line,)).find_signature(plain) is None
     assert checkpoints.verify_cosignature(SignedNote("x\n", ()), WITNESS) is None
 
 
 @pytest.mark.parametrize("change", ["time", "text", "short", "long", "late"])
 def test_a_changed_cosignature_is_refused(change: str) -> None:
-    line = checkpoints.sign_cosignature(
+    line = tlog_ledgers.sign_cosignature(
         "x\n", WITNESS, WITNESS_SEED, (1 << 63) + 1 if change == "late" else 7
     )
     signature = {
