@@ -15,6 +15,7 @@ from ..ledger_protocol import FINALIZED, Commitment
 from . import durable_files
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
+from .registry_contract import BrainView
 from .storage_prover import (
     StorageClaim,
     StorageProver,
@@ -67,30 +68,28 @@ class EvidenceCapture:
 
     def _capture_final(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
         context = self._context
-        view, id = context.contract_view(), context.registry_id(brain)
-        state = context.read_state(view, id)
-        commitment = state and context.commitments.find(view, brain, id, state, snapshot)
-        if state is None or commitment is None or commitment.block is None:
+        at = context.view_brain(brain)
+        commitment = context.commitments.find(at, snapshot)
+        if commitment is None or commitment.block is None:
             raise NotFound(
                 f"{context.config.name} holds no commitment of {snapshot.hex()[:12]}",
                 code="not_committed",
             )
-        final = self._prover.final_view(view)
+        final = self._prover.final_view(at.view)
         if commitment.status != FINALIZED:
             raise not_final_error(commitment.block)
-        find_view = partial(self._last_view_as_head, view, state.seq, commitment, final)
+        find_view = partial(self._last_view_as_head, at, commitment, final)
         return self._prover.capture(self._head_claim(commitment), final, find_view)
 
     def _last_view_as_head(
-        self, view: QuorumView, head_seq: int, commitment: Commitment, final: QuorumView
+        self, at: BrainView, commitment: Commitment, final: QuorumView
     ) -> QuorumView:
         """Return the last final block in which a commitment was the head."""
-        if commitment.seq == head_seq:
+        if at.state is not None and commitment.seq == at.state.seq:
             return final
         next_seq = commitment.seq + 1
-        id = self._context.registry_id(commitment.brain)
         events = self._context.registry.find_events(
-            view, id, parent=commitment.snapshot, down_to=next_seq
+            at, parent=commitment.snapshot, down_to=next_seq
         )
         block = next((event.block for event in events if event.seq == next_seq), 0)
         last = min(block - 1, final.block.number)

@@ -14,7 +14,7 @@ from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import TxIntent, TxJournal, TxRecord
 from .node_quorum import NodeQuorum, QuorumView
-from .registry_contract import RegistryContract
+from .registry_contract import BrainView, RegistryContract
 from .rollback_guard import RollbackGuard
 from .tx_sender import ApproveQuote, TxSender
 from .tx_status import SentTransaction, TxTracker
@@ -127,6 +127,11 @@ class LedgerContext:
         state = self.registry.read_state(view, id)
         self.rollback_guard.check_head(view, id, state)
         return state
+
+    def view_brain(self, brain: bytes) -> BrainView:
+        """Return a brain at the latest block; raises as `read_state`."""
+        view, id = self.contract_view(), self.registry_id(brain)
+        return BrainView(brain, id, view, self.read_state(view, id))
 
     def quote(self, data: bytes) -> Quote:
         """Return what a call to the contract would cost, and send nothing."""

@@ -78,9 +78,8 @@ class Ownership:
         Returns the fields that `relay` takes. Raises `NotFound` (`not_open`), `Conflict`
         (`stale_parent`, `expired`), `InvalidInput` (`no_key`, `unauthorized`).
         """
-        view, id = self._context.contract_view(), self._context.registry_id(brain)
+        _, id, view, state = self._context.view_brain(brain)
         config, signer = self._context.config, self._context.account
-        state = self._context.read_state(view, id)
         if state is None:
             raise not_open_error(config.name)
         if state.head != parent:

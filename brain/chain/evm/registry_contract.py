@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import InvalidInput, LedgerError
 from .. import contracts
@@ -35,6 +35,15 @@ class TxReceipt:
     def fee(self) -> int:
         """The cost of the transaction, in wei."""
         return self.gas * self.gas_price
+
+
+class BrainView(NamedTuple):
+    """A brain in the contract at a block; `state` is None if it was never opened there."""
+
+    brain: bytes
+    id: bytes
+    view: QuorumView
+    state: ContractState | None
 
 
 class RegistryContract:
@@ -90,8 +99,7 @@ class RegistryContract:
 
     def find_events(
         self,
-        view: QuorumView,
-        id: bytes,
+        at: BrainView,
         *,
         snapshot: bytes = b"",
         parent: bytes = b"",
@@ -103,9 +111,9 @@ class RegistryContract:
         commitment `down_to` or an earlier one is found.
         """
         words = ["0x" + word.hex() if word else None for word in (snapshot, parent)]
-        topics = [abi.COMMITTED_TOPIC, "0x" + id.hex(), *words]
+        topics = [abi.COMMITTED_TOPIC, "0x" + at.id.hex(), *words]
         events: list[CommittedEvent] = []
-        for events_in_range in self._scan_log_ranges(view, topics, id):
+        for events_in_range in self._scan_log_ranges(at.view, topics, at.id):
             for event in events_in_range:
                 expected = (snapshot or event.snapshot, parent or event.parent)
                 if (event.snapshot, event.parent) != expected:

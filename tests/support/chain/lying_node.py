@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
             return json.dumps(_error_answer(0, "too many calls in a batch")).encode()
         if isinstance(call, dict) and call["method"] in self.server.refusals:
             words, unless_first_param = self.server.refusals[call["method"]]
-            if call["params"][0] not in unless_first_param:
+            if not any(param in unless_first_param for param in call["params"][:1]):
                 return json.dumps(_error_answer(call["id"], words)).encode()
         connection = http.client.HTTPConnection(self.server.target, timeout=TIMEOUT_SECONDS)
         try:
