@@ -110,12 +110,12 @@ def test_what_is_not_mined_at_once_waits_until_it_is(registry: RegistryContract)
     node, account = registry.node, registry.node.accounts[3]
     node.set_automine(False)
     data = encode_call("anchor", ROOTS[0], 1)
-    gone, kept = (node.send(sender, registry.address, data) for sender in node.accounts[3:5])
-    assert node.receipt(kept) is None
+    gone, stored = (node.send(sender, registry.address, data) for sender in node.accounts[3:5])
+    assert node.receipt(stored) is None
     node.drop(gone)
     node.mine()
     node.set_automine(True)
-    receipt = node.receipt(kept)
+    receipt = node.receipt(stored)
     assert receipt is not None
     assert receipt["status"] == "0x1"
     assert node.receipt(gone) is None

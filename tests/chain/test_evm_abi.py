@@ -70,13 +70,13 @@ def test_calls_are_encoded_as_another_codec_does(
 def test_the_state_of_a_brain_is_read_as_another_codec_writes_it(
     owner: str, seq: int, head: bytes, signer: str
 ) -> None:
-    said = eth_abi.abi.encode(abi_types(BY_NAME["brain"], "outputs"), (owner, seq, head, signer))
+    answer = eth_abi.abi.encode(abi_types(BY_NAME["brain"], "outputs"), (owner, seq, head, signer))
     nobody = "" if signer == abi.ZERO_ADDRESS else signer
-    assert abi.decode_state(said) == abi.ContractState(owner, seq, head, nobody)
+    assert abi.decode_state(answer) == abi.ContractState(owner, seq, head, nobody)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         b"",
         bytes(96),
@@ -88,9 +88,9 @@ def test_the_state_of_a_brain_is_read_as_another_codec_writes_it(
     ],
     ids=["nothing", "short", "long", "long owner", "long seq", "owner of none", "seq of nobody"],
 )
-def test_a_state_that_cannot_be_is_refused(said: bytes) -> None:
+def test_a_state_that_cannot_be_is_refused(answer: bytes) -> None:
     with pytest.raises(LedgerError) as raised:
-        abi.decode_state(said)
+        abi.decode_state(answer)
     assert raised.value.code == "bad_rpc"
 
 

@@ -49,7 +49,7 @@ class LyingNode(ThreadingHTTPServer):
 
     def answer_with(self, method: str, result: object) -> None:
         """Tell this as the result of a method from now on."""
-        self.alter(method, lambda said, params: result)
+        self.alter(method, lambda answer, params: result)
 
     def do_and_refuse(self, method: str, words: str) -> None:
         """Do what is asked, and say that it was refused."""
@@ -65,7 +65,7 @@ class LyingNode(ThreadingHTTPServer):
 
     def answer_everything_with(self, body: bytes, status: int = 200, **headers: str) -> None:
         """Answer everything with this body from now on."""
-        self.body = lambda said: body
+        self.body = lambda answer: body
         self.status = status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 

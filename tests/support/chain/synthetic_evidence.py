@@ -87,14 +87,14 @@ def signed_checkpoint(
     judges: int = 0,
 ) -> str:
     """Return the signed checkpoint of a log, with the line of a witness if one is asked for."""
-    said = Checkpoint(key.name, len(entries), rfc6962.merkle_root(leaf_hashes(entries)))
-    lines = [tlog_ledgers.sign_note(said.text, key, seed)]
+    answer = Checkpoint(key.name, len(entries), rfc6962.merkle_root(leaf_hashes(entries)))
+    lines = [tlog_ledgers.sign_note(answer.text, key, seed)]
     lines += [
         tlog_ledgers.sign_cosignature(
-            said.text, WITNESS_KEY, WITNESS_KEY_SEED, FIXED_TIME_MS // 1000
+            answer.text, WITNESS_KEY, WITNESS_KEY_SEED, FIXED_TIME_MS // 1000
         )
     ] * judges
-    return str(signed_note.SignedNote(said.text, tuple(lines)))
+    return str(signed_note.SignedNote(answer.text, tuple(lines)))
 
 
 def make_log_field(
@@ -159,8 +159,8 @@ def make_evidence(
         text = build_evidence(made, part, FIRST_SNAPSHOT.id, path=old, descent=down)
     else:
         text = build_evidence(made, part, LAST_SNAPSHOT.id, path=path_proof_text())
-    found: EvidenceDocument = json.loads(text)
-    return found
+    result: EvidenceDocument = json.loads(text)
+    return result
 
 
 def make_all_evidence() -> dict[str, EvidenceDocument]:

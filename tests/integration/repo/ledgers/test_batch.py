@@ -18,9 +18,9 @@ def test_a_brain_that_cannot_be_written_is_left_out_and_named(tmp_path: Path) ->
     lock.unlink()
     lock.mkdir()
     log = EmbeddedLedger(tmp_path / "log")
-    done = commit_batch([*folders, tmp_path / ("x" * 300)], log)
-    assert [one.path for one in done.left] == [str(folders[1]), str(tmp_path / ("x" * 300))]
-    assert [one.seq for one in done.committed] == [1, 1]
+    result = commit_batch([*folders, tmp_path / ("x" * 300)], log)
+    assert [one.path for one in result.left] == [str(folders[1]), str(tmp_path / ("x" * 300))]
+    assert [one.seq for one in result.committed] == [1, 1]
     lock.rmdir()
     assert [one.seq for one in commit_batch(folders, log).committed] == [1]
     for folder in folders:

@@ -256,26 +256,26 @@ def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
     with open_ledger_with_fixed_clock(filled) as log:
         early = log.checkpoint(3)
         commit_snapshots(log, "a", [7])
-        kept = log.checkpoint()
-        assert log.verify([early, kept]) == []
+        stored = log.checkpoint()
+        assert log.verify([early, stored]) == []
     line = str(
-        tlog_ledgers.sign_cosignature(signed_note.parse_note(kept).text, WITNESS, WITNESS_SEED, 9)
+        tlog_ledgers.sign_cosignature(signed_note.parse_note(stored).text, WITNESS, WITNESS_SEED, 9)
     )
     assert faults(old) == set()  # within the folder it cannot be seen
-    assert faults(old, kept) == {"rolled_back"}
+    assert faults(old, stored) == {"rolled_back"}
     with open_ledger_with_fixed_clock(old) as log:
         with pytest.raises(VerificationFailed) as error:
-            log.add_cosignature(kept + line, [str(WITNESS)])
+            log.add_cosignature(stored + line, [str(WITNESS)])
         assert error.value.code == "rolled_back"
         log.open(derive_id("fork"), derive_id("fork", 1))
-        assert faults(old, kept) == {"log_forked"}
+        assert faults(old, stored) == {"log_forked"}
         assert faults(old, early) == set()
         with pytest.raises(VerificationFailed) as error:
-            log.add_cosignature(kept + line, [str(WITNESS)])
+            log.add_cosignature(stored + line, [str(WITNESS)])
         assert error.value.code == "log_forked"
         # Both checkpoints together convict the log, without the log.
         with pytest.raises(ProofError) as proof:
-            log_verifier.verify_consistency(kept, log.checkpoint(), log.key, [])
+            log_verifier.verify_consistency(stored, log.checkpoint(), log.key, [])
         assert proof.value.code == "log_forked"
 
 

@@ -19,6 +19,7 @@ from brain.chain.tlog.signed_note import (
 from brain.errors import InvalidInput, ProofError
 from brain.trust import ed25519
 from tests.support import tlog_ledgers
+from tests.support.error_codes import error_code
 from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED
 
 # The example of c2sp.org/signed-note.
@@ -49,9 +50,7 @@ BOTH = f"{TEXT}\n{BY_PETER}{BY_ENOCH}"
 
 
 def refused(text: str) -> str:
-    with pytest.raises(ProofError) as error:
-        signed_note.parse_note(text)
-    return error.value.code
+    return error_code(signed_note.parse_note, text, kind=ProofError)
 
 
 def test_the_example_of_the_specification_is_verified() -> None:
@@ -243,7 +242,7 @@ def test_a_changed_cosignature_is_refused(change: str) -> None:
         "short": line.signature[:-1],
         "long": line.signature + b"\0",
     }.get(change, line.signature)
-    told = SignedNote("y\n" if change == "text" else "x\n", (line._replace(signature=signature),))
+    result = SignedNote("y\n" if change == "text" else "x\n", (line._replace(signature=signature),))
     with pytest.raises(ProofError) as error:
-        checkpoints.verify_cosignature(told, WITNESS)
+        checkpoints.verify_cosignature(result, WITNESS)
     assert error.value.code == "bad_signature"
