@@ -107,7 +107,6 @@ def _nonempty_value(text: str) -> str:
 
 
 def _check_and_render(args: Namespace) -> str:
-    """Return the text to print."""
     data = _read_evidence(args.evidence)
     names = ("brain", "snapshot", "owner", "block_hash", "log_key")
     expected = {name: getattr(args, name) or "" for name in names}

@@ -139,10 +139,10 @@ class PricedLedger(Protocol):
     """A ledger whose commitments cost money; both methods send nothing."""
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
-        """Return what `open` would cost; raises as it does."""
+        """Return the cost of `open`; raises as it does."""
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
-        """Return what `commit` would cost; raises as it does."""
+        """Return the cost of `commit`; raises as it does."""
 
 
 def already_open_error(ledger: str) -> Conflict:

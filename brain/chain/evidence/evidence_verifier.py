@@ -40,7 +40,7 @@ class VerifiedEvidence(NamedTuple):
 
 
 def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> VerifiedEvidence:
-    """Return what `evidence` proves.
+    """Return the facts that `evidence` proves.
 
     Raises `InvalidInput` (`no_block`, `no_owner`, `no_log`) for expectations about an absent
     part, and `ProofError`: `not_this_brain`, `not_this_snapshot`, `wrong_snapshot`,

@@ -68,7 +68,6 @@ def hash_ahead(messages: Iterable[bytes]) -> None:
 
 
 def _hash_messages(messages: Sequence[bytes]) -> list[bytes]:
-    """Return the digests of messages, in their order."""
     padded = [_pad_message(message) for message in messages]
     digests = [b""] * len(padded)
     permute = _Permutation(len(padded))

@@ -42,9 +42,9 @@ def check_evidence(
     log_key: str = "",
     witnesses: Sequence[str] = (),
 ) -> Evidence:
-    """Return what the evidence in `data` shows; needs no brain and no network.
+    """Return the facts that the evidence in `data` shows; needs no brain and no network.
 
-    The other arguments are what the reader knows, and the evidence has to match: the
+    The other arguments are known to the reader, and the evidence has to match them: the
     `content` of the file whose path is shown; the full ids `brain` and `snapshot`; the
     address of the `owner`, or of the account that anchored the log; the `block_hash`, 0x…,
     with `block_trust` "L3" if the reader knows it, "L2" if several nodes said it, "L1" if one

@@ -59,7 +59,6 @@ def _decode_item(data: bytes, at: int, end: int, depth: int) -> tuple[RlpItem, i
 
 
 def _payload_span(data: bytes, at: int, end: int, size: int) -> tuple[int, int]:
-    """Return where the payload of the item at `at` starts and stops."""
     start = at + 1
     if size > _MAX_SHORT_BYTES:
         start += size - _MAX_SHORT_BYTES

@@ -40,7 +40,7 @@ class Anchors:
         return sent
 
     def quote_anchor(self, root: bytes, size: int) -> Quote:
-        """Return what `anchor` would cost, and send nothing."""
+        """Return the cost of `anchor`, and send nothing."""
         return self._context.quote(abi.encode_call(abi.ANCHOR_SELECTOR, root, size))
 
     def anchored_root(self, sender: str) -> bytes:

@@ -71,7 +71,7 @@ class Deployment:
         return DeployResult(address, sent.block, sent)
 
     def quote_deploy(self) -> Quote | None:
-        """Return what `deploy` would cost, None if the contract is there; send nothing."""
+        """Return the cost of `deploy`, None if the contract is there; send nothing."""
         view = self._context.nodes.latest_view()
         create2_address = self._create2_address(view)
         if create2_address and self._has_code(view, create2_address):

@@ -149,11 +149,11 @@ class EvmLedger:
         return "L2" if proven else "L1"
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
-        """Return what `open` would cost, and send nothing; raises as it does."""
+        """Return the cost of `open`, and send nothing; raises as it does."""
         return self._context.quote(abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
-        """Return what `commit` would cost, and send nothing; raises as it does."""
+        """Return the cost of `commit`, and send nothing; raises as it does."""
         return self._context.quote(
             abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
         )
@@ -226,7 +226,7 @@ class EvmLedger:
             self._evidence.prepare_proof(at.view, commitment)
 
     def _check_own_transaction(self, commitment: Commitment) -> None:
-        """Compare what the nodes say of a transaction of ours with what was sent."""
+        """Compare the answers of the nodes about our own transaction with the journal."""
         for address, record in self._own_records(commitment.brain, commitment.snapshot):
             hashes = [attempt.hash for attempt in record.attempts]
             sent = (address, record.intent.parent)
@@ -267,7 +267,7 @@ class EvmLedger:
 
 
 def _refuse_intent(ledger: str, intent: TxIntent, state: ContractState | None) -> None:
-    """Refuse what the contract would refuse, before it costs anything."""
+    """Refuse an intent that the contract would refuse, before it costs gas."""
     if intent.kind == "open":
         if state is not None:
             raise already_open_error(ledger)

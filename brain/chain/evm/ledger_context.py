@@ -134,7 +134,7 @@ class LedgerContext:
         return BrainView(brain, id, view, self.read_state(view, id))
 
     def quote(self, data: bytes) -> Quote:
-        """Return what a call to the contract would cost, and send nothing."""
+        """Return the cost of a call to the contract, and send nothing."""
         view = self.contract_view()
         self.registry.check_code(view)
         return self.sender.quote(view, self.config.contract, data)

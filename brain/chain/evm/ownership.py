@@ -112,7 +112,7 @@ class Ownership:
         return self._context.transact("relay", self._relay_calldata(authorization))
 
     def quote_relay(self, authorization: Mapping[str, Any]) -> Quote:
-        """Return what `relay` would cost, and send nothing; raises as it does."""
+        """Return the cost of `relay`, and send nothing; raises as it does."""
         return self._context.quote(self._relay_calldata(authorization))
 
     def _relay_calldata(self, fields: Mapping[str, Any]) -> bytes:

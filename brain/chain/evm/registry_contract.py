@@ -197,7 +197,6 @@ def _decode_code_and_state(answers: list[Any]) -> tuple[bytes, bytes]:
 
 
 def _decode_tx_receipt(hash: str, value: Any) -> TxReceipt | None:
-    """Return the receipt of a transaction, None if it is in no block."""
     if value is None:
         return None
     answer = rpc_decode.decode_object(value, "receipt")

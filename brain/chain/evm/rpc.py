@@ -84,7 +84,6 @@ class RpcNode:
         return outcome
 
     def _post_calls(self, calls: Sequence[RpcCall]) -> list[Any]:
-        """Send `calls`, and return their outcomes in their order."""
         import requests
 
         web3 = self._open_provider()

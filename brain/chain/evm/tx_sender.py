@@ -157,7 +157,7 @@ class TxSender:
     def quote(
         self, view: QuorumView, to: str, data: bytes, previous: TxRecord | None = None
     ) -> Quote:
-        """Return what a transaction would cost; raises the error for the contract's revert."""
+        """Return the cost of a transaction. Raises the error for the contract's revert."""
         call = {"from": self._account.address, "data": "0x" + data.hex()}
         if to:
             call["to"] = to
@@ -206,7 +206,7 @@ class TxSender:
         return record
 
     def _require_funds(self, view: QuorumView, quote: Quote) -> None:
-        """Refuse before signing what the account cannot pay for."""
+        """Refuse a transaction that the account cannot pay for, before it is signed."""
         balance = self._nodes.ask_quorum(
             view, lambda answer: rpc_decode.decode_uint256(answer, "balance"),
             "eth_getBalance", self._account.address, view.tag,
@@ -219,10 +219,10 @@ class TxSender:
             )
 
     def _broadcast(self, record: TxRecord) -> tuple[str, bool]:
-        """Broadcast the last attempt; while all nodes refuse, the one before.
+        """Broadcast the last attempt; if all nodes refuse it, the attempt before, and so on.
 
-        Returns why all nodes refuse the last attempt, "" if one takes it, and whether a node
-        has any of them.
+        Returns the refusal of the last attempt, "" if a node takes it, and whether a node has
+        any attempt.
         """
         refusal = ""
         for attempt in reversed(record.attempts):

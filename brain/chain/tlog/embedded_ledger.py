@@ -235,7 +235,6 @@ class EmbeddedLedger:
         return self._log
 
     def _load_seed(self, log: LogReader) -> bytes:
-        """Return the private key; raises as `log_files.load_log_key`."""
         if not self._seed:
             self._seed = log_files.load_log_key(self._folder, log)
         return self._seed

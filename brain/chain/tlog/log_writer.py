@@ -123,7 +123,7 @@ class LogWriter(LogReader):
         )
 
     def _sign_checkpoint(self, previous_size: int, checkpoint: Checkpoint, seed: bytes) -> None:
-        """Sign the new state; delete the checkpoint previous_size unless a witness cosigned it."""
+        """Sign the new state; delete the checkpoint before unless a witness cosigned it."""
         signature = ed25519.sign_message(seed, checkpoint.text.encode())
         self._store_checkpoint(checkpoint, signature)
         self._db.execute(

@@ -1,4 +1,4 @@
-"""`python -m brain.chain.check`: what it prints, how it ends, and how little it loads."""
+"""`python -m brain.chain.check`: its output, its exit statuses, and the few modules it loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence is refused for whatever in it does not hold, also where all else was made to fit."""
+"""Evidence with one false part is refused, also if all other parts are made to fit it."""
 
 from __future__ import annotations
 

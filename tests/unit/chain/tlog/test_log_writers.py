@@ -1,4 +1,4 @@
-"""Many processes append to one log, and some are killed: nothing acknowledged is lost."""
+"""Many processes append to one log, some are killed, and no acknowledged entry is lost."""
 
 from __future__ import annotations
 

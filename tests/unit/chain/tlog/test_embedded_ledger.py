@@ -1,4 +1,4 @@
-"""The embedded ledger: batches, checkpoints, proofs, witnesses, and what reading does not do."""
+"""The embedded ledger: batches, checkpoints, proofs, witnesses, and reads that write nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence comes from strangers: what is not exactly evidence is refused, cheaply, with a code."""
+"""The format of evidence is parsed strictly: other input is refused with a code, at low cost."""
 
 from __future__ import annotations
 

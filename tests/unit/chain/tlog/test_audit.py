@@ -1,4 +1,4 @@
-"""A log that is damaged, rolled back, forked or foreign says so, and is never believed."""
+"""A damaged, rolled back, forked or foreign log is reported, and gives no wrong result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Block headers: of every fork, with exactly the fields they have."""
+"""Block headers of every fork, with exactly the fields of that fork."""
 
 from __future__ import annotations
 

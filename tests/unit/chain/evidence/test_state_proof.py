@@ -1,4 +1,4 @@
-"""Proofs of tries: what is there, what is not, and nothing else."""
+"""Trie proofs show the value of a key or its absence, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking what a log says, offline: nothing but the truth is taken, and little is loaded."""
+"""Offline checks of checkpoints and proofs refuse every false part, and load few modules."""
 
 from __future__ import annotations
 

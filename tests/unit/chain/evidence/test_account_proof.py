@@ -1,4 +1,4 @@
-"""Accounts, words of storage, and what BrainRegistry keeps in them."""
+"""Accounts, words of storage, and the state of BrainRegistry in them."""
 
 from __future__ import annotations
 
