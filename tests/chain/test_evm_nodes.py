@@ -277,14 +277,20 @@ def test_chain_10_an_estimate_that_lies_costs_nothing(opened: EvmLedger, liar: L
     assert liar.asked["eth_sendRawTransaction"] == sent
 
 
-def behind(
-    liars: list[LyingNode], registry: RegistryContract, folder: Path, quorum: int = 2
+def open_quorum_ledger(
+    liars: list[LyingNode], registry: RegistryContract, folder: Path
 ) -> EvmLedger:
     node = registry.node
     urls = [liar.url for liar in liars]
     key = funded_account(node, folder.name)
-    config = ledger_config(node, registry.address, rpc=urls, quorum=quorum)
+    config = ledger_config(node, registry.address, rpc=urls, quorum=2)
     return open_patient_ledger(config, folder, key)
+
+
+@pytest.fixture
+def quorum(liars: list[LyingNode], registry: RegistryContract, tmp_path: Path) -> EvmLedger:
+    """A ledger on three lying nodes, of which two have to agree."""
+    return open_quorum_ledger(liars, registry, tmp_path)
 
 
 def other_hash(block: dict[str, Any], params: list[Any]) -> dict[str, Any]:
@@ -292,34 +298,32 @@ def other_hash(block: dict[str, Any], params: list[Any]) -> dict[str, Any]:
 
 
 def test_one_node_of_three_that_tells_other_hashes_is_outvoted(
-    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+    liars: list[LyingNode], quorum: EvmLedger
 ) -> None:
-    made = behind(liars, registry, tmp_path)
     for liar in liars:
         liars[0].stop_lying()
         liar.alter("eth_getBlockByNumber", other_hash)
-        assert made.head(BRAIN) is None
+        assert quorum.head(BRAIN) is None
         liar.stop_lying()
 
 
 def test_two_nodes_that_do_not_agree_are_no_quorum(
     liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
-    made = behind(liars[:2], registry, tmp_path)
+    made = open_quorum_ledger(liars[:2], registry, tmp_path)
     registry.node.mine()
     liars[0].alter("eth_getBlockByNumber", other_hash)
     assert error_code(made.head, BRAIN) == "no_quorum"
 
 
 def test_a_node_that_lags_is_left_out(
-    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, quorum: EvmLedger
 ) -> None:
-    made = behind(liars, registry, tmp_path)
-    made.open(BRAIN, S[0])
+    quorum.open(BRAIN, S[0])
     old = registry.node.block(registry.node.block_number() - 1)
     liars[1].alter("eth_getBlockByNumber", stale(old))
-    made.commit(BRAIN, S[1], S[0])
-    assert made.status(BRAIN, S[1]).seq == 2
+    quorum.commit(BRAIN, S[1], S[0])
+    assert quorum.status(BRAIN, S[1]).seq == 2
 
 
 def stale(head: dict[str, Any]) -> Any:
@@ -334,57 +338,51 @@ def stale(head: dict[str, Any]) -> Any:
 
 
 def test_a_node_that_runs_ahead_holds_nobody_up(
-    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, quorum: EvmLedger
 ) -> None:
-    made = behind(liars, registry, tmp_path)
     registry.node.mine()
     liars[0].alter(
         "eth_getBlockByNumber",
         lambda block, params: block | {"number": hex(2**60)} if params[0] == "latest" else block,
     )
-    made.open(BRAIN, S[0])
-    assert made.status(BRAIN, S[0]).seq == 1
+    quorum.open(BRAIN, S[0])
+    assert quorum.status(BRAIN, S[0]).seq == 1
 
 
 def test_a_quorum_outvotes_a_node_that_tells_another_state(
-    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+    liars: list[LyingNode], quorum: EvmLedger
 ) -> None:
-    made = behind(liars, registry, tmp_path)
-    made.open(BRAIN, S[0])
-    truth = made.head(BRAIN)
+    quorum.open(BRAIN, S[0])
+    truth = quorum.head(BRAIN)
     for liar in liars:
         liar.alter("eth_call", lambda answer, params: answer[:130] + "12" * 32 + answer[194:])
-        assert made.head(BRAIN) == truth
+        assert quorum.head(BRAIN) == truth
         liar.stop_lying()
     for liar in liars[:2]:
         liar.answer_with("eth_call", "0x" + liar.url.encode().hex())
-    assert error_code(made.head, BRAIN) == "no_quorum"
+    assert error_code(quorum.head, BRAIN) == "no_quorum"
 
 
 def test_a_quorum_outvotes_a_node_that_tells_another_log(
-    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+    liars: list[LyingNode], quorum: EvmLedger
 ) -> None:
-    made = behind(liars, registry, tmp_path)
-    made.open(BRAIN, S[0])
-    truth = made.history(BRAIN)
+    quorum.open(BRAIN, S[0])
+    truth = quorum.history(BRAIN)
     liars[0].answer_with("eth_getLogs", [])
-    assert made.history(BRAIN) == truth
+    assert quorum.history(BRAIN) == truth
 
 
-def test_a_node_that_is_down_is_done_without(
-    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
-) -> None:
-    made = behind(liars, registry, tmp_path)
+def test_a_node_that_is_down_is_done_without(liars: list[LyingNode], quorum: EvmLedger) -> None:
     liars[2].answer_everything_with(b"<html>", 500)
-    made.open(BRAIN, S[0])
+    quorum.open(BRAIN, S[0])
     liars[1].answer_everything_with(b"<html>", 500)
-    assert error_code(made.head, BRAIN) == "no_quorum"
+    assert error_code(quorum.head, BRAIN) == "no_quorum"
 
 
 def test_a_transaction_is_handed_to_all_nodes(
     liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
-    behind(liars, registry, tmp_path).open(BRAIN, S[0])
+    open_quorum_ledger(liars, registry, tmp_path).open(BRAIN, S[0])
     assert all(liar.asked["eth_sendRawTransaction"] >= 1 for liar in liars)
 
 
@@ -445,9 +443,8 @@ def test_what_a_node_says_of_a_transaction_counts_less_than_what_became_of_it(
 
 
 def test_a_transaction_that_one_node_of_three_takes_is_sent(
-    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+    liars: list[LyingNode], quorum: EvmLedger
 ) -> None:
-    made = behind(liars, registry, tmp_path)
     for liar in liars[:2]:
         liar.refuse("eth_sendRawTransaction", "txpool is full")
-    assert made.open(BRAIN, S[0]).seq == 1
+    assert quorum.open(BRAIN, S[0]).seq == 1

@@ -82,6 +82,26 @@ def manual_mining(node: Anvil, opened: OpenedBrain) -> Generator[Anvil]:
     node.set_automine(True)
 
 
+@pytest.fixture
+def signer_ledger(opened: OpenedBrain, manual_mining: Anvil) -> EvmLedger:
+    """The ledger for another account, which the owner made the signer of the brain."""
+    signer = funded_account(manual_mining, f"signer of {opened.brain.hex()}")
+    opened.ledger.ownership.set_signer(opened.brain, signer.address)
+    manual_mining.mine()
+    config = replace(opened.ledger.config, creator=opened.key.address)
+    return open_patient_ledger(config, opened.folder / "signer", signer, patience=0.0)
+
+
+@pytest.fixture
+def overtaken(opened: OpenedBrain, signer_ledger: EvmLedger, manual_mining: Anvil) -> OpenedBrain:
+    """A brain of which the signer committed S[2], so that the pending S[1] can only fail."""
+    lost = opened.ledger.commit(opened.brain, S[1], S[0])
+    manual_mining.drop(lost.transaction)
+    signer_ledger.commit(opened.brain, S[2], S[0])
+    manual_mining.mine()
+    return opened
+
+
 @pytest.mark.parametrize("moment", killed_commits.KILL_MOMENTS)
 def test_a_crash_leaves_one_commitment_at_most_and_the_next_run_makes_it(
     moment: str, opened: OpenedBrain, registry: RegistryContract
@@ -168,18 +188,9 @@ def test_a_crash_while_a_final_transaction_is_put_aside_loses_none(opened: Opene
 
 
 def test_a_crash_after_a_commitment_was_abandoned_leaves_its_nonce_to_the_next(
-    opened: OpenedBrain, registry: RegistryContract, manual_mining: Anvil
+    overtaken: OpenedBrain, manual_mining: Anvil
 ) -> None:
-    signer = funded_account(manual_mining, "a signer before the crash")
-    opened.ledger.ownership.set_signer(opened.brain, signer.address)
-    manual_mining.mine()
-    lost = opened.ledger.commit(opened.brain, S[1], S[0])
-    manual_mining.drop(lost.transaction)
-    config = ledger_config(manual_mining, registry.address, creator=opened.key.address)
-    open_patient_ledger(config, opened.folder / "signer", signer, patience=0.0).commit(
-        opened.brain, S[2], S[0]
-    )
-    manual_mining.mine()
+    opened = overtaken
     with dies_before_call(TxSender, "send"):
         opened.ledger.commit(opened.brain, S[3], S[2])
     assert opened.records()[-1].status == ABANDONED
@@ -378,37 +389,23 @@ def test_chain_07_a_transaction_that_another_program_replaced_is_told_as_that(
 
 
 def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
-    opened: OpenedBrain, registry: RegistryContract, manual_mining: Anvil
+    opened: OpenedBrain, signer_ledger: EvmLedger, manual_mining: Anvil
 ) -> None:
     # The signer is faster than the owner, from the same parent.
-    signer = funded_account(manual_mining, "a fast signer")
-    opened.ledger.ownership.set_signer(opened.brain, signer.address)
-    manual_mining.mine()
-    config = ledger_config(manual_mining, registry.address, creator=opened.key.address)
-    fast = open_patient_ledger(config, opened.folder / "signer", signer, patience=0.0)
     opened.ledger.commit(opened.brain, S[1], S[0])
-    fast.commit(opened.brain, S[2], S[0])
-    fast.speed_up(opened.brain, S[2])
+    signer_ledger.commit(opened.brain, S[2], S[0])
+    signer_ledger.speed_up(opened.brain, S[2])
     manual_mining.mine()
-    assert opened.ledger.status(opened.brain, S[2]).sender == signer.address
+    assert opened.ledger.status(opened.brain, S[2]).sender == signer_ledger.sender
     assert opened.ledger.status(opened.brain, S[1]).status == FAILED
     assert error_code(opened.ledger.commit, opened.brain, S[1], S[0]) == "stale_parent"
     assert [one.snapshot for one in opened.ledger.history(opened.brain)] == [S[0], S[2]]
 
 
 def test_a_commitment_that_can_only_fail_gives_its_nonce_to_the_next(
-    opened: OpenedBrain, registry: RegistryContract, manual_mining: Anvil
+    overtaken: OpenedBrain, manual_mining: Anvil
 ) -> None:
-    signer = funded_account(manual_mining, "a signer in between")
-    opened.ledger.ownership.set_signer(opened.brain, signer.address)
-    manual_mining.mine()
-    lost = opened.ledger.commit(opened.brain, S[1], S[0])
-    manual_mining.drop(lost.transaction)
-    config = ledger_config(manual_mining, registry.address, creator=opened.key.address)
-    open_patient_ledger(config, opened.folder / "signer", signer, patience=0.0).commit(
-        opened.brain, S[2], S[0]
-    )
-    manual_mining.mine()
+    opened = overtaken
     assert opened.ledger.commit(opened.brain, S[3], S[2]).status == PENDING
     assert opened.records()[-1].nonce == 2
     manual_mining.mine()
