@@ -38,7 +38,7 @@ def append_anchor_record(folder: Path, record: AnchorRecord) -> None:
         records = read_anchor_records(folder)
         if record in records:
             return
-        lines = [json.dumps(one._asdict()) + "\n" for one in (*records, record)]
+        lines = [json.dumps(each._asdict()) + "\n" for each in (*records, record)]
         durable_files.write_durably(path, "".join(lines).encode())
 
 

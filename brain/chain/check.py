@@ -1,4 +1,7 @@
-"""Verify evidence from the command line, without a brain and without a network."""
+"""The command `python -m brain.chain.check`: check evidence without a brain and a network.
+
+It does what `brain chain check` does, and starts faster.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import os
 from argparse import ArgumentParser, ArgumentTypeError, HelpFormatter, Namespace
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from io import TextIOWrapper
 from typing import NoReturn, TextIO
 
@@ -61,8 +64,8 @@ def main(argv: Sequence[str]) -> int:
     except (MemoryError, RecursionError) as error:
         return _print_error(BrainError(f"not enough memory: {type(error).__name__}"), as_json)
     except Exception as error:  # noqa: BLE001  top level: no traceback reaches the user
-        what = f"internal error: {type(error).__name__}: {printable_text(error)}"
-        return _print_error(BrainError(what, code="internal", hint="please report it"), as_json)
+        message = f"internal error: {type(error).__name__}: {printable_text(error)}"
+        return _print_error(BrainError(message, code="internal", hint="please report it"), as_json)
     return _flush_streams(OK)
 
 
@@ -104,24 +107,14 @@ def _nonempty_value(text: str) -> str:
 
 
 def _check_and_render(args: Namespace) -> str:
-    """Return the text to print."""
     data = _read_evidence(args.evidence)
-    expected = {
-        "brain": args.brain or "",
-        "snapshot": args.snapshot or "",
-        "owner": args.owner or "",
-        "block_hash": args.block_hash or "",
-        "log_key": args.log_key or "",
-        "witnesses": args.witness,
-    }
-    if args.content:
-        try:
-            with open(args.content, "rb", buffering=0) as content:
-                result = check_evidence(data, content=content, **expected)
-        except OSError as error:
-            raise _cannot_read_error(args.content, error) from error
-    else:
-        result = check_evidence(data, **expected)
+    names = ("brain", "snapshot", "owner", "block_hash", "log_key")
+    expected = {name: getattr(args, name) or "" for name in names}
+    try:
+        with open(args.content, "rb", buffering=0) if args.content else nullcontext() as content:
+            result = check_evidence(data, content=content, witnesses=args.witness, **expected)
+    except OSError as error:
+        raise _cannot_read_error(args.content, error) from error
     return evidence_report.render_json(result) if args.json else evidence_report.render_text(result)
 
 

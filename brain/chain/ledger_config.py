@@ -32,10 +32,12 @@ def load_ledgers(path: Path) -> dict[str, LedgerSettings]:
     if document is None:
         return {}
     ledgers = document.get("ledgers")
-    if not isinstance(ledgers, dict) or not all(isinstance(one, dict) for one in ledgers.values()):
+    if not isinstance(ledgers, dict) or not all(
+        isinstance(settings, dict) for settings in ledgers.values()
+    ):
         raise _bad_ledger_error(f"{printable_text(path)} has no ledgers")
     for name in ledgers:
-        check_ledger_name(name)
+        _check_ledger_name(name)
     return ledgers
 
 
@@ -60,7 +62,7 @@ def save_ledger(path: Path, name: str, settings: LedgerSettings | None) -> None:
     if settings is None:
         find_ledger(path, name)
     else:
-        check_ledger_name(name)
+        _check_ledger_name(name)
     with settings_file.exclusive_lock(path):
         ledgers = load_ledgers(path)
         ledgers.pop(name, None)
@@ -71,20 +73,18 @@ def save_ledger(path: Path, name: str, settings: LedgerSettings | None) -> None:
         )
 
 
-def check_ledger_name(name: str) -> str:
-    """Return the name of a ledger. Raises `InvalidInput` (`bad_ledger`)."""
+def _check_ledger_name(name: str) -> None:
     if _LEDGER_NAME.fullmatch(name) is None or name in (LOCAL_LEDGER, "all"):
         raise InvalidInput(
             f"a ledger cannot be called {printable_text(name, 80)!r}",
             code="bad_ledger",
             hint="use up to 40 lower-case letters, digits and hyphens; local and all are reserved",
         )
-    return name
 
 
-def _bad_ledger_error(what: str) -> InvalidInput:
+def _bad_ledger_error(message: str) -> InvalidInput:
     return InvalidInput(
-        what,
+        message,
         code="bad_ledger",
         hint="repair it, or remove it and add the ledgers again",
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from ..errors import NotFound
+from ..errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from .evm.fees import Quote
@@ -139,10 +139,19 @@ class PricedLedger(Protocol):
     """A ledger whose commitments cost money; both methods send nothing."""
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
-        """Return what `open` would cost; raises as it does."""
+        """Return the cost of `open`; raises as it does."""
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
-        """Return what `commit` would cost; raises as it does."""
+        """Return the cost of `commit`; raises as it does."""
+
+
+def already_open_error(ledger: str) -> Conflict:
+    """Return the error for opening a brain that a ledger has."""
+    return Conflict(
+        f"{ledger} has this brain already",
+        code="already_open",
+        hint=f"commit after its head, with `brain chain commit --ledger {ledger}`",
+    )
 
 
 def not_open_error(ledger: str) -> NotFound:

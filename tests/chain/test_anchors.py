@@ -105,8 +105,8 @@ def mutants(good: Claim, draw: random.Random) -> list[Claim]:
 def test_an_anchor_is_told_and_kept(registry: RegistryContract, node: anvil_node.Anvil) -> None:
     account = node.accounts[3]
     assert registry.call("anchorOf", account) == (ZERO_WORD,)
-    told = registry.send(account, "anchor", word_of("root 1"), 1000)
-    assert told == [ContractEvent("Anchored", (account, word_of("root 1"), 1000))]
+    result = registry.send(account, "anchor", word_of("root 1"), 1000)
+    assert result == [ContractEvent("Anchored", (account, word_of("root 1"), 1000))]
     assert registry.call("anchorOf", account) == (word_of("root 1"),)
 
 
@@ -114,8 +114,8 @@ def test_an_anchor_takes_the_place_of_the_one_before(
     registry: RegistryContract, node: anvil_node.Anvil
 ) -> None:
     for size, root in ((1, word_of("root 1")), (TOP, word_of("root 2"))):
-        told = registry.send(node.accounts[4], "anchor", root, size)
-        assert told == [ContractEvent("Anchored", (node.accounts[4], root, size))]
+        result = registry.send(node.accounts[4], "anchor", root, size)
+        assert result == [ContractEvent("Anchored", (node.accounts[4], root, size))]
         assert registry.call("anchorOf", node.accounts[4]) == (root,)
 
 

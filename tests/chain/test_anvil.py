@@ -42,6 +42,7 @@ def test_a_node_that_ended_is_gone_and_ends_only_once(
 
 
 def test_a_node_ends_with_the_process_that_started_it() -> None:
+    anvil_node.find_anvil_or_skip()  # the other process could not skip this test
     code = (
         "from tests.support import anvil_node; n = anvil_node.Anvil();"
         " print(n.process.pid, flush=True); input()"
@@ -109,12 +110,12 @@ def test_what_is_not_mined_at_once_waits_until_it_is(registry: RegistryContract)
     node, account = registry.node, registry.node.accounts[3]
     node.set_automine(False)
     data = encode_call("anchor", ROOTS[0], 1)
-    gone, kept = (node.send(sender, registry.address, data) for sender in node.accounts[3:5])
-    assert node.receipt(kept) is None
+    gone, stored = (node.send(sender, registry.address, data) for sender in node.accounts[3:5])
+    assert node.receipt(stored) is None
     node.drop(gone)
     node.mine()
     node.set_automine(True)
-    receipt = node.receipt(kept)
+    receipt = node.receipt(stored)
     assert receipt is not None
     assert receipt["status"] == "0x1"
     assert node.receipt(gone) is None

@@ -14,7 +14,7 @@ from brain.chain.evidence import block_header
 from brain.chain.evidence.evidence_model import KIND_BRAIN
 from brain.chain.evidence.state_proof import read_account
 from brain.chain.evidence.state_proof import read_storage_word as word_at
-from brain.errors import BrainError, InvalidInput, ProofError
+from brain.errors import InvalidInput, ProofError
 from tests.support.chain import captured_evidence
 from tests.support.chain.captured_evidence import EVIDENCE_KINDS, OTHER_BRAIN_COUNT, EvidenceCase
 from tests.support.chain.evidence_mutations import allowed_results, check_or_none, run_campaign
@@ -26,6 +26,7 @@ from tests.support.chain.synthetic_evidence import (
     NEW_PATH_CONTENT,
     OLD_PATH,
 )
+from tests.support.error_codes import error_code
 from tests.support.json_mutations import mutate_json, replace_at
 
 Cases = dict[str, EvidenceCase]
@@ -41,9 +42,7 @@ def cases(registry: RegistryContract, tmp_path_factory: pytest.TempPathFactory) 
 
 def code_of(document: Any, known: dict[str, Any]) -> str:
     """Return why a document is refused."""
-    with pytest.raises(BrainError) as caught:
-        check_evidence(json.dumps(document).encode(), **known)
-    return caught.value.code
+    return error_code(check_evidence, json.dumps(document).encode(), **known)
 
 
 def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
@@ -51,77 +50,81 @@ def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
 ) -> None:
     owner, signer = registry.node.accounts[1:3]
     given = cases["brain"]
-    found = check_evidence(given.encode, content=raw(NEW_PATH_CONTENT), **given.known)
+    result = check_evidence(given.encode, content=raw(NEW_PATH_CONTENT), **given.known)
     block = registry.node.call("eth_getBlockByHash", given.known["block_hash"], False)
-    assert (found.brain, found.snapshot, found.seq) == (
+    assert (result.brain, result.snapshot, result.seq) == (
         FIRST_SNAPSHOT.id.hex(),
         LAST_SNAPSHOT.id.hex(),
         2,
     )
-    assert (found.path, found.committed, found.parent) == (NEW_PATH, LAST_SNAPSHOT.id.hex(), None)
-    assert found.log is None
-    assert found.chain is not None
-    assert (found.chain.owner, found.chain.signer, found.chain.creator) == (owner, signer, owner)
-    assert (found.chain.chain_id, found.chain.contract) == (registry.node.chain, registry.address)
-    assert found.chain.block == int(block["number"], 16)
-    assert found.chain.time == int(block["timestamp"], 16) * 1000
-    assert found.chain.block_hash == block["hash"]
-    assert found.chain.code_hash == "0x" + RUNTIME_HASH.hex()
-    assert (found.trust_level, found.missing) == ("L3", [])
+    assert (result.path, result.committed, result.parent) == (
+        NEW_PATH,
+        LAST_SNAPSHOT.id.hex(),
+        None,
+    )
+    assert result.log is None
+    assert result.chain is not None
+    assert (result.chain.owner, result.chain.signer, result.chain.creator) == (owner, signer, owner)
+    assert (result.chain.chain_id, result.chain.contract) == (registry.node.chain, registry.address)
+    assert result.chain.block == int(block["number"], 16)
+    assert result.chain.time == int(block["timestamp"], 16) * 1000
+    assert result.chain.block_hash == block["hash"]
+    assert result.chain.code_hash == "0x" + RUNTIME_HASH.hex()
+    assert (result.trust_level, result.missing) == ("L3", [])
 
 
 def test_a_skipped_snapshot_is_shown_by_the_committed_one_that_descends_from_it(
     cases: Cases,
 ) -> None:
-    found = check_evidence(cases["skipped"].encode, **cases["skipped"].known)
-    assert (found.snapshot, found.committed) == (FIRST_SNAPSHOT.id.hex(), LAST_SNAPSHOT.id.hex())
-    assert found.path == OLD_PATH
+    result = check_evidence(cases["skipped"].encode, **cases["skipped"].known)
+    assert (result.snapshot, result.committed) == (FIRST_SNAPSHOT.id.hex(), LAST_SNAPSHOT.id.hex())
+    assert result.path == OLD_PATH
 
 
 def test_an_entry_of_a_log_is_shown_under_its_signed_checkpoint(cases: Cases) -> None:
     given = cases["log"]
-    found = check_evidence(given.encode, **given.known)
-    assert found.log is not None and found.chain is None
-    assert (found.log.place, found.log.size) == (OTHER_BRAIN_COUNT + 1, OTHER_BRAIN_COUNT + 2)
-    assert (found.parent, found.seq) == (FIRST_SNAPSHOT.id.hex(), 2)
-    assert (found.log.known, found.log.witnesses) == (True, [])
-    assert found.trust_level == "L0"
+    result = check_evidence(given.encode, **given.known)
+    assert result.log is not None and result.chain is None
+    assert (result.log.place, result.log.size) == (OTHER_BRAIN_COUNT + 1, OTHER_BRAIN_COUNT + 2)
+    assert (result.parent, result.seq) == (FIRST_SNAPSHOT.id.hex(), 2)
+    assert (result.log.known, result.log.witnesses) == (True, [])
+    assert result.trust_level == "L0"
 
 
 def test_a_log_is_shown_to_be_anchored_by_an_account(
     cases: Cases, registry: RegistryContract
 ) -> None:
     given = cases["anchor"]
-    found = check_evidence(given.encode, content=raw(NEW_PATH_CONTENT), **given.known)
-    assert found.log is not None and found.chain is not None
-    assert (found.chain.sender, found.chain.owner) == (registry.node.accounts[3], None)
-    assert (found.trust_level, found.missing) == ("L3", [])
+    result = check_evidence(given.encode, content=raw(NEW_PATH_CONTENT), **given.known)
+    assert result.log is not None and result.chain is not None
+    assert (result.chain.sender, result.chain.owner) == (registry.node.accounts[3], None)
+    assert (result.trust_level, result.missing) == ("L3", [])
 
 
 @pytest.mark.parametrize("kind", EVIDENCE_KINDS)
 def test_who_brings_nothing_is_told_what_is_missing(cases: Cases, kind: str) -> None:
-    found = check_evidence(cases[kind].encode)
-    assert found.trust_level == "L0"
-    assert any("the file itself" in one for one in found.missing)
-    assert any("hash of block" in one for one in found.missing) == (found.chain is not None)
-    assert any("public key of the log" in one for one in found.missing) == (found.log is not None)
+    result = check_evidence(cases[kind].encode)
+    assert result.trust_level == "L0"
+    assert any("the file itself" in one for one in result.missing)
+    assert any("hash of block" in one for one in result.missing) == (result.chain is not None)
+    assert any("public key of the log" in one for one in result.missing) == (result.log is not None)
 
 
 @pytest.mark.parametrize(("trust", "missing"), [("L1", 1), ("L2", 1), ("L3", 0)])
 def test_a_block_hash_is_worth_what_its_source_is(cases: Cases, trust: str, missing: int) -> None:
     given = cases["brain"]
-    found = check_evidence(
+    result = check_evidence(
         given.encode, content=raw(NEW_PATH_CONTENT), block_trust=trust, **given.known
     )
-    assert (found.trust_level, len(found.missing)) == (trust, missing)
+    assert (result.trust_level, len(result.missing)) == (trust, missing)
 
 
 @pytest.mark.parametrize("kind", EVIDENCE_KINDS)
 def test_no_alteration_of_any_place_shows_anything_else(cases: Cases, kind: str) -> None:
     given, may = cases[kind], allowed_results(cases[kind])
     for what, mutant in mutate_json(given.document):
-        found = check_or_none(json.dumps(mutant).encode(), given.known)
-        assert found is None or found in may, what
+        result = check_or_none(json.dumps(mutant).encode(), given.known)
+        assert result is None or result in may, what
 
 
 def test_no_mutant_made_by_chance_shows_anything_else(cases: Cases) -> None:
@@ -174,8 +177,8 @@ def test_the_block_is_anybodys_as_long_as_its_hash_is_not_known(cases: Cases) ->
     forged = replace_at(
         given.document, ("chain", "header"), header[:-1] + f"{int(header[-1], 16) ^ 1:x}"
     )
-    found = check_evidence(json.dumps(forged).encode())
-    assert found.trust_level == "L0" and any("hash of block" in one for one in found.missing)
+    result = check_evidence(json.dumps(forged).encode())
+    assert result.trust_level == "L0" and any("hash of block" in one for one in result.missing)
     assert code_of(forged, given.known) == "wrong_block"
 
 
@@ -214,10 +217,10 @@ def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry: RegistryCon
     made = captured_evidence.build_chain_part(
         node.chain, registry.address, KIND_BRAIN, SENDER, block, proof
     )
-    found = read_account(block_header.decode_block_header(raw_of(made["header"])).state_root,
+    result = read_account(block_header.decode_block_header(raw_of(made["header"])).state_root,
                     raw_of(made["contract"]), list(map(raw_of, made["account"])))  # fmt: skip
     words = [
-        word_at(found.storage_root, raw_of(slot["slot"]), list(map(raw_of, slot["proof"])))
+        word_at(result.storage_root, raw_of(slot["slot"]), list(map(raw_of, slot["proof"])))
         for slot in made["slots"]
     ]
     assert [int.from_bytes(word, "big") for word in words] == [1, 1, 0]

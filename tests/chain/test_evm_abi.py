@@ -36,7 +36,7 @@ SELECTORS = {
     "Exists": abi.EXISTS_SELECTOR,
     "Expired": abi.EXPIRED_SELECTOR,
 }
-BY_NAME = {entry["name"]: entry for entry in contracts.contract_abi() if "name" in entry}
+BY_NAME = {entry["name"]: entry for entry in contracts.load_artifact()["abi"] if "name" in entry}
 
 
 @pytest.mark.parametrize("name", SELECTORS)
@@ -52,16 +52,16 @@ def test_the_topic_is_that_of_the_artifact() -> None:
 def test_calls_are_encoded_as_another_codec_does(
     id: bytes, one: bytes, two: bytes, who: str, number: int, signature: bytes
 ) -> None:
-    assert abi.open_calldata(id, one) == encode_call("open", id, one)
-    assert abi.commit_calldata(id, one, two) == encode_call("commit", id, one, two)
+    assert abi.encode_call(abi.OPEN_SELECTOR, id, one) == encode_call("open", id, one)
+    assert abi.encode_call(abi.COMMIT_SELECTOR, id, one, two) == encode_call("commit", id, one, two)
     call = encode_call("commitFor", id, one, two, number, signature)
-    assert abi.commit_for_calldata(id, one, two, number, signature) == call
-    assert abi.set_signer_calldata(id, who) == encode_call("setSigner", id, who)
-    assert abi.offer_calldata(id, who) == encode_call("offerOwnership", id, who)
-    assert abi.accept_calldata(id) == encode_call("acceptOwnership", id)
-    assert abi.anchor_calldata(one, number) == encode_call("anchor", one, number)
-    assert abi.brain_calldata(id) == encode_call("brain", id)
-    assert abi.anchor_of_calldata(who) == encode_call("anchorOf", who)
+    assert abi.encode_commit_for(id, one, two, number, signature) == call
+    assert abi.encode_call(abi.SET_SIGNER_SELECTOR, id, who) == encode_call("setSigner", id, who)
+    assert abi.encode_call(abi.OFFER_SELECTOR, id, who) == encode_call("offerOwnership", id, who)
+    assert abi.encode_call(abi.ACCEPT_SELECTOR, id) == encode_call("acceptOwnership", id)
+    assert abi.encode_call(abi.ANCHOR_SELECTOR, one, number) == encode_call("anchor", one, number)
+    assert abi.encode_call(abi.BRAIN_SELECTOR, id) == encode_call("brain", id)
+    assert abi.encode_call(abi.ANCHOR_OF_SELECTOR, who) == encode_call("anchorOf", who)
 
 
 @given(
@@ -70,13 +70,13 @@ def test_calls_are_encoded_as_another_codec_does(
 def test_the_state_of_a_brain_is_read_as_another_codec_writes_it(
     owner: str, seq: int, head: bytes, signer: str
 ) -> None:
-    said = eth_abi.abi.encode(abi_types(BY_NAME["brain"], "outputs"), (owner, seq, head, signer))
+    answer = eth_abi.abi.encode(abi_types(BY_NAME["brain"], "outputs"), (owner, seq, head, signer))
     nobody = "" if signer == abi.ZERO_ADDRESS else signer
-    assert abi.decode_state(said) == abi.ContractState(owner, seq, head, nobody)
+    assert abi.decode_state(answer) == abi.ContractState(owner, seq, head, nobody)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         b"",
         bytes(96),
@@ -88,9 +88,9 @@ def test_the_state_of_a_brain_is_read_as_another_codec_writes_it(
     ],
     ids=["nothing", "short", "long", "long owner", "long seq", "owner of none", "seq of nobody"],
 )
-def test_a_state_that_cannot_be_is_refused(said: bytes) -> None:
+def test_a_state_that_cannot_be_is_refused(answer: bytes) -> None:
     with pytest.raises(LedgerError) as raised:
-        abi.decode_state(said)
+        abi.decode_state(answer)
     assert raised.value.code == "bad_rpc"
 
 

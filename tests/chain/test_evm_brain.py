@@ -10,9 +10,11 @@ import pytest
 from brain import Brain
 from brain.chain.evm import EvmLedger
 from brain.chain.ledger_protocol import FINALIZED, INCLUDED, PENDING
-from brain.errors import VerificationFailed
+from brain.errors import Conflict, VerificationFailed
+from brain.repo.ledgers import last_seen_head
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.registry_contract import RegistryContract
+from tests.support.process_death import dies_before_call
 
 
 @pytest.fixture
@@ -38,6 +40,38 @@ def test_a_commitment_lost_in_a_reorganisation_is_made_again(
     registry.node.reorg(1)
     again = brain.ledger.commit(chain)
     assert (again.transaction, again.status, again.seq) == (once.transaction, INCLUDED, 2)
+
+
+def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
+    brain: Brain, chain: EvmLedger
+) -> None:
+    brain.ledger.open(chain)
+    brain.skills.upsert("A", "Two.\n")
+    with dies_before_call(last_seen_head, "record_last_seen_head"):
+        brain.ledger.commit(chain)
+    sent = brain.ledger.status(chain).commitments[-1]
+    assert (sent.seq, last_seen(brain)) == (2, [1])
+    assert brain.ledger.commit(chain).transaction == sent.transaction
+    assert last_seen(brain) == [2]
+
+
+def test_a_first_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_commit(
+    brain: Brain, chain: EvmLedger
+) -> None:
+    with dies_before_call(last_seen_head, "record_last_seen_head"):
+        brain.ledger.open(chain)
+    with pytest.raises(Conflict) as raised:
+        brain.ledger.open(chain)
+    assert raised.value.code == "already_open"
+    assert "brain chain commit" in raised.value.hint
+    assert brain.ledger.commit(chain).seq == 1
+    assert last_seen(brain) == [1]
+
+
+def last_seen(brain: Brain) -> list[int]:
+    """Return the last commitment that the brain has recorded for each ledger."""
+    heads = last_seen_head.read_last_seen_heads(brain._session.reader)
+    return [head.seq for head in heads.values()]
 
 
 def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(

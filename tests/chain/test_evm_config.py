@@ -80,14 +80,14 @@ def test_the_majority_of_nodes_has_to_agree_unless_said_otherwise(nodes: int, qu
 
 @pytest.mark.parametrize("gwei", [1, 0.1, 2.5, "0.000000001", 123456])
 def test_a_ledger_is_read_back_as_it_was_written(gwei: Any) -> None:
-    said = GOOD | {
+    answer = GOOD | {
         "contract": CONTRACT,
         "finality": 12,
         "max_fee_gwei": gwei,
         "creator": CONTRACT,
         "since": 5,
     }
-    config = parse_config("main", said)
+    config = parse_config("main", answer)
     assert parse_config("main", config_to_mapping(config)) == config
     assert config.contract == CONTRACT.lower()
     assert config.identity == f"eip155:1:{CONTRACT.lower()}"

@@ -12,7 +12,6 @@ from brain.chain import contracts
 from brain.chain.evm import EvmLedger
 from brain.chain.evm.deployment import CREATE2_PROXY
 from brain.chain.ledger_protocol import FINALIZED, INCLUDED
-from brain.errors import BrainError
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
 from tests.support.chain.evm_ledgers import (
@@ -22,6 +21,7 @@ from tests.support.chain.evm_ledgers import (
     open_patient_ledger,
 )
 from tests.support.chain.registry_contract import word_of
+from tests.support.error_codes import error_code
 
 BRAIN = word_of("a brain in a new contract")
 S = [word_of(f"snapshot {n}") for n in range(3)]
@@ -36,12 +36,6 @@ def fresh() -> Generator[Anvil]:
 
 def bare(node: Anvil, folder: Path, name: str = "deployer", **changes: Any) -> EvmLedger:
     return open_patient_ledger(ledger_config(node, **changes), folder, funded_account(node, name))
-
-
-def fails(call: Any, *args: object) -> str:
-    with pytest.raises(BrainError) as raised:
-        call(*args)
-    return raised.value.code
 
 
 def test_the_contract_has_the_same_address_whoever_deploys_it(fresh: Anvil, tmp_path: Path) -> None:
@@ -76,7 +70,7 @@ def test_a_deployment_that_waits_is_not_sent_twice(fresh: Anvil, tmp_path: Path)
     for _ in range(2):
         hasty = bare(fresh, tmp_path)
         hasty._context.patience = 0.0
-        assert fails(hasty.deployment.deploy) == "pending"
+        assert error_code(hasty.deployment.deploy) == "pending"
     assert len(list(tmp_path.rglob("open/*.json"))) == 1
     fresh.mine()
     assert bare(fresh, tmp_path).deployment.deploy().sent is None
@@ -85,7 +79,7 @@ def test_a_deployment_that_waits_is_not_sent_twice(fresh: Anvil, tmp_path: Path)
 def test_a_proxy_that_makes_something_else_is_noticed(fresh: Anvil, tmp_path: Path) -> None:
     # It accepts the transaction and stores nothing.
     fresh.set_code(CREATE2_PROXY, bytes.fromhex("00"))
-    assert fails(bare(fresh, tmp_path).deployment.deploy) == "reverted"
+    assert error_code(bare(fresh, tmp_path).deployment.deploy) == "reverted"
 
 
 def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> None:
@@ -120,4 +114,4 @@ def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path: Path) -> None:
         open_patient_ledger(config, tmp_path, key).open(BRAIN, S[0])
         node.kill()
     with anvil_node.run_anvil("--timestamp", 1, port=port):
-        assert fails(open_patient_ledger(config, tmp_path, key).head, BRAIN) == "wrong_chain"
+        assert error_code(open_patient_ledger(config, tmp_path, key).head, BRAIN) == "wrong_chain"

@@ -10,18 +10,22 @@ from typing import Any
 
 import pytest
 
+from brain.chain import anchored_log
+from brain.chain.anchored_log import AnchoredLog
 from brain.chain.evidence.evidence_builder import build_evidence
 from brain.chain.evidence.evidence_format import parse_evidence
+from brain.chain.evidence.evidence_model import Expectations
 from brain.chain.evidence.evidence_verifier import verify_evidence
-from brain.chain.evidence.expectations import Expectations
 from brain.chain.evm import EvmLedger, abi
 from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.ledger_protocol import FINALIZED
-from brain.errors import BrainError
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from tests.support.anvil_node import Anvil
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.lying_node import LyingNode, run_lying_node
 from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.error_codes import error_code
+from tests.support.process_death import dies_before_call
 
 S = [word_of(f"snapshot {n}") for n in range(4)]
 FINAL = 3
@@ -49,12 +53,6 @@ def opened(registry: RegistryContract, tmp_path: Path, brain: bytes, liar: Lying
     return made
 
 
-def fails(call: Any, *args: object) -> str:
-    with pytest.raises(BrainError) as raised:
-        call(*args)
-    return raised.value.code
-
-
 def block_of(part: dict[str, Any], ledger: EvmLedger, brain: bytes, snapshot: bytes) -> int:
     """Check evidence as a stranger does; return the number of its block."""
     text = build_evidence(ledger.status(brain, snapshot), part, snapshot)
@@ -68,8 +66,8 @@ def block_of(part: dict[str, Any], ledger: EvmLedger, brain: bytes, snapshot: by
 def test_there_is_no_evidence_before_a_commitment_is_final(
     opened: EvmLedger, brain: bytes, node: Anvil
 ) -> None:
-    assert fails(opened.evidence, brain, S[0]) == "not_final"
-    assert fails(opened.evidence, brain, S[1]) == "not_committed"
+    assert error_code(opened.evidence, brain, S[0]) == "not_final"
+    assert error_code(opened.evidence, brain, S[1]) == "not_committed"
     node.mine(FINAL)
     assert opened.evidence(brain, S[0])["chain"]["kind"] == "brain"
 
@@ -107,7 +105,7 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
     try:
         for old, new in itertools.pairwise(S[:3]):
             nonce = int(node.call("eth_getTransactionCount", key.address, "pending"), 16)
-            data = abi.commit_calldata(id, new, old)
+            data = abi.encode_call(abi.COMMIT_SELECTOR, id, new, old)
             to = opened.config.contract
             signed = key.sign_transaction(
                 UnsignedTransaction(
@@ -127,7 +125,7 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
     node.mine(FINAL)
     blocks = [one.block for one in opened.history(brain)]
     assert blocks[1] == blocks[2]
-    assert fails(opened.evidence, brain, S[1]) == "not_proven"
+    assert error_code(opened.evidence, brain, S[1]) == "not_proven"
     assert block_of(opened.evidence(brain, S[2]), opened, brain, S[2]) > 0
 
 
@@ -182,10 +180,10 @@ def test_evidence_is_kept_and_needs_no_node_any_more(
     node.mine(FINAL)
     assert opened.status(brain, S[0]).status == FINALIZED  # captures it
     asked = liar.asked.total()
-    kept = opened.evidence(brain, S[0])
+    stored = opened.evidence(brain, S[0])
     assert liar.asked.total() == asked
     opened.commit(brain, S[1], S[0])
-    assert opened.evidence(brain, S[0]) == kept
+    assert opened.evidence(brain, S[0]) == stored
 
 
 def test_evidence_kept_that_was_damaged_is_captured_again(
@@ -220,7 +218,7 @@ def test_a_proof_that_does_not_hold_is_not_kept(
     liar.alter("eth_getProof", alteration)
     opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
-    assert fails(opened.evidence, brain, S[1]) == "not_proven"
+    assert error_code(opened.evidence, brain, S[1]) == "not_proven"
     assert list(tmp_path.glob("evidence/*/*.json")) == []
     assert opened.status(brain, S[1]).status == FINALIZED
     liar.stop_lying()
@@ -246,21 +244,37 @@ def test_a_header_that_is_not_that_of_the_block_is_refused(
     liar.alter("eth_getBlockByHash", lambda block, params: block | altered(block))
     opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
-    assert fails(opened.evidence, brain, S[1]) == "bad_rpc"
+    assert error_code(opened.evidence, brain, S[1]) == "bad_rpc"
 
 
 def test_a_root_that_was_anchored_has_evidence_of_its_sender(
     opened: EvmLedger, node: Anvil, tmp_path: Path
 ) -> None:
     opened.anchors.anchor(S[1], 5)
-    assert fails(opened.anchors.anchor_evidence, S[1]) == "not_final"
+    assert error_code(opened.anchors.anchor_evidence, S[1]) == "not_final"
     node.mine(FINAL)
     part = opened.anchors.anchor_evidence(S[1])
     assert (part["kind"], part["sender"]) == ("anchor", opened.creator)
     assert part["slots"][0]["value"] == "0x" + S[1].hex()
     opened.anchors.anchor(S[2], 6)
     assert opened.anchors.anchor_evidence(S[1]) == part
-    assert fails(opened.anchors.anchor_evidence, S[3]) == "not_committed"
+    assert error_code(opened.anchors.anchor_evidence, S[3]) == "not_committed"
+
+
+def test_an_anchor_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
+    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
+) -> None:
+    log = EmbeddedLedger(tmp_path / "log")
+    other = word_of("a brain in the log alone")
+    log.open(other, S[1])
+    with dies_before_call(anchored_log, "append_anchor_record"):
+        anchored_log.anchor_log(log, opened)
+    assert AnchoredLog(log, opened).history(other) == []
+    sent = node.call("eth_getTransactionCount", opened.sender, "latest")
+    anchored = anchored_log.anchor_log(log, opened)
+    assert (anchored.size, anchored.transaction) == (1, None)
+    assert node.call("eth_getTransactionCount", opened.sender, "latest") == sent
+    assert [one.snapshot for one in AnchoredLog(log, opened).history(other)] == [S[1]]
 
 
 def test_a_root_that_the_next_one_replaced_at_once_has_evidence_all_the_same(
@@ -300,9 +314,9 @@ def test_a_node_that_hides_the_last_commitment_is_caught(
     )
     opened.commit(brain, S[1], S[0])
     liar.answer_with("eth_call", before)
-    assert fails(opened.head, brain) == "rolled_back"
-    assert fails(opened.status, brain, S[1]) == "rolled_back"
-    assert fails(opened.commit, brain, S[2], S[0]) == "rolled_back"
+    assert error_code(opened.head, brain) == "rolled_back"
+    assert error_code(opened.status, brain, S[1]) == "rolled_back"
+    assert error_code(opened.commit, brain, S[2], S[0]) == "rolled_back"
 
 
 def test_a_chain_that_went_back_below_what_was_final_is_noticed(
@@ -313,8 +327,8 @@ def test_a_chain_that_went_back_below_what_was_final_is_noticed(
     node.mine(FINAL)
     assert opened.status(brain, S[1]).status == FINALIZED
     node.revert(state)
-    assert fails(opened.head, brain) == "rolled_back"
-    assert fails(opened.history, brain) == "rolled_back"
+    assert error_code(opened.head, brain) == "rolled_back"
+    assert error_code(opened.history, brain) == "rolled_back"
 
 
 def test_what_was_seen_is_noticed_by_the_next_process(
@@ -326,7 +340,7 @@ def test_what_was_seen_is_noticed_by_the_next_process(
     opened.history(brain)
     node.revert(state)
     again = open_patient_ledger(opened.config, tmp_path, opened._context.account)
-    assert fails(again.head, brain) == "rolled_back"
+    assert error_code(again.head, brain) == "rolled_back"
     (file,) = tmp_path.glob(f"seen/*/{opened.registry_id(brain).hex()}.json")
     assert json.loads(file.read_text())["seq"] == 2
 

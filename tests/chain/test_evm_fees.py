@@ -32,10 +32,10 @@ def refused(*args: object, by: object = build_quote) -> bool:
 def test_a_quote_tells_what_is_expected_and_what_is_the_worst() -> None:
     offer = market_fees(10 * GWEI, 2 * GWEI)
     assert offer == Fees(22 * GWEI, 2 * GWEI)
-    told = build_quote(44_500, 35_600, 10 * GWEI, offer, CAPS)
-    assert told.expected == 35_600 * 12 * GWEI
-    assert told.worst == 44_500 * 22 * GWEI
-    assert told.fees == offer
+    result = build_quote(44_500, 35_600, 10 * GWEI, offer, CAPS)
+    assert result.expected == 35_600 * 12 * GWEI
+    assert result.worst == 44_500 * 22 * GWEI
+    assert result.fees == offer
 
 
 def test_gas_has_a_margin_over_the_estimate() -> None:
@@ -52,8 +52,8 @@ def test_a_base_fee_above_the_cap_is_refused() -> None:
 
 
 def test_what_is_offered_never_exceeds_the_cap() -> None:
-    told = build_quote(44_500, 35_600, 90 * GWEI, market_fees(90 * GWEI, GWEI), CAPS)
-    assert told.max_fee == CAPS.max_fee
+    result = build_quote(44_500, 35_600, 90 * GWEI, market_fees(90 * GWEI, GWEI), CAPS)
+    assert result.max_fee == CAPS.max_fee
 
 
 def test_a_transaction_that_may_cost_too_much_as_a_whole_is_refused() -> None:

@@ -20,6 +20,7 @@ from tests.support.chain.evm_ledgers import (
     open_registry_ledger,
 )
 from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.error_codes import error_code
 from tests.support.processes import TIMEOUT_SECONDS
 
 BRAIN = word_of("a brain")
@@ -40,9 +41,7 @@ def opened(registry: RegistryContract, tmp_path: Path, brain: bytes) -> EvmLedge
 
 
 def code_of(call: object, *args: object) -> str:
-    with pytest.raises((Conflict, InvalidInput, NotFound)) as raised:
-        call(*args)  # type: ignore[operator]
-    return raised.value.code
+    return error_code(call, *args, kind=(Conflict, InvalidInput, NotFound))
 
 
 def test_importing_the_ledger_imports_neither_web3_nor_eth_account() -> None:
@@ -209,10 +208,10 @@ def test_a_quote_tells_the_cost_and_sends_nothing(
 def test_the_cost_is_told_before_anything_is_signed(
     registry: RegistryContract, tmp_path: Path, brain: bytes
 ) -> None:
-    told = []
+    result = []
 
     def refuse(quote: object) -> None:
-        told.append(quote)
+        result.append(quote)
         raise KeyboardInterrupt
 
     key = funded_account(registry.node, "owner")
@@ -220,7 +219,7 @@ def test_the_cost_is_told_before_anything_is_signed(
     made = open_patient_ledger(config, tmp_path, key, approve=refuse)
     with pytest.raises(KeyboardInterrupt):
         made.open(brain, S[0])
-    assert told == [made.quote_open(brain, S[0])]
+    assert result == [made.quote_open(brain, S[0])]
     assert list(tmp_path.rglob("*.json")) == []
     assert made.head(brain) is None
 
@@ -240,6 +239,6 @@ def test_pending_is_told_until_a_block_comes(
     finally:
         registry.node.set_automine(True)
     opened._context.patience = TIMEOUT_SECONDS
-    done = opened.status(brain, S[1])
-    assert (done.status, done.transaction) == (INCLUDED, made.transaction)
+    result = opened.status(brain, S[1])
+    assert (result.status, result.transaction) == (INCLUDED, made.transaction)
     assert opened.commit(brain, S[2], S[1]).seq == 3

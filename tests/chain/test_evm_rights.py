@@ -18,6 +18,7 @@ from brain.errors import BrainError
 from tests.support.chain import contract_compiler
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.registry_contract import RegistryContract, encode_call, wallet_key, word_of
+from tests.support.error_codes import error_code
 
 S = [word_of(f"snapshot {n}") for n in range(6)]
 LATER = 2**40
@@ -55,14 +56,8 @@ def address(ledger: EvmLedger) -> str:
     return ledger.sender
 
 
-def fails(call: Any, *args: object) -> str:
-    with pytest.raises(BrainError) as raised:
-        call(*args)
-    return raised.value.code
-
-
 def test_a_stranger_may_not_commit(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
-    assert fails(by("stranger").commit, brain, S[1], S[0]) == "unauthorized"
+    assert error_code(by("stranger").commit, brain, S[1], S[0]) == "unauthorized"
 
 
 def test_a_signer_commits_until_there_is_another(
@@ -72,10 +67,10 @@ def test_a_signer_commits_until_there_is_another(
     assert owner.ownership.set_signer(brain, address(one)).status == INCLUDED
     assert one.commit(brain, S[1], S[0]).sender == address(one)
     owner.ownership.set_signer(brain, address(two))
-    assert fails(one.commit, brain, S[2], S[1]) == "unauthorized"
+    assert error_code(one.commit, brain, S[2], S[1]) == "unauthorized"
     assert two.commit(brain, S[2], S[1]).sender == address(two)
     owner.ownership.set_signer(brain, "")
-    assert fails(two.commit, brain, S[3], S[2]) == "unauthorized"
+    assert error_code(two.commit, brain, S[3], S[2]) == "unauthorized"
     head = owner.head(brain)
     assert head is not None
     assert (head.owner, head.signer) == (address(owner), "")
@@ -84,8 +79,8 @@ def test_a_signer_commits_until_there_is_another(
 def test_a_signer_may_not_name_another(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
     signer = by("signer")
     owner.ownership.set_signer(brain, address(signer))
-    assert fails(signer.ownership.set_signer, brain, address(signer)) == "unauthorized"
-    assert fails(signer.ownership.offer, brain, address(signer)) == "unauthorized"
+    assert error_code(signer.ownership.set_signer, brain, address(signer)) == "unauthorized"
+    assert error_code(signer.ownership.offer, brain, address(signer)) == "unauthorized"
 
 
 def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
@@ -93,12 +88,12 @@ def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
 ) -> None:
     heir, signer = by("heir"), by("signer")
     owner.ownership.set_signer(brain, address(signer))
-    assert fails(heir.ownership.accept, brain) == "unauthorized"
+    assert error_code(heir.ownership.accept, brain) == "unauthorized"
     owner.ownership.offer(brain, address(heir))
     owner.commit(brain, S[1], S[0])
     heir.ownership.accept(brain)
-    assert fails(owner.commit, brain, S[2], S[1]) == "unauthorized"
-    assert fails(signer.commit, brain, S[2], S[1]) == "unauthorized"
+    assert error_code(owner.commit, brain, S[2], S[1]) == "unauthorized"
+    assert error_code(signer.commit, brain, S[2], S[1]) == "unauthorized"
     heir.commit(brain, S[2], S[1])
     head = owner.head(brain)
     assert head is not None
@@ -111,13 +106,13 @@ def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
 def test_an_offer_can_be_withdrawn(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
     owner.ownership.offer(brain, address(by("heir")))
     owner.ownership.offer(brain, "")
-    assert fails(by("heir").ownership.accept, brain) == "unauthorized"
+    assert error_code(by("heir").ownership.accept, brain) == "unauthorized"
 
 
 @pytest.mark.parametrize("who", ["me", "0x12", "0x" + "g" * 40])
 def test_what_is_no_address_is_refused(who: str, owner: EvmLedger, brain: bytes) -> None:
-    assert fails(owner.ownership.set_signer, brain, who) == "bad_address"
-    assert fails(owner.ownership.offer, brain, who) == "bad_address"
+    assert error_code(owner.ownership.set_signer, brain, who) == "bad_address"
+    assert error_code(owner.ownership.offer, brain, who) == "bad_address"
 
 
 def test_anybody_may_pay_for_a_commitment_that_the_owner_signed(
@@ -145,22 +140,25 @@ def test_a_signer_authorizes_too_and_a_stranger_does_not(
     signer = by("signer")
     owner.ownership.set_signer(brain, address(signer))
     by("relayer").ownership.relay(signer.ownership.authorize(brain, S[1], S[0], LATER))
-    assert fails(by("stranger").ownership.authorize, brain, S[2], S[1], LATER) == "unauthorized"
-    assert fails(owner.ownership.authorize, brain, S[2], S[0], LATER) == "stale_parent"
     assert (
-        fails(owner.ownership.authorize, word_of("never opened"), S[2], S[0], LATER) == "not_open"
+        error_code(by("stranger").ownership.authorize, brain, S[2], S[1], LATER) == "unauthorized"
+    )
+    assert error_code(owner.ownership.authorize, brain, S[2], S[0], LATER) == "stale_parent"
+    assert (
+        error_code(owner.ownership.authorize, word_of("never opened"), S[2], S[0], LATER)
+        == "not_open"
     )
 
 
 def test_an_authorization_expires(
     owner: EvmLedger, by: Ledgers, brain: bytes, registry: RegistryContract
 ) -> None:
-    assert fails(owner.ownership.authorize, brain, S[1], S[0], 1) == "expired"
+    assert error_code(owner.ownership.authorize, brain, S[1], S[0], 1) == "expired"
     deadline = registry.node.block_time() + 60
     signed = owner.ownership.authorize(brain, S[1], S[0], deadline)
     registry.node.set_next_time(deadline + 1)
     registry.node.mine()
-    assert fails(by("relayer").ownership.relay, signed) == "expired"
+    assert error_code(by("relayer").ownership.relay, signed) == "expired"
 
 
 def test_an_authorization_is_overtaken_by_a_commitment(
@@ -168,7 +166,7 @@ def test_an_authorization_is_overtaken_by_a_commitment(
 ) -> None:
     signed = owner.ownership.authorize(brain, S[1], S[0], LATER)
     owner.commit(brain, S[2], S[0])
-    assert fails(by("relayer").ownership.relay, signed) in ("unauthorized", "stale_parent")
+    assert error_code(by("relayer").ownership.relay, signed) in ("unauthorized", "stale_parent")
 
 
 @pytest.mark.parametrize("field", ["id", "snapshot", "parent", "deadline"])
@@ -177,7 +175,7 @@ def test_an_authorization_that_was_changed_is_refused(
 ) -> None:
     signed = owner.ownership.authorize(brain, S[1], S[0], LATER)
     other = 2**41 if field == "deadline" else S[5].hex()
-    assert fails(by("relayer").ownership.relay, signed | {field: other}) in (
+    assert error_code(by("relayer").ownership.relay, signed | {field: other}) in (
         "unauthorized",
         "stale_parent",
     )
@@ -189,7 +187,7 @@ def test_an_authorization_for_another_place_is_refused(
 ) -> None:
     signed = owner.ownership.authorize(brain, S[1], S[0], LATER)
     other: Any = 5 if field == "chain_id" else "0x" + "12" * 20
-    assert fails(by("relayer").ownership.relay, signed | {field: other}) == "wrong_chain"
+    assert error_code(by("relayer").ownership.relay, signed | {field: other}) == "wrong_chain"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +214,7 @@ def test_what_is_no_authorization_is_refused(
     change: dict[str, Any], owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
     signed = owner.ownership.authorize(brain, S[1], S[0], LATER)
-    assert fails(by("relayer").ownership.relay, signed | change) == "bad_authorization"
+    assert error_code(by("relayer").ownership.relay, signed | change) == "bad_authorization"
 
 
 def test_chain_14_nobody_can_open_a_brain_in_the_place_of_another(
@@ -227,13 +225,13 @@ def test_chain_14_nobody_can_open_a_brain_in_the_place_of_another(
     config = ledger_config(registry.node, registry.address)
     theirs = open_patient_ledger(config, tmp_path / "theirs", stranger)
     assert theirs.open(brain, S[0]).seq == 1
-    mine = by("owner")
-    assert mine.head(brain) is None
-    made = mine.open(brain, S[0])
-    assert (made.seq, made.sender) == (1, mine.creator)
-    assert mine.registry_id(brain) != theirs.registry_id(brain)
+    own = by("owner")
+    assert own.head(brain) is None
+    made = own.open(brain, S[0])
+    assert (made.seq, made.sender) == (1, own.creator)
+    assert own.registry_id(brain) != theirs.registry_id(brain)
     theirs.commit(brain, S[1], S[0])
-    assert [one.snapshot for one in mine.history(brain)] == [S[0]]
+    assert [one.snapshot for one in own.history(brain)] == [S[0]]
 
 
 def test_a_root_is_anchored_for_its_sender(by: Ledgers) -> None:

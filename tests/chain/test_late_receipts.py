@@ -19,8 +19,8 @@ def test_a_receipt_that_is_late_is_no_transaction_of_somebody_else(
 ) -> None:
     late = [True]
 
-    def withheld(said: Any, params: list[Any]) -> Any:
-        return None if late and late.pop() else said
+    def withheld(answer: Any, params: list[Any]) -> Any:
+        return None if late and late.pop() else answer
 
     with run_lying_node(node.url) as liar:
         config = ledger_config(node, registry.address, rpc=liar.url)

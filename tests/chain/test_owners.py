@@ -35,8 +35,8 @@ def test_the_signer_commits_beside_the_owner(
 ) -> None:
     owner, signer, *_ = people
     registry.send(signer, "commit", brain, S[2], S[1])
-    told = registry.send(owner, "commit", brain, S[3], S[2])
-    assert told == [ContractEvent("Committed", (brain, S[3], S[2], 3))]
+    result = registry.send(owner, "commit", brain, S[3], S[2])
+    assert result == [ContractEvent("Committed", (brain, S[3], S[2], 3))]
     assert registry.brain(brain) == BrainHead(owner, 3, S[3], signer)
 
 
@@ -45,8 +45,8 @@ def test_a_change_of_signer_is_told_with_the_number_it_comes_after(
 ) -> None:
     owner, _, later, _ = people
     registry.send(owner, "commit", brain, S[2], S[1])
-    told = registry.send(owner, "setSigner", brain, later)
-    assert told == [ContractEvent("SignerChanged", (brain, later, 2))]
+    result = registry.send(owner, "setSigner", brain, later)
+    assert result == [ContractEvent("SignerChanged", (brain, later, 2))]
     assert registry.brain(brain).signer == later
 
 
@@ -88,8 +88,8 @@ def test_an_offer_changes_nothing_but_who_may_accept(
     registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     owner, signer, later, _ = people
-    told = registry.send(owner, "offerOwnership", brain, later)
-    assert told == [ContractEvent("OwnershipOffered", (brain, owner, later))]
+    result = registry.send(owner, "offerOwnership", brain, later)
+    assert result == [ContractEvent("OwnershipOffered", (brain, owner, later))]
     assert registry.call("pendingOwner", brain) == (later,)
     assert registry.brain(brain) == BrainHead(owner, 1, S[1], signer)
     assert registry.send_and_expect_revert(later, "commit", brain, S[2], S[1]) == ("Unauthorized",)
@@ -101,8 +101,8 @@ def test_accepting_makes_the_owner_and_leaves_no_signer_and_no_offer(
     owner, signer, later, _ = people
     registry.send(owner, "offerOwnership", brain, later)
     registry.send(signer, "commit", brain, S[2], S[1])
-    told = registry.send(later, "acceptOwnership", brain)
-    assert told == [ContractEvent("OwnershipTransferred", (brain, owner, later, 2))]
+    result = registry.send(later, "acceptOwnership", brain)
+    assert result == [ContractEvent("OwnershipTransferred", (brain, owner, later, 2))]
     assert registry.brain(brain) == BrainHead(later, 2, S[2], ZERO_ADDRESS)
     assert registry.call("pendingOwner", brain) == (ZERO_ADDRESS,)
     for former in (owner, signer):
@@ -139,8 +139,8 @@ def test_an_offer_takes_the_place_of_the_one_before(
     owner, _, later, _ = people
     registry.send(owner, "offerOwnership", brain, later)
     to = ZERO_ADDRESS if instead is None else people[instead]
-    told = registry.send(owner, "offerOwnership", brain, to)
-    assert told == [ContractEvent("OwnershipOffered", (brain, owner, to))]
+    result = registry.send(owner, "offerOwnership", brain, to)
+    assert result == [ContractEvent("OwnershipOffered", (brain, owner, to))]
     assert registry.send_and_expect_revert(later, "acceptOwnership", brain) == ("Unauthorized",)
 
 

@@ -40,9 +40,9 @@ def other(node: anvil_node.Anvil) -> str:
 def test_opening_makes_the_first_commitment(
     registry: RegistryContract, owner: str, salt: bytes
 ) -> None:
-    told = registry.send(owner, "open", salt, S[1])
+    result = registry.send(owner, "open", salt, S[1])
     brain = keccak(encode(["address", "bytes32"], [owner, salt]))
-    assert told == [
+    assert result == [
         ContractEvent("Opened", (brain, owner, salt)),
         ContractEvent("Committed", (brain, S[1], ZERO_WORD, 1)),
     ]
@@ -81,8 +81,8 @@ def test_nobody_can_take_the_id_of_another(
     registry: RegistryContract, owner: str, other: str, salt: bytes
 ) -> None:
     theirs = registry.open_brain(other, salt, S[5])
-    mine = registry.open_brain(owner, salt, S[1])
-    assert mine != theirs
+    own = registry.open_brain(owner, salt, S[1])
+    assert own != theirs
     assert registry.brain(theirs) == BrainHead(other, 1, S[5], ZERO_ADDRESS)
 
 
@@ -97,8 +97,8 @@ def test_commitments_are_counted_and_each_names_the_one_before(
 ) -> None:
     brain = registry.open_brain(owner, salt, S[1])
     for seq in range(2, 6):
-        told = registry.send(owner, "commit", brain, S[seq], S[seq - 1])
-        assert told == [ContractEvent("Committed", (brain, S[seq], S[seq - 1], seq))]
+        result = registry.send(owner, "commit", brain, S[seq], S[seq - 1])
+        assert result == [ContractEvent("Committed", (brain, S[seq], S[seq - 1], seq))]
         assert registry.brain(brain) == BrainHead(owner, seq, S[seq], ZERO_ADDRESS)
 
 
@@ -183,7 +183,9 @@ def test_an_unknown_function_is_refused(
 
 
 def test_there_is_no_function_but_these() -> None:
-    names = {entry["name"] for entry in contracts.contract_abi() if entry["type"] == "function"}
+    names = {
+        entry["name"] for entry in contracts.load_artifact()["abi"] if entry["type"] == "function"
+    }
     changing = "open commit commitFor setSigner offerOwnership acceptOwnership anchor"
     reading = "brain pendingOwner anchorOf idOf verifyInclusion"
     assert names == {*changing.split(), *reading.split()}

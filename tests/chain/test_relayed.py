@@ -68,8 +68,8 @@ def case(
 def test_a_signature_of_the_owner_or_the_signer_moves_the_head(case: Case, key: Any) -> None:
     commit = case.commit()
     by = sign_message(key, commit_message(case.registry, commit))
-    told = case.registry.send(case.relayer, "commitFor", *commit.call_arguments(by))
-    assert told == [ContractEvent("Committed", (case.brain, S[2], S[1], 2))]
+    result = case.registry.send(case.relayer, "commitFor", *commit.call_arguments(by))
+    assert result == [ContractEvent("Committed", (case.brain, S[2], S[1], 2))]
     head = case.registry.brain(case.brain)
     assert (head.owner.lower(), head.seq, head.head) == (OWNER.address.lower(), 2, S[2])
 

@@ -90,8 +90,8 @@ def test_what_a_wallet_accepts_moves_the_head(
 ) -> None:
     commit = SignedCommit(brain, S[2], S[1], 2, LATER)
     by = sign_message(KEY, commit_message(registry, commit))
-    told = registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
-    assert told == [ContractEvent("Committed", (brain, S[2], S[1], 2))]
+    result = registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
+    assert result == [ContractEvent("Committed", (brain, S[2], S[1], 2))]
 
 
 def test_a_wallet_may_be_the_signer_of_a_brain_that_a_key_owns(

@@ -266,8 +266,8 @@ def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent: Path, cli: 
 def test_what_a_witness_signed_travels_in_the_evidence(
     agent: Path, cli: Call, tmp_path: Path
 ) -> None:
-    from brain.chain.tlog import checkpoints, signed_note
-    from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED
+    from brain.chain.tlog import signed_note
+    from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED, sign_cosignature
 
     cli("chain", "commit")
     text = cli("chain", "checkpoint", "--json").document["checkpoint"]
@@ -276,7 +276,7 @@ def test_what_a_witness_signed_travels_in_the_evidence(
     by = ("--witness", str(WITNESS))
     told = cli("chain", "checkpoint", "--cosigned", str(file), *by, "--json")
     assert told.status == 3 and told.error["code"] == "no_cosignature"
-    line = checkpoints.sign_cosignature(signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7)
+    line = sign_cosignature(signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7)
     file.write_text(text + str(line))
     told = cli("chain", "checkpoint", "--cosigned", str(file), *by)
     assert told.status == 0 and "Stored 1 cosignature: witness.example/w1" in told.out

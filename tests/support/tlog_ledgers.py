@@ -9,7 +9,7 @@ from pathlib import Path
 from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
 from brain.chain.tlog.compact_ranges import LeafRange
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, VerifierKey
+from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, SignatureLine, VerifierKey
 from brain.trust import ed25519
 
 FIXED_TIME_MS = 1_700_000_000_000
@@ -37,6 +37,18 @@ def commit_snapshots(log: EmbeddedLedger, brain: str, seqs: Iterable[int]) -> No
 def opening_requests(names: Iterable[object]) -> list[CommitRequest]:
     """Return wishes to open brains."""
     return [CommitRequest(derive_id(name), derive_id(name, 1), NO_PARENT) for name in names]
+
+
+def sign_note(text: str, key: VerifierKey, seed: bytes) -> SignatureLine:
+    """Return the signature line of a log for a text that ends in a line feed."""
+    return SignatureLine(key.name, key.id, ed25519.sign_message(seed, text.encode()))
+
+
+def sign_cosignature(text: str, key: VerifierKey, seed: bytes, time: int) -> SignatureLine:
+    """Return the signature line of a witness for the text of a checkpoint."""
+    message = f"cosignature/v1\ntime {time}\n{text}".encode()
+    signature = time.to_bytes(8, "big") + ed25519.sign_message(seed, message)
+    return SignatureLine(key.name, key.id, signature)
 
 
 def merkle_tree_hash(leaves: Sequence[bytes]) -> bytes:

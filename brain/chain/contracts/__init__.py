@@ -24,12 +24,6 @@ def load_artifact() -> dict[str, Any]:
     return content
 
 
-def contract_abi() -> list[dict[str, Any]]:
-    """Return the ABI: functions, events and errors."""
-    entries: list[dict[str, Any]] = load_artifact()["abi"]
-    return entries
-
-
 def creation_code() -> bytes:
     """Return the code that deploys BrainRegistry; its constructor takes no arguments."""
     return bytes.fromhex(load_artifact()["bytecode"][2:])

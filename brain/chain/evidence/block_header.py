@@ -95,10 +95,10 @@ def encode_rpc_header(block: Mapping[str, Any]) -> bytes:
                 if block.get(name) is not None
             ]
         )
-        same = "0x" + decode_block_header(encoded).hash.hex() == block["hash"]
+        has_stated_hash = "0x" + decode_block_header(encoded).hash.hex() == block["hash"]
     except (KeyError, TypeError, ValueError, OverflowError, ProofError) as error:
         raise LedgerError("the node returned no valid block", code="bad_rpc") from error
-    if not same:
+    if not has_stated_hash:
         raise LedgerError(
             "the node returned a block with a wrong hash",
             code="bad_rpc",

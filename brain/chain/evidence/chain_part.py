@@ -11,8 +11,14 @@ from typing import NamedTuple
 from ..contracts import RUNTIME_HASH
 from . import block_header, storage_layout
 from .block_header import BlockHeader
-from .evidence_model import KIND_ANCHOR, ChainPart, EvidenceDocument, StorageSlot, require_evidence
-from .expectations import Expectations
+from .evidence_model import (
+    KIND_ANCHOR,
+    ChainPart,
+    EvidenceDocument,
+    Expectations,
+    StorageSlot,
+    require_evidence,
+)
 from .keccak import hash_ahead
 from .state_proof import read_account, read_storage_word
 
@@ -39,15 +45,17 @@ def verify_chain_part(
     )
     # The header has the block hash that the reader knows.
     block = block_header.decode_block_header(part.header)
-    same = block.hash == (expected.block_hash or block.hash)
-    require_evidence(same, "wrong_block", f"its block is 0x{block.hash.hex()}")
+    same_block = block.hash == (expected.block_hash or block.hash)
+    require_evidence(same_block, "wrong_block", f"its block is 0x{block.hash.hex()}")
     # The contract is an account in the state of that block, with the code of BrainRegistry.
     account = read_account(block.state_root, part.contract, part.account_proof)
     require_evidence(account.code_hash == RUNTIME_HASH, "wrong_code", "the contract has other code")
     # The words are in the slots that the storage layout of BrainRegistry gives the claim.
     words = [
-        _verify_slot(account.storage_root, wanted, slot)
-        for wanted, slot in zip(_expected_slots(part, evidence.brain), part.slots, strict=True)
+        _verify_slot(account.storage_root, expected_slot, slot)
+        for expected_slot, slot in zip(
+            _expected_slots(part, evidence.brain), part.slots, strict=True
+        )
     ]
     if part.kind == KIND_ANCHOR:
         require_evidence(any(words[0]), "not_anchored", "the account has anchored no root")
@@ -63,8 +71,8 @@ def verify_chain_part(
 
 
 def _check_account(address: bytes, expected: Expectations) -> None:
-    same = address == (expected.owner or address)
-    require_evidence(same, "not_this_owner", f"the account is 0x{address.hex()}")
+    same_account = address == (expected.owner or address)
+    require_evidence(same_account, "not_this_owner", f"the account is 0x{address.hex()}")
 
 
 def _expected_slots(part: ChainPart, brain: bytes) -> list[bytes]:
@@ -73,8 +81,10 @@ def _expected_slots(part: ChainPart, brain: bytes) -> list[bytes]:
     return storage_layout.brain_slots(storage_layout.brain_id(part.account_address, brain))
 
 
-def _verify_slot(storage_root: bytes, wanted: bytes, slot: StorageSlot) -> bytes:
-    require_evidence(slot.slot == wanted, "wrong_slot", "the slot is not the one of the claim")
-    word = read_storage_word(storage_root, wanted, slot.proof)
+def _verify_slot(storage_root: bytes, expected_slot: bytes, slot: StorageSlot) -> bytes:
+    require_evidence(
+        slot.slot == expected_slot, "wrong_slot", "the slot is not the one of the claim"
+    )
+    word = read_storage_word(storage_root, expected_slot, slot.proof)
     require_evidence(word == slot.value, "wrong_value", "the slot holds another value")
     return word

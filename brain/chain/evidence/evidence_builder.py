@@ -11,8 +11,8 @@ from ...limits import MAX_EVIDENCE_BYTES
 from ..ledger_protocol import Commitment
 from .block_header import encode_rpc_header
 from .evidence_format import ADDRESS_FIELDS, COMMITMENT_CLAIM, EVIDENCE_FORMAT, parse_evidence
+from .evidence_model import Expectations
 from .evidence_verifier import verify_evidence
-from .expectations import Expectations
 
 _HASH_BYTES = 32
 

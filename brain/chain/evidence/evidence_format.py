@@ -82,7 +82,7 @@ def parse_evidence(data: bytes) -> EvidenceDocument:
         descent=_parse_proof(descent, DescentProof),
         committed=_parse_committed(committed),
         log=None if log is None else _parse_log_part(log),
-        chain=None if chain is None else _parse_chain_part(chain),
+        chain=None if chain is None else parse_chain_part(chain),
     )
 
 
@@ -117,7 +117,8 @@ def _parse_log_part(value: Any) -> LogPart:
     )
 
 
-def _parse_chain_part(value: Any) -> ChainPart:
+def parse_chain_part(value: Any) -> ChainPart:
+    """Return the field `chain` of evidence. Raises `ProofError`."""
     kind = json_fields.read_choice(
         value.get("kind") if type(value) is dict else None, ADDRESS_FIELDS
     )

@@ -1,4 +1,4 @@
-"""The parts that evidence consists of, and the error for evidence that does not hold.
+"""The parts of evidence, the expectations of its reader, and the error if it does not hold.
 
 Evidence connects a snapshot, or a file in it, with a commitment in a log or a contract, and
 that with a signed checkpoint or a block hash (docs/FORMAT.md). `evidence_format` parses it.
@@ -15,6 +15,9 @@ from ...proofs.proof_types import DescentProof, PathProof
 
 KIND_BRAIN = "brain"
 KIND_ANCHOR = "anchor"
+
+TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER = "L1", "L2", "L3"
+"""The source of a block hash: one node of the chain, several nodes, or the reader."""
 
 
 class CommittedSnapshot(NamedTuple):
@@ -65,27 +68,30 @@ class EvidenceDocument(NamedTuple):
 
     brain: bytes
     snapshot: bytes
-    proof: PathProof | None
-    descent: DescentProof | None
     committed: CommittedSnapshot
-    log: LogPart | None
-    chain: ChainPart | None
+    proof: PathProof | None = None
+    descent: DescentProof | None = None
+    log: LogPart | None = None
+    chain: ChainPart | None = None
 
 
-def storage_claim(brain: bytes, committed: CommittedSnapshot) -> EvidenceDocument:
-    """Return the claim that a storage proof is checked against: no path, descent or ledger."""
-    return EvidenceDocument(
-        brain=brain,
-        snapshot=committed.snapshot,
-        proof=None,
-        descent=None,
-        committed=committed,
-        log=None,
-        chain=None,
-    )
+class Expectations(NamedTuple):
+    """The values that the reader knows and evidence must match; an empty field matches any.
+
+    `owner` is the account that owns the brain or anchored the log. `trust` is the source of
+    the block hash. Keys are C2SP verifier keys.
+    """
+
+    brain: bytes = b""
+    snapshot: bytes = b""
+    owner: bytes = b""
+    block_hash: bytes = b""
+    trust: str = TRUST_READER
+    log_key: str = ""
+    witnesses: Sequence[str] = ()
 
 
-def require_evidence(condition: object, code: str, what: str) -> None:
+def require_evidence(condition: object, code: str, reason: str) -> None:
     """Raise `ProofError` unless `condition` is true."""
     if not condition:
-        raise ProofError(f"the evidence does not hold: {what}", code=code)
+        raise ProofError(f"the evidence does not hold: {reason}", code=code)

@@ -1,4 +1,4 @@
-"""Reports what evidence shows and what the reader still needs, as text and as JSON."""
+"""Reports the claim of evidence, and the facts that its reader still needs, as text and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORT_ID_DIGITS = 12
 
 
 def claim_sentence(evidence: Evidence) -> str:
-    """Return a sentence that says what the evidence shows."""
+    """Return the claim that evidence shows, as a sentence."""
     links = [f"snapshot {evidence.snapshot[:SHORT_ID_DIGITS]}"]
     if evidence.committed != evidence.snapshot:
         links.append(f"an ancestor of {evidence.committed[:SHORT_ID_DIGITS]}")
@@ -38,7 +38,7 @@ def _ledger_phrase(log: LogInclusion | None, chain: ContractInclusion | None) ->
 
 
 def missing_knowledge(evidence: Evidence, *, owner: bool, content: bool) -> Iterator[str]:
-    """Yield what the reader still has to know; `owner`, `content`: whether they provided it."""
+    """Yield the facts that the reader still needs; `owner`, `content`: whether they gave these."""
     log, chain = evidence.log, evidence.chain
     if evidence.path is not None and not content:
         yield "the file itself, to compare it with what is proven"
@@ -74,12 +74,15 @@ def render_json(evidence: Evidence) -> str:
 def _to_jsonable(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         pairs = zip(value._fields, value, strict=True)
-        return {name: iso_time(one) if name == "time" else _to_jsonable(one) for name, one in pairs}
+        return {
+            name: iso_time(field) if name == "time" else _to_jsonable(field)
+            for name, field in pairs
+        }
     return value
 
 
 def render_text(evidence: Evidence) -> str:
-    """Return what is shown, its trust level, and what the reader still needs."""
+    """Return the claim, its trust level, and the facts that the reader still needs."""
     return "".join(f"{line}\n" for line in _text_lines(evidence))
 
 
@@ -104,7 +107,7 @@ def _text_lines(evidence: Evidence) -> Iterator[str]:
     yield from (f"  {name:<{width}}  {value}" for name, value in rows)
     if evidence.missing:
         yield "To rely on it, you still need:"
-        yield from (f"- {one}" for one in evidence.missing)
+        yield from (f"- {item}" for item in evidence.missing)
 
 
 def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, object]]:

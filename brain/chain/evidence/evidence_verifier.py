@@ -14,9 +14,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...errors import InvalidInput
 from .chain_part import ProvenStorage, verify_chain_part
-from .evidence_model import KIND_ANCHOR, KIND_BRAIN, EvidenceDocument, require_evidence
-from .expectations import Expectations, check_comparable
+from .evidence_model import (
+    KIND_ANCHOR,
+    KIND_BRAIN,
+    EvidenceDocument,
+    Expectations,
+    LogPart,
+    require_evidence,
+)
 
 if TYPE_CHECKING:
     from ...proofs.proof_types import DescentProof, PathProof
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class VerifiedEvidence(NamedTuple):
-    """What was proven of a path, of a log and of a contract; None for parts that are absent."""
+    """The proven path, entry of a log and storage of a contract; None for an absent part."""
 
     path: ProvenFact | None
     log: VerifiedEntry | None
@@ -33,15 +40,16 @@ class VerifiedEvidence(NamedTuple):
 
 
 def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> VerifiedEvidence:
-    """Return what `evidence` proves.
+    """Return the facts that `evidence` proves.
 
-    Raises `InvalidInput` as `check_comparable` does, and `ProofError`: `not_this_brain`,
-    `not_this_snapshot`, `wrong_snapshot`, `wrong_brain`, `no_descent`, `wrong_descent`,
-    `no_ledger`, `wrong_ledger`, `wrong_parent`, `wrong_root`, and the codes of
-    `verify_proof`, `verify_log_part` and `verify_chain_part`.
+    Raises `InvalidInput` (`no_block`, `no_owner`, `no_log`) for expectations about an absent
+    part, and `ProofError`: `not_this_brain`, `not_this_snapshot`, `wrong_snapshot`,
+    `wrong_brain`, `no_descent`, `wrong_descent`, `no_ledger`, `wrong_ledger`,
+    `wrong_parent`, `wrong_root`, `wrong_key`, `not_witnessed`, `wrong_entry`, and the codes
+    of `verify_proof`, `log_verifier.verify_inclusion` and `verify_chain_part`.
     """
     # 1. It is about the brain and the snapshot that the reader expects.
-    check_comparable(evidence, expected)
+    _check_comparable(evidence, expected)
     _check_subject(evidence, expected)
     # 2. A path, if one is shown, is in the snapshot, which is of the brain.
     path = _check_path(evidence)
@@ -50,19 +58,32 @@ def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> Verif
     # 4. It was committed to a log, a contract, or a log whose root is in a contract.
     _check_ledger(evidence)
     # 5. The checkpoint of the log is signed, and holds the commitment.
-    log = _verify_log(evidence, expected)
+    log = _verify_log(evidence.log, evidence, expected) if evidence.log else None
     # 6. The contract held that head, or the root of that checkpoint.
     chain = verify_chain_part(evidence.chain, evidence, expected) if evidence.chain else None
-    same = not (log and chain) or log.checkpoint.root == chain.root
-    require_evidence(same, "wrong_root", "another root is anchored than that of the checkpoint")
+    same_root = not (log and chain) or log.checkpoint.root == chain.root
+    require_evidence(
+        same_root, "wrong_root", "another root is anchored than that of the checkpoint"
+    )
     return VerifiedEvidence(path, log, chain)
+
+
+def _check_comparable(evidence: EvidenceDocument, expected: Expectations) -> None:
+    """Refuse expectations about a part that the evidence does not have."""
+    for expectation, part, name in (
+        (expected.block_hash, evidence.chain, "block"),
+        (expected.owner, evidence.chain, "owner"),
+        (expected.log_key or expected.witnesses, evidence.log, "log"),
+    ):
+        if expectation and not part:
+            raise InvalidInput(f"the evidence names no {name}", code=f"no_{name}")
 
 
 def _check_subject(evidence: EvidenceDocument, expected: Expectations) -> None:
     for name in ("brain", "snapshot"):
-        wanted, actual = getattr(expected, name), getattr(evidence, name)
-        same = not wanted or wanted == actual
-        require_evidence(same, f"not_this_{name}", f"it is about the {name} {actual.hex()}")
+        wanted_id, actual = getattr(expected, name), getattr(evidence, name)
+        matches = not wanted_id or wanted_id == actual
+        require_evidence(matches, f"not_this_{name}", f"it is about the {name} {actual.hex()}")
 
 
 def _check_path(evidence: EvidenceDocument) -> ProvenFact | None:
@@ -79,9 +100,9 @@ def _check_path(evidence: EvidenceDocument) -> ProvenFact | None:
 def _check_descent(evidence: EvidenceDocument) -> None:
     committed, descent = evidence.committed.snapshot, evidence.descent
     if descent is None:
-        same = committed == evidence.snapshot
+        same_snapshot = committed == evidence.snapshot
         require_evidence(
-            same, "no_descent", "another snapshot was committed, and no descent is shown"
+            same_snapshot, "no_descent", "another snapshot was committed, and no descent is shown"
         )
         return
     require_evidence(
@@ -92,8 +113,8 @@ def _check_descent(evidence: EvidenceDocument) -> None:
     require_evidence(
         proven.ancestor == evidence.snapshot, "wrong_descent", "it descends from another"
     )
-    same = proven.brain == evidence.brain == proven.ancestor_brain
-    require_evidence(same, "wrong_brain", "a descent in another brain")
+    same_brain = proven.brain == evidence.brain == proven.ancestor_brain
+    require_evidence(same_brain, "wrong_brain", "a descent in another brain")
 
 
 def _check_ledger(evidence: EvidenceDocument) -> None:
@@ -114,9 +135,29 @@ def _verify_proof(proof: PathProof | DescentProof) -> ProvenFact:
     return verify_proof(proof)
 
 
-def _verify_log(evidence: EvidenceDocument, expected: Expectations) -> VerifiedEntry | None:
-    if evidence.log is None:
-        return None
-    from .log_part import verify_log_part
+def _verify_log(part: LogPart, evidence: EvidenceDocument, expected: Expectations) -> VerifiedEntry:
+    """Return the entry of the log, which must be the commitment of `evidence`.
 
-    return verify_log_part(evidence.log, evidence, expected)
+    The operator of a log can sign two different logs. Witnesses, or a chain in which the log
+    is anchored, show that there is one.
+    """
+    from ..tlog.log_verifier import verify_inclusion
+
+    # The key is the one that the reader knows.
+    same_key = part.key == (expected.log_key or part.key)
+    require_evidence(same_key, "wrong_key", "the log has another key than the one you know")
+    # The key signed the checkpoint, which holds the entry.
+    logged = verify_inclusion(
+        part.checkpoint, part.key, part.leaf_index, part.entry, part.path, expected.witnesses
+    )
+    # The witnesses that the reader requires cosigned it.
+    cosigners = {str(witness.key) for witness in logged.witnesses}
+    for witness in expected.witnesses:
+        name = witness.split("+")[0]
+        require_evidence(witness in cosigners, "not_witnessed", f"{name} has not signed it")
+    # The entry is the commitment.
+    snapshot, parent, seq = evidence.committed
+    entry = logged.entry
+    same_commitment = entry[:4] == (evidence.brain, seq, snapshot, parent)
+    require_evidence(same_commitment, "wrong_entry", "the entry is another commitment")
+    return logged

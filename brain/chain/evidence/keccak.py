@@ -22,7 +22,7 @@ _STATE_WIDTH = 5
 
 def _round_constants() -> list[int]:
     """Return the constants of the 24 rounds, from the LFSR that defines them."""
-    out = []
+    constants = []
     register = 1
     for _ in range(24):
         constant = 0
@@ -30,19 +30,19 @@ def _round_constants() -> list[int]:
             if register & 1:
                 constant |= 1 << (1 << power) - 1
             register = register << 1 ^ (register >> 7) * 0x171
-        out.append(constant)
-    return out
+        constants.append(constant)
+    return constants
 
 
 def _lane_moves() -> list[tuple[int, int]]:
     """Return the source lane, and the rotation in bits, of each lane (steps rho and pi)."""
-    out = [(0, 0)] * _STATE_WIDTH**2
+    moves = [(0, 0)] * _STATE_WIDTH**2
     x, y = 1, 0
     for step in range(24):
         source = x + _STATE_WIDTH * y
         x, y = y, (2 * x + 3 * y) % _STATE_WIDTH
-        out[x + _STATE_WIDTH * y] = source, (step + 1) * (step + 2) // 2 % _LANE_BITS
-    return out
+        moves[x + _STATE_WIDTH * y] = source, (step + 1) * (step + 2) // 2 % _LANE_BITS
+    return moves
 
 
 _ROUND_CONSTANTS = _round_constants()
@@ -61,30 +61,29 @@ def keccak256(data: bytes) -> bytes:
 
 def hash_ahead(messages: Iterable[bytes]) -> None:
     """Hash many messages at once into the cache of `keccak256`."""
-    uncached = [one for one in dict.fromkeys(messages) if one not in _digest_cache]
+    uncached = [message for message in dict.fromkeys(messages) if message not in _digest_cache]
     if len(_digest_cache) + len(uncached) > MAX_CACHED_DIGESTS:
         _digest_cache.clear()
     _digest_cache.update(zip(uncached, _hash_messages(uncached), strict=True))
 
 
 def _hash_messages(messages: Sequence[bytes]) -> list[bytes]:
-    """Return the digests of messages, in their order."""
-    padded = [_pad_message(one) for one in messages]
-    out = [b""] * len(padded)
+    padded = [_pad_message(message) for message in messages]
+    digests = [b""] * len(padded)
     permute = _Permutation(len(padded))
     state = [0] * _STATE_WIDTH**2
     for start in range(0, max(map(len, padded), default=0), _RATE_BYTES):
         for lane in range(_RATE_BYTES // _LANE_BYTES):
             at = start + lane * _LANE_BYTES
-            taken = [one[at : at + _LANE_BYTES].ljust(_LANE_BYTES, b"\0") for one in padded]
+            taken = [message[at : at + _LANE_BYTES].ljust(_LANE_BYTES, b"\0") for message in padded]
             state[lane] ^= int.from_bytes(b"".join(taken), "little")
         state = permute(state)
         heads = [lane.to_bytes(_LANE_BYTES * len(padded), "little") for lane in state[:4]]
-        for place, one in enumerate(padded):
-            if len(one) == start + _RATE_BYTES:
-                at = place * _LANE_BYTES
-                out[place] = b"".join(head[at : at + _LANE_BYTES] for head in heads)
-    return out
+        for index, message in enumerate(padded):
+            if len(message) == start + _RATE_BYTES:
+                at = index * _LANE_BYTES
+                digests[index] = b"".join(head[at : at + _LANE_BYTES] for head in heads)
+    return digests
 
 
 def _pad_message(message: bytes) -> bytes:
@@ -100,7 +99,7 @@ class _Permutation:
     """
 
     def __init__(self, count: int) -> None:
-        self._lane_units = sum(1 << _LANE_BITS * place for place in range(count))
+        self._lane_units = sum(1 << _LANE_BITS * index for index in range(count))
         self._full_mask = self._lane_units * ((1 << _LANE_BITS) - 1)
         self._constants = [constant * self._lane_units for constant in _ROUND_CONSTANTS]
         self._moves = [

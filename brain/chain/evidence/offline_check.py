@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...errors import InvalidInput
+from ...digest import parse_digest
+from ...errors import InvalidInput, printable_text
 from ...proofs.proof_json import ENTRY_TYPES
 from ...results import ContractInclusion, Evidence, LogInclusion
 from ..contracts import RUNTIME_HASH
 from . import evidence_report
 from .chain_part import ProvenStorage
 from .evidence_format import parse_evidence
-from .evidence_model import KIND_ANCHOR, ChainPart, EvidenceDocument
+from .evidence_model import (
+    KIND_ANCHOR,
+    TRUST_MANY_NODES,
+    TRUST_ONE_NODE,
+    TRUST_READER,
+    ChainPart,
+    EvidenceDocument,
+    Expectations,
+)
 from .evidence_verifier import VerifiedEvidence, verify_evidence
-from .expectations import TRUST_READER, Expectations, parse_expectations
 
 if TYPE_CHECKING:
     from io import RawIOBase
@@ -34,9 +42,9 @@ def check_evidence(
     log_key: str = "",
     witnesses: Sequence[str] = (),
 ) -> Evidence:
-    """Return what the evidence in `data` shows; needs no brain and no network.
+    """Return the facts that the evidence in `data` shows; needs no brain and no network.
 
-    The other arguments are what the reader knows, and the evidence has to match: the
+    The other arguments are known to the reader, and the evidence has to match them: the
     `content` of the file whose path is shown; the full ids `brain` and `snapshot`; the
     address of the `owner`, or of the account that anchored the log; the `block_hash`, 0x…,
     with `block_trust` "L3" if the reader knows it, "L2" if several nodes said it, "L1" if one
@@ -46,14 +54,16 @@ def check_evidence(
     `bad_id`, `bad_key`, and `no_content`, `no_owner`, `no_block` or `no_log` if the
     evidence has no such part.
     """
-    expected = parse_expectations(
-        brain=brain,
-        snapshot=snapshot,
-        owner=owner,
-        block_hash=block_hash,
-        block_trust=block_trust,
-        log_key=log_key,
-        witnesses=witnesses,
+    if block_trust not in (TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER):
+        raise InvalidInput(f"no such trust: {printable_text(block_trust)}", code="bad_id")
+    expected = Expectations(
+        brain=parse_digest(brain) if brain else b"",
+        snapshot=parse_digest(snapshot) if snapshot else b"",
+        owner=_parse_prefixed_hex(owner, 20, "an address"),
+        block_hash=_parse_prefixed_hex(block_hash, 32, "the hash of a block"),
+        trust=block_trust,
+        log_key=_normalize_key(log_key) if log_key else "",
+        witnesses=[_normalize_key(witness) for witness in witnesses],
     )
     evidence = parse_evidence(data)
     checked = verify_evidence(evidence, expected)
@@ -64,6 +74,26 @@ def check_evidence(
         result, owner=bool(owner), content=content is not None
     )
     return result._replace(claim=evidence_report.claim_sentence(result), missing=list(missing))
+
+
+def _normalize_key(text: str) -> str:
+    from ..tlog import signed_note
+
+    return str(signed_note.parse_verifier_key(text))
+
+
+def _parse_prefixed_hex(text: str, size: int, description: str) -> bytes:
+    """Return `size` bytes of hex after 0x, in any case: wallets mix cases."""
+    if not text:
+        return b""
+    digits = text.lower().removeprefix("0x")
+    if len(text) == 2 * size + 2 == len(digits) + 2 and not digits.strip("0123456789abcdef"):
+        return bytes.fromhex(digits)
+    raise InvalidInput(
+        f"not {description}: {printable_text(text, 80)!r}",
+        code="bad_id",
+        hint=f"it is 0x and {2 * size} hex digits",
+    )
 
 
 def _check_content(checked: VerifiedEvidence, content: RawIOBase) -> None:
@@ -113,7 +143,7 @@ def _log_result(key: str, logged: VerifiedEntry, is_known: bool) -> LogInclusion
         size=size,
         root=root.hex(),
         time=logged.entry.time,
-        witnesses=[str(one.key) for one in logged.witnesses],
+        witnesses=[str(witness.key) for witness in logged.witnesses],
     )
 
 

@@ -59,7 +59,6 @@ def _decode_item(data: bytes, at: int, end: int, depth: int) -> tuple[RlpItem, i
 
 
 def _payload_span(data: bytes, at: int, end: int, size: int) -> tuple[int, int]:
-    """Return where the payload of the item at `at` starts and stops."""
     start = at + 1
     if size > _MAX_SHORT_BYTES:
         start += size - _MAX_SHORT_BYTES
@@ -124,5 +123,5 @@ def read_list(item: RlpItem) -> list[RlpItem]:
     return item
 
 
-def _raise_bad_rlp(what: str) -> NoReturn:
-    raise ProofError(f"not canonical RLP: {what}", code="bad_rlp")
+def _raise_bad_rlp(reason: str) -> NoReturn:
+    raise ProofError(f"not canonical RLP: {reason}", code="bad_rlp")

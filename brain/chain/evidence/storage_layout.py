@@ -39,7 +39,7 @@ def brain_id(creator: bytes, brain: bytes) -> bytes:
 def brain_slots(id: bytes) -> list[bytes]:
     """Return the three slots of a brain: owner and seq, head, signer."""
     first = int.from_bytes(keccak256(id + encode_uint256(_BRAINS_SLOT)), "big")
-    return [encode_uint256((first + place) % (1 << 8 * WORD_BYTES)) for place in range(3)]
+    return [encode_uint256((first + index) % (1 << 8 * WORD_BYTES)) for index in range(3)]
 
 
 def anchor_slot(sender: bytes) -> bytes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...errors import BrainError, Conflict, InvalidInput, LedgerError, printable_text
-from ..evidence.storage_layout import encode_uint256, pad_address
+from ..evidence.storage_layout import encode_uint256
 from . import rpc_decode
 
 ABI_WORD_BYTES = 32
@@ -58,53 +58,25 @@ class CommittedEvent:
     transaction: str
 
 
-def open_calldata(brain: bytes, snapshot: bytes) -> bytes:
-    """Calldata for `open(salt, snapshot)`."""
-    return OPEN_SELECTOR + brain + snapshot
+def encode_call(selector: bytes, *arguments: bytes | str | int) -> bytes:
+    """Return the calldata of a function: ids as they are, addresses and numbers as words."""
+    words = [
+        argument
+        if isinstance(argument, bytes)
+        else encode_uint256(int(argument, 16) if isinstance(argument, str) else argument)
+        for argument in arguments
+    ]
+    return selector + b"".join(words)
 
 
-def commit_calldata(id: bytes, snapshot: bytes, parent: bytes) -> bytes:
-    """Calldata for `commit(id, snapshot, parent)`."""
-    return COMMIT_SELECTOR + id + snapshot + parent
-
-
-def commit_for_calldata(
+def encode_commit_for(
     id: bytes, snapshot: bytes, parent: bytes, deadline: int, signature: bytes
 ) -> bytes:
-    """Calldata for `commitFor(id, snapshot, parent, deadline, signature)`."""
+    """Return the calldata of `commitFor(id, snapshot, parent, deadline, signature)`."""
+    offset = 5 * ABI_WORD_BYTES
     padded = signature + bytes(-len(signature) % ABI_WORD_BYTES)
-    head = id + snapshot + parent + encode_uint256(deadline) + encode_uint256(5 * ABI_WORD_BYTES)
-    return COMMIT_FOR_SELECTOR + head + encode_uint256(len(signature)) + padded
-
-
-def set_signer_calldata(id: bytes, signer: str) -> bytes:
-    """Calldata for `setSigner(id, signer)`."""
-    return SET_SIGNER_SELECTOR + id + _encode_address(signer)
-
-
-def offer_calldata(id: bytes, to: str) -> bytes:
-    """Calldata for `offerOwnership(id, to)`."""
-    return OFFER_SELECTOR + id + _encode_address(to)
-
-
-def accept_calldata(id: bytes) -> bytes:
-    """Calldata for `acceptOwnership(id)`."""
-    return ACCEPT_SELECTOR + id
-
-
-def anchor_calldata(root: bytes, size: int) -> bytes:
-    """Calldata for `anchor(root, size)`."""
-    return ANCHOR_SELECTOR + root + encode_uint256(size)
-
-
-def brain_calldata(id: bytes) -> bytes:
-    """Calldata for `brain(id)`; `decode_state` decodes the answer."""
-    return BRAIN_SELECTOR + id
-
-
-def anchor_of_calldata(account: str) -> bytes:
-    """Calldata for `anchorOf(account)`."""
-    return ANCHOR_OF_SELECTOR + _encode_address(account)
+    head = encode_call(COMMIT_FOR_SELECTOR, id, snapshot, parent, deadline, offset, len(signature))
+    return head + padded
 
 
 def decode_state(answer: bytes) -> ContractState | None:
@@ -131,8 +103,8 @@ def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
     """Return a commitment from a log entry, which must be of this contract and this brain."""
     answer = rpc_decode.decode_object(value, "log entry")
     topics = [
-        rpc_decode.decode_word(one, "topic")
-        for one in rpc_decode.decode_array(answer.get("topics"), "topics")
+        rpc_decode.decode_word(topic, "topic")
+        for topic in rpc_decode.decode_array(answer.get("topics"), "topics")
     ]
     number = rpc_decode.decode_word(answer.get("data"), "data of a log entry")
     if (
@@ -162,7 +134,11 @@ def revert_error(data: bytes, message: str) -> BrainError:
             rest[:ABI_WORD_BYTES], int.from_bytes(rest[ABI_WORD_BYTES:], "big")
         )
     if selector == EXISTS_SELECTOR:
-        return Conflict("this account has opened the brain already", code="already_open")
+        return Conflict(
+            "this account has opened the brain already",
+            code="already_open",
+            hint="commit after its head, with `brain chain commit`",
+        )
     if selector == EXPIRED_SELECTOR:
         return Conflict("the authorization has expired", code="expired", hint="ask for a new one")
     if selector == UNAUTHORIZED_SELECTOR:
@@ -197,7 +173,3 @@ def parse_account(text: str) -> str:
     if parse_address(text) == ZERO_ADDRESS:
         raise InvalidInput("the address 0 has no key", code="bad_address")
     return text.lower()
-
-
-def _encode_address(text: str) -> bytes:
-    return pad_address(bytes.fromhex(text[2:]))

@@ -169,5 +169,5 @@ def _parse_keystore(content: bytes) -> dict[str, Any]:
     return keystore
 
 
-def _refuse_key(why: str) -> NoReturn:
-    raise InvalidInput(why, code="bad_key") from None
+def _refuse_key(reason: str) -> NoReturn:
+    raise InvalidInput(reason, code="bad_key") from None

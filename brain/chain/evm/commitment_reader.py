@@ -9,10 +9,10 @@ from contextlib import suppress
 from ...errors import LedgerError
 from ..ledger_protocol import NO_PARENT, Commitment
 from . import rpc_decode
-from .abi import CommittedEvent, ContractState
+from .abi import CommittedEvent
 from .evm_config import EvmLedgerConfig
-from .node_quorum import NodeQuorum, QuorumView
-from .registry_contract import RegistryContract
+from .node_quorum import NodeQuorum
+from .registry_contract import BrainView, RegistryContract
 
 RETRY_PAUSES_SECONDS = (0.1, 0.4)
 """Seconds before a node is asked again for events that do not match the state."""
@@ -28,10 +28,11 @@ class CommitmentReader:
         self._nodes = nodes
         self._registry = registry
 
-    def history(
-        self, view: QuorumView, brain: bytes, id: bytes, state: ContractState
-    ) -> list[Commitment]:
+    def history(self, at: BrainView) -> list[Commitment]:
         """Return all commitments of a brain, oldest first, which must end at its state."""
+        state = at.state
+        if state is None:
+            return []
 
         def check(events: Sequence[CommittedEvent]) -> None:
             previous = NO_PARENT
@@ -42,16 +43,17 @@ class CommitmentReader:
             if (len(events), previous) != (state.seq, state.head):
                 rpc_decode.refuse_answer("log that leads to the head", previous.hex())
 
-        events = _retry_until_consistent(lambda: self._registry.find_events(view, id), check)
-        return self.build_commitments(view, brain, events)
+        events = _retry_until_consistent(lambda: self._registry.find_events(at), check)
+        return self._build_commitments(at, events)
 
-    def find(
-        self, view: QuorumView, brain: bytes, id: bytes, state: ContractState, snapshot: bytes
-    ) -> Commitment | None:
+    def find(self, at: BrainView, snapshot: bytes) -> Commitment | None:
         """Return the last commitment of a snapshot, None if the chain has none."""
+        state = at.state
+        if state is None:
+            return None
 
         def read_events() -> Iterable[CommittedEvent]:  # down to the last one of the snapshot
-            return self._registry.find_events(view, id, snapshot=snapshot, down_to=state.seq)
+            return self._registry.find_events(at, snapshot=snapshot, down_to=state.seq)
 
         def check(events: Sequence[CommittedEvent]) -> None:
             seq = events[-1].seq if events else 0
@@ -59,30 +61,31 @@ class CommitmentReader:
                 rpc_decode.refuse_answer("log that matches the head", seq)
 
         events = _retry_until_consistent(read_events, check)
-        return self.build_commitments(view, brain, events[-1:])[0] if events else None
+        return self._build_commitments(at, events[-1:])[0] if events else None
 
-    def build_commitments(
-        self, view: QuorumView, brain: bytes, events: Sequence[CommittedEvent]
+    def _build_commitments(
+        self, at: BrainView, events: Sequence[CommittedEvent]
     ) -> list[Commitment]:
         """Return commitments with the time, sender and cost from their blocks and receipts."""
         if not events:
             return []
+        view = at.view
         numbers = sorted({event.block for event in events})
         blocks = dict(zip(numbers, self._registry.read_blocks(view, numbers), strict=True))
         receipts = self._registry.read_receipts(view, [event.transaction for event in events])
         finality = self._nodes.finality_bounds(view)
-        out = []
+        commitments = []
         for event, receipt in zip(events, receipts, strict=True):
             block = blocks[event.block]
             if receipt is None or not receipt.succeeded:
                 rpc_decode.refuse_answer("receipt of a commitment", event.transaction)
             if not event.block_hash == block.hash == receipt.block_hash:
                 rpc_decode.refuse_answer("block of a commitment", event.block_hash)
-            out.append(
+            commitments.append(
                 Commitment(
                     ledger=self._config.name,
                     identity=self._config.identity,
-                    brain=brain,
+                    brain=at.brain,
                     seq=event.seq,
                     snapshot=event.snapshot,
                     parent=event.parent,
@@ -96,7 +99,7 @@ class CommitmentReader:
                     fee=receipt.fee,
                 )
             )
-        return out
+        return commitments
 
 
 def _retry_until_consistent(

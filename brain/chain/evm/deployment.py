@@ -13,12 +13,11 @@ from ...errors import LedgerError
 from .. import contracts
 from ..evidence import rlp
 from ..evidence.keccak import keccak256
-from . import rpc_decode
+from . import registry_contract
 from .fees import Quote
 from .journal import TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
-from .tx_sender import TxSender
 from .tx_status import SentTransaction
 
 CREATE2_PROXY = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
@@ -55,12 +54,10 @@ class Deployment:
             create2_address = self._create2_address(view)
             if create2_address and self._has_code(view, create2_address):
                 return DeployResult(create2_address, view.block.number, None)
-            record = _find_pending_deployment(sender, view)
-            if record is None:
-                to, data = _creation_call(create2_address)
-                record = sender.send(view, TxIntent("deploy"), to, data)
-            else:
-                record = sender.resend(view, record)
+            to, data = _creation_call(create2_address)
+            record = sender.send_once(
+                view, TxIntent("deploy"), to, data, lambda pending: pending.intent.kind == "deploy"
+            )
         sent = self._context.wait_until_included(record)
         if sent.block is None:
             raise LedgerError(
@@ -74,7 +71,7 @@ class Deployment:
         return DeployResult(address, sent.block, sent)
 
     def quote_deploy(self) -> Quote | None:
-        """Return what `deploy` would cost, None if the contract is there; send nothing."""
+        """Return the cost of `deploy`, None if the contract is there; send nothing."""
         view = self._context.nodes.latest_view()
         create2_address = self._create2_address(view)
         if create2_address and self._has_code(view, create2_address):
@@ -98,15 +95,9 @@ class Deployment:
         return self._read_code(view, address) == contracts.runtime_code()
 
     def _read_code(self, view: QuorumView, address: str) -> bytes:
-        def read(value: object) -> bytes:
-            return rpc_decode.decode_bytes(value, "code")
-
-        return self._context.nodes.ask_quorum(view, read, "eth_getCode", address, view.tag)
-
-
-def _find_pending_deployment(sender: TxSender, view: QuorumView) -> TxRecord | None:
-    pending = sender.resend_pending(view)
-    return next((record for record in pending if record.intent.kind == "deploy"), None)
+        return self._context.nodes.ask_quorum(
+            view, registry_contract.decode_code, "eth_getCode", address, view.tag
+        )
 
 
 def _creation_call(create2_address: str) -> tuple[str, bytes]:

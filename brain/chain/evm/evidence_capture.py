@@ -1,35 +1,28 @@
-"""Captures evidence of commitments: storage proofs by nodes, verified and stored.
-
-Most nodes prove recent blocks only, often fewer than it takes for a block to be final, and
-the next commitment replaces the head. So a proof is prepared as soon as a commitment is
-seen in a block; it becomes evidence once the block of the proof is final.
-"""
+"""Captures evidence of commitments, so that it needs no node any more."""
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...errors import BrainError, NotFound
 from ..evidence import storage_layout
-from ..evidence.evidence_model import (
-    KIND_BRAIN,
-    CommittedSnapshot,
-    EvidenceDocument,
-    storage_claim,
-)
+from ..evidence.evidence_model import KIND_BRAIN
 from ..ledger_protocol import FINALIZED, Commitment
 from . import durable_files
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
+from .registry_contract import BrainView
 from .storage_prover import (
+    StorageClaim,
     StorageProver,
     not_final_error,
     not_proven_error,
     read_stored_proof,
-    store_proof,
+    storage_document,
 )
 
 
@@ -47,9 +40,7 @@ class EvidenceCapture:
         Stored evidence is returned without asking a node. Raises `NotFound` (`not_committed`),
         `LedgerError` (`not_final`, `not_proven`).
         """
-        chain = self.stored(brain, snapshot)
-        if chain is None:
-            chain = self._capture_final(brain, snapshot)
+        chain = self.stored(brain, snapshot) or self._capture_final(brain, snapshot)
         return {"log": None, "chain": chain}
 
     def try_capture(self, commitment: Commitment) -> None:
@@ -60,10 +51,9 @@ class EvidenceCapture:
 
     def prepare_proof(self, view: QuorumView, commitment: Commitment) -> None:
         """Store a proof of the head at a block that is not final yet, if a node gives one."""
-        path = self._prepared_path(commitment)
-        if durable_files.read_if_exists(path) is None:
-            with suppress(BrainError):
-                store_proof(path, self._prove_head(view, commitment))
+        claim = self._head_claim(commitment)
+        if durable_files.read_if_exists(claim.prepared_path) is None:
+            self._prover.prepare(claim, view)
 
     def stored(self, brain: bytes, snapshot: bytes) -> dict[str, Any] | None:
         """Return the stored field `chain` of evidence, None if there is none that holds."""
@@ -73,55 +63,35 @@ class EvidenceCapture:
             return None
         with suppress(ValueError, TypeError, KeyError):
             seq = int(json.loads(content)["seq"])
-            return read_stored_proof(path, _head_claim(brain, snapshot, seq))
+            return read_stored_proof(path, storage_document(brain, snapshot, seq))
         return None
 
     def _capture_final(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
         context = self._context
-        view, id = context.contract_view(), context.registry_id(brain)
-        state = context.read_state(view, id)
-        commitment = state and context.commitments.find(view, brain, id, state, snapshot)
-        if state is None or commitment is None or commitment.block is None:
+        at = context.view_brain(brain)
+        commitment = context.commitments.find(at, snapshot)
+        if commitment is None or commitment.block is None:
             raise NotFound(
                 f"{context.config.name} holds no commitment of {snapshot.hex()[:12]}",
                 code="not_committed",
             )
-        final = self._prover.final_view(view)
+        final = self._prover.final_view(at.view)
         if commitment.status != FINALIZED:
             raise not_final_error(commitment.block)
-        path = self._evidence_path(brain, snapshot)
-        claim = _head_claim(brain, snapshot, commitment.seq)
-        promoted = self._prover.promote_prepared(
-            self._prepared_path(commitment), path, claim, final
-        )
-        if promoted is not None:
-            return promoted
-        if commitment.seq < state.seq:
-            proof_view = self._last_view_as_head(view, id, commitment, final)
-        else:
-            proof_view = final
-        proven = self._prove_head(proof_view, commitment)
-        store_proof(path, proven)
-        chain: dict[str, Any] = proven["chain"]
-        return chain
-
-    def _prove_head(self, proof_view: QuorumView, commitment: Commitment) -> dict[str, Any]:
-        """Return `seq` and `chain` for a commitment that is the head at a block."""
-        slots = storage_layout.brain_slots(self._context.registry_id(commitment.brain))
-        claim = _head_claim(commitment.brain, commitment.snapshot, commitment.seq)
-        creator = self._context.creator
-        chain = self._prover.prove_storage(proof_view, KIND_BRAIN, creator, slots, claim)
-        return {"seq": commitment.seq, "chain": chain}
+        find_view = partial(self._last_view_as_head, at, commitment, final)
+        return self._prover.capture(self._head_claim(commitment), final, find_view)
 
     def _last_view_as_head(
-        self, view: QuorumView, id: bytes, commitment: Commitment, final: QuorumView
+        self, at: BrainView, commitment: Commitment, final: QuorumView
     ) -> QuorumView:
-        """Return the last final block in which an earlier commitment was still the head."""
+        """Return the last final block in which a commitment was the head."""
+        if at.state is not None and commitment.seq == at.state.seq:
+            return final
         next_seq = commitment.seq + 1
         events = self._context.registry.find_events(
-            view, id, parent=commitment.snapshot, down_to=next_seq
+            at, parent=commitment.snapshot, down_to=next_seq
         )
-        block = next((one.block for one in events if one.seq == next_seq), 0)
+        block = next((event.block for event in events if event.seq == next_seq), 0)
         last = min(block - 1, final.block.number)
         proof_view = None
         if commitment.block and last >= commitment.block:
@@ -134,11 +104,20 @@ class EvidenceCapture:
         id = self._context.registry_id(brain)
         return self._prover.evidence_folder / f"{id.hex()[:32]}-{snapshot.hex()}.json"
 
-    def _prepared_path(self, commitment: Commitment) -> Path:
-        """The file of a prepared proof, named by its block: a reorganisation needs another."""
-        name = self._evidence_path(commitment.brain, commitment.snapshot).name
-        return self._prover.evidence_folder / "prepared" / f"{commitment.block_hash[2:18]}-{name}"
+    def _head_claim(self, commitment: Commitment) -> StorageClaim:
+        """Return the claim that a commitment is the head of its brain.
 
-
-def _head_claim(brain: bytes, snapshot: bytes, seq: int) -> EvidenceDocument:
-    return storage_claim(brain, CommittedSnapshot(snapshot, None, seq))
+        A prepared proof is named by the block of the commitment: after a reorganisation
+        another one is needed.
+        """
+        path = self._evidence_path(commitment.brain, commitment.snapshot)
+        prepared_name = f"{commitment.block_hash[2:18]}-{path.name}"
+        return StorageClaim(
+            kind=KIND_BRAIN,
+            address=self._context.creator,
+            slots=storage_layout.brain_slots(self._context.registry_id(commitment.brain)),
+            document=storage_document(commitment.brain, commitment.snapshot, commitment.seq),
+            path=path,
+            prepared_path=path.parent / "prepared" / prepared_name,
+            stored_fields={"seq": commitment.seq},
+        )

@@ -108,9 +108,9 @@ def url_host(url: str) -> str:
     return printable_text(urlsplit(url).netloc.rpartition("@")[2])
 
 
-def _refuse_config(name: str, why: str) -> NoReturn:
+def _refuse_config(name: str, reason: str) -> NoReturn:
     raise InvalidInput(
-        f"the ledger {printable_text(name)}: {why}",
+        f"the ledger {printable_text(name)}: {reason}",
         code="bad_ledger",
         hint="see `brain config ledger --help`; `brain config remove NAME` forgets one",
     )

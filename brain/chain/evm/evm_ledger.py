@@ -15,6 +15,7 @@ from ..ledger_protocol import (
     Commitment,
     LedgerFault,
     LedgerHead,
+    already_open_error,
     not_open_error,
 )
 from . import abi, durable_files, rpc_decode
@@ -27,8 +28,8 @@ from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import ABANDONED, TxIntent, TxRecord
 from .ledger_context import LedgerContext
-from .node_quorum import QuorumView
 from .ownership import Ownership
+from .registry_contract import BrainView
 from .rpc import RPC_TIMEOUT_SECONDS
 from .storage_prover import StorageProver
 from .tx_sender import ApproveQuote, TxSender
@@ -88,7 +89,7 @@ class EvmLedger:
 
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment that is in a block, None if the brain was never opened."""
-        state = self._context.read_state(self._context.contract_view(), self.registry_id(brain))
+        state = self._context.view_brain(brain).state
         return state and LedgerHead(state.seq, state.head, state.owner, state.signer)
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
@@ -97,7 +98,7 @@ class EvmLedger:
         Raises `Conflict` (`already_open`, `pending`), and as `commit` does.
         """
         intent = TxIntent("open", brain, snapshot, NO_PARENT)
-        return self._commit_intent(intent, abi.open_calldata(brain, snapshot))
+        return self._commit_intent(intent, abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
     def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
         """Record `snapshot` after `parent`, which must be the head; see `Ledger.commit`.
@@ -108,30 +109,25 @@ class EvmLedger:
         `LedgerError` (`reverted`, `replaced`, `refused`).
         """
         intent = TxIntent("commit", brain, snapshot, parent)
-        calldata = abi.commit_calldata(self.registry_id(brain), snapshot, parent)
+        calldata = abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
         return self._commit_intent(intent, calldata)
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Return the last commitment of a snapshot with its present status."""
-        view = self._context.contract_view()
-        id = self.registry_id(brain)
-        state = self._context.read_state(view, id)
-        commitment = state and self._context.commitments.find(view, brain, id, state, snapshot)
-        if state is None or commitment is None:
-            return self._unconfirmed_commitment(view, brain, snapshot, state)
+        at = self._context.view_brain(brain)
+        commitment = self._context.commitments.find(at, snapshot)
+        if commitment is None:
+            return self._unconfirmed_commitment(at, snapshot)
         self._check_own_transaction(commitment)
-        self._settle_commitment(view, id, state, commitment)
+        self._settle_commitment(at, commitment)
         return commitment
 
     def history(self, brain: bytes) -> list[Commitment]:
         """Return all commitments that are in blocks; `sender` is the account that sent each."""
-        view = self._context.contract_view()
-        id = self.registry_id(brain)
-        state = self._context.read_state(view, id)
-        if state is None:
-            return []
-        commitments = self._context.commitments.history(view, brain, id, state)
-        self._settle_commitment(view, id, state, commitments[-1])
+        at = self._context.view_brain(brain)
+        commitments = self._context.commitments.history(at)
+        if commitments:
+            self._settle_commitment(at, commitments[-1])
         return commitments
 
     def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
@@ -153,23 +149,23 @@ class EvmLedger:
         return "L2" if proven else "L1"
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
-        """Return what `open` would cost, and send nothing; raises as it does."""
-        return self._context.quote(abi.open_calldata(brain, snapshot))
+        """Return the cost of `open`, and send nothing; raises as it does."""
+        return self._context.quote(abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
-        """Return what `commit` would cost, and send nothing; raises as it does."""
-        return self._context.quote(abi.commit_calldata(self.registry_id(brain), snapshot, parent))
+        """Return the cost of `commit`, and send nothing; raises as it does."""
+        return self._context.quote(
+            abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
+        )
 
     def speed_up(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Offer more for a pending commitment. Raises `NotFound` (`not_pending`)."""
         sender = self._context.sender
         with sender.exclusive_lock():
             view = self._context.contract_view()
-            matching = [
-                record
-                for record in sender.resend_pending(view)
-                if (record.intent.brain, record.intent.snapshot) == (brain, snapshot)
-            ]
+            wanted = (brain, snapshot)
+            pending = sender.resend_pending(view)
+            matching = [record for record in pending if record.intent[1:3] == wanted]
             if not matching:
                 raise NotFound("no commitment of this snapshot is pending", code="not_pending")
             record = sender.replace(view, matching[0])
@@ -183,62 +179,54 @@ class EvmLedger:
         # 1. Lock the journal of the key.
         with sender.exclusive_lock():
             # 2. Read the chain. If the head is the snapshot already, send nothing.
-            view = self._context.contract_view()
-            state = self._context.read_state(view, self.registry_id(intent.brain))
-            if intent.kind == "open" or not state or state.head != intent.snapshot:
-                record = self._send_intent(sender, view, intent, calldata, state)
+            at = self._context.view_brain(intent.brain)
+            if intent.kind == "open" or not at.state or at.state.head != intent.snapshot:
+                record = self._send_intent(sender, at, intent, calldata)
         # 6. Release the lock, and wait until the transaction is in a block.
         if record is not None:
             self._context.wait_until_included(record)
         return self.status(intent.brain, intent.snapshot)
 
     def _send_intent(
-        self,
-        sender: TxSender,
-        view: QuorumView,
-        intent: TxIntent,
-        calldata: bytes,
-        state: ContractState | None,
+        self, sender: TxSender, at: BrainView, intent: TxIntent, calldata: bytes
     ) -> TxRecord:
         """Send a commitment, or resend the same one if it is pending.
 
         Another pending commitment of this brain is a conflict, unless it can only fail:
         then it is abandoned.
         """
-        contract, head = self.config.contract, state.head if state else NO_PARENT
+        contract, head = self.config.contract, at.state.head if at.state else NO_PARENT
         # 3. Broadcast the pending transactions of the journal again.
         pending = [
             record
-            for record in sender.resend_pending(view)
+            for record in sender.resend_pending(at.view)
             if (record.to, record.intent.brain) == (contract, intent.brain)
         ]
         for record in pending:
             if record.intent == intent and intent.parent == head:
-                return sender.resend(view, record)
+                return sender.resend(at.view, record)
             if record.intent.parent == head:
                 raise Conflict(
                     f"the commitment of {record.intent.snapshot.hex()[:12]} is still pending",
                     code="pending",
                     hint="wait until it is included, or offer more for it",
                 )
-        _refuse_intent(self.name, intent, state)
+        _refuse_intent(self.name, intent, at.state)
         for record in pending:
             sender.abandon(record)
         # 4. to 6. Price, sign, journal and broadcast the transaction.
-        return sender.send(view, intent, contract, calldata)
+        return sender.send(at.view, intent, contract, calldata)
 
-    def _settle_commitment(
-        self, view: QuorumView, id: bytes, state: ContractState, commitment: Commitment
-    ) -> None:
+    def _settle_commitment(self, at: BrainView, commitment: Commitment) -> None:
         """Capture evidence of a final commitment, or prepare the proof of a recent one."""
         if commitment.status == FINALIZED:
-            self._context.rollback_guard.mark_final(id, commitment.seq)
+            self._context.rollback_guard.mark_final(at.id, commitment.seq)
             self._evidence.try_capture(commitment)
-        elif commitment.seq == state.seq:
-            self._evidence.prepare_proof(view, commitment)
+        elif at.state is not None and commitment.seq == at.state.seq:
+            self._evidence.prepare_proof(at.view, commitment)
 
     def _check_own_transaction(self, commitment: Commitment) -> None:
-        """Compare what the nodes say of a transaction of ours with what was sent."""
+        """Compare the answers of the nodes about our own transaction with the journal."""
         for address, record in self._own_records(commitment.brain, commitment.snapshot):
             hashes = [attempt.hash for attempt in record.attempts]
             sent = (address, record.intent.parent)
@@ -254,19 +242,17 @@ class EvmLedger:
             if record is not None and record.to == self.config.contract:
                 yield address, record
 
-    def _unconfirmed_commitment(
-        self, view: QuorumView, brain: bytes, snapshot: bytes, state: ContractState | None
-    ) -> Commitment:
+    def _unconfirmed_commitment(self, at: BrainView, snapshot: bytes) -> Commitment:
         """Return a commitment that the chain does not show, from the journals here."""
-        for address, record in self._own_records(brain, snapshot):
-            status, _ = self._context.tx_tracker.find_outcome(record, address, view)
+        for address, record in self._own_records(at.brain, snapshot):
+            status, _ = self._context.tx_tracker.find_outcome(record, address, at.view)
             if record.status == ABANDONED and status == PENDING:
                 continue
             return Commitment(
                 ledger=self.name,
                 identity=self.identity,
-                brain=brain,
-                seq=(state.seq if state else 0) + 1,
+                brain=at.brain,
+                seq=(at.state.seq if at.state else 0) + 1,
                 snapshot=snapshot,
                 parent=record.intent.parent,
                 # Included, but not in the state: the chain was reorganised in between.
@@ -281,10 +267,10 @@ class EvmLedger:
 
 
 def _refuse_intent(ledger: str, intent: TxIntent, state: ContractState | None) -> None:
-    """Refuse what the contract would refuse, before it costs anything."""
+    """Refuse an intent that the contract would refuse, before it costs gas."""
     if intent.kind == "open":
         if state is not None:
-            raise Conflict("the brain was opened in this ledger already", code="already_open")
+            raise already_open_error(ledger)
     elif state is None:
         raise not_open_error(ledger)
     elif state.head != intent.parent:

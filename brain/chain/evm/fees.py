@@ -111,13 +111,13 @@ def _raise_by_eighth(wei: int) -> int:
 
 def format_gwei(wei: int) -> str:
     """Return wei as decimal text in gwei."""
-    whole, rest = divmod(wei, 10**9)
-    return f"{whole}.{rest:09}".rstrip("0") if rest else str(whole)
+    gwei, rest = divmod(wei, 10**9)
+    return f"{gwei}.{rest:09}".rstrip("0") if rest else str(gwei)
 
 
-def _refuse_fee(why: str) -> NoReturn:
+def _refuse_fee(reason: str) -> NoReturn:
     raise InvalidInput(
-        why,
+        reason,
         code="fee_cap",
         hint="wait for a lower price, or raise max_fee_gwei or max_cost_wei of the ledger",
     )

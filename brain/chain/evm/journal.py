@@ -180,14 +180,14 @@ def _encode_record(record: TxRecord) -> bytes:
         "gas": record.gas,
         "attempts": [
             {
-                "hash": one.hash,
-                "raw": one.raw.hex(),
-                "max_fee": one.fees.max_fee,
-                "tip": one.fees.tip,
-                "data": one.data.hex(),
-                "block": one.block,
+                "hash": attempt.hash,
+                "raw": attempt.raw.hex(),
+                "max_fee": attempt.fees.max_fee,
+                "tip": attempt.fees.tip,
+                "data": attempt.data.hex(),
+                "block": attempt.block,
             }
-            for one in record.attempts
+            for attempt in record.attempts
         ],
     }
     return json.dumps(fields, indent=1).encode() + b"\n"
@@ -205,13 +205,13 @@ def _decode_record(fields: dict[str, Any]) -> TxRecord:
         gas=int(fields["gas"]),
         attempts=tuple(
             TxAttempt(
-                str(one["hash"]),
-                bytes.fromhex(one["raw"]),
-                Fees(int(one["max_fee"]), int(one["tip"])),
-                bytes.fromhex(one["data"]),
-                int(one["block"]),
+                str(attempt["hash"]),
+                bytes.fromhex(attempt["raw"]),
+                Fees(int(attempt["max_fee"]), int(attempt["tip"])),
+                bytes.fromhex(attempt["data"]),
+                int(attempt["block"]),
             )
-            for one in fields["attempts"]
+            for attempt in fields["attempts"]
         ),
         status=_STATUS_OF_STATE[fields["state"]],
     )

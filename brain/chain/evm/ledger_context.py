@@ -1,4 +1,4 @@
-"""What the parts of an EVM ledger share: configuration, nodes, contract, account, folders."""
+"""The state that the parts of an EVM ledger share: nodes, contract, account and folders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import TxIntent, TxJournal, TxRecord
 from .node_quorum import NodeQuorum, QuorumView
-from .registry_contract import RegistryContract
+from .registry_contract import BrainView, RegistryContract
 from .rollback_guard import RollbackGuard
 from .tx_sender import ApproveQuote, TxSender
 from .tx_status import SentTransaction, TxTracker
@@ -128,8 +128,13 @@ class LedgerContext:
         self.rollback_guard.check_head(view, id, state)
         return state
 
+    def view_brain(self, brain: bytes) -> BrainView:
+        """Return a brain at the latest block; raises as `read_state`."""
+        view, id = self.contract_view(), self.registry_id(brain)
+        return BrainView(brain, id, view, self.read_state(view, id))
+
     def quote(self, data: bytes) -> Quote:
-        """Return what a call to the contract would cost, and send nothing."""
+        """Return the cost of a call to the contract, and send nothing."""
         view = self.contract_view()
         self.registry.check_code(view)
         return self.sender.quote(view, self.config.contract, data)
@@ -141,9 +146,9 @@ class LedgerContext:
             view = self.contract_view()
             self.registry.check_code(view)
             call = (self.config.contract, data)
-            pending = sender.resend_pending(view)
-            same = next((one for one in pending if (one.to, one.data) == call), None)
-            record = sender.resend(view, same) if same else sender.send(view, TxIntent(kind), *call)
+            record = sender.send_once(
+                view, TxIntent(kind), *call, lambda pending: (pending.to, pending.data) == call
+            )
         return self.wait_until_included(record)
 
     def wait_until_included(self, record: TxRecord) -> SentTransaction:

@@ -88,7 +88,7 @@ class NodeQuorum:
             return None
         for number in sorted({block.number for block, _ in known}, reverse=True):
             view = self._find_agreed_block(
-                number, [one for one in known if one[0].number >= number]
+                number, [head for head in known if head[0].number >= number]
             )
             if view is not None:
                 return view
@@ -99,10 +99,7 @@ class NodeQuorum:
         blocks = self._ask_nodes(
             lambda node: rpc_decode.decode_optional_block(_block_by_number(node, number))
         )
-        counts: dict[BlockInfo | None, list[RpcNode]] = {}
-        for block, node in blocks:
-            counts.setdefault(block, []).append(node)
-        block, nodes = max(counts.items(), key=lambda one: len(one[1]))
+        block, nodes = _largest_group(blocks)
         if len(nodes) < self._config.quorum:
             raise self._no_quorum_error(f"block {number}")
         return QuorumView(block, tuple(nodes)) if block is not None else None
@@ -197,9 +194,9 @@ class NodeQuorum:
             )
         self._checked_nodes.add(node)
 
-    def _wrong_chain_error(self, node: RpcNode, what: str) -> InvalidInput:
+    def _wrong_chain_error(self, node: RpcNode, chain: str) -> InvalidInput:
         return InvalidInput(
-            f"{node.host} is a node of {what}",
+            f"{node.host} is a node of {chain}",
             code="wrong_chain",
             hint=f"check chain_id, genesis and rpc of the ledger {self._config.name}",
         )
@@ -213,10 +210,7 @@ class NodeQuorum:
         candidates = [(block, node) for block, node in heads if block.number == number]
         nodes_ahead = [node for block, node in heads if block.number > number]
         candidates += self._ask_block(number, nodes_ahead)
-        by_block: dict[BlockInfo, list[RpcNode]] = {}
-        for block, node in candidates:
-            by_block.setdefault(block, []).append(node)
-        block, nodes = max(by_block.items(), key=lambda one: len(one[1]))
+        block, nodes = _largest_group(candidates)
         return QuorumView(block, tuple(nodes)) if len(nodes) >= self._config.quorum else None
 
     def _ask_block(self, number: int, nodes: Sequence[RpcNode]) -> list[tuple[BlockInfo, RpcNode]]:
@@ -228,20 +222,32 @@ class NodeQuorum:
                     answers.append((block, node))
         return answers
 
-    def _require_agreement(self, answers: Sequence[tuple[AnswerT, RpcNode]], what: str) -> AnswerT:
+    def _require_agreement(
+        self, answers: Sequence[tuple[AnswerT, RpcNode]], subject: str
+    ) -> AnswerT:
         counts: dict[AnswerT, int] = {}
         for answer, _ in answers:
             counts[answer] = counts.get(answer, 0) + 1
             if counts[answer] >= self._config.quorum:
                 return answer
-        raise self._no_quorum_error(what)
+        raise self._no_quorum_error(subject)
 
-    def _no_quorum_error(self, what: str) -> LedgerError:
+    def _no_quorum_error(self, subject: str) -> LedgerError:
         return LedgerError(
-            f"no {self._config.quorum} of the nodes of {self._config.name} agree on {what}",
+            f"no {self._config.quorum} of the nodes of {self._config.name} agree on {subject}",
             code="no_quorum",
             hint="a node lies, lags or is on a fork; name further nodes, or try again later",
         )
+
+
+def _largest_group(
+    answers: Sequence[tuple[AnswerT, RpcNode]],
+) -> tuple[AnswerT, list[RpcNode]]:
+    """Return the answer that most nodes give, the first of several, and these nodes."""
+    nodes_by_answer: dict[AnswerT, list[RpcNode]] = {}
+    for answer, node in answers:
+        nodes_by_answer.setdefault(answer, []).append(node)
+    return max(nodes_by_answer.items(), key=lambda group: len(group[1]))
 
 
 def _number_up_to(tagged: QuorumView | None, view: QuorumView) -> int:

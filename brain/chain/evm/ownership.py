@@ -40,14 +40,15 @@ class Ownership:
         """Let `signer` commit besides the owner, in place of any before; "" for no signer."""
         to = abi.parse_account(signer) if signer else ZERO_ADDRESS
         return self._context.transact(
-            "signer", abi.set_signer_calldata(self._context.registry_id(brain), to)
+            "signer", abi.encode_call(abi.SET_SIGNER_SELECTOR, self._context.registry_id(brain), to)
         )
 
     def offer(self, brain: bytes, to: str) -> SentTransaction:
         """Offer the brain to another account, in place of any before; "" withdraws the offer."""
         recipient = abi.parse_account(to) if to else ZERO_ADDRESS
         return self._context.transact(
-            "offer", abi.offer_calldata(self._context.registry_id(brain), recipient)
+            "offer",
+            abi.encode_call(abi.OFFER_SELECTOR, self._context.registry_id(brain), recipient),
         )
 
     def accept(self, brain: bytes) -> SentTransaction:
@@ -57,7 +58,7 @@ class Ownership:
         """
         try:
             return self._context.transact(
-                "accept", abi.accept_calldata(self._context.registry_id(brain))
+                "accept", abi.encode_call(abi.ACCEPT_SELECTOR, self._context.registry_id(brain))
             )
         except InvalidInput as error:
             if error.code != "unauthorized":
@@ -77,9 +78,8 @@ class Ownership:
         Returns the fields that `relay` takes. Raises `NotFound` (`not_open`), `Conflict`
         (`stale_parent`, `expired`), `InvalidInput` (`no_key`, `unauthorized`).
         """
-        view, id = self._context.contract_view(), self._context.registry_id(brain)
+        _, id, view, state = self._context.view_brain(brain)
         config, signer = self._context.config, self._context.account
-        state = self._context.read_state(view, id)
         if state is None:
             raise not_open_error(config.name)
         if state.head != parent:
@@ -88,7 +88,7 @@ class Ownership:
         signature = signer.sign_commit(config.chain_id, config.contract, commit)
         # Wallet contracts have their own rules for signing: only the contract can apply them.
         self._context.registry.simulate_call(
-            view, abi.commit_for_calldata(id, snapshot, parent, deadline, signature)
+            view, abi.encode_commit_for(id, snapshot, parent, deadline, signature)
         )
         return {
             "format": AUTHORIZATION_FORMAT,
@@ -112,7 +112,7 @@ class Ownership:
         return self._context.transact("relay", self._relay_calldata(authorization))
 
     def quote_relay(self, authorization: Mapping[str, Any]) -> Quote:
-        """Return what `relay` would cost, and send nothing; raises as it does."""
+        """Return the cost of `relay`, and send nothing; raises as it does."""
         return self._context.quote(self._relay_calldata(authorization))
 
     def _relay_calldata(self, fields: Mapping[str, Any]) -> bytes:
@@ -133,7 +133,7 @@ class Ownership:
                 hint="an authorization is valid once; ask for a new one",
             )
         signature = bytes.fromhex(fields["signature"][2:])
-        return abi.commit_for_calldata(id, snapshot, parent, fields["deadline"], signature)
+        return abi.encode_commit_for(id, snapshot, parent, fields["deadline"], signature)
 
 
 def _check_authorization(fields: Mapping[str, Any]) -> None:
@@ -151,5 +151,5 @@ def _check_authorization(fields: Mapping[str, Any]) -> None:
         _refuse_authorization("signature is not bytes in hex")
 
 
-def _refuse_authorization(why: str) -> NoReturn:
-    raise InvalidInput(f"not an authorization: {why}", code="bad_authorization")
+def _refuse_authorization(reason: str) -> NoReturn:
+    raise InvalidInput(f"not an authorization: {reason}", code="bad_authorization")

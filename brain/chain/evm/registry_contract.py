@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import InvalidInput, LedgerError
 from .. import contracts
@@ -37,6 +37,15 @@ class TxReceipt:
         return self.gas * self.gas_price
 
 
+class BrainView(NamedTuple):
+    """A brain in the contract at a block; `state` is None if it was never opened there."""
+
+    brain: bytes
+    id: bytes
+    view: QuorumView
+    state: ContractState | None
+
+
 class RegistryContract:
     """A deployed BrainRegistry. Raises what `NodeQuorum` raises."""
 
@@ -51,14 +60,14 @@ class RegistryContract:
         `InvalidInput` (`no_code`, `wrong_code`).
         """
         code = self._nodes.ask_quorum(
-            view, _decode_code, "eth_getCode", self._config.contract, view.tag
+            view, decode_code, "eth_getCode", self._config.contract, view.tag
         )
         self._check_runtime_code(code)
 
     def read_state(self, view: QuorumView, id: bytes) -> ContractState | None:
         """Return the state of a brain, None if it was never opened; raises as `check_code`."""
         contract = self._config.contract
-        question = {"to": contract, "data": "0x" + abi.brain_calldata(id).hex()}
+        question = {"to": contract, "data": "0x" + abi.encode_call(abi.BRAIN_SELECTOR, id).hex()}
         calls: list[RpcCall] = [
             ("eth_getCode", [contract, view.tag]),
             ("eth_call", [question, view.tag]),
@@ -71,7 +80,7 @@ class RegistryContract:
         """Return the last root that an account anchored, 32 zero bytes if it never did."""
         question = {
             "to": self._config.contract,
-            "data": "0x" + abi.anchor_of_calldata(account).hex(),
+            "data": "0x" + abi.encode_call(abi.ANCHOR_OF_SELECTOR, account).hex(),
         }
         return self._nodes.ask_quorum(
             view,
@@ -90,8 +99,7 @@ class RegistryContract:
 
     def find_events(
         self,
-        view: QuorumView,
-        id: bytes,
+        at: BrainView,
         *,
         snapshot: bytes = b"",
         parent: bytes = b"",
@@ -103,12 +111,12 @@ class RegistryContract:
         commitment `down_to` or an earlier one is found.
         """
         words = ["0x" + word.hex() if word else None for word in (snapshot, parent)]
-        topics = [abi.COMMITTED_TOPIC, "0x" + id.hex(), *words]
+        topics = [abi.COMMITTED_TOPIC, "0x" + at.id.hex(), *words]
         events: list[CommittedEvent] = []
-        for events_in_range in self._scan_log_ranges(view, topics, id):
+        for events_in_range in self._scan_log_ranges(at.view, topics, at.id):
             for event in events_in_range:
-                wanted = (snapshot or event.snapshot, parent or event.parent)
-                if (event.snapshot, event.parent) != wanted:
+                expected = (snapshot or event.snapshot, parent or event.parent)
+                if (event.snapshot, event.parent) != expected:
                     rpc_decode.refuse_answer("log entry for the query", event.snapshot.hex())
             events = [*events_in_range, *events]
             if any(event.seq <= down_to for event in events_in_range):
@@ -117,7 +125,7 @@ class RegistryContract:
 
     def read_blocks(self, view: QuorumView, numbers: Sequence[int]) -> list[BlockInfo]:
         """Return blocks that are on the chain of the view."""
-        calls = [("eth_getBlockByNumber", [hex(one), False]) for one in numbers]
+        calls = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
 
         def read(answers: list[Any]) -> tuple[BlockInfo, ...]:
             return tuple(map(rpc_decode.decode_block, answers))
@@ -126,7 +134,7 @@ class RegistryContract:
 
     def read_receipts(self, view: QuorumView, hashes: Sequence[str]) -> list[TxReceipt | None]:
         """Return the receipts of transactions, None for those in no block."""
-        calls = [("eth_getTransactionReceipt", [one]) for one in hashes]
+        calls = [("eth_getTransactionReceipt", [hash]) for hash in hashes]
 
         def read(answers: list[Any]) -> tuple[TxReceipt | None, ...]:
             return tuple(map(_decode_tx_receipt, hashes, answers))
@@ -155,7 +163,7 @@ class RegistryContract:
 
         def read(value: Any) -> tuple[CommittedEvent, ...]:
             entries = rpc_decode.decode_array(value, "log")
-            return tuple(abi.decode_event(one, self._config.contract, id) for one in entries)
+            return tuple(abi.decode_event(entry, self._config.contract, id) for entry in entries)
 
         last = view.block.number
         span = last - self._config.since + 1
@@ -179,16 +187,16 @@ class RegistryContract:
             last = first - 1
 
 
-def _decode_code(value: Any) -> bytes:
+def decode_code(value: Any) -> bytes:
+    """Return the code of an account."""
     return rpc_decode.decode_bytes(value, "code")
 
 
 def _decode_code_and_state(answers: list[Any]) -> tuple[bytes, bytes]:
-    return _decode_code(answers[0]), rpc_decode.decode_bytes(answers[1], "state of a brain")
+    return decode_code(answers[0]), rpc_decode.decode_bytes(answers[1], "state of a brain")
 
 
 def _decode_tx_receipt(hash: str, value: Any) -> TxReceipt | None:
-    """Return the receipt of a transaction, None if it is in no block."""
     if value is None:
         return None
     answer = rpc_decode.decode_object(value, "receipt")

@@ -63,7 +63,9 @@ class RpcNode:
         """
         if self._supports_batches:
             try:
-                return [one for batch in _split_batches(calls) for one in self._call_batch(batch)]
+                return [
+                    result for batch in _split_batches(calls) for result in self._call_batch(batch)
+                ]
             except LedgerError as error:
                 if error.code != "bad_rpc":
                     raise
@@ -82,7 +84,6 @@ class RpcNode:
         return outcome
 
     def _post_calls(self, calls: Sequence[RpcCall]) -> list[Any]:
-        """Send `calls`, and return their outcomes in their order."""
         import requests
 
         web3 = self._open_provider()
@@ -91,7 +92,7 @@ class RpcNode:
             if len(payload) > 1:
                 answers: list[Any] = list(web3.make_batch_request(payload))
             else:
-                answers = [web3.make_request(*one) for one in payload]
+                answers = [web3.make_request(*call) for call in payload]
         except requests.RequestException as error:
             raise LedgerError(
                 f"{self.host} cannot be reached: {_innermost_reason(error)}",

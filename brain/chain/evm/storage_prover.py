@@ -1,97 +1,61 @@
-"""Fetches storage proofs from nodes, verifies and stores them.
+"""Proves words in the storage of the contract, by nodes, and keeps the proofs in files.
 
-A proof at a block that is not final yet is stored as prepared; it becomes evidence once the
-block is final and still on the chain.
+Most nodes prove recent blocks only, often fewer than it takes for a block to be final, and
+the next commitment or anchor replaces the word. So a proof is prepared as soon as the word is
+seen in a block. It becomes evidence once that block is final and still on the chain.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import LedgerError, ProofError
-from ..evidence import block_header, evidence_builder
+from ...errors import BrainError, LedgerError, ProofError
+from ..evidence import block_header, evidence_builder, evidence_format
 from ..evidence.chain_part import verify_chain_part
-from ..evidence.evidence_format import ADDRESS_FIELDS
 from ..evidence.evidence_model import (
     KIND_ANCHOR,
-    ChainPart,
+    CommittedSnapshot,
     EvidenceDocument,
-    StorageSlot,
+    Expectations,
 )
-from ..evidence.expectations import Expectations
 from . import durable_files
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageClaim:
+    """A claim about `slots` of the contract, and the files of its proof.
+
+    `address` is the account that opened the brain, or anchored the root, by `kind`. `path` is
+    the file of the evidence, `prepared_path` that of the proof at a block that is not final
+    yet; `stored_fields` are stored with either.
+    """
+
+    kind: str
+    address: str
+    slots: list[bytes]
+    document: EvidenceDocument
+    path: Path
+    prepared_path: Path
+    stored_fields: Mapping[str, Any]
+
+
 class StorageProver:
-    """Proves words in the storage of the contract, by the first node whose proof holds."""
+    """Proves claims by the first node whose proof holds."""
 
     def __init__(self, context: LedgerContext) -> None:
         self._context = context
 
-    def prove_storage(
-        self,
-        view: QuorumView,
-        kind: str,
-        address: str,
-        slots: list[bytes],
-        claim: EvidenceDocument,
-    ) -> dict[str, Any]:
-        """Return the field `chain` of evidence for slots at the block of a view.
-
-        Raises `LedgerError` (`bad_rpc`, `not_proven`).
-        """
-        chain_id, contract = self._context.config.chain_id, self._context.config.contract
-        block_hash = view.block.hash
-
-        def read_block(fields: Any) -> str:
-            header = block_header.decode_block_header(block_header.encode_rpc_header(fields))
-            if "0x" + header.hash.hex() != block_hash:
-                raise LedgerError("the node returned another block", code="bad_rpc")
-            return json.dumps(fields)
-
-        def read_proof(fields: Any) -> str:
-            chain_fields = evidence_builder.build_chain_part(
-                chain_id, contract, kind, address, block_fields, fields
-            )
-            try:
-                _verify_chain_fields(chain_fields, claim, bytes.fromhex(block_hash[2:]))
-            except (ProofError, ValueError) as error:  # ValueError: another number of slots
-                raise LedgerError(f"the proof does not hold: {error}", code="bad_rpc") from error
-            return json.dumps(chain_fields)
-
-        nodes = self._context.nodes
-        block_fields = json.loads(
-            nodes.ask_first(view, read_block, "eth_getBlockByHash", block_hash, False)
-        )
-        names = ["0x" + slot.hex() for slot in slots]
-        try:
-            text = nodes.ask_first(view, read_proof, "eth_getProof", contract, names, view.tag)
-        except LedgerError as error:
-            raise not_proven_error(error.message) from error
-        proven: dict[str, Any] = json.loads(text)
-        return proven
-
-    def promote_prepared(
-        self, prepared_path: Path, evidence_path: Path, claim: EvidenceDocument, final: QuorumView
-    ) -> dict[str, Any] | None:
-        """Store a prepared proof as evidence and return it, if its block is final by now."""
-        chain = read_stored_proof(prepared_path, claim)
-        if chain is None:
-            return None
-        block = block_header.decode_block_header(_unhex(chain["header"]))
-        if block.number > final.block.number:
-            return None
-        on_chain = self._context.nodes.view_at_number(block.number)
-        if on_chain is None or on_chain.block.hash != "0x" + block.hash.hex():
-            return None
-        durable_files.move_durably(prepared_path, evidence_path)
-        return chain
+    @property
+    def evidence_folder(self) -> Path:
+        """The folder of stored evidence; prepared proofs are in `prepared` in it."""
+        return self._context.folder / "evidence" / self._context.contract_key
 
     def final_view(self, view: QuorumView) -> QuorumView:
         """Return the last final block up to a view. Raises `LedgerError` (`not_final`)."""
@@ -102,56 +66,101 @@ class StorageProver:
             raise not_final_error(view.block.number)
         return final
 
-    @property
-    def evidence_folder(self) -> Path:
-        """The folder of stored evidence; prepared proofs are in `prepared` in it."""
-        return self._context.folder / "evidence" / self._context.contract_key
+    def prepare(self, claim: StorageClaim, view: QuorumView) -> None:
+        """Store a proof at a block that is not final yet, if a node gives one."""
+        with suppress(BrainError):
+            self._store(claim, claim.prepared_path, self._prove(claim, view))
+
+    def capture(
+        self, claim: StorageClaim, final: QuorumView, find_view: Callable[[], QuorumView]
+    ) -> dict[str, Any]:
+        """Store evidence of a claim, and return its field `chain`.
+
+        A prepared proof is used if its block is final by now; else nodes prove the claim at
+        the block that `find_view` returns. Raises `LedgerError` (`bad_rpc`, `not_proven`).
+        """
+        prepared = read_stored_proof(claim.prepared_path, claim.document)
+        if prepared is not None and self._is_final(prepared, final):
+            durable_files.move_durably(claim.prepared_path, claim.path)
+            return prepared
+        chain = self._prove(claim, find_view())
+        self._store(claim, claim.path, chain)
+        return chain
+
+    def _is_final(self, chain: Mapping[str, Any], final: QuorumView) -> bool:
+        block = block_header.decode_block_header(bytes.fromhex(chain["header"][2:]))
+        if block.number > final.block.number:
+            return False
+        on_chain = self._context.nodes.view_at_number(block.number)
+        return on_chain is not None and on_chain.block.hash == "0x" + block.hash.hex()
+
+    def _prove(self, claim: StorageClaim, view: QuorumView) -> dict[str, Any]:
+        """Return the field `chain` of evidence of a claim at the block of a view."""
+        nodes, config = self._context.nodes, self._context.config
+        block_hash = view.block.hash
+
+        def read_block(fields: Any) -> str:
+            header = block_header.decode_block_header(block_header.encode_rpc_header(fields))
+            if "0x" + header.hash.hex() != block_hash:
+                raise LedgerError("the node returned another block", code="bad_rpc")
+            return json.dumps(fields)
+
+        def read_proof(fields: Any) -> str:
+            chain_fields = evidence_builder.build_chain_part(
+                config.chain_id, config.contract, claim.kind, claim.address, block_fields, fields
+            )
+            try:
+                _verify_chain_fields(chain_fields, claim.document, bytes.fromhex(block_hash[2:]))
+            except ProofError as error:
+                raise LedgerError(f"the proof does not hold: {error}", code="bad_rpc") from error
+            return json.dumps(chain_fields)
+
+        block_fields = json.loads(
+            nodes.ask_first(view, read_block, "eth_getBlockByHash", block_hash, False)
+        )
+        names = ["0x" + slot.hex() for slot in claim.slots]
+        try:
+            text = nodes.ask_first(
+                view, read_proof, "eth_getProof", config.contract, names, view.tag
+            )
+        except LedgerError as error:
+            raise not_proven_error(error.message) from error
+        proven: dict[str, Any] = json.loads(text)
+        return proven
+
+    def _store(self, claim: StorageClaim, path: Path, chain: Mapping[str, Any]) -> None:
+        durable_files.make_private_folder(path.parent)
+        fields = {**claim.stored_fields, "chain": chain}
+        durable_files.write_durably(path, json.dumps(fields, indent=1).encode() + b"\n")
 
 
-def read_stored_proof(path: Path, claim: EvidenceDocument) -> dict[str, Any] | None:
+def read_stored_proof(path: Path, document: EvidenceDocument) -> dict[str, Any] | None:
     """Return the stored proof of a claim, None if there is none or it does not hold."""
     content = durable_files.read_if_exists(path)
     if content is None:
         return None
     with suppress(ValueError, TypeError, KeyError, ProofError):
         fields: dict[str, Any] = json.loads(content)["chain"]
-        _verify_chain_fields(fields, claim, b"")
+        _verify_chain_fields(fields, document, b"")
         return fields
     return None
 
 
-def store_proof(path: Path, fields: Mapping[str, Any]) -> None:
-    """Write a proof to a file, durably."""
-    durable_files.make_private_folder(path.parent)
-    durable_files.write_durably(path, json.dumps(fields, indent=1).encode() + b"\n")
+def storage_document(brain: bytes, snapshot: bytes, seq: int) -> EvidenceDocument:
+    """Return evidence without its proofs, which a proof of storage is checked against."""
+    return EvidenceDocument(
+        brain=brain, snapshot=snapshot, committed=CommittedSnapshot(snapshot, None, seq)
+    )
 
 
 def _verify_chain_fields(
-    fields: Mapping[str, Any], claim: EvidenceDocument, block_hash: bytes
+    fields: Mapping[str, Any], document: EvidenceDocument, block_hash: bytes
 ) -> None:
     """Check a proof as the reader of the evidence will. Raises `ProofError`."""
-    kind = fields["kind"]
-    part = ChainPart(
-        chain_id=fields["chain_id"],
-        contract=_unhex(fields["contract"]),
-        kind=kind,
-        account_address=_unhex(fields[ADDRESS_FIELDS[kind]]),
-        header=_unhex(fields["header"]),
-        account_proof=[_unhex(node) for node in fields["account"]],
-        slots=[
-            StorageSlot(
-                _unhex(one["slot"]), _unhex(one["value"]), [_unhex(node) for node in one["proof"]]
-            )
-            for one in fields["slots"]
-        ],
-    )
-    stored = verify_chain_part(part, claim, Expectations(block_hash=block_hash))
-    if kind == KIND_ANCHOR and stored.root != claim.snapshot:
+    part = evidence_format.parse_chain_part(fields)
+    stored = verify_chain_part(part, document, Expectations(block_hash=block_hash))
+    if part.kind == KIND_ANCHOR and stored.root != document.snapshot:
         raise ProofError("another root is anchored", code="wrong_root")
-
-
-def _unhex(text: str) -> bytes:
-    return bytes.fromhex(text[2:])
 
 
 def not_final_error(block: int) -> LedgerError:
@@ -163,10 +172,10 @@ def not_final_error(block: int) -> LedgerError:
     )
 
 
-def not_proven_error(why: str) -> LedgerError:
+def not_proven_error(reason: str) -> LedgerError:
     """Return the error for a state that no node proves."""
     return LedgerError(
-        f"no node proves that state: {why}",
+        f"no node proves that state: {reason}",
         code="not_proven",
         hint="use an archive node, or capture evidence earlier: most nodes prove recent blocks",
     )

@@ -103,9 +103,9 @@ class BoundedSession:
                 "closed the connection in the middle of an answer"
             ) from error
 
-    def _unreachable_error(self, what: str) -> LedgerError:
+    def _unreachable_error(self, problem: str) -> LedgerError:
         return LedgerError(
-            f"{self._host} {what}",
+            f"{self._host} {problem}",
             code="unreachable",
             hint="try again later, or name another node",
         )
@@ -126,7 +126,9 @@ class BoundedSession:
         answers = answer if isinstance(sent, list) else [answer]
         if not isinstance(answers, list):
             raise rpc_decode.bad_rpc_error(self._host, "does not answer batches")
-        if sorted(map(self._check_answer, answers)) != sorted(one["id"] for one in requests_sent):
+        if sorted(map(self._check_answer, answers)) != sorted(
+            request["id"] for request in requests_sent
+        ):
             raise rpc_decode.bad_rpc_error(self._host, "answers another request")
 
     def _check_answer(self, answer: Any) -> int:

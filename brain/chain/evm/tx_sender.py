@@ -20,6 +20,7 @@ If the process dies, the user runs the same command again, and nothing is sent t
   know them.
 - after 6, and a block has it: step 2 finds the snapshot as the head.
 - before 7 is done: as the case before; then 7 notes the commitment that the chain shows.
+  `open` raises `already_open` then, and `commit` notes the commitment.
 
 A journal entry stays open until its nonce is used in a final block; step 3 then moves it to
 `done`. Whatever nodes answer to a broadcast, the outcome is read from the chain.
@@ -96,10 +97,12 @@ class TxSender:
         used = self._tracker.count_included(self._account.address, view)
         if any(record.nonce < used for record in records):
             self._settle_final(records, view, final)
-        pending = [one for one in records if one.nonce >= used and one.status == PENDING]
+        pending = [
+            record for record in records if record.nonce >= used and record.status == PENDING
+        ]
         # 3. Broadcast the pending transactions of the journal again.
         for record in pending:
-            self._nodes.broadcast(record.last_attempt.raw)
+            self._broadcast(record)
         return pending
 
     def send(self, view: QuorumView, intent: TxIntent, to: str, data: bytes) -> TxRecord:
@@ -120,12 +123,27 @@ class TxSender:
         )
         return self._sign_and_broadcast(view, record, quote)
 
+    def send_once(
+        self,
+        view: QuorumView,
+        intent: TxIntent,
+        to: str,
+        data: bytes,
+        is_same: Callable[[TxRecord], bool],
+    ) -> TxRecord:
+        """Send a transaction, or resend the pending one for which `is_same` holds."""
+        pending = next(filter(is_same, self.resend_pending(view)), None)
+        return self.resend(view, pending) if pending else self.send(view, intent, to, data)
+
     def resend(self, view: QuorumView, record: TxRecord) -> TxRecord:
         """Broadcast a pending transaction: as it is, or at a higher price if it is stuck."""
         overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
         if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
             return self.replace(view, record)
-        return self._broadcast(record)
+        refusal, is_pending = self._broadcast(record)
+        if not is_pending:
+            raise self._refused_error(record, refusal, is_pending)
+        return record
 
     def replace(self, view: QuorumView, record: TxRecord) -> TxRecord:
         """Send the same call at the same nonce for at least an eighth more, within the caps."""
@@ -139,7 +157,7 @@ class TxSender:
     def quote(
         self, view: QuorumView, to: str, data: bytes, previous: TxRecord | None = None
     ) -> Quote:
-        """Return what a transaction would cost; raises the error for the contract's revert."""
+        """Return the cost of a transaction. Raises the error for the contract's revert."""
         call = {"from": self._account.address, "data": "0x" + data.hex()}
         if to:
             call["to"] = to
@@ -182,10 +200,13 @@ class TxSender:
         # 5. Write the signed transaction to the journal, durably.
         self._journal.write_record(record)
         # 6. Broadcast it.
-        return self._broadcast(record)
+        refusal, is_pending = self._broadcast(record)
+        if refusal:
+            raise self._refused_error(record, refusal, is_pending)
+        return record
 
     def _require_funds(self, view: QuorumView, quote: Quote) -> None:
-        """Refuse before signing what the account cannot pay for."""
+        """Refuse a transaction that the account cannot pay for, before it is signed."""
         balance = self._nodes.ask_quorum(
             view, lambda answer: rpc_decode.decode_uint256(answer, "balance"),
             "eth_getBalance", self._account.address, view.tag,
@@ -197,17 +218,33 @@ class TxSender:
                 hint="send some of the chain's currency to this account",
             )
 
-    def _broadcast(self, record: TxRecord) -> TxRecord:
-        """Send a transaction to the nodes; it counts as sent unless all of them refuse it."""
-        refusals = self._nodes.broadcast(record.last_attempt.raw)
-        if refusals and not any(map(_is_already_known, refusals)):
+    def _broadcast(self, record: TxRecord) -> tuple[str, bool]:
+        """Broadcast the last attempt; if all nodes refuse it, the attempt before, and so on.
+
+        Returns the refusal of the last attempt, "" if a node takes it, and whether a node has
+        any attempt.
+        """
+        refusal = ""
+        for attempt in reversed(record.attempts):
+            if attempt.data != record.data:
+                break  # an abandoned call, which this one replaces
+            refusals = self._nodes.broadcast(attempt.raw)
+            if not refusals or any(map(_is_already_known, refusals)):
+                return refusal, True
+            refusal = refusal or refusals[0].message or "no reason"
+        return refusal, False
+
+    def _refused_error(self, record: TxRecord, refusal: str, is_pending: bool) -> LedgerError:
+        """Abandon a transaction of which no node has an attempt, and return the error."""
+        if not is_pending:
             self.abandon(record)
-            raise LedgerError(
-                f"all nodes refuse the transaction: {refusals[0].message}",
-                code="refused",
-                hint="nothing was recorded; try again",
-            )
-        return record
+        return LedgerError(
+            f"all nodes refuse the transaction: {refusal}",
+            code="refused",
+            hint="the attempt before may still be included; wait, and run it again"
+            if is_pending
+            else "no node has it; try again",
+        )
 
     def _next_nonce(self, view: QuorumView) -> tuple[int, TxRecord | None]:
         """Return the next nonce, and the abandoned transaction that it replaces, if any."""

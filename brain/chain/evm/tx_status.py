@@ -51,7 +51,7 @@ class TxTracker:
         was used by another program with the same key.
         """
         used = self.count_included(sender, view) > record.nonce
-        receipts = self._registry.read_receipts(view, [one.hash for one in record.attempts])
+        receipts = self._registry.read_receipts(view, [attempt.hash for attempt in record.attempts])
         for attempt, receipt in zip(record.attempts, receipts, strict=True):
             if receipt is None:
                 continue

@@ -38,10 +38,10 @@ def _find_faults(log: LogReader, folder: Path, older: Sequence[str]) -> Iterator
     mark = high_water_mark.read_mark(str(folder / log_files.LOG_DATABASE))
     last = log.last_checkpoint()
     size = last.checkpoint.size
-    stored = [one for one in log.stored_checkpoints() if one.checkpoint.size < size]
+    stored = [signed for signed in log.stored_checkpoints() if signed.checkpoint.size < size]
     if size:
         stored.append(last)
-    roots: dict[int, bytes | None] = {one.checkpoint.size: None for one in stored}
+    roots: dict[int, bytes | None] = {signed.checkpoint.size: None for signed in stored}
     yield from _audit_entries(log, size, roots)
     yield from _audit_lineages(log)
     for signed in stored:

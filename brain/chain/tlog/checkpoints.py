@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...errors import ProofError
 from ...trust import ed25519
 from .rfc6962 import EMPTY_ROOT, HASH_BYTES
-from .signed_note import SignatureLine, SignedNote, VerifierKey, decode_base64, encode_base64
+from .signed_note import SignedNote, VerifierKey, decode_base64, encode_base64
 
 MAX_LOG_SIZE = (1 << 63) - 1
 """Leaves in a log at most."""
@@ -61,12 +61,6 @@ class Cosignature(NamedTuple):
 
     key: VerifierKey
     time: int
-
-
-def sign_cosignature(text: str, key: VerifierKey, seed: bytes, time: int) -> SignatureLine:
-    """Return the signature line of a witness for the text of a checkpoint."""
-    signature = ed25519.sign_message(seed, _cosigned_message(text, time))
-    return SignatureLine(key.name, key.id, time.to_bytes(_TIME_BYTES, "big") + signature)
 
 
 def verify_cosignature(note: SignedNote, key: VerifierKey) -> Cosignature | None:

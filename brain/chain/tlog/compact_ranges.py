@@ -31,12 +31,12 @@ LeafRange = tuple[int, int]
 
 def cover_range(start: int, end: int) -> list[Subtree]:
     """Return the complete subtrees that make up a range, from the left."""
-    out = []
+    subtrees = []
     while start < end:
         level = (end - start).bit_length() - 1
-        out.append(Subtree(level, start >> level))
+        subtrees.append(Subtree(level, start >> level))
         start += 1 << level
-    return out
+    return subtrees
 
 
 def fold_hashes(hashes: Sequence[bytes]) -> bytes:
@@ -56,17 +56,17 @@ def _split_point(start: int, end: int) -> int:
 
 def inclusion_ranges(index: int, size: int) -> list[LeafRange]:
     """Return the ranges whose hashes are PATH(index, size), RFC 6962, section 2.1.1."""
-    out = []
+    ranges = []
     start, end = 0, size
     while end - start > 1:
         middle = _split_point(start, end)
         if index < middle:
-            out.append((middle, end))
+            ranges.append((middle, end))
             end = middle
         else:
-            out.append((start, middle))
+            ranges.append((start, middle))
             start = middle
-    return out[::-1]
+    return ranges[::-1]
 
 
 def consistency_ranges(old: int, new: int) -> list[LeafRange]:
@@ -76,19 +76,19 @@ def consistency_ranges(old: int, new: int) -> list[LeafRange]:
     """
     if old in (0, new):
         return []
-    out = []
+    ranges = []
     start, end = 0, new
     while old < end:
         middle = _split_point(start, end)
         if old <= middle:
-            out.append((middle, end))
+            ranges.append((middle, end))
             end = middle
         else:
-            out.append((start, middle))
+            ranges.append((start, middle))
             start = middle
     if start:  # else the path starts at the old root, which the verifier has
-        out.append((start, end))
-    return out[::-1]
+        ranges.append((start, end))
+    return ranges[::-1]
 
 
 class CompactRange:
@@ -103,20 +103,20 @@ class CompactRange:
 
         The hashes of one leaf are one byte string: the leaf hash, then level 1, and so on.
         """
-        out = []
+        hashes_by_leaf = []
         stack, size = self._hashes, self.size
         for leaf in leaves:
             hashes = node = leaf
-            place = size
-            while place & 1:
+            index = size
+            while index & 1:
                 node = node_hash(stack.pop() + node)
                 hashes += node
-                place >>= 1
+                index >>= 1
             stack.append(node)
-            out.append(hashes)
+            hashes_by_leaf.append(hashes)
             size += 1
         self.size = size
-        return out
+        return hashes_by_leaf
 
     def root_hash(self) -> bytes:
         """Return the root of the tree."""

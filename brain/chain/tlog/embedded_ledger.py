@@ -25,6 +25,7 @@ from ..ledger_protocol import (
     CommitRequest,
     LedgerFault,
     LedgerHead,
+    already_open_error,
 )
 from . import audit, log_export, log_files, log_verifier, signed_note
 from .checkpoints import Cosignature
@@ -107,8 +108,8 @@ class EmbeddedLedger:
             try:
                 return self.commit(brain, snapshot, NO_PARENT)
             except Conflict as error:  # another process was faster
-                raise _already_open_error(brain) from error
-        raise _already_open_error(brain)
+                raise already_open_error(self.name) from error
+        raise already_open_error(self.name)
 
     def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
         """See `Ledger.commit`. With the parent `NO_PARENT` it opens the brain."""
@@ -148,9 +149,11 @@ class EmbeddedLedger:
         (`not_committed`, `no_checkpoint`, `no_key`).
         """
         log, entry = self._find_entry(brain, snapshot)
-        wanted = log.last_cosigned_size(entry.leaf_index + 1) if size is None else size
+        checkpoint_size = log.last_cosigned_size(entry.leaf_index + 1) if size is None else size
         return {
-            "log": log_export.inclusion_evidence(log, entry, self._signed_checkpoint(log, wanted)),
+            "log": log_export.inclusion_evidence(
+                log, entry, self._signed_checkpoint(log, checkpoint_size)
+            ),
             "chain": None,
         }
 
@@ -232,7 +235,6 @@ class EmbeddedLedger:
         return self._log
 
     def _load_seed(self, log: LogReader) -> bytes:
-        """Return the private key; raises as `log_files.load_log_key`."""
         if not self._seed:
             self._seed = log_files.load_log_key(self._folder, log)
         return self._seed
@@ -276,11 +278,3 @@ def _check_requests(requests: Sequence[CommitRequest]) -> None:
     for brain, snapshot, parent in requests:
         if not len(brain) == len(snapshot) == len(parent) == HASH_BYTES or snapshot == NO_PARENT:
             raise InvalidInput("a request with an invalid id", code="bad_id")
-
-
-def _already_open_error(brain: bytes) -> Conflict:
-    return Conflict(
-        f"the log holds the brain {brain.hex()} already",
-        code="already_open",
-        hint="commit after its head",
-    )

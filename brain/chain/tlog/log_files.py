@@ -84,7 +84,6 @@ def _build_log(folder: Path) -> None:
 
 
 def _remove_unfinished(path: str) -> None:
-    """Remove an unfinished database and its auxiliary files."""
     for end in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.unlink(path + end)

@@ -89,9 +89,13 @@ class LogReader(ConnectionHolder):
 
     def last_checkpoint(self) -> SignedCheckpoint:
         """Return the checkpoint of the whole log, which must have as many entries as the table."""
-        ends = "(SELECT ifnull(max(number) + 1, 0) FROM entries)"
-        last = f"(SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY size DESC LIMIT 1)"
-        ((entries, *row),) = self._db.fetch_all(f"SELECT * FROM (SELECT {ends}) LEFT JOIN {last}")
+        entry_count_sql = "(SELECT ifnull(max(number) + 1, 0) FROM entries)"
+        last_checkpoint_sql = (
+            f"(SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY size DESC LIMIT 1)"
+        )
+        ((entries, *row),) = self._db.fetch_all(
+            f"SELECT * FROM (SELECT {entry_count_sql}) LEFT JOIN {last_checkpoint_sql}"
+        )
         size, root, signature = row if row[0] is not None else (0, EMPTY_ROOT, b"")
         if size != entries:
             raise damaged_log_error(f"it has {entries} entries, and a checkpoint of {size}")
@@ -135,17 +139,17 @@ class LogReader(ConnectionHolder):
         Both indexes are used: one for the last entry, the other to check that none follows.
         """
         opened = {brain for (brain,) in self._db.fetch_by_keys(_OPENED_SQL, brains)}
-        out = {}
+        heads = {}
         for *row, has_successor in self._db.fetch_by_keys(_HEADS_SQL, brains):
             entry = verify_entry_row(row)
             if has_successor:
                 raise damaged_log_error(
                     f"its indexes do not agree on what follows entry {entry.leaf_index}"
                 )
-            out[entry.brain] = entry
-        if opened - out.keys():
+            heads[entry.brain] = entry
+        if opened - heads.keys():
             raise damaged_log_error("its indexes do not agree on which brains it holds")
-        return out
+        return heads
 
     def find_entry(self, brain: bytes, snapshot: bytes) -> IndexedEntry | None:
         """Return the last entry of a brain for a snapshot."""
@@ -173,20 +177,23 @@ class LogReader(ConnectionHolder):
 
     def subtree_hashes(self, subtrees: Iterable[Subtree]) -> list[bytes]:
         """Return the hashes of complete subtrees."""
-        wanted = list(subtrees)  # O(log n) of them
-        keys = ",".join("?" * len(wanted))
+        subtree_list = list(subtrees)  # O(log n) of them
+        keys = ",".join("?" * len(subtree_list))
         sql = f"SELECT number, CAST(hashes AS BLOB) FROM entries WHERE number IN ({keys})"
-        rows: dict[int, bytes] = dict(self._db.fetch_all(sql, [one.last_leaf for one in wanted]))
-        out = [
-            rows.get(one.last_leaf, b"")[HASH_BYTES * one.level :][:HASH_BYTES] for one in wanted
+        rows: dict[int, bytes] = dict(
+            self._db.fetch_all(sql, [subtree.last_leaf for subtree in subtree_list])
+        )
+        hashes = [
+            rows.get(subtree.last_leaf, b"")[HASH_BYTES * subtree.level :][:HASH_BYTES]
+            for subtree in subtree_list
         ]
-        if any(len(hash) != HASH_BYTES for hash in out):
+        if any(len(hash) != HASH_BYTES for hash in hashes):
             raise damaged_log_error("a hash of it is missing")
-        return out
+        return hashes
 
     def range_hashes(self, ranges: Sequence[LeafRange]) -> list[bytes]:
         """Return the hashes of ranges of leaves."""
-        covers = [compact_ranges.cover_range(*one) for one in ranges]
+        covers = [compact_ranges.cover_range(*leaf_range) for leaf_range in ranges]
         hashes = iter(self.subtree_hashes(subtree for cover in covers for subtree in cover))
         return [compact_ranges.fold_hashes([next(hashes) for _ in cover]) for cover in covers]
 
@@ -229,17 +236,17 @@ def verify_entry_row(row: Sequence[Any]) -> IndexedEntry:
 def verify_entry_chain(history: list[IndexedEntry]) -> list[IndexedEntry]:
     """Return the entries of a brain, each of which must follow the one before."""
     parent = NO_PARENT
-    for seq, one in enumerate(history, 1):
-        if (one.seq, one.parent) != (seq, parent):
-            raise damaged_log_error(f"entry {one.leaf_index} does not follow the one before")
-        parent = one.snapshot
+    for seq, entry in enumerate(history, 1):
+        if (entry.seq, entry.parent) != (seq, parent):
+            raise damaged_log_error(f"entry {entry.leaf_index} does not follow the entry before")
+        parent = entry.snapshot
     return history
 
 
-def damaged_log_error(what: str) -> StoreError:
+def damaged_log_error(damage: str) -> StoreError:
     """Return the error for a damaged log."""
     return StoreError(
-        f"the log is damaged: {what}",
+        f"the log is damaged: {damage}",
         code="bad_log",
         hint="restore the folder of the log from a backup that is not older",
     )

@@ -41,7 +41,9 @@ def verify_checkpoint(text: str, key: str, witnesses: Sequence[str] = ()) -> Ver
     `bad_signature`.
     """
     signer = _parse_key_of_kind(key, signed_note.ALGORITHM_ED25519)
-    cosigners = [_parse_key_of_kind(one, signed_note.ALGORITHM_COSIGNATURE) for one in witnesses]
+    cosigners = [
+        _parse_key_of_kind(witness, signed_note.ALGORITHM_COSIGNATURE) for witness in witnesses
+    ]
     parsed_note = signed_note.parse_note(text)
     state = checkpoints.parse_checkpoint(parsed_note.text)
     if state.origin != signer.name:
@@ -51,7 +53,7 @@ def verify_checkpoint(text: str, key: str, witnesses: Sequence[str] = ()) -> Ver
         checkpoints.verify_cosignature(parsed_note, witness_key)
         for witness_key in dict.fromkeys(cosigners)
     ]
-    return VerifiedCheckpoint(state, tuple(one for one in cosignatures if one is not None))
+    return VerifiedCheckpoint(state, tuple(filter(None, cosignatures)))
 
 
 def verify_inclusion(

@@ -90,10 +90,10 @@ class LogWriter(LogReader):
         brains = [request.brain for request in requests]
         order = sorted(range(len(requests)), key=brains.__getitem__)
         heads = self.heads(sorted(set(brains)))
-        out: dict[int, IndexedEntry] = {}
+        entry_of_request: dict[int, IndexedEntry] = {}
         new_entries: list[IndexedEntry] = []
-        for place in order:
-            brain, snapshot, parent = request = requests[place]
+        for position in order:
+            brain, snapshot, parent = request = requests[position]
             head = heads.get(brain)
             if head is None or head.snapshot != snapshot:
                 seq = _next_seq(head, request)
@@ -107,29 +107,29 @@ class LogWriter(LogReader):
                 )
                 heads[brain] = head
                 new_entries.append(head)
-            out[place] = head
-        return [out[place] for place in range(len(requests))], new_entries
+            entry_of_request[position] = head
+        return [entry_of_request[position] for position in range(len(requests))], new_entries
 
     def _insert_entries(
         self, new_entries: Sequence[IndexedEntry], compact_range: compact_ranges.CompactRange
     ) -> None:
-        hashes = compact_range.append_leaves([leaf_hash(one.leaf_data) for one in new_entries])
+        hashes = compact_range.append_leaves([leaf_hash(entry.leaf_data) for entry in new_entries])
         self._db.execute_many(
             "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
-                (*one, subtree_hashes)
-                for one, subtree_hashes in zip(new_entries, hashes, strict=True)
+                (*entry, subtree_hashes)
+                for entry, subtree_hashes in zip(new_entries, hashes, strict=True)
             ),
         )
 
-    def _sign_checkpoint(self, before: int, now: Checkpoint, seed: bytes) -> None:
+    def _sign_checkpoint(self, previous_size: int, checkpoint: Checkpoint, seed: bytes) -> None:
         """Sign the new state; delete the checkpoint before unless a witness cosigned it."""
-        signature = ed25519.sign_message(seed, now.text.encode())
-        self._store_checkpoint(now, signature)
+        signature = ed25519.sign_message(seed, checkpoint.text.encode())
+        self._store_checkpoint(checkpoint, signature)
         self._db.execute(
             "DELETE FROM checkpoints WHERE size = ?1"
             " AND NOT EXISTS (SELECT 1 FROM cosignatures WHERE size = ?1)",
-            (before,),
+            (previous_size,),
         )
 
     def _store_checkpoint(self, checkpoint: Checkpoint, signature: bytes) -> None:
@@ -147,7 +147,9 @@ class LogWriter(LogReader):
     ) -> None:
         """Store a checkpoint of this log with cosignatures that were verified."""
         own = note.find_signature(self.key)
-        lines = [(one.key, note.find_signature(one.key)) for one in cosignatures]
+        lines = [
+            (cosignature.key, note.find_signature(cosignature.key)) for cosignature in cosignatures
+        ]
         assert own is not None
         with self._transaction():
             self._store_checkpoint(state, own.signature)

@@ -148,11 +148,6 @@ def _parse_signature_line(text: str) -> SignatureLine:
     return SignatureLine(name, data[:KEY_ID_BYTES], data[KEY_ID_BYTES:])
 
 
-def sign_note(text: str, key: VerifierKey, seed: bytes) -> SignatureLine:
-    """Return the signature line of a text that ends in a line feed."""
-    return SignatureLine(key.name, key.id, ed25519.sign_message(seed, text.encode()))
-
-
 def verify_note(note: SignedNote, key: VerifierKey) -> None:
     """Check that a log's key signed a note.
 

@@ -98,14 +98,14 @@ def build_commit_request(session: Session, ledger: Ledger, snapshot: bytes) -> C
 
 
 def quote_commit(session: Session, ledger: Ledger, revision: str = "@") -> CostQuote:
-    """Return what `commit_snapshot` would cost; raises as it does."""
+    """Return the cost of `commit_snapshot`; raises as it does."""
     request = build_commit_request(session, ledger, resolve_revision(session, revision))
     price = ledger.quote_commit(*request) if isinstance(ledger, PricedLedger) else None
     return describe_quote(ledger, request.brain, request.snapshot, price)
 
 
 def quote_open(session: Session, ledger: Ledger, revision: str = "@") -> CostQuote:
-    """Return what `open_in_ledger` would cost; raises as it does."""
+    """Return the cost of `open_in_ledger`; raises as it does."""
     brain, snapshot = session.brain_id(), resolve_revision(session, revision)
     price = ledger.quote_open(brain, snapshot) if isinstance(ledger, PricedLedger) else None
     return describe_quote(ledger, brain, snapshot, price)
@@ -146,7 +146,7 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
     if snapshot not in {commitment.snapshot for commitment in history}:
         with suppress(NotFound):  # else it is pending, failed or replaced
             history.append(ledger.status(brain, snapshot))
-    commitments = [describe_commitment(session, ledger, one) for one in history]
+    commitments = [describe_commitment(session, ledger, commitment) for commitment in history]
     last = commitments[-1] if commitments else None
     behind = count_covered_snapshots(session, snapshot, head.snapshot if head else None)
     return LedgerStatus(
@@ -222,7 +222,6 @@ def _refuse_rollback(session: Session, ledger: Ledger, head: LedgerHead | None) 
 
 
 def _refuse_fork(session: Session, ledger: Ledger, head: bytes, snapshot: bytes) -> None:
-    """Refuse to commit a snapshot that does not descend from the ledger's head."""
     name = head.hex()[:12]
     try:
         session.load_snapshot(head)

@@ -41,6 +41,9 @@ def commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str = "")
             with _open_session(folder, author) as session:
                 request = commit.build_commit_request(session, log, session.head())
                 commit.refuse_read_only(session)
+                if request.parent == request.snapshot:  # a crash may have left it unrecorded
+                    commitment = log.status(request.brain, request.snapshot)
+                    last_seen_head.record_last_seen_head(session, commitment)
         except (BrainError, OSError) as error:
             left_out.append(_describe_left_out(folder, error))
             continue
@@ -53,23 +56,25 @@ def commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str = "")
         else:
             pending.append(_PendingCommit(folder, request))
         seen_brains.add(request.brain)
-    commitments = log.commit_many([one.request for one in pending])
+    commitments = log.commit_many([commit.request for commit in pending])
     committed: list[Committed] = []
-    for one, commitment in zip(pending, commitments, strict=True):
+    for pending_commit, commitment in zip(pending, commitments, strict=True):
         try:
-            committed.append(_record_commitment(one.folder, author, log, commitment))
+            committed.append(_record_commitment(pending_commit.folder, author, log, commitment))
         except (BrainError, OSError) as error:
             left_out.append(
                 _describe_left_out(
-                    one.folder, error, "committed, but the brain could not record it: "
+                    pending_commit.folder, error, "committed, but the brain could not record it: "
                 )
             )
     return Batch(log.name, committed, unchanged, left_out, None)
 
 
-def _describe_left_out(folder: Path, problem: BrainError | OSError, what: str = "") -> LeftOutBrain:
+def _describe_left_out(
+    folder: Path, problem: BrainError | OSError, prefix: str = ""
+) -> LeftOutBrain:
     error = error_from_os(problem) if isinstance(problem, OSError) else problem
-    return LeftOutBrain(str(folder), error.code, what + error.message)
+    return LeftOutBrain(str(folder), error.code, prefix + error.message)
 
 
 def _record_commitment(

@@ -48,26 +48,26 @@ def record_last_seen_head(session: Session, commitment: Commitment) -> None:
 
     On a chain, another commitment may replace one of the same `seq` until it is final.
     """
-    now = LastSeenHead(commitment.identity, commitment.seq, commitment.snapshot)
+    newest = LastSeenHead(commitment.identity, commitment.seq, commitment.snapshot)
     if commitment.status not in STATUS_ORDER[1:] or not _is_newer(
-        read_last_seen_heads(session.store), now
+        read_last_seen_heads(session.store), newest
     ):
         return
     with lock_for_writing(session), store_transaction(session) as tx:
         last_seen = read_last_seen_heads(tx)
-        if not _is_newer(last_seen, now):
+        if not _is_newer(last_seen, newest):
             return  # another process was faster
-        last_seen[commitment.identity] = now
+        last_seen[commitment.identity] = newest
         tx.write_meta(
             LAST_SEEN_META_KEY, pack([tuple(row) for _, row in sorted(last_seen.items())])
         )
-        what = f"commit {commitment.snapshot.hex()[:12]} to {commitment.ledger}"
-        log_operation(session, tx, "commit", what, [])
+        description = f"commit {commitment.snapshot.hex()[:12]} to {commitment.ledger}"
+        log_operation(session, tx, "commit", description, [])
 
 
-def _is_newer(last_seen: Mapping[str, LastSeenHead], now: LastSeenHead) -> bool:
-    last = last_seen.get(now.identity)
-    return last is None or (last.seq <= now.seq and last != now)
+def _is_newer(last_seen: Mapping[str, LastSeenHead], head: LastSeenHead) -> bool:
+    last = last_seen.get(head.identity)
+    return last is None or (last.seq <= head.seq and last != head)
 
 
 def describe_rollback(ledger: Ledger, head: LedgerHead | None, last: LastSeenHead | None) -> str:
@@ -76,7 +76,7 @@ def describe_rollback(ledger: Ledger, head: LedgerHead | None, last: LastSeenHea
     Always "" for a chain, which may take back a commitment that is not final; `EvmLedger`
     detects a rollback itself.
     """
-    now = head.seq if head else 0
-    if last is None or now >= last.seq or isinstance(ledger, PricedLedger):
+    seq = head.seq if head else 0
+    if last is None or seq >= last.seq or isinstance(ledger, PricedLedger):
         return ""
-    return f"{ledger.name} held commitment {last.seq} of this brain, and now ends at {now}"
+    return f"{ledger.name} held commitment {last.seq} of this brain, and seq ends at {seq}"

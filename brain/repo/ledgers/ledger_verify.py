@@ -140,11 +140,11 @@ def _find_ledgers_not_asked(
         known = read_last_seen_heads(session.reader)
     except FormatError:
         return  # reported already
-    for one in known.values():
+    for last in known.values():
         # The identity of an anchored log ends with that of the log.
-        if not any(verdict.identity.endswith(one.identity) for verdict in verdicts):
-            text = f"commitment {one.seq} was made in {one.identity}, which was not verified"
-            yield Finding("not_asked", "warning", one.snapshot.hex(), "", text)
+        if not any(verdict.identity.endswith(last.identity) for verdict in verdicts):
+            text = f"commitment {last.seq} was made in {last.identity}, which was not verified"
+            yield Finding("not_asked", "warning", last.snapshot.hex(), "", text)
 
 
 def _find_order_faults(

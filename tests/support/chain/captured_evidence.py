@@ -92,9 +92,9 @@ def capture_log_evidence(registry: RegistryContract, folder: Path) -> dict[str, 
         log.commit_many([*others, CommitRequest(FIRST_SNAPSHOT.id, FIRST_SNAPSHOT.id, NO_PARENT)])
         made = log.commit(FIRST_SNAPSHOT.id, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id)
         part, known = log.evidence(FIRST_SNAPSHOT.id, LAST_SNAPSHOT.id), {"log_key": log.key}
-    said = verify_checkpoint(part["log"]["checkpoint"], known["log_key"]).checkpoint
+    answer = verify_checkpoint(part["log"]["checkpoint"], known["log_key"]).checkpoint
     sender = registry.node.accounts[3]
-    registry.send(sender, "anchor", said.root, said.size)
+    registry.send(sender, "anchor", answer.root, answer.size)
     chain, block_hash = capture_chain_field(registry, KIND_ANCHOR, sender)
     alone = build_evidence(made, part, LAST_SNAPSHOT.id, path=path_proof_text())
     both = build_evidence(made, {**part, "chain": chain}, LAST_SNAPSHOT.id, path=path_proof_text())

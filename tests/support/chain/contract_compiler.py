@@ -44,7 +44,7 @@ def compile_contract(name: str, source: str) -> dict[str, Any]:
     """Return what the compiler made of one file, by contract. A warning is an error."""
     if not SOLC_SCRIPT.exists():
         pytest.skip("solc is not installed; `make test` installs it")
-    done = subprocess.run(
+    result = subprocess.run(
         ["node", str(SOLC_SCRIPT), "--standard-json"],
         input=json.dumps(standard_json_input(name, source)),
         capture_output=True,
@@ -52,7 +52,7 @@ def compile_contract(name: str, source: str) -> dict[str, Any]:
         check=True,
     )
     # A line about SMT solvers may come before the answer.
-    answer = json.loads(done.stdout[done.stdout.index("{") :])
+    answer = json.loads(result.stdout[result.stdout.index("{") :])
     said = [error["formattedMessage"] for error in answer.get("errors", [])]
     assert not said, "\n".join(said)
     contracts: dict[str, Any] = answer["contracts"][name]
@@ -61,10 +61,10 @@ def compile_contract(name: str, source: str) -> dict[str, Any]:
 
 def compiler_version() -> str:
     """Return the compiler's version with its commit, as 0.8.37+commit.…"""
-    done = subprocess.run(
+    result = subprocess.run(
         ["node", str(SOLC_SCRIPT), "--version"], capture_output=True, text=True, check=True
     )
-    return done.stdout.strip().partition(".Emscripten")[0]
+    return result.stdout.strip().partition(".Emscripten")[0]
 
 
 CONTRACTS_FOLDER = Path(__file__).parents[3] / "brain" / "chain" / "contracts"

@@ -38,11 +38,11 @@ _HEX_DIGITS = "0123456789abcdef"
 def check_or_none(data: bytes, known: Mapping[str, Any]) -> Evidence | None:
     """Return what is shown, without what is only said; None if it is refused."""
     try:
-        found = check_evidence(data, **known)
+        result = check_evidence(data, **known)
     except BrainError:
         return None
-    chain = found.chain and found.chain._replace(chain_id=0)
-    return found._replace(claim="", missing=[], chain=chain)
+    chain = result.chain and result.chain._replace(chain_id=0)
+    return result._replace(claim="", missing=[], chain=chain)
 
 
 def allowed_results(given: EvidenceCase) -> list[Evidence | None]:
@@ -189,9 +189,9 @@ def run_campaign(given: Mapping[str, EvidenceCase], count: int, seed: int) -> Co
     for number in range(count):
         name = names[number % len(names)]
         how, data = maker.mutant(given[name].document)
-        found = check_or_none(data, given[name].known)
-        assert found is None or found in may[name], f"{name}, {how}: {data.decode()}"
-        tally["refused" if found is None else "the same"] += 1
+        result = check_or_none(data, given[name].known)
+        assert result is None or result in may[name], f"{name}, {how}: {data.decode()}"
+        tally["refused" if result is None else "the same"] += 1
     return tally
 
 

@@ -28,13 +28,13 @@ def funded_account(node: Anvil, name: str) -> Account:
 
 def ledger_config(node: Anvil, contract: str = "", **changes: Any) -> EvmLedgerConfig:
     """Return a ledger on a node, by a mapping as a user writes it."""
-    said = {
+    answer = {
         "chain_id": node.chain,
         "genesis": node.block(0)["hash"],
         "rpc": node.url,
         "contract": contract.lower(),
     }
-    return parse_config("local", said | changes)
+    return parse_config("local", answer | changes)
 
 
 def open_patient_ledger(
@@ -54,9 +54,9 @@ def open_registry_ledger(
     )
 
 
-def poll_until(found: Callable[[], FoundT]) -> FoundT:
+def poll_until(result: Callable[[], FoundT]) -> FoundT:
     """Return the first thing found that is true, asking again and again for a while."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not (it := found()):
+    while not (it := result()):
         assert time.monotonic() < deadline, "it did not come about"
     return it

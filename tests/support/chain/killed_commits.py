@@ -31,10 +31,10 @@ def kill_this_process(*_: Any, **_named: Any) -> Any:
 
 def arm_kill_moment(moment: str) -> None:
     """Have this process die at a moment."""
-    told = NodeQuorum.broadcast
+    result = NodeQuorum.broadcast
 
     def told_and_die(self: NodeQuorum, raw: bytes) -> Any:
-        told(self, raw)
+        result(self, raw)
         kill_this_process()
 
     if moment == "before the journal":
@@ -86,8 +86,8 @@ def commit_and_kill_after(after: float, *commitment: Any) -> None:
 
 def main(moment: str, url: str, genesis: str, contract: str, key: str, *rest: str) -> None:
     folder, brain, *ids = rest
-    said = {"chain_id": 31337, "genesis": genesis, "rpc": url, "contract": contract}
-    config = parse_config("local", said)
+    answer = {"chain_id": 31337, "genesis": genesis, "rpc": url, "contract": contract}
+    config = parse_config("local", answer)
     made = EvmLedger(config, Path(folder), Account(bytes.fromhex(key)), patience=TIMEOUT_SECONDS)
     id, snapshots = bytes.fromhex(brain), [bytes.fromhex(one) for one in ids]
     head = made.head(id)

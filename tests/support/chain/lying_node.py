@@ -11,7 +11,7 @@ import http.client
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -35,7 +35,7 @@ class LyingNode(ThreadingHTTPServer):
         self.asked: Counter[str] = Counter()
         self.alterations: dict[str, Alteration] = {}
         self.denials: dict[str, str] = {}
-        self.refusals: dict[str, str] = {}
+        self.refusals: dict[str, tuple[str, Sequence[str]]] = {}
         self.most = 1000
         self.body: Callable[[bytes], bytes] = lambda body: body
         self.headers: dict[str, str] = {}
@@ -49,15 +49,15 @@ class LyingNode(ThreadingHTTPServer):
 
     def answer_with(self, method: str, result: object) -> None:
         """Tell this as the result of a method from now on."""
-        self.alter(method, lambda said, params: result)
+        self.alter(method, lambda answer, params: result)
 
     def do_and_refuse(self, method: str, words: str) -> None:
         """Do what is asked, and say that it was refused."""
         self.denials[method] = words
 
-    def refuse(self, method: str, words: str) -> None:
-        """Refuse a call without passing it on."""
-        self.refusals[method] = words
+    def refuse(self, method: str, words: str, unless_first_param: Sequence[str] = ()) -> None:
+        """Refuse a call without passing it on, unless its first parameter is one of these."""
+        self.refusals[method] = words, unless_first_param
 
     def limit_batch(self, most: int) -> None:
         """Refuse more calls than that at once."""
@@ -65,7 +65,7 @@ class LyingNode(ThreadingHTTPServer):
 
     def answer_everything_with(self, body: bytes, status: int = 200, **headers: str) -> None:
         """Answer everything with this body from now on."""
-        self.body = lambda said: body
+        self.body = lambda answer: body
         self.status = status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
@@ -111,9 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(call, list) and len(call) > self.server.most:
             return json.dumps(_error_answer(0, "too many calls in a batch")).encode()
         if isinstance(call, dict) and call["method"] in self.server.refusals:
-            return json.dumps(
-                _error_answer(call["id"], self.server.refusals[call["method"]])
-            ).encode()
+            words, unless_first_param = self.server.refusals[call["method"]]
+            if not any(param in unless_first_param for param in call["params"][:1]):
+                return json.dumps(_error_answer(call["id"], words)).encode()
         connection = http.client.HTTPConnection(self.server.target, timeout=TIMEOUT_SECONDS)
         try:
             connection.request("POST", "/", asked, {"Content-Type": "application/json"})

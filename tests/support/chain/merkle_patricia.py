@@ -27,8 +27,8 @@ def to_nibbles(key: bytes) -> Nibbles:
 def hex_prefix(path: Nibbles, leaf: bool) -> bytes:
     """Return a path in the encoding of appendix C."""
     flag = 2 * leaf
-    whole = (flag + 1, *path) if len(path) % 2 else (flag, 0, *path)
-    return bytes(16 * high + low for high, low in zip(whole[::2], whole[1::2], strict=True))
+    complete = (flag + 1, *path) if len(path) % 2 else (flag, 0, *path)
+    return bytes(16 * high + low for high, low in zip(complete[::2], complete[1::2], strict=True))
 
 
 def node_reference(node: TrieNode) -> Any:
@@ -64,8 +64,8 @@ class Trie:
 
     def _child_reference(self, at: Nibbles, step: Nibbles, values: Mapping[Nibbles, bytes]) -> Any:
         size = len(step)
-        left = {path[size:]: value for path, value in values.items() if path[:size] == step}
-        return node_reference(self._node((*at, *step), left)) if left else b""
+        remaining = {path[size:]: value for path, value in values.items() if path[:size] == step}
+        return node_reference(self._node((*at, *step), remaining)) if remaining else b""
 
     def proof(self, name: bytes) -> list[bytes]:
         """Return the nodes from the root towards a name, as far as there are any."""

@@ -39,7 +39,7 @@ class Reverted(Exception):
     def __init__(self, data: bytes) -> None:
         entry = next(
             e
-            for e in contracts.contract_abi()
+            for e in contracts.load_artifact()["abi"]
             if e["type"] == "error" and function_selector(e) == data[:4]
         )
         self.error = (entry["name"], *eth_abi.abi.decode(abi_types(entry), data[4:]))
@@ -60,7 +60,7 @@ def function_selector(entry: dict[str, Any]) -> bytes:
 
 def function_abi(name: str) -> dict[str, Any]:
     return next(
-        e for e in contracts.contract_abi() if e["type"] == "function" and e["name"] == name
+        e for e in contracts.load_artifact()["abi"] if e["type"] == "function" and e["name"] == name
     )
 
 
@@ -74,7 +74,9 @@ def decode_event(log: dict[str, Any]) -> ContractEvent:
     """Return the event a log of the contract tells, its fields in the order of the ABI."""
     first, *topics = [bytes.fromhex(word[2:]) for word in log["topics"]]
     entry = next(
-        e for e in contracts.contract_abi() if e["type"] == "event" and event_topic(e) == first
+        e
+        for e in contracts.load_artifact()["abi"]
+        if e["type"] == "event" and event_topic(e) == first
     )
     plain = [field["type"] for field in entry["inputs"] if not field["indexed"]]
     values = iter(eth_abi.abi.decode(plain, bytes.fromhex(log["data"][2:])))

@@ -148,10 +148,10 @@ class RegistryMachine(RuleBasedStateMachine):
         mangled: str,
     ) -> None:
         brain = self.ids[number]
-        kept = self.model.state_of(brain)
-        parent = kept.head if parent is None else parent
+        stored = self.model.state_of(brain)
+        parent = stored.head if parent is None else parent
         commit = SignedCommit(
-            brain, snapshot, parent, kept.seq + ahead, 1 if late else FAR_DEADLINE
+            brain, snapshot, parent, stored.seq + ahead, 1 if late else FAR_DEADLINE
         )
         author = self.resolve_account(by, brain)
         key = ACTOR_KEYS[ACTOR_ADDRESSES.index(author)]
@@ -207,12 +207,12 @@ class RegistryMachine(RuleBasedStateMachine):
         for brain in self.ids:
             wanted += [("brain", brain), ("pendingOwner", brain)]
         wanted += [("anchorOf", person) for person in ACTOR_ADDRESSES]
-        found = self.batch_ask(wanted)
+        result = self.batch_ask(wanted)
         for place, brain in enumerate(self.ids):
-            assert BrainState(*found[2 * place], *found[2 * place + 1]) == self.model.state_of(
+            assert BrainState(*result[2 * place], *result[2 * place + 1]) == self.model.state_of(
                 brain
             )
-        for person, (root,) in zip(ACTOR_ADDRESSES, found[2 * len(self.ids) :], strict=True):
+        for person, (root,) in zip(ACTOR_ADDRESSES, result[2 * len(self.ids) :], strict=True):
             assert root == self.model.anchors.get(person, ZERO_WORD)
 
     def batch_ask(self, wanted: list[tuple[str, object]]) -> list[tuple[Any, ...]]:

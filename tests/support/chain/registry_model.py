@@ -56,18 +56,18 @@ class RegistryModel:
         )
 
     def _is_authorized(self, author: str | None, brain: bytes) -> bool:
-        kept = self.state_of(brain)
-        return kept.seq > 0 and author in (kept.owner, kept.signer)
+        stored = self.state_of(brain)
+        return stored.seq > 0 and author in (stored.owner, stored.signer)
 
     def _check_parent(self, brain: bytes, snapshot: bytes, parent: bytes) -> Refusal:
-        kept = self.state_of(brain)
+        stored = self.state_of(brain)
         if snapshot == ZERO_WORD:
             return ("ZeroSnapshot",)
-        return None if parent == kept.head else ("StaleParent", kept.head, kept.seq)
+        return None if parent == stored.head else ("StaleParent", stored.head, stored.seq)
 
     def _move_head(self, brain: bytes, snapshot: bytes) -> None:
-        kept = self.state_of(brain)
-        self.brains[brain] = kept._replace(seq=kept.seq + 1, head=snapshot)
+        stored = self.state_of(brain)
+        self.brains[brain] = stored._replace(seq=stored.seq + 1, head=snapshot)
 
     def set_signer(self, sender: str, brain: bytes, signer: str) -> Refusal:
         return self._change_as_owner(sender, brain, signer=signer)
@@ -76,17 +76,19 @@ class RegistryModel:
         return self._change_as_owner(sender, brain, pending=to)
 
     def _change_as_owner(self, sender: str, brain: bytes, **changed: str) -> Refusal:
-        kept = self.state_of(brain)
-        if sender != kept.owner:
+        stored = self.state_of(brain)
+        if sender != stored.owner:
             return UNAUTHORIZED
-        self.brains[brain] = kept._replace(**changed)
+        self.brains[brain] = stored._replace(**changed)
         return None
 
     def accept(self, sender: str, brain: bytes) -> Refusal:
-        kept = self.state_of(brain)
-        if sender != kept.pending:
+        stored = self.state_of(brain)
+        if sender != stored.pending:
             return UNAUTHORIZED
-        self.brains[brain] = kept._replace(owner=sender, signer=ZERO_ADDRESS, pending=ZERO_ADDRESS)
+        self.brains[brain] = stored._replace(
+            owner=sender, signer=ZERO_ADDRESS, pending=ZERO_ADDRESS
+        )
         return None
 
     def anchor(self, sender: str, root: bytes) -> Refusal:

@@ -10,8 +10,8 @@ def leaf_hash(entry: bytes) -> bytes:
     return sha256(b"\0" + entry).digest()
 
 
-def node_hash(left: bytes, right: bytes) -> bytes:
-    return sha256(b"\1" + left + right).digest()
+def node_hash(remaining: bytes, right: bytes) -> bytes:
+    return sha256(b"\1" + remaining + right).digest()
 
 
 def largest_power_of_two_below(size: int) -> int:
@@ -47,7 +47,7 @@ def root_from_path(index: int, size: int, leaf: bytes, proof: Sequence[bytes]) -
         return None
     k = largest_power_of_two_below(size)
     if index < k:
-        left = root_from_path(index, k, leaf, proof[:-1])
-        return left and node_hash(left, proof[-1])
+        remaining = root_from_path(index, k, leaf, proof[:-1])
+        return remaining and node_hash(remaining, proof[-1])
     right = root_from_path(index - k, size - k, leaf, proof[:-1])
     return right and node_hash(proof[-1], right)

@@ -10,7 +10,7 @@ from brain.chain.evidence import storage_layout
 from brain.chain.evidence.evidence_builder import build_chain_part, build_evidence
 from brain.chain.evidence.evidence_model import KIND_ANCHOR, KIND_BRAIN
 from brain.chain.ledger_protocol import FINALIZED, NO_PARENT, Commitment
-from brain.chain.tlog import checkpoints, signed_note
+from brain.chain.tlog import signed_note
 from brain.chain.tlog.checkpoints import Checkpoint
 from brain.chain.tlog.log_entry import LogLeaf, encode_entry
 from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, ALGORITHM_ED25519, VerifierKey
@@ -18,6 +18,7 @@ from brain.objects.snapshot import Snapshot
 from brain.proofs.proof_builder import build_descent_proof, build_path_proof
 from brain.proofs.proof_json import render_proof
 from brain.trust import ed25519
+from tests.support import tlog_ledgers
 from tests.support.chain import rfc6962
 from tests.support.chain.merkle_patricia import keccak
 from tests.support.chain.synthetic_chain import (
@@ -86,14 +87,14 @@ def signed_checkpoint(
     judges: int = 0,
 ) -> str:
     """Return the signed checkpoint of a log, with the line of a witness if one is asked for."""
-    said = Checkpoint(key.name, len(entries), rfc6962.merkle_root(leaf_hashes(entries)))
-    lines = [signed_note.sign_note(said.text, key, seed)]
+    answer = Checkpoint(key.name, len(entries), rfc6962.merkle_root(leaf_hashes(entries)))
+    lines = [tlog_ledgers.sign_note(answer.text, key, seed)]
     lines += [
-        checkpoints.sign_cosignature(
-            said.text, WITNESS_KEY, WITNESS_KEY_SEED, FIXED_TIME_MS // 1000
+        tlog_ledgers.sign_cosignature(
+            answer.text, WITNESS_KEY, WITNESS_KEY_SEED, FIXED_TIME_MS // 1000
         )
     ] * judges
-    return str(signed_note.SignedNote(said.text, tuple(lines)))
+    return str(signed_note.SignedNote(answer.text, tuple(lines)))
 
 
 def make_log_field(
@@ -158,8 +159,8 @@ def make_evidence(
         text = build_evidence(made, part, FIRST_SNAPSHOT.id, path=old, descent=down)
     else:
         text = build_evidence(made, part, LAST_SNAPSHOT.id, path=path_proof_text())
-    found: EvidenceDocument = json.loads(text)
-    return found
+    result: EvidenceDocument = json.loads(text)
+    return result
 
 
 def make_all_evidence() -> dict[str, EvidenceDocument]:

@@ -8,13 +8,12 @@ import pytest
 from brain.chain import ledger_config
 from brain.errors import BrainError, InvalidInput, NotFound
 from brain.util import settings_file
+from tests.support.error_codes import error_code
 
 
 def refused(path: Path, text: bytes) -> str:
     path.write_bytes(text)
-    with pytest.raises(InvalidInput) as error:
-        ledger_config.load_ledgers(path)
-    return error.value.code
+    return error_code(ledger_config.load_ledgers, path, kind=InvalidInput)
 
 
 def test_settings_come_back_as_they_were_kept(tmp_path: Path) -> None:

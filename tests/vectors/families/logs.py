@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from brain.chain.ledger_protocol import NO_PARENT
-from brain.chain.tlog import checkpoints, compact_ranges, signed_note
+from brain.chain.tlog import compact_ranges, signed_note
 from brain.chain.tlog.checkpoints import Checkpoint
 from brain.chain.tlog.log_entry import MAX_SEQ, MAX_TIME_MS, LogLeaf, decode_entry, encode_entry
 from brain.chain.tlog.log_reader import log_origin
 from brain.chain.tlog.rfc6962 import EMPTY_ROOT, leaf_hash
 from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, ALGORITHM_ED25519, VerifierKey
+from tests.support import tlog_ledgers
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
 from tests.support.tlog_ledgers import merkle_tree_hash, range_hashes
 from tests.vectors.families.vector import Vector, as_hex, encoded, refused, valid
@@ -87,13 +88,13 @@ def facts(data: bytes) -> dict[str, Any]:
 
 def _signed(size: int, root: bytes | None = None, lines: str = "") -> str:
     text = Checkpoint(LOG.name, size, root or merkle_tree_hash(LEAVES[:size])).text + lines
-    return f"{text}\n{signed_note.sign_note(text, LOG, KEY_SEEDS[0])}"
+    return f"{text}\n{tlog_ledgers.sign_note(text, LOG, KEY_SEEDS[0])}"
 
 
 def _cosigned(size: int, time: int = 1_700_000_100) -> str:
     text = _signed(size)
     body = signed_note.parse_note(text).text
-    return text + str(checkpoints.sign_cosignature(body, WITNESS, KEY_SEEDS[1], time))
+    return text + str(tlog_ledgers.sign_cosignature(body, WITNESS, KEY_SEEDS[1], time))
 
 
 def _inclusion(index: int, size: int, **change: Any) -> dict[str, Any]:
@@ -180,7 +181,7 @@ def _false() -> dict[str, tuple[str, dict[str, Any]]]:
 
 def _numbered(size: str) -> str:
     body = _signed(11).split("\n\n")[0].replace("\n11\n", f"\n{size}\n") + "\n"
-    return f"{body}\n{signed_note.sign_note(body, LOG, KEY_SEEDS[0])}"
+    return f"{body}\n{tlog_ledgers.sign_note(body, LOG, KEY_SEEDS[0])}"
 
 
 def _consistency(before: int, after: int, **change: Any) -> dict[str, Any]:
@@ -216,4 +217,4 @@ def consistencies() -> Iterator[Vector]:
 
 
 def _of_none(text: str) -> str:
-    return f"{text}\n{signed_note.sign_note(text, LOG, KEY_SEEDS[0])}"
+    return f"{text}\n{tlog_ledgers.sign_note(text, LOG, KEY_SEEDS[0])}"

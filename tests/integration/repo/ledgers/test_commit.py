@@ -39,9 +39,9 @@ def test_each_commitment_follows_the_one_before(brain: Brain, log: EmbeddedLedge
     second = brain.ledger.commit(log)
     assert (second.seq, second.parent, second.snapshot) == (2, first.snapshot, brain.head)
     assert (first.snapshots, second.snapshots) == (1, 2)
-    told = brain.ledger.status(log)
-    assert [one.seq for one in told.commitments] == [1, 2]
-    assert (told.snapshot, told.behind, told.trust_level) == (brain.head, 0, "L0")
+    result = brain.ledger.status(log)
+    assert [one.seq for one in result.commitments] == [1, 2]
+    assert (result.snapshot, result.behind, result.trust_level) == (brain.head, 0, "L0")
 
 
 def test_committing_again_changes_nothing(brain: Brain, log: EmbeddedLedger) -> None:
@@ -92,8 +92,8 @@ def test_a_copy_that_stayed_behind_is_told_so(
     with Brain.open(tmp_path / "copy", author="tester") as copy:
         copy.skills.upsert("B", "Two.\n")
         assert code_of(lambda: copy.ledger.commit(log), Conflict) == "ledger_ahead"
-        told = copy.ledger.status(log)
-        assert told.behind is None
+        result = copy.ledger.status(log)
+        assert result.behind is None
         found = copy.ledger.verify([log])
         assert not found.ok and [one.code for one in found.findings] == ["ledger_ahead"]
 
@@ -109,8 +109,8 @@ def test_a_log_that_forgot_a_commitment_is_noticed(
     assert old.identity == log.identity
     assert code_of(lambda: brain.ledger.commit(old), VerificationFailed) == "rolled_back"
     assert code_of(lambda: brain.ledger.status(old), VerificationFailed) == "rolled_back"
-    found = brain.ledger.verify([old])
-    assert not found.ok and "rolled_back" in [one.code for one in found.findings]
+    result = brain.ledger.verify([old])
+    assert not result.ok and "rolled_back" in [one.code for one in result.findings]
 
 
 def test_a_log_that_went_on_differently_from_an_old_copy_is_noticed(
@@ -130,8 +130,8 @@ def test_a_log_that_went_on_differently_from_an_old_copy_is_noticed(
     learn(brain, "Three.\n")
     last = brain.ledger.build_request(log)
     other.commit(last.brain, last.snapshot, bytes.fromhex(brain.ledger.commit(log, "@~1").snapshot))
-    found = brain.ledger.verify([other])
-    assert [one.code for one in found.findings] == ["rolled_back"]
+    result = brain.ledger.verify([other])
+    assert [one.code for one in result.findings] == ["rolled_back"]
 
 
 def test_what_could_not_be_noted_is_not_sent(brain: Brain, log: EmbeddedLedger) -> None:
@@ -153,19 +153,19 @@ def test_what_a_ledger_holds_stays_however_one_goes_back(brain: Brain, log: Embe
     brain._session.clock = lambda: 10**15
     brain.gc(grace=0)
     assert next(brain.history.log(committed, limit=1)).snapshot == committed
-    found = brain.ledger.verify([log])
-    assert [one.code for one in found.findings] == ["ledger_forked"]
+    result = brain.ledger.verify([log])
+    assert [one.code for one in result.findings] == ["ledger_forked"]
 
 
 def test_verification_against_no_commitment_fails(brain: Brain, log: EmbeddedLedger) -> None:
-    found = brain.ledger.verify([log])
-    assert not found.ok and [one.code for one in found.findings] == ["not_committed"]
+    result = brain.ledger.verify([log])
+    assert not result.ok and [one.code for one in result.findings] == ["not_committed"]
 
 
 def test_a_write_can_be_committed_in_one_go(brain: Brain, log: EmbeddedLedger) -> None:
-    done = brain.skills.upsert("A", "One.\n", commit_to=log)
-    assert isinstance(done.commitment, Committed)
-    assert done.commitment.snapshot == done.snapshot
+    result = brain.skills.upsert("A", "One.\n", commit_to=log)
+    assert isinstance(result.commitment, Committed)
+    assert result.commitment.snapshot == result.snapshot
     assert brain.skills.upsert("A", "Two.\n").commitment is None
 
 
@@ -174,10 +174,10 @@ def test_a_write_stands_though_its_commitment_fails(brain: Brain, log: EmbeddedL
     learn(brain, "One.\n")
     brain.ledger.commit(log)
     brain.branches.switch("idea")
-    done = brain.skills.upsert("B", "Two.\n", commit_to=log)
-    assert isinstance(done.commitment, NotCommitted)
-    assert done.commitment.code == "ledger_forked"
-    assert brain.head == done.snapshot and brain.skills.view("b").version == 1
+    result = brain.skills.upsert("B", "Two.\n", commit_to=log)
+    assert isinstance(result.commitment, NotCommitted)
+    assert result.commitment.code == "ledger_forked"
+    assert brain.head == result.snapshot and brain.skills.view("b").version == 1
 
 
 def test_the_operation_log_tells_of_commitments_and_undo_passes_them_by(
@@ -299,8 +299,10 @@ def test_what_two_have_to_sign_is_committed_once_both_have(
 def test_a_snapshot_of_the_folder_is_committed_too(brain: Brain, log: EmbeddedLedger) -> None:
     policy(brain, "  every: 1\n", log)
     write_file(brain, "skills/b/SKILL.md", skill_text("b"))
-    done = brain.snapshot()
-    assert isinstance(done.commitment, Committed) and done.commitment.snapshot == done.snapshot
+    result = brain.snapshot()
+    assert (
+        isinstance(result.commitment, Committed) and result.commitment.snapshot == result.snapshot
+    )
     assert brain.snapshot().commitment is None
 
 
@@ -309,9 +311,9 @@ def test_a_policy_that_is_none_leaves_the_write_and_says_why(
 ) -> None:
     learn(brain, "One.\n")
     policy(brain, "  after: soon\n", log)
-    done = brain.skills.upsert("A", "Two.\n")
-    assert isinstance(done.commitment, NotCommitted)
-    assert done.commitment.code == "bad_manifest"
+    result = brain.skills.upsert("A", "Two.\n")
+    assert isinstance(result.commitment, NotCommitted)
+    assert result.commitment.code == "bad_manifest"
 
 
 def test_an_unknown_ledger_leaves_the_write_and_says_why(brain: Brain, log: EmbeddedLedger) -> None:
@@ -321,7 +323,7 @@ def test_an_unknown_ledger_leaves_the_write_and_says_why(brain: Brain, log: Embe
         raise NotFound(f"no ledger is called {name}", code="no_ledger")
 
     brain.ledger.opener = unknown
-    done = brain.skills.upsert("A", "One.\n")
-    assert isinstance(done.commitment, NotCommitted)
-    assert (done.commitment.code, done.commitment.ledger) == ("no_ledger", "mine")
-    assert "brain chain commit" in done.commitment.hint
+    result = brain.skills.upsert("A", "One.\n")
+    assert isinstance(result.commitment, NotCommitted)
+    assert (result.commitment.code, result.commitment.ledger) == ("no_ledger", "mine")
+    assert "brain chain commit" in result.commitment.hint

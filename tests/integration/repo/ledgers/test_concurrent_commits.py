@@ -52,9 +52,9 @@ def test_who_is_overtaken_by_a_newer_snapshot_is_covered_by_it(
         with Brain.open(brain.root) as other:
             other.skills.upsert("B", "Two.\n", commit_to=log)
 
-    done = brain.skills.upsert("A", "One.\n", commit_to=Overtaken(tmp_path / "log", newer))
-    assert isinstance(done.commitment, Committed)
-    assert done.commitment.snapshot == brain.head != done.snapshot
+    result = brain.skills.upsert("A", "One.\n", commit_to=Overtaken(tmp_path / "log", newer))
+    assert isinstance(result.commitment, Committed)
+    assert result.commitment.snapshot == brain.head != result.snapshot
     assert [one.seq for one in brain.ledger.status(log).commitments] == [1, 2]
 
 
@@ -70,9 +70,9 @@ def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(
     def write(number: int) -> list[object]:
         log = EmbeddedLedger(folder)
         commit_to = None if by_manifest else log
-        with log, Brain.open(brain.root, ledgers=lambda name: log) as mine:
+        with log, Brain.open(brain.root, ledgers=lambda name: log) as own:
             return [
-                mine.skills.upsert(f"S{number}", f"{turn}.\n", commit_to=commit_to).commitment
+                own.skills.upsert(f"S{number}", f"{turn}.\n", commit_to=commit_to).commitment
                 for turn in range(ROUNDS)
             ]
 

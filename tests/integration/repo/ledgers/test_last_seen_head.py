@@ -7,6 +7,7 @@ from pathlib import Path
 from brain import Brain
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.repo.ledgers import last_seen_head
+from tests.support.process_death import dies_before_call
 
 
 def test_an_older_commitment_that_is_noted_late_takes_no_later_ones_place(
@@ -20,3 +21,15 @@ def test_an_older_commitment_that_is_noted_late_takes_no_later_ones_place(
     last_seen_head.record_last_seen_head(brain._session, first)
     (seen,) = last_seen_head.read_last_seen_heads(brain._session.reader).values()
     assert (seen.seq, seen.snapshot) == (second.seq, second.snapshot) == (2, second.snapshot)
+
+
+def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
+    brain: Brain, tmp_path: Path
+) -> None:
+    log = EmbeddedLedger(tmp_path / "log")
+    with dies_before_call(last_seen_head, "record_last_seen_head"):
+        brain.ledger.commit(log)
+    assert last_seen_head.read_last_seen_heads(brain._session.reader) == {}
+    assert brain.ledger.commit(log).seq == 1
+    (seen,) = last_seen_head.read_last_seen_heads(brain._session.reader).values()
+    assert seen.seq == 1

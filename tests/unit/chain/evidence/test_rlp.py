@@ -1,4 +1,4 @@
-"""RLP: one encoding for each value, and no other is read."""
+"""RLP: each value has one encoding, and no other is accepted."""
 
 from __future__ import annotations
 

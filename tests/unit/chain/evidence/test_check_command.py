@@ -1,4 +1,4 @@
-"""`python -m brain.chain.check`: what it prints, how it ends, and how little it loads."""
+"""`python -m brain.chain.check`: its output, its exit statuses, and the few modules it loads."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def run(folder: Path, *words: str, **options: Any) -> subprocess.CompletedProces
 
 
 def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
-    done = run(folder, "brain.json")
+    result = run(folder, "brain.json")
     chain = check_evidence((folder / "brain.json").read_bytes()).chain
     assert chain is not None
-    assert (done.returncode, done.stderr) == (0, "")
-    first, second, *rows, a, b, c, d = done.stdout.splitlines()
+    assert (result.returncode, result.stderr) == (0, "")
+    first, second, *rows, a, b, c, d = result.stdout.splitlines()
     assert first.startswith(f"Shown: {NEW_PATH} is in snapshot ")
     brain = synthetic_evidence.FIRST_SNAPSHOT.id.hex()[:12]
     assert f"commitment 2 of brain {brain}, the head at block 123" in first
@@ -62,10 +62,12 @@ def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
 
 def test_a_reader_who_brings_all_of_it_is_told_that_nothing_is_missing(folder: Path) -> None:
     words = ("--block-hash", HASH, "--content", "file", "--owner", OWNER)
-    done = run(folder, "brain.json", *words, "--brain", synthetic_evidence.FIRST_SNAPSHOT.id.hex())
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Trust: L3, you brought the hash of the block." in done.stdout
-    assert "you still need" not in done.stdout
+    result = run(
+        folder, "brain.json", *words, "--brain", synthetic_evidence.FIRST_SNAPSHOT.id.hex()
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "Trust: L3, you brought the hash of the block." in result.stdout
+    assert "you still need" not in result.stdout
 
 
 def test_a_witness_and_the_key_of_the_log_are_brought_as_keys(folder: Path) -> None:
@@ -75,19 +77,21 @@ def test_a_witness_and_the_key_of_the_log_are_brought_as_keys(folder: Path) -> N
         "--witness",
         str(synthetic_evidence.WITNESS_KEY),
     )
-    done = run(folder, "witnessed.json", *words)
-    assert done.returncode == 0 and f"witness    {synthetic_evidence.WITNESS_KEY}" in done.stdout
+    result = run(folder, "witnessed.json", *words)
+    assert (
+        result.returncode == 0 and f"witness    {synthetic_evidence.WITNESS_KEY}" in result.stdout
+    )
     assert run(folder, "log.json", *words).returncode == 3
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_json_is_what_the_command_line_prints_too(folder: Path, name: str) -> None:
     done = run(folder, f"{name}.json", "--json")
-    told = json.loads(done.stdout)
-    TOLD.validate(told)
+    result = json.loads(done.stdout)
+    TOLD.validate(result)
     command = [sys.executable, "-m", "brain_cli", "chain", "check", f"{name}.json", "--json"]
     other = subprocess.run(command, cwd=folder, capture_output=True, check=True)
-    assert json.loads(other.stdout) == told
+    assert json.loads(other.stdout) == result
 
 
 @pytest.mark.parametrize(
@@ -122,17 +126,17 @@ def test_every_end_has_its_status_and_its_code(
 
     monkeypatch.chdir(folder)
     assert main([*words, "--json"]) == status
-    said = capsys.readouterr()
-    error = json.loads(said.err)
+    answer = capsys.readouterr()
+    error = json.loads(answer.err)
     ERROR.validate(error)
-    assert (said.out, error["error"]["code"]) == ("", code)
+    assert (answer.out, error["error"]["code"]) == ("", code)
     assert main(words) == status
     assert capsys.readouterr().err.startswith("Error: ")
 
 
 def test_evidence_comes_from_standard_input_too(folder: Path) -> None:
-    done = run(folder, "-", input=(folder / "log.json").read_text())
-    assert done.returncode == 0 and "log.example" in done.stdout
+    result = run(folder, "-", input=(folder / "log.json").read_text())
+    assert result.returncode == 0 and "log.example" in result.stdout
     closed = subprocess.run(
         f'"{sys.executable}" -m brain.chain.check - <&-',
         shell=True, cwd=folder, capture_output=True, text=True, check=False,
@@ -144,37 +148,39 @@ def test_evidence_comes_from_standard_input_too(folder: Path) -> None:
 def test_output_that_cannot_be_written_is_a_failure_and_no_traceback(
     folder: Path, stream: str
 ) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         f'"{sys.executable}" -m brain.chain.check log.json {stream}',
         shell=True, cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: ") and "Traceback" not in done.stderr
+    assert result.returncode == 1
+    assert result.stderr.startswith("Error: ") and "Traceback" not in result.stderr
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(folder: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = run(folder, "log.json", stdout=writing)
+        result = run(folder, "log.json", stdout=writing)
     finally:
         os.close(writing)
-    assert (done.returncode, done.stderr) == (141, "")
+    assert (result.returncode, result.stderr) == (141, "")
 
 
 def test_what_the_encoding_of_the_terminal_lacks_is_escaped(folder: Path) -> None:
     plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = run(folder, "☃.json", env=plain)
-    assert done.returncode == 1 and "\\u2603.json" in done.stderr
+    result = run(folder, "☃.json", env=plain)
+    assert result.returncode == 1 and "\\u2603.json" in result.stderr
     assert run(folder, "--help", env=plain).returncode == 0
 
 
 def test_help_names_every_option_and_the_statuses(folder: Path) -> None:
-    done = run(folder, "--help")
-    assert done.returncode == 0
+    result = run(folder, "--help")
+    assert result.returncode == 0
     for word in ("--block-hash", "--content", "--log-key", "--witness", "--owner", "--json"):
-        assert word in done.stdout
-    assert "exit status" in done.stdout and "3 it does not hold" in " ".join(done.stdout.split())
+        assert word in result.stdout
+    assert "exit status" in result.stdout and "3 it does not hold" in " ".join(
+        result.stdout.split()
+    )
 
 
 def loaded(folder: Path, name: str) -> set[str]:
@@ -186,8 +192,8 @@ def loaded(folder: Path, name: str) -> set[str]:
         "sys.stderr.write(' '.join(sys.modules))\n"
     )
     command = [sys.executable, "-c", code, f"{name}.json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return set(done.stderr.split())
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return set(result.stderr.split())
 
 
 def test_a_check_loads_neither_web3_nor_what_else_is_slow(folder: Path) -> None:

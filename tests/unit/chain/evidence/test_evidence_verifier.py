@@ -1,4 +1,4 @@
-"""Evidence is refused for whatever in it does not hold, also where all else was made to fit."""
+"""Evidence with one false part is refused, also if all other parts are made to fit it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from brain import check_evidence
 from brain.chain.evidence.evidence_model import KIND_ANCHOR
 from brain.chain.tlog.signed_note import ALGORITHM_ED25519, VerifierKey
-from brain.errors import BrainError
 from brain.results import Evidence
 from brain.trust import ed25519
 from tests.support.chain import synthetic_evidence
@@ -33,6 +32,7 @@ from tests.support.chain.synthetic_evidence import (
     descent_proof_text,
     path_proof_text,
 )
+from tests.support.error_codes import error_code
 from tests.support.json_mutations import replace_at
 from tests.support.recorded_snapshots import record_snapshot
 
@@ -47,14 +47,12 @@ def check(document: EvidenceDocument, **known: Any) -> Evidence:
 
 
 def code_of(document: EvidenceDocument, **known: Any) -> str:
-    with pytest.raises(BrainError) as caught:
-        check(document, **known)
-    return caught.value.code
+    return error_code(check, document, **known)
 
 
 def altered(name: str, *way: str | int, to: Any) -> EvidenceDocument:
-    found: EvidenceDocument = replace_at(GOOD[name], way, to)
-    return found
+    result: EvidenceDocument = replace_at(GOOD[name], way, to)
+    return result
 
 
 def on(world: ChainState, **place: Any) -> EvidenceDocument:
@@ -68,12 +66,12 @@ def test_what_is_altered_here_holds(name: str) -> None:
 
 
 def test_a_witness_that_the_reader_asks_for_is_told() -> None:
-    found = check(
+    result = check(
         GOOD["witnessed"], log_key=str(LOG_KEY), witnesses=[str(synthetic_evidence.WITNESS_KEY)]
     )
-    assert found.log is not None
-    assert found.log.witnesses == [str(synthetic_evidence.WITNESS_KEY)]
-    assert found.missing == ["the file itself, to compare it with what is proven"]
+    assert result.log is not None
+    assert result.log.witnesses == [str(synthetic_evidence.WITNESS_KEY)]
+    assert result.missing == ["the file itself, to compare it with what is proven"]
 
 
 def test_a_path_must_be_of_the_snapshot_and_the_brain() -> None:
@@ -192,14 +190,17 @@ def test_the_head_must_be_the_commitment() -> None:
 
 
 def test_the_owner_is_who_owns_it_now_and_not_who_opened_it() -> None:
-    found = check(on(synthetic_evidence.make_chain_state(owner=SENDER_ADDRESS))).chain
-    assert found is not None
-    assert (found.creator, found.owner) == (f"0x{OWNER_ADDRESS.hex()}", f"0x{SENDER_ADDRESS.hex()}")
+    result = check(on(synthetic_evidence.make_chain_state(owner=SENDER_ADDRESS))).chain
+    assert result is not None
+    assert (result.creator, result.owner) == (
+        f"0x{OWNER_ADDRESS.hex()}",
+        f"0x{SENDER_ADDRESS.hex()}",
+    )
 
 
 def test_a_brain_without_a_signer_is_shown_by_the_absence_of_that_word() -> None:
-    found = check(on(synthetic_evidence.make_chain_state(signer=b""))).chain
-    assert found is not None and found.signer is None
+    result = check(on(synthetic_evidence.make_chain_state(signer=b""))).chain
+    assert result is not None and result.signer is None
     document = on(synthetic_evidence.make_chain_state(signer=b""))
     signer = {**document["chain"]["slots"][2], "value": "0x" + SIGNER_ADDRESS.hex().rjust(64, "0")}
     assert code_of(replace_at(document, ("chain", "slots", 2), signer)) == "wrong_value"
@@ -243,10 +244,10 @@ def test_the_header_of_another_block_does_not_lead_to_the_contract() -> None:
     ]
     assert code_of(altered("brain", "chain", "header", to=later)) == "wrong_node"
     same_state = synthetic_evidence.make_chain_field(STATE._replace(time=STATE.time + 12))
-    found = altered("brain", "chain", to=same_state)
+    result = altered("brain", "chain", to=same_state)
     block = check(GOOD["brain"]).chain
     assert block is not None
-    assert code_of(found, block_hash=block.block_hash) == "wrong_block"
+    assert code_of(result, block_hash=block.block_hash) == "wrong_block"
 
 
 @pytest.mark.parametrize("fork", [15, 16, 17, 20])
@@ -258,8 +259,8 @@ def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block() ->
     moved = altered("brain", "chain", "chain_id", to=1)
     block = check(GOOD["brain"]).chain
     assert block is not None
-    found = check(moved, block_hash=block.block_hash)
-    assert found.chain is not None and found.chain.chain_id == 1
+    result = check(moved, block_hash=block.block_hash)
+    assert result.chain is not None and result.chain.chain_id == 1
     assert any("on chain 1 that you trust" in one for one in check(moved).missing)
 
 

@@ -1,4 +1,4 @@
-"""An entry has one form, and everything else is refused."""
+"""An entry has one encoding, and every other is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many processes append to one log, and some are killed: nothing acknowledged is lost."""
+"""Many processes append to one log, some are killed, and no acknowledged entry is lost."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_processes_that_compete_lose_no_commitment(run: Run, folder: Path) -> No
             for number in range(COMMITS)
         )
         for name in range(WRITERS):
-            mine = [one.snapshot for one in log.history(derive_id(f"writer {name}"))]
-            assert mine == [derive_id(number) for number in range(COMMITS)]
+            own = [one.snapshot for one in log.history(derive_id(f"writer {name}"))]
+            assert own == [derive_id(number) for number in range(COMMITS)]
         assert log.checkpoint().split("\n")[1] == str(2 * WRITERS * COMMITS)
         assert log.verify() == []
 
@@ -100,28 +100,28 @@ def test_a_killed_writer_leaves_all_it_acknowledged_and_nothing_half_done(
 ) -> None:
     writer = run(FOREVER, folder, "writer")
     assert writer.stdout
-    told = [writer.stdout.readline() for _ in range(lines)]
+    result = [writer.stdout.readline() for _ in range(lines)]
     if not lines:  # while the log is made
         while not folder.exists():
             time.sleep(0)
     writer.send_signal(signal.SIGKILL)
-    told += writer.stdout.readlines()
+    result += writer.stdout.readlines()
     assert writer.wait() == -signal.SIGKILL
-    told = [line for line in told if line.endswith("\n")]
-    notes = [line.split(" ", 1)[1].strip("\n").replace("|", "\n") for line in told]
+    result = [line for line in result if line.endswith("\n")]
+    notes = [line.split(" ", 1)[1].strip("\n").replace("|", "\n") for line in result]
     with open_ledger_with_fixed_clock(folder) as log:
         assert log.verify(notes) == []
         batches = [
-            log.head(derive_id(("writer", number, number % 40))) for number in range(len(told))
+            log.head(derive_id(("writer", number, number % 40))) for number in range(len(result))
         ]
         assert all(batches)
         commit_snapshots(log, "afterwards", [1, 2])
         assert log.verify(notes) == []
-        whole = [
+        complete = [
             sum(log.head(derive_id(("writer", number, place))) is not None for place in range(40))
-            for number in range(len(told) + 3)
+            for number in range(len(result) + 3)
         ]
-        assert all(found in (0, number % 40 + 1) for number, found in enumerate(whole))
+        assert all(found in (0, number % 40 + 1) for number, found in enumerate(complete))
     for name in folder.iterdir():
         assert name.name in {"lock", "mark"} or name.name.startswith(("log.db", "log-"))
 
@@ -153,16 +153,20 @@ def test_a_reader_beside_a_writer_gets_whole_states(run: Run, folder: Path) -> N
     writer = run(FOREVER, folder, "writer")
     assert writer.stdout
     writer.stdout.readline()
-    kept = []
+    stored = []
     with EmbeddedLedger(folder) as log:
         for _ in range(40):
-            kept.append(log.checkpoint())
+            stored.append(log.checkpoint())
             assert log.head(derive_id(("writer", 0, 0)))
-            told = log.evidence(derive_id(("writer", 0, 0)), derive_id(("writer", 0, 0), 1))["log"]
-            path = [bytes.fromhex(hash) for hash in told["path"]]
-            data = bytes.fromhex(told["entry"])
-            log_verifier.verify_inclusion(told["checkpoint"], log.key, told["index"], data, path)
-        assert log.verify(kept) == []
+            result = log.evidence(derive_id(("writer", 0, 0)), derive_id(("writer", 0, 0), 1))[
+                "log"
+            ]
+            path = [bytes.fromhex(hash) for hash in result["path"]]
+            data = bytes.fromhex(result["entry"])
+            log_verifier.verify_inclusion(
+                result["checkpoint"], log.key, result["index"], data, path
+            )
+        assert log.verify(stored) == []
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

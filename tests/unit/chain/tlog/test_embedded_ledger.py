@@ -1,4 +1,4 @@
-"""The embedded ledger: batches, checkpoints, proofs, witnesses, and what reading does not do."""
+"""The embedded ledger: batches, checkpoints, proofs, witnesses, and reads that write nothing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
-from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.checkpoints import Cosignature
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.chain.tlog.log_entry import MAX_TIME_MS, decode_entry
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError
+from tests.support import tlog_ledgers
 from tests.support.tlog_ledgers import (
     FIXED_TIME_MS,
     WITNESS,
@@ -28,7 +29,7 @@ from tests.support.tlog_ledgers import (
 def cosigned(log: EmbeddedLedger, time: int = 7, size: int | None = None) -> str:
     text = log.checkpoint(size)
     read = signed_note.parse_note(text)
-    return text + str(checkpoints.sign_cosignature(read.text, WITNESS, WITNESS_SEED, time))
+    return text + str(tlog_ledgers.sign_cosignature(read.text, WITNESS, WITNESS_SEED, time))
 
 
 def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
@@ -141,11 +142,14 @@ def test_evidence_shows_the_commitment_to_whoever_knows_the_key(log: EmbeddedLed
         ("a", derive_id("a", 1)),
         ("a", derive_id("a", 2)),
     ):
-        told = log.evidence(derive_id(brain), snapshot)["log"]
-        assert told["key"] == log.key
-        data, path = bytes.fromhex(told["entry"]), [bytes.fromhex(hash) for hash in told["path"]]
+        result = log.evidence(derive_id(brain), snapshot)["log"]
+        assert result["key"] == log.key
+        data, path = (
+            bytes.fromhex(result["entry"]),
+            [bytes.fromhex(hash) for hash in result["path"]],
+        )
         shown = log_verifier.verify_inclusion(
-            told["checkpoint"], log.key, told["index"], data, path
+            result["checkpoint"], log.key, result["index"], data, path
         )
         assert shown.entry.brain == derive_id(brain)
         assert shown.entry.snapshot == snapshot
@@ -155,8 +159,8 @@ def test_evidence_shows_the_commitment_to_whoever_knows_the_key(log: EmbeddedLed
 
 def test_evidence_of_a_size_is_under_the_checkpoint_of_that_size(log: EmbeddedLedger) -> None:
     commit_snapshots(log, "a", range(1, 8))
-    told = log.evidence(derive_id("a"), derive_id("a", 3), size=5)["log"]
-    assert told["checkpoint"] == log.checkpoint(5)
+    result = log.evidence(derive_id("a"), derive_id("a", 3), size=5)["log"]
+    assert result["checkpoint"] == log.checkpoint(5)
     for size in (0, 2, 8):
         with pytest.raises(NotFound) as error:
             log.evidence(derive_id("a"), derive_id("a", 3), size=size)
@@ -201,9 +205,9 @@ def test_the_word_of_a_witness_is_kept_and_shown(log: EmbeddedLedger) -> None:
     commit_snapshots(log, "a", [3])
     assert log.checkpoint(2) == text
     # Evidence prefers a checkpoint that somebody else vouches for.
-    told = log.evidence(derive_id("a"), derive_id("a", 1))["log"]
-    assert told["checkpoint"] == text
-    shown = log_verifier.verify_checkpoint(told["checkpoint"], log.key, [str(WITNESS)])
+    result = log.evidence(derive_id("a"), derive_id("a", 1))["log"]
+    assert result["checkpoint"] == text
+    shown = log_verifier.verify_checkpoint(result["checkpoint"], log.key, [str(WITNESS)])
     assert shown.witnesses == (Cosignature(WITNESS, 7),)
     later = log.evidence(derive_id("a"), derive_id("a", 3))["log"]
     assert later["checkpoint"] == log.checkpoint(3)
@@ -243,9 +247,9 @@ def test_a_cosignature_of_another_log_is_refused(tmp_path: Path, log: EmbeddedLe
 def test_the_whole_log_can_be_exported_and_made_again(log: EmbeddedLedger) -> None:
     log.commit_many(opening_requests(range(5)))
     commit_snapshots(log, "a", [1, 2])
-    whole = log.export()
-    entries = [decode_entry(data) for data in whole.entries]
-    assert (whole.checkpoint, whole.key) == (log.checkpoint(), log.key)
+    complete = log.export()
+    entries = [decode_entry(data) for data in complete.entries]
+    assert (complete.checkpoint, complete.key) == (log.checkpoint(), log.key)
     assert [one.brain for one in entries[5:]] == [derive_id("a")] * 2
     assert {one.brain for one in entries[:5]} == {derive_id(name) for name in range(5)}
 
@@ -275,8 +279,8 @@ def test_the_key_of_another_log_is_not_signed_with(
     log.close()
     with open_ledger_with_fixed_clock(tmp_path / "other") as other:
         commit_snapshots(other, "a", [1])
-    (mine,), (theirs,) = folder.glob("*.pem"), (tmp_path / "other").glob("*.pem")
-    mine.write_bytes(theirs.read_bytes())
+    (own,), (theirs,) = folder.glob("*.pem"), (tmp_path / "other").glob("*.pem")
+    own.write_bytes(theirs.read_bytes())
     with open_ledger_with_fixed_clock(folder) as again, pytest.raises(InvalidInput) as error:
         commit_snapshots(again, "a", [2])
     assert code_of(error) == "wrong_key"

@@ -1,4 +1,4 @@
-"""Evidence comes from strangers: what is not exactly evidence is refused, cheaply, with a code."""
+"""The format of evidence is parsed strictly: other input is refused with a code, at low cost."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from brain.chain.evidence.evidence_model import EvidenceDocument
 from brain.errors import ProofError
 from brain.limits import MAX_EVIDENCE_BYTES
 from tests.support.chain import synthetic_evidence
+from tests.support.error_codes import error_code
 from tests.support.json_mutations import replace_at
 
 BRAIN, LOG = (synthetic_evidence.make_all_evidence()[name] for name in ("brain", "log"))
@@ -20,9 +21,7 @@ TEXT = json.dumps(BRAIN)
 
 
 def code_of(data: bytes) -> str:
-    with pytest.raises(ProofError) as caught:
-        parse_evidence(data)
-    return caught.value.code
+    return error_code(parse_evidence, data, kind=ProofError)
 
 
 def test_what_is_altered_here_is_read() -> None:

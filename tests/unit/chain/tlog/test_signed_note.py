@@ -18,6 +18,8 @@ from brain.chain.tlog.signed_note import (
 )
 from brain.errors import InvalidInput, ProofError
 from brain.trust import ed25519
+from tests.support import tlog_ledgers
+from tests.support.error_codes import error_code
 from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED
 
 # The example of c2sp.org/signed-note.
@@ -48,9 +50,7 @@ BOTH = f"{TEXT}\n{BY_PETER}{BY_ENOCH}"
 
 
 def refused(text: str) -> str:
-    with pytest.raises(ProofError) as error:
-        signed_note.parse_note(text)
-    return error.value.code
+    return error_code(signed_note.parse_note, text, kind=ProofError)
 
 
 def test_the_example_of_the_specification_is_verified() -> None:
@@ -74,7 +74,7 @@ def test_the_signatures_of_the_checksum_database_are_verified(key: str) -> None:
 
 def test_signing_makes_the_published_signature() -> None:
     assert PETER_SEED is not None
-    line = signed_note.sign_note(TEXT, signed_note.parse_verifier_key(PETER), PETER_SEED[1:])
+    line = tlog_ledgers.sign_note(TEXT, signed_note.parse_verifier_key(PETER), PETER_SEED[1:])
     assert str(line) == BY_PETER
     assert str(SignedNote(TEXT, (line,))) == f"{TEXT}\n{BY_PETER}"
 
@@ -213,7 +213,7 @@ def test_a_checkpoint_of_an_empty_log_and_of_the_largest() -> None:
 def test_a_cosignature_signs_what_the_specification_says() -> None:
     # The message of c2sp.org/tlog-cosignature, "Ed25519 signed message".
     text = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
-    line = checkpoints.sign_cosignature(text, WITNESS, WITNESS_SEED, 1679315147)
+    line = tlog_ledgers.sign_cosignature(text, WITNESS, WITNESS_SEED, 1679315147)
     message = f"cosignature/v1\ntime 1679315147\n{text}".encode()
     assert line.signature[:8] == (1679315147).to_bytes(8, "big")
     assert ed25519.verify_signature(WITNESS.key, message, line.signature[8:])
@@ -227,14 +227,14 @@ def test_the_kind_of_a_key_is_part_of_its_id() -> None:
     plain = VerifierKey(WITNESS.name, ALGORITHM_ED25519, WITNESS.key)
     assert plain.id != WITNESS.id
     assert signed_note.parse_verifier_key(str(WITNESS)).algorithm == ALGORITHM_COSIGNATURE
-    line = checkpoints.sign_cosignature("x\n", WITNESS, WITNESS_SEED, 1)
+    line = tlog_ledgers.sign_cosignature("x\n", WITNESS, WITNESS_SEED, 1)
     assert SignedNote("x\n", (line,)).find_signature(plain) is None
     assert checkpoints.verify_cosignature(SignedNote("x\n", ()), WITNESS) is None
 
 
 @pytest.mark.parametrize("change", ["time", "text", "short", "long", "late"])
 def test_a_changed_cosignature_is_refused(change: str) -> None:
-    line = checkpoints.sign_cosignature(
+    line = tlog_ledgers.sign_cosignature(
         "x\n", WITNESS, WITNESS_SEED, (1 << 63) + 1 if change == "late" else 7
     )
     signature = {
@@ -242,7 +242,7 @@ def test_a_changed_cosignature_is_refused(change: str) -> None:
         "short": line.signature[:-1],
         "long": line.signature + b"\0",
     }.get(change, line.signature)
-    told = SignedNote("y\n" if change == "text" else "x\n", (line._replace(signature=signature),))
+    result = SignedNote("y\n" if change == "text" else "x\n", (line._replace(signature=signature),))
     with pytest.raises(ProofError) as error:
-        checkpoints.verify_cosignature(told, WITNESS)
+        checkpoints.verify_cosignature(result, WITNESS)
     assert error.value.code == "bad_signature"

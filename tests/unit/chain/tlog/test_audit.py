@@ -1,4 +1,4 @@
-"""A log that is damaged, rolled back, forked or foreign says so, and is never believed."""
+"""A damaged, rolled back, forked or foreign log is reported, and gives no wrong result."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 import apsw
 import pytest
 
-from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import BrainError, ProofError, VerificationFailed
+from tests.support import tlog_ledgers
 from tests.support.tlog_ledgers import (
     WITNESS,
     WITNESS_SEED,
@@ -33,7 +34,7 @@ def filled(folder: Path) -> Path:
         log.commit_many(opening_requests(NAMES))
         commit_snapshots(log, "a", range(1, 4))
         text = log.checkpoint()
-        line = checkpoints.sign_cosignature(
+        line = tlog_ledgers.sign_cosignature(
             signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7
         )
         log.add_cosignature(text + str(line), [str(WITNESS)])
@@ -255,26 +256,26 @@ def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
     with open_ledger_with_fixed_clock(filled) as log:
         early = log.checkpoint(3)
         commit_snapshots(log, "a", [7])
-        kept = log.checkpoint()
-        assert log.verify([early, kept]) == []
+        stored = log.checkpoint()
+        assert log.verify([early, stored]) == []
     line = str(
-        checkpoints.sign_cosignature(signed_note.parse_note(kept).text, WITNESS, WITNESS_SEED, 9)
+        tlog_ledgers.sign_cosignature(signed_note.parse_note(stored).text, WITNESS, WITNESS_SEED, 9)
     )
     assert faults(old) == set()  # within the folder it cannot be seen
-    assert faults(old, kept) == {"rolled_back"}
+    assert faults(old, stored) == {"rolled_back"}
     with open_ledger_with_fixed_clock(old) as log:
         with pytest.raises(VerificationFailed) as error:
-            log.add_cosignature(kept + line, [str(WITNESS)])
+            log.add_cosignature(stored + line, [str(WITNESS)])
         assert error.value.code == "rolled_back"
         log.open(derive_id("fork"), derive_id("fork", 1))
-        assert faults(old, kept) == {"log_forked"}
+        assert faults(old, stored) == {"log_forked"}
         assert faults(old, early) == set()
         with pytest.raises(VerificationFailed) as error:
-            log.add_cosignature(kept + line, [str(WITNESS)])
+            log.add_cosignature(stored + line, [str(WITNESS)])
         assert error.value.code == "log_forked"
         # Both checkpoints together convict the log, without the log.
         with pytest.raises(ProofError) as proof:
-            log_verifier.verify_consistency(kept, log.checkpoint(), log.key, [])
+            log_verifier.verify_consistency(stored, log.checkpoint(), log.key, [])
         assert proof.value.code == "log_forked"
 
 

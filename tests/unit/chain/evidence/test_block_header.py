@@ -1,4 +1,4 @@
-"""Block headers: of every fork, with exactly the fields they have."""
+"""Block headers of every fork, with exactly the fields of that fork."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.support.chain.synthetic_chain import (
     HEADER_FIELDS_BY_FORK,
     ChainState,
 )
+from tests.support.error_codes import error_code
 
 WORLD = ChainState({bytes(32): 1})
 
@@ -24,26 +25,24 @@ def fields(block: dict[str, Any] | None = None) -> list[Any]:
 
 
 def code_of(items: Any) -> str:
-    with pytest.raises(BrainError) as caught:
-        block_header.decode_block_header(rlp.encode(items))
-    return caught.value.code
+    return error_code(block_header.decode_block_header, rlp.encode(items))
 
 
 @pytest.mark.parametrize("fork", HEADER_FIELDS_BY_FORK)
 def test_the_header_of_each_fork_is_read(fork: str) -> None:
     block = WORLD._replace(fields=HEADER_FIELDS_BY_FORK[fork]).block()
-    found = block_header.decode_block_header(block_header.encode_rpc_header(block))
-    assert found.hash.hex() == block["hash"][2:]
-    assert found.number == int(block["number"], 16)
-    assert found.time == int(block["timestamp"], 16)
-    assert found.state_root.hex() == block["stateRoot"][2:]
+    result = block_header.decode_block_header(block_header.encode_rpc_header(block))
+    assert result.hash.hex() == block["hash"][2:]
+    assert result.number == int(block["number"], 16)
+    assert result.time == int(block["timestamp"], 16)
+    assert result.state_root.hex() == block["stateRoot"][2:]
 
 
 def test_what_later_forks_add_is_covered_by_the_hash_and_not_read() -> None:
     data = rlp.encode([*fields(), keccak(b"later"), b"\7"])
-    found = block_header.decode_block_header(data)
-    assert found.hash == keccak(data)
-    assert found[1:] == block_header.decode_block_header(rlp.encode(fields()))[1:]
+    result = block_header.decode_block_header(data)
+    assert result.hash == keccak(data)
+    assert result[1:] == block_header.decode_block_header(rlp.encode(fields()))[1:]
 
 
 @pytest.mark.parametrize("count", [0, 1, 14, 18, 19, 33, 40])

@@ -1,4 +1,4 @@
-"""Proofs of tries: what is there, what is not, and nothing else."""
+"""Trie proofs show the value of a key or its absence, and nothing else."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from brain.chain.evidence.state_proof import (
 )
 from brain.errors import ProofError
 from tests.support.chain.merkle_patricia import Trie, hex_prefix, keccak, node_reference, to_nibbles
+from tests.support.error_codes import error_code
 
 TWINS = (40364, 105566)
 """Slots whose keys have their first four bytes in common, so that small leaves stand
@@ -30,9 +31,7 @@ def numbered(count: int, size: int = 40) -> Trie:
 
 
 def code_of(root: bytes, name: bytes, proof: list[bytes]) -> str:
-    with pytest.raises(ProofError) as caught:
-        read_trie_value(root, name, proof)
-    return caught.value.code
+    return error_code(read_trie_value, root, name, proof, kind=ProofError)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 17, 300])

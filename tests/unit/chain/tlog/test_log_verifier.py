@@ -1,4 +1,4 @@
-"""Checking what a log says, offline: nothing but the truth is taken, and little is loaded."""
+"""Offline checks of checkpoints and proofs refuse every false part, and load few modules."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.checkpoints import Cosignature
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.chain.tlog.signed_note import ALGORITHM_ED25519, VerifierKey, encode_base64
 from brain.errors import ProofError
 from brain.trust import ed25519
+from tests.support import tlog_ledgers
+from tests.support.error_codes import error_code
 from tests.support.tlog_ledgers import (
     WITNESS,
     WITNESS_SEED,
@@ -29,15 +31,19 @@ def given(log: EmbeddedLedger) -> list[Any]:
     """Return the arguments of a check that passes."""
     log.commit_many(opening_requests(range(12)))
     commit_snapshots(log, "a", [1, 2])
-    told = log.evidence(derive_id("a"), derive_id("a", 1))["log"]
-    path = [bytes.fromhex(hash) for hash in told["path"]]
-    return [told["checkpoint"], told["key"], told["index"], bytes.fromhex(told["entry"]), path]
+    result = log.evidence(derive_id("a"), derive_id("a", 1))["log"]
+    path = [bytes.fromhex(hash) for hash in result["path"]]
+    return [
+        result["checkpoint"],
+        result["key"],
+        result["index"],
+        bytes.fromhex(result["entry"]),
+        path,
+    ]
 
 
 def refused(arguments: list[Any], witnesses: tuple[str, ...] = ()) -> str:
-    with pytest.raises(ProofError) as error:
-        log_verifier.verify_inclusion(*arguments, witnesses)
-    return error.value.code
+    return error_code(log_verifier.verify_inclusion, *arguments, witnesses, kind=ProofError)
 
 
 def test_each_part_is_held_against_the_others(log: EmbeddedLedger) -> None:
@@ -68,10 +74,10 @@ def test_a_checkpoint_counts_for_the_log_it_names_alone(log: EmbeddedLedger) -> 
     text, key, *rest = given(log)
     other = VerifierKey("other.example", ALGORITHM_ED25519, ed25519.public_key(WITNESS_SEED))
     body = signed_note.parse_note(text).text
-    forged = body + "\n" + str(signed_note.sign_note(body, other, WITNESS_SEED))
+    forged = body + "\n" + str(tlog_ledgers.sign_note(body, other, WITNESS_SEED))
     assert refused([forged, str(other), *rest]) == "wrong_origin"
-    mine = VerifierKey(log.key.partition("+")[0], ALGORITHM_ED25519, other.key)
-    forged = body + "\n" + str(signed_note.sign_note(body, mine, WITNESS_SEED))
+    own = VerifierKey(log.key.partition("+")[0], ALGORITHM_ED25519, other.key)
+    forged = body + "\n" + str(tlog_ledgers.sign_note(body, own, WITNESS_SEED))
     assert refused([forged, key, *rest]) == "unsigned"
 
 
@@ -85,7 +91,7 @@ def test_witnesses_are_told_and_a_false_one_is_refused(log: EmbeddedLedger) -> N
     text, *rest = given(log)
     absent = WITNESS._replace(name="absent.example")
     line = str(
-        checkpoints.sign_cosignature(
+        tlog_ledgers.sign_cosignature(
             signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 1_700_000_000
         )
     )
@@ -94,7 +100,7 @@ def test_witnesses_are_told_and_a_false_one_is_refused(log: EmbeddedLedger) -> N
     assert shown.witnesses == (Cosignature(WITNESS, 1_700_000_000),)
     assert log_verifier.verify_inclusion(text + line, *rest).witnesses == ()
     early = str(
-        checkpoints.sign_cosignature(log.checkpoint(13), WITNESS, WITNESS_SEED, 1_700_000_000)
+        tlog_ledgers.sign_cosignature(log.checkpoint(13), WITNESS, WITNESS_SEED, 1_700_000_000)
     )
     assert refused([text + early, *rest], both) == "bad_signature"
 
@@ -105,7 +111,7 @@ def test_two_checkpoints_of_one_size_that_differ_convict_the_log() -> None:
     notes = []
     for filler in (b"\1", b"\2"):
         body = f"log.example\n7\n{encode_base64(filler * 32)}\n"
-        notes.append(f"{body}\n{signed_note.sign_note(body, key, seed)}")
+        notes.append(f"{body}\n{tlog_ledgers.sign_note(body, key, seed)}")
     with pytest.raises(ProofError) as error:
         log_verifier.verify_consistency(*notes, str(key), [])
     assert error.value.code == "log_forked"
@@ -126,10 +132,10 @@ def test_no_mutant_of_the_evidence_is_taken(log: EmbeddedLedger) -> None:
     """2,000 changes of a bit or a byte anywhere in what is given."""
     text, key, index, data, path = given(log)
     rng = random.Random(11)
-    whole = [text.encode(), key.encode(), data, *path]
+    complete = [text.encode(), key.encode(), data, *path]
     taken = 0
     for _ in range(2000):
-        parts = list(whole)
+        parts = list(complete)
         which = rng.randrange(len(parts))
         place = rng.randrange(len(parts[which]))
         spoiled = bytearray(parts[which])
@@ -151,7 +157,7 @@ def test_checking_loads_nothing_of_the_log_nor_of_the_store(project: Path) -> No
         " & {'apsw', 'blake3', 'cryptography', 'web3', 'json', 'yaml', 'click'}),"
         " *sorted(name for name in sys.modules if name.startswith('brain.store')))"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], cwd=project, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == []
+    assert result.stdout.split() == []

@@ -1,4 +1,4 @@
-"""Accounts, words of storage, and what BrainRegistry keeps in them."""
+"""Accounts, words of storage, and the state of BrainRegistry in them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.support.chain.synthetic_chain import (
     encode_number,
     other_slots,
 )
+from tests.support.error_codes import error_code
 
 NAME = bytes(20)
 
@@ -25,18 +26,16 @@ NAME = bytes(20)
 def code_of(value: bytes) -> str:
     """Return why the value of an account is refused."""
     trie = Trie({NAME: value, b"other": b"else"})
-    with pytest.raises(ProofError) as caught:
-        read_account(trie.root, NAME, trie.proof(NAME))
-    return caught.value.code
+    return error_code(read_account, trie.root, NAME, trie.proof(NAME), kind=ProofError)
 
 
 def test_an_account_is_read() -> None:
     world = ChainState(other_slots())
-    found = read_account(
+    result = read_account(
         world.account_trie.root, CONTRACT_ADDRESS, world.account_trie.proof(CONTRACT_ADDRESS)
     )
-    assert (found.nonce, found.balance) == (1, 10**18 + 1)
-    assert (found.storage_root, found.code_hash) == (world.storage_trie.root, world.code)
+    assert (result.nonce, result.balance) == (1, 10**18 + 1)
+    assert (result.storage_root, result.code_hash) == (world.storage_trie.root, world.code)
 
 
 def test_an_absent_account_is_no_account() -> None:

@@ -1,4 +1,4 @@
-"""The schemas of evidence, and of what is told of it, say what is read and written."""
+"""The JSON Schemas of evidence and of the result of a check fit the parser and the output."""
 
 from __future__ import annotations
 
