@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..chosen_ledger import open_anchoring_ledger
-from ..command import CHECK_EXITS, VERIFY_EXITS, brain_command, exit_statuses
+from ..command import (
+    CHECK_EXITS,
+    VERIFY_EXITS,
+    argument,
+    brain_command,
+    exit_statuses,
+    option,
+    repeated_option,
+)
 from ..context import App
 from ..error_report import LOCKED, VERIFICATION_FAILED
 from ..json_format import to_json
-from ..options import ledger_option, output_option
+from ..options import ledger_option, output_option, revision_argument
 from ..output import emit
-from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..params import CountType, NonEmptyType, TextType
 from ..render.human_format import format_size, pluralize
 from ..settings.user_ledgers import open_local_log
 from ..terminal import escape
@@ -33,10 +41,9 @@ if TYPE_CHECKING:
     ),
     exits=VERIFY_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
-@click.option(
+@revision_argument
+@option(
     "--path",
-    cls=OnceOption,
     type=TextType("bad_path"),
     metavar="PATH",
     help="Also prove that the snapshot has this file, with its content.",
@@ -87,52 +94,21 @@ _EXPECTED_TYPE = NonEmptyType()
     ),
     exits=CHECK_EXITS,
 )
-@click.argument("file", type=TextType("bad_path"))
-@click.option(
-    "--content",
-    cls=OnceOption,
-    metavar="FILE",
-    help="Compare this file with the proven content.",
-)
-@click.option(
-    "--block-hash",
-    cls=OnceOption,
-    type=_EXPECTED_TYPE,
-    metavar="HASH",
-    help="Require this block hash.",
-)
-@click.option(
-    "--brain",
-    cls=OnceOption,
-    type=_EXPECTED_TYPE,
-    metavar="ID",
-    help="Require this brain.",
-)
-@click.option(
-    "--snapshot",
-    cls=OnceOption,
-    type=_EXPECTED_TYPE,
-    metavar="ID",
-    help="Require this snapshot.",
-)
-@click.option(
+@argument("file", type=TextType("bad_path"))
+@option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
+@option("--block-hash", type=_EXPECTED_TYPE, metavar="HASH", help="Require this block hash.")
+@option("--brain", type=_EXPECTED_TYPE, metavar="ID", help="Require this brain.")
+@option("--snapshot", type=_EXPECTED_TYPE, metavar="ID", help="Require this snapshot.")
+@option(
     "--owner",
-    cls=OnceOption,
     type=_EXPECTED_TYPE,
     metavar="ADDRESS",
     help="Require this owner of the brain, or of the anchor of the log.",
 )
-@click.option(
-    "--log-key",
-    cls=OnceOption,
-    type=_EXPECTED_TYPE,
-    metavar="KEY",
-    help="Require this key of the log.",
-)
-@click.option(
+@option("--log-key", type=_EXPECTED_TYPE, metavar="KEY", help="Require this key of the log.")
+@repeated_option(
     "--witness",
     "witnesses",
-    multiple=True,
     type=_EXPECTED_TYPE,
     metavar="KEY",
     help="Require a signature of this witness; repeatable.",
@@ -176,28 +152,26 @@ _MAX_NOTE_BYTES = 1 << 20
     ),
     exits=exit_statuses(VERIFICATION_FAILED, LOCKED),
 )
-@click.option(
+@option(
     "--since",
-    cls=OnceOption,
     type=CountType(),
     metavar="SIZE",
     help="Also prove that the log only appended since it had this size.",
 )
-@click.option(
+@option(
     "--cosigned",
-    cls=OnceOption,
     metavar="FILE",
     help="Store the signatures that witnesses added to this checkpoint.",
+    type=None,
 )
-@click.option(
+@repeated_option(
     "--witness",
     "witnesses",
-    multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
     help="The verifier key of a witness whose signature to store; repeatable.",
 )
-@click.option("-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, too.")
+@option("-o", "--output", metavar="FILE", help="Write it to FILE, too.", type=None)
 def chain_checkpoint_command(
     app: App,
     since: int | None,

@@ -12,12 +12,20 @@ import click
 from brain.errors import InvalidInput
 
 from ..chosen_ledger import require_evm_ledger
-from ..command import COMMIT_EXITS, WRITE_EXITS, brain_command, exit_statuses
+from ..command import (
+    COMMIT_EXITS,
+    WRITE_EXITS,
+    argument,
+    brain_command,
+    exit_statuses,
+    flag,
+    option,
+)
 from ..context import App
 from ..error_report import CONFLICT, LOCKED
-from ..options import chain_option, dry_run_option, output_option
+from ..options import chain_option, dry_run_option, output_option, revision_argument
 from ..output import emit
-from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..params import CountType, TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
 from ..settings import evm_ledgers
 from ..terminal import escape
@@ -76,8 +84,8 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("address", required=False, type=TextType("bad_address"))
-@click.option("--none", "nobody", is_flag=True, help="Let only the owner commit.")
+@argument("address", required=False, type=TextType("bad_address"))
+@flag("--none", "nobody", help="Let only the owner commit.")
 @chain_option
 def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: str | None) -> None:
     """Set the account that may commit this brain.
@@ -101,8 +109,8 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("address", required=False, type=TextType("bad_address"))
-@click.option("--withdraw", is_flag=True, help="Withdraw the offer.")
+@argument("address", required=False, type=TextType("bad_address"))
+@flag("--withdraw", help="Withdraw the offer.")
 @chain_option
 def chain_transfer_command(
     app: App, address: str | None, withdraw: bool, ledger: str | None
@@ -144,14 +152,9 @@ def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect:
     examples=("brain chain authorize -o permit.json --ledger sepolia --hours 2",),
     exits=COMMIT_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@revision_argument
 @chain_option
-@click.option(
-    "--hours",
-    cls=OnceOption,
-    type=CountType(),
-    help="How many hours it stays valid.  [default: 24]",
-)
+@option("--hours", type=CountType(), help="How many hours it stays valid.  [default: 24]")
 @output_option("the signed commitment")
 def chain_authorize_command(
     app: App, rev: str | None, ledger: str | None, hours: int | None, output: str | None
@@ -183,7 +186,7 @@ _MAX_PERMIT_BYTES = 64 << 10
     examples=("brain chain relay permit.json --ledger sepolia",),
     exits=exit_statuses(LOCKED, CONFLICT),
 )
-@click.argument("file")
+@argument("file", type=None)
 @chain_option
 @dry_run_option
 def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from ..command import WRITE_EXITS, brain_command
+from ..command import WRITE_EXITS, argument, brain_command, flag
 from ..context import App
-from ..lazy_group import LazyGroup
 from ..output import emit
 from ..params import NonEmptyType
-from ..registry import EVOLVE_COMMANDS
 from ..render.human_format import pluralize
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..render.run_report import read_receipt_file
@@ -24,16 +20,6 @@ if TYPE_CHECKING:
     from brain.results import Synthesized
 
 
-@click.command(
-    "evolve",
-    cls=LazyGroup,
-    table=EVOLVE_COMMANDS,
-    epilog="See 'brain evolve COMMAND --help'.",
-)
-def evolve_group() -> None:
-    """Make skills from recorded runs."""
-
-
 @brain_command(
     "synthesize",
     examples=(
@@ -43,9 +29,9 @@ def evolve_group() -> None:
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, default="@", type=NonEmptyType())
-@click.option("--anyway", is_flag=True, help="Ask the model even if the run was not hard.")
-@click.option("--dry-run", is_flag=True, help="Print the skill; record nothing.")
+@argument("source", metavar="[REV|FILE]", required=False, default="@", type=NonEmptyType())
+@flag("--anyway", help="Ask the model even if the run was not hard.")
+@flag("--dry-run", help="Print the skill; record nothing.")
 def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool) -> None:
     """Create or improve a skill from a run.
 

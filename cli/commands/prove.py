@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..command import CHECK_EXITS, READ_EXITS, brain_command
+from ..command import CHECK_EXITS, READ_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..json_format import to_json
 from ..options import output_option, revision_option
 from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
+from ..params import NonEmptyType, TextType
 from ..render.human_format import format_size
 from ..render.verdicts import claim_text, equivocation_lines, proof_caveat_lines, proof_id_lines
 from ..terminal import escape
@@ -36,15 +36,9 @@ if TYPE_CHECKING:
     ),
     exits=READ_EXITS,
 )
-@click.argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
-@click.option("--absent", is_flag=True, help="Prove that no file is at PATH.")
-@click.option(
-    "--ancestor",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="REV",
-    help="Prove that the snapshot descends from this one.",
-)
+@argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
+@flag("--absent", help="Prove that no file is at PATH.")
+@option("--ancestor", metavar="REV", help="Prove that the snapshot descends from this one.")
 @revision_option("The snapshot the proof is about.")
 @output_option("the proof")
 def prove_command(
@@ -112,27 +106,10 @@ def _proof_lines(data: bytes, found: Proof, output: str | None) -> Iterator[str]
     ),
     exits=CHECK_EXITS,
 )
-@click.argument("file", type=TextType("bad_path"))
-@click.option(
-    "--content",
-    cls=OnceOption,
-    metavar="FILE",
-    help="Compare this file with the proven content.",
-)
-@click.option(
-    "--snapshot",
-    cls=OnceOption,
-    type=NonEmptyType(),
-    metavar="ID",
-    help="Require this snapshot.",
-)
-@click.option(
-    "--brain",
-    cls=OnceOption,
-    type=NonEmptyType(),
-    metavar="ID",
-    help="Require this brain.",
-)
+@argument("file", type=TextType("bad_path"))
+@option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
+@option("--snapshot", type=NonEmptyType(), metavar="ID", help="Require this snapshot.")
+@option("--brain", type=NonEmptyType(), metavar="ID", help="Require this brain.")
 def check_proof_command(
     app: App, file: str, content: str | None, snapshot: str | None, brain: str | None
 ) -> None:

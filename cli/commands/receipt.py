@@ -9,14 +9,12 @@ import click
 
 from brain.errors import VerificationFailed
 
-from ..command import VERIFY_EXITS, brain_command, exit_statuses
+from ..command import VERIFY_EXITS, argument, brain_command, exit_statuses, option
 from ..context import App
 from ..error_report import CONFLICT, NO_BRAIN
-from ..lazy_group import LazyGroup
 from ..options import output_option, overwrite_option
 from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
-from ..registry import RECEIPT_COMMANDS
+from ..params import NonEmptyType, TextType
 from ..render.human_format import pluralize, short_id
 from ..render.run_report import read_receipt_file, run_lines, source_text
 from ..render.verdicts import finding_line
@@ -28,16 +26,6 @@ if TYPE_CHECKING:
     from brain.results import ReceiptVerified
 
 
-@click.command(
-    "receipt",
-    cls=LazyGroup,
-    table=RECEIPT_COMMANDS,
-    epilog="See 'brain receipt COMMAND --help'.",
-)
-def receipt_group() -> None:
-    """Show and verify records of what agents did."""
-
-
 @brain_command(
     "show",
     examples=(
@@ -47,13 +35,13 @@ def receipt_group() -> None:
     ),
     exits=exit_statuses(NO_BRAIN, CONFLICT),
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
-@click.option(
+@argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
+@option(
     "-o",
     "--output",
-    cls=OnceOption,
     metavar="FILE",
     help="Also write the last part of the receipt to FILE.",
+    type=None,
 )
 @overwrite_option
 def receipt_show_command(app: App, source: str | None, output: str | None, overwrite: bool) -> None:
@@ -83,7 +71,7 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     examples=("brain receipt verify", "brain receipt verify receipt.json --json"),
     exits=VERIFY_EXITS,
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
+@argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
 def receipt_verify_command(app: App, source: str | None) -> None:
     """Verify a receipt against the lineage.
 
@@ -145,11 +133,10 @@ class ImportedReceipt(NamedTuple):
     ),
     exits=exit_statuses(CONFLICT),
 )
-@click.argument("file", type=TextType("bad_path"))
-@click.option(
+@argument("file", type=TextType("bad_path"))
+@option(
     "--from",
     "form",
-    cls=OnceOption,
     type=click.Choice(TRANSCRIPT_FORMATS),
     help="The format of FILE.  [default: detected]",
 )

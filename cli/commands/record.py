@@ -12,12 +12,12 @@ import click
 from brain.errors import BrainError
 
 from .. import signals
-from ..command import BASIC_EXITS, WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, WRITE_EXITS, argument, brain_command, option
 from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
 from ..output import emit, emit_line
-from ..params import OnceOption, SecondsType, TextType
+from ..params import SecondsType, TextType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, notice_lines
 from ..render.human_format import colorize, pluralize, short_id
@@ -36,13 +36,10 @@ if TYPE_CHECKING:
     examples=("brain init my-agent", "brain init --name auditor --layout flat"),
     exits=BASIC_EXITS,
 )
-@click.argument("directory", metavar="[DIR]", required=False)
-@click.option(
-    "--name", cls=OnceOption, type=TextType(), metavar="TEXT", help="The display name of the brain."
-)
-@click.option(
+@argument("directory", metavar="[DIR]", required=False, type=None)
+@option("--name", metavar="TEXT", help="The display name of the brain.")
+@option(
     "--layout",
-    cls=OnceOption,
     type=click.Choice(["directory", "flat"]),
     help="The path of new skills: skills/SLUG/SKILL.md (directory) or skills/SLUG.md (flat).",
 )
@@ -123,7 +120,7 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
 @message_option
 def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> None:
     """Record the folder as it is.
@@ -161,16 +158,14 @@ DEFAULT_MAX_WAIT_SECONDS = 10.0
     exits=WRITE_EXITS,
     json_help="Print one JSON document per line for each snapshot.",
 )
-@click.option(
+@option(
     "--debounce",
-    cls=OnceOption,
     type=SecondsType(),
     metavar="SECONDS",
     help=f"Record after SECONDS without a change.  [default: {DEFAULT_DEBOUNCE_SECONDS}]",
 )
-@click.option(
+@option(
     "--max-wait",
-    cls=OnceOption,
     type=SecondsType(),
     metavar="SECONDS",
     help=f"Record at the latest SECONDS after a change.  [default: {DEFAULT_MAX_WAIT_SECONDS:g}]",

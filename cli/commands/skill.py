@@ -12,13 +12,11 @@ from brain import limits
 from brain.errors import BrainError
 
 from ..chosen_ledger import open_chosen_ledger
-from ..command import OVERWRITE_EXITS, brain_command
+from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
-from ..lazy_group import LazyGroup
 from ..options import message_option, revision_option
 from ..output import emit
-from ..params import OnceOption, SlugType, TextType
-from ..registry import SKILL_COMMANDS
+from ..params import SlugType
 from ..render.changes import notice_lines, upsert_line
 from ..render.human_format import (
     align_columns,
@@ -46,13 +44,6 @@ if TYPE_CHECKING:
     )
 
 
-@click.command(
-    "skill", cls=LazyGroup, table=SKILL_COMMANDS, epilog="See 'brain skill COMMAND --help'."
-)
-def skill_group() -> None:
-    """Write, read and check skills."""
-
-
 @brain_command(
     "upsert",
     examples=(
@@ -62,38 +53,18 @@ def skill_group() -> None:
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("name", type=SlugType())
-@click.option(
-    "-d",
-    "--description",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="TEXT",
-    help="One line that says when to use the skill.",
+@argument("name", type=SlugType())
+@option("-d", "--description", metavar="TEXT", help="One line that says when to use the skill.")
+@option(
+    "-f", "--file", metavar="FILE", help="Take the body from FILE; - is standard input.", type=None
 )
-@click.option(
-    "-f",
-    "--file",
-    cls=OnceOption,
-    metavar="FILE",
-    help="Take the body from FILE; - is standard input.",
+@option(
+    "--base", metavar="VERSION", help="The version your text is based on; later changes are merged."
 )
-@click.option(
-    "--base",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="VERSION",
-    help="The version your text is based on; later changes are merged.",
-)
-@click.option("--if-changed", is_flag=True, help="Record nothing if the text is the same.")
-@click.option(
-    "--receipt",
-    cls=OnceOption,
-    metavar="FILE",
-    help="Record FILE as the receipt of the work.",
-)
+@flag("--if-changed", help="Record nothing if the text is the same.")
+@option("--receipt", metavar="FILE", help="Record FILE as the receipt of the work.", type=None)
 @message_option
-@click.option("--commit", is_flag=True, help="Also commit the snapshot to a ledger.")
+@flag("--commit", help="Also commit the snapshot to a ledger.")
 def skill_upsert_command(
     app: App,
     name: str,
@@ -152,15 +123,8 @@ def _upsert_lines(done: Upserted) -> Iterator[str]:
 @brain_command(
     "revert", examples=("brain skill revert oracle-manipulation --to 1",), exits=OVERWRITE_EXITS
 )
-@click.argument("slug", type=SlugType())
-@click.option(
-    "--to",
-    "version",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="VERSION",
-    help="The version to restore.  [required]",
-)
+@argument("slug", type=SlugType())
+@option("--to", "version", metavar="VERSION", help="The version to restore.  [required]")
 def skill_revert_command(app: App, slug: str, version: str | None) -> None:
     """Restore an earlier text as a new version.
 
@@ -189,22 +153,17 @@ def skill_revert_command(app: App, slug: str, version: str | None) -> None:
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("slug", type=SlugType(), metavar="A")
-@click.argument("other", type=SlugType(), metavar="B")
-@click.option(
-    "-d",
-    "--description",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="TEXT",
-    help="One line that says when to use the merged skill.",
+@argument("slug", type=SlugType(), metavar="A")
+@argument("other", type=SlugType(), metavar="B")
+@option(
+    "-d", "--description", metavar="TEXT", help="One line that says when to use the merged skill."
 )
-@click.option(
+@option(
     "-f",
     "--file",
-    cls=OnceOption,
     metavar="FILE",
     help="Take the merged body from FILE; - is standard input.",
+    type=None,
 )
 @message_option
 def skill_merge_command(
@@ -246,7 +205,7 @@ def _skill_merge_lines(done: SkillMergeResult) -> Iterator[str]:
 @brain_command(
     "delete", examples=("brain skill delete oracle-manipulation",), exits=OVERWRITE_EXITS
 )
-@click.argument("slug", type=SlugType())
+@argument("slug", type=SlugType())
 def skill_delete_command(app: App, slug: str) -> None:
     """Remove a skill; its history stays.
 
@@ -286,7 +245,7 @@ def _skill_list_lines(found: list[Skill]) -> Iterator[str]:
     "view",
     examples=("brain skill view oracle-manipulation", "brain skill view oracle-manipulation@1"),
 )
-@click.argument("slug", type=SlugType())
+@argument("slug", type=SlugType())
 @revision_option("The snapshot to read.")
 def skill_view_command(app: App, slug: str, rev: str | None) -> None:
     """Print the body of a skill.
@@ -314,7 +273,7 @@ def _skill_view_lines(view: SkillView) -> Iterator[str]:
 
 
 @brain_command("history", examples=("brain skill history oracle-manipulation",))
-@click.argument("slug", type=SlugType())
+@argument("slug", type=SlugType())
 def skill_history_command(app: App, slug: str) -> None:
     """List the versions of a skill, newest first.
 
@@ -339,7 +298,7 @@ def _skill_version_lines(versions: list[SkillVersion]) -> Iterator[str]:
 
 
 @brain_command("similar", examples=("brain skill similar oracle-manipulation",))
-@click.argument("slug", type=SlugType())
+@argument("slug", type=SlugType())
 def skill_similar_command(app: App, slug: str) -> None:
     """List the skills that are similar to a skill.
 
@@ -359,8 +318,8 @@ def _similar_skill_lines(slug: str, similar: list[Similar]) -> Iterator[str]:
 @brain_command(
     "check", examples=("brain skill check", "brain skill check oracle-manipulation --strict")
 )
-@click.argument("slugs", metavar="[SLUG]...", nargs=-1, type=SlugType())
-@click.option("--strict", is_flag=True, help="Report every deviation from the specification.")
+@argument("slugs", metavar="[SLUG]...", nargs=-1, type=SlugType())
+@flag("--strict", help="Report every deviation from the specification.")
 def skill_check_command(app: App, slugs: tuple[str, ...], strict: bool) -> None:
     """Check skills against the rules of agentskills.io.
 

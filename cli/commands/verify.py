@@ -11,11 +11,20 @@ from brain.errors import VerificationFailed
 from brain.util.atomic_file import write_atomic
 
 from ..chosen_ledger import open_ledgers
-from ..command import READ_EXITS, VERIFY_EXITS, brain_command
+from ..command import (
+    READ_EXITS,
+    VERIFY_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+    repeated_option,
+)
 from ..context import App
 from ..error_report import Failure
+from ..options import revision_argument
 from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
+from ..params import NonEmptyType, TextType
 from ..progress_bar import ProgressBar
 from ..render.human_format import pluralize, short_id
 from ..render.ledgers import ledger_advice, verified_ledger_lines
@@ -42,24 +51,21 @@ _SIGNATURE_CODES |= {"forged_author"}
     ),
     exits=VERIFY_EXITS,
 )
-@click.option("--deep", is_flag=True, help="Read and hash the content of every file again.")
-@click.option(
+@flag("--deep", help="Read and hash the content of every file again.")
+@flag(
     "--require-signatures",
-    is_flag=True,
     help="Require a signature of every snapshot since the trust file was added.",
 )
-@click.option(
+@repeated_option(
     "--root",
     "roots",
-    multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
     help="A key that must have signed the first trust file; repeatable."
     " It is pinned if no key is pinned yet.",
 )
-@click.option(
+@option(
     "--ledger",
-    cls=OnceOption,
     type=TextType("bad_ledger"),
     metavar="NAME",
     help="Also verify against this ledger, or against `all`.",
@@ -143,13 +149,13 @@ def _verification_lines(found: Verified) -> Iterator[str]:
     examples=("brain ancestry @~3", "brain ancestry 1f0c2a --lineage lineage.bin"),
     exits=READ_EXITS,
 )
-@click.argument("old", metavar="ANCESTOR", type=NonEmptyType())
-@click.argument("new", metavar="[REV]", required=False, type=NonEmptyType())
-@click.option(
+@argument("old", metavar="ANCESTOR", type=NonEmptyType())
+@argument("new", metavar="[REV]", required=False, type=NonEmptyType())
+@option(
     "--lineage",
-    cls=OnceOption,
     metavar="FILE",
     help="Read a file of `brain export-lineage` instead of a brain.",
+    type=None,
 )
 def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -> None:
     """Check whether a snapshot descends from another.
@@ -192,10 +198,8 @@ class LineageExport(NamedTuple):
     "export-lineage",
     examples=("brain export-lineage -o lineage.bin", "brain export-lineage main~3 -o l.bin"),
 )
-@click.argument("rev", required=False, type=NonEmptyType())
-@click.option(
-    "-o", "--output", cls=OnceOption, metavar="FILE", help="The file to write.  [required]"
-)
+@revision_argument
+@option("-o", "--output", metavar="FILE", help="The file to write.  [required]", type=None)
 def export_lineage_command(app: App, rev: str | None, output: str | None) -> None:
     """Write a lineage to a file, without its files.
 
