@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -42,7 +42,7 @@ class PromptPart(Part):
         """
         from ..repo.index import skill_index
 
-        return self._opened.run(skill_index.read_index, rev, _index_request(options))
+        return self._locked.run(skill_index.read_index, rev, _index_request(options))
 
     def build_index_pages(self, rev: str = "@", **options: Unpack[IndexOptions]) -> list[bytes]:
         """Return the text of `build_index` and a newline as pieces of UTF-8.
@@ -51,7 +51,7 @@ class PromptPart(Part):
         """
         from ..repo.index import skill_index
 
-        return self._opened.run(skill_index.read_index_pages, rev, _index_request(options))
+        return self._locked.run(skill_index.read_index_pages, rev, _index_request(options))
 
     def build_framed_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> str:
         """Return the text of `build_index` between the delimiters it has in the prompt.
@@ -60,13 +60,13 @@ class PromptPart(Part):
         """
         from ..repo.index import system_prompt
 
-        return self._opened.run(system_prompt.build_framed_index, rev, _index_request(options))
+        return self._locked.run(system_prompt.build_framed_index, rev, _index_request(options))
 
     def build(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Prompt:
         """Return the system prompt: system.md, fragments, index, memory."""
         from ..repo.index import system_prompt
 
-        return self._opened.run(system_prompt.build_prompt, rev, _index_request(options))
+        return self._locked.run(system_prompt.build_prompt, rev, _index_request(options))
 
 
 def _index_request(options: IndexOptions) -> IndexRequest:

@@ -208,7 +208,7 @@ def _warn_unsigned_fork(app: App, path: str) -> None:
     from brain import Brain
 
     with Brain.open(path) as child:
-        pin_and_report_roots(app, child.id, [made.key for made in child.signatures.list()])
+        pin_and_report_roots(app, child, [made.key for made in child.signatures.list()])
         if child.signatures.find_missing():
             signed = [made.key for made in child.signatures.list()]
             call = f"brain -C {escape(shlex.quote(path))} sign"

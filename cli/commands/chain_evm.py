@@ -96,9 +96,9 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     if (address is None) != nobody:
         raise click.UsageError("Give either ADDRESS or --none.")
     chain = require_evm_ledger(app, ledger)
-    sent = chain.ownership.set_signer(bytes.fromhex(app.brain.id), address or "")
-    said = f"Signer is {address}" if address else "Only the owner can commit"
-    _emit_transaction(app, chain, sent, said)
+    sent = app.brain.ledger.set_signer(chain, address or "")
+    effect = f"Signer is {address}" if address else "Only the owner can commit"
+    _emit_transaction(app, chain, sent, effect)
 
 
 @brain_command(
@@ -123,9 +123,12 @@ def chain_transfer_command(
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
     chain = require_evm_ledger(app, ledger)
-    sent = chain.ownership.offer(bytes.fromhex(app.brain.id), address or "")
-    said = f"Offered to {address}" if address else "The offer is withdrawn"
-    _emit_transaction(app, chain, sent, said)
+    if address:
+        sent = app.brain.ledger.offer(chain, address)
+        _emit_transaction(app, chain, sent, f"Offered to {address}")
+    else:
+        sent = app.brain.ledger.withdraw_offer(chain)
+        _emit_transaction(app, chain, sent, "The offer is withdrawn")
 
 
 @brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
@@ -137,7 +140,7 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     id there: `brain config ledger NAME --creator ADDRESS`.
     """
     chain = require_evm_ledger(app, ledger)
-    sent = chain.ownership.accept(bytes.fromhex(app.brain.id))
+    sent = app.brain.ledger.accept_offer(chain)
     _emit_transaction(app, chain, sent, "The brain is yours")
 
 
@@ -168,13 +171,12 @@ def chain_authorize_command(
     if hours == 0:
         raise click.UsageError("--hours must be 1 or more.")
     chain = require_evm_ledger(app, ledger)
-    request = app.brain.ledger.build_request(chain, rev or "@")
     deadline = int(time.time()) + (24 if hours is None else hours) * 3600
-    said = chain.ownership.authorize(*request, deadline)
-    text = json.dumps(said, indent=2) + "\n"
+    permit = app.brain.ledger.authorize(chain, rev or "@", deadline=deadline)
+    text = json.dumps(permit, indent=2) + "\n"
     if output is not None:
         Path(output).write_text(text, "utf-8")
-    document = {**said, "ledger": chain.name, "file": output}
+    document = {**permit, "ledger": chain.name, "file": output}
     emit(app, document, [f"Signed, in {escape(output)}"] if output else [text.rstrip("\n")])
 
 
@@ -196,24 +198,24 @@ def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) 
     the brain nor a right to it: your key only pays.
     """
     chain = require_evm_ledger(app, ledger)
-    said = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
+    permit = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
     if dry_run:
-        price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(said))
+        price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(permit))
         emit(app, price, price_lines(price))
         return
-    sent = chain.ownership.relay(said)
+    sent = chain.ownership.relay(permit)
     document = evm_ledgers.transaction_document(
-        chain, str(said["brain"]), sent, str(said["snapshot"])
+        chain, str(permit["brain"]), sent, str(permit["snapshot"])
     )
-    effect = pending_prefix(sent, f"Relayed commitment {said['seq']}")
+    effect = pending_prefix(sent, f"Relayed commitment {permit['seq']}")
     emit(app, document, [effect, *transaction_lines(sent)])
 
 
 def _parse_permit(data: bytes) -> dict[str, Any]:
     try:
-        said = json.loads(data)
+        permit = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("not an authorization: not JSON", code="bad_authorization") from error
-    if not isinstance(said, dict):
+    if not isinstance(permit, dict):
         raise InvalidInput("not an authorization: not an object", code="bad_authorization")
-    return said
+    return permit

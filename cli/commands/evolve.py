@@ -16,7 +16,6 @@ from ..settings.user_models import open_user_model
 from ..terminal import escape, escape_lines
 
 if TYPE_CHECKING:
-    from brain.receipts import Receipt
     from brain.results import Synthesized
 
 
@@ -42,23 +41,13 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
     model that `brain config model` names reads the transcript, without secrets, and the
     related skills. Its answer is checked and becomes the next version of a skill.
     """
-    from brain.evolve import synthesize
-
     model = open_user_model()
     data = read_receipt_file(source)
-    run = app.brain.receipts.read_run(source) if data is None else _parse_run(data)
-    done = synthesize(app.brain, run, model, anyway=anyway, dry_run=dry_run)
+    receipts = app.brain.receipts
+    run = receipts.read_run(source) if data is None else receipts.read_run_file(data)
+    done = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
     emit(app, done, _synthesis_lines(done))
     raise_if_not_committed(done.commitment)
-
-
-def _parse_run(data: bytes) -> Receipt:
-    """Return the run in a file: a receipt, or a transcript of another program."""
-    from brain.receipts import decode_receipt
-    from brain.receipts.receipt_json import RECEIPT_FORMAT
-    from brain.receipts.transcripts import read_transcript
-
-    return decode_receipt(data) if RECEIPT_FORMAT.encode() in data else read_transcript(data)
 
 
 def _synthesis_lines(done: Synthesized) -> Iterator[str]:

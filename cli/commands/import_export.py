@@ -90,7 +90,7 @@ def _pin_root_keys(app: App, done: Adopted) -> None:
     from brain import Brain
 
     with Brain.open(done.path) as made:
-        pin_and_report_roots(app, made.id, [one.key for one in made.signatures.list(made.id)])
+        pin_and_report_roots(app, made, [one.key for one in made.signatures.list(made.id)])
 
 
 def _adoption_lines(done: Adopted) -> Iterator[str]:
@@ -172,12 +172,17 @@ def publish_command(
     has its version and the fields that the program does not know. Published files that
     the brain no longer has are removed; files that were edited there are kept.
     """
-    from brain.adopting import PublishRequest, publish
-
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
-    request = PublishRequest(rev or "@", strict, overwrite, allow, dry_run)
-    done = publish(app.brain, client, Path(directory), request)
+    done = app.brain.publish(
+        client,
+        directory,
+        rev or "@",
+        strict=strict,
+        overwrite=overwrite,
+        allow=allow,
+        dry_run=dry_run,
+    )
     emit(app, done, _publication_lines(done, dry_run))
     if done.conflicts:
         _raise_publish_conflict(done)

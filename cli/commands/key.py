@@ -127,7 +127,7 @@ def key_trust_command(
     done = change_trust(app, own, passphrase_file, lambda brain: brain.trust.add(public, name))
     if done.signature and len(done.keys) == 1:
         pin_and_report_roots(
-            app, app.brain.id, [one.key for one in app.brain.signatures.list(done.snapshot)]
+            app, app.brain, [one.key for one in app.brain.signatures.list(done.snapshot)]
         )
 
 
@@ -243,19 +243,16 @@ def key_roots_command(app: App, add: tuple[str, ...], remove: tuple[str, ...]) -
     settings, or in the file BRAIN_ROOTS; 'brain verify', 'brain prompt' and the servers
     for agents require them. KEY is as for 'brain key trust'.
     """
-    from brain.trust import pinned_roots as pins
-
-    brain, path = app.brain.id, user_roots.roots_path()
+    path = user_roots.roots_path()
     if add or remove:
-        found = pins.change_pinned_roots(
+        found = app.brain.trust.change_roots(
             path,
-            brain,
-            list(map(user_keys.resolve_public_key, add)),
-            list(map(user_keys.resolve_public_key, remove)),
+            add=list(map(user_keys.resolve_public_key, add)),
+            remove=list(map(user_keys.resolve_public_key, remove)),
         )
     else:
-        found = pins.load_pinned_roots(path, brain)
-    document = {"brain": brain, "roots": found, "path": str(path)}
+        found = app.brain.trust.list_roots(path)
+    document = {"brain": app.brain.id, "roots": found, "path": str(path)}
     emit(app, document, found or ["No root key is pinned for this brain"])
 
 

@@ -56,9 +56,9 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     if data is None:
         found = app.brain.receipts.show(source or "@")
     else:
-        from brain.repo.read.read_receipts import show_receipt_file
+        from brain import Brain
 
-        found = show_receipt_file(data)
+        found = Brain.receipts.show_file(data)
     if output is not None:
         content = app.brain.receipts.read(source or "@") if data is None else data
         write_output_file(output, content, overwrite)
@@ -152,13 +152,14 @@ def receipt_import_command(
     texts, without secrets. Pass it to `brain skill upsert --receipt`. An existing output
     file with other content is replaced only with --overwrite.
     """
+    from brain import Brain
     from brain.digest import blob_id
     from brain.limits import MAX_TRANSCRIPT_BYTES
     from brain.receipts import encode_receipt
     from brain.receipts.receipt_json import receipt_to_json
-    from brain.receipts.transcripts import read_transcript
 
-    receipt = read_transcript(read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript"), form or "")
+    transcript = read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript")
+    receipt = Brain.receipts.import_transcript(transcript, form or "")
     data, origin = encode_receipt(receipt), receipt_to_json(receipt)["source"]
     if output is not None:
         write_output_file(output, data, overwrite)

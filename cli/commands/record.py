@@ -65,7 +65,7 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     )
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
-        pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures.list()])
+        pin_and_report_roots(app, brain, [one.key for one in brain.signatures.list()])
     emit(app, made, [f"Brain {short_id(made.brain)} created in {escape(made.path)}"])
     _warn_outer_brain(app, path)
 
@@ -178,12 +178,14 @@ def watch_command(app: App, debounce: float | None, max_wait: float | None) -> N
     pending changes and ends the command. Errors are printed to stderr, and recording is
     retried with the next change.
     """
-    from brain.watching import Watch, WatchFailure
+    from brain.watching import WatchFailure
 
     _refuse_output_into_brain(app.brain.root)
-    wait = DEFAULT_DEBOUNCE_SECONDS if debounce is None else debounce
     with (
-        Watch(app.brain, wait, DEFAULT_MAX_WAIT_SECONDS if max_wait is None else max_wait) as watch,
+        app.brain.watch(
+            debounce=DEFAULT_DEBOUNCE_SECONDS if debounce is None else debounce,
+            max_wait=DEFAULT_MAX_WAIT_SECONDS if max_wait is None else max_wait,
+        ) as watch,
         signals.stop_on_signal(watch.stop),
     ):
         _print_watched(app, watch.catch_up())

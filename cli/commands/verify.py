@@ -81,21 +81,24 @@ def verify_command(
     roots') are required too. Any error ends with exit status 3; warnings and notes do
     not.
     """
-    from brain.verify.verification import parse_requirements, verify_folder
+    from brain import Brain
 
-    asked = parse_requirements(
-        require_signatures, [user_keys.resolve_public_key(root) for root in roots]
-    )
+    root_keys = [user_keys.resolve_public_key(root) for root in roots]
     with ProgressBar(app) as bar:
-        found = verify_folder(app.brain_folder(), deep, asked, bar, app.pinned_roots)
+        found = Brain.verify_folder(
+            app.brain_folder(),
+            deep,
+            bar,
+            require_signatures=require_signatures,
+            roots=root_keys,
+            pinned_roots=app.pinned_roots,
+        )
     if found.ok and roots:
-        pin_and_report_roots(app, found.brain, list(map(user_keys.resolve_public_key, roots)))
+        pin_and_report_roots(app, app.brain, root_keys)
     hint = "" if found.ok else _verification_advice(app, found.findings)
     if ledger and found.head:
-        from brain.repo.ledgers.ledger_verify import add_ledger_findings
-
-        verified = app.brain.ledger.verify(open_ledgers(app, ledger))
-        found, hint = add_ledger_findings(found, verified), hint or ledger_advice(verified.findings)
+        found = app.brain.ledger.extend(found, open_ledgers(app, ledger))
+        hint = hint or ledger_advice(found.findings)
     emit(app, found, _verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
