@@ -84,17 +84,17 @@ ROOT_COMMANDS: CommandTable = {
 GROUP_COMMANDS: dict[str, CommandTable] = {
     "skill": {
         "Write": {
-            "upsert": ("skill", "Create a skill, or write its next version."),
-            "revert": ("skill", "Restore an earlier text as a new version."),
-            "merge": ("skill", "Merge one skill into another and remove it."),
-            "delete": ("skill", "Remove a skill; its history stays."),
+            "upsert": ("skill_write", "Create a skill, or write its next version."),
+            "revert": ("skill_write", "Restore an earlier text as a new version."),
+            "merge": ("skill_write", "Merge one skill into another and remove it."),
+            "delete": ("skill_write", "Remove a skill; its history stays."),
         },
         "Read": {
-            "list": ("skill", "List the skills."),
-            "view": ("skill", "Print the body of a skill."),
-            "history": ("skill", "List the versions of a skill, newest first."),
-            "similar": ("skill", "List the skills that are similar to a skill."),
-            "check": ("skill", "Check skills against the rules of agentskills.io."),
+            "list": ("skill_read", "List the skills."),
+            "view": ("skill_read", "Print the body of a skill."),
+            "history": ("skill_read", "List the versions of a skill, newest first."),
+            "similar": ("skill_read", "List the skills that are similar to a skill."),
+            "check": ("skill_read", "Check skills against the rules of agentskills.io."),
         },
     },
     "op": {
