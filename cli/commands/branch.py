@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +16,6 @@ from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, redacted_suffix, report_merge
 from ..render.human_format import colorize, pluralize, short_id
 from ..terminal import escape
-from ..trust_changes import pin_and_report_roots, signing_advice
 
 if TYPE_CHECKING:
     from brain.results import Branches, MergeConflict
@@ -205,7 +203,11 @@ def fork_command(app: App, directory: str, rev: str | None) -> None:
 
 def _warn_unsigned_fork(app: App, path: str) -> None:
     """Print which keys must sign the first snapshot of a fork, if its trust file requires it."""
+    import shlex
+
     from brain import Brain
+
+    from ..trust_changes import pin_and_report_roots, signing_advice
 
     with Brain.open(path) as child:
         pin_and_report_roots(app, child, [made.key for made in child.signatures.list()])

@@ -20,8 +20,8 @@ from ..error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
 from ..options import dry_run_option, ledger_option, revision_argument
 from ..output import emit
 from ..params import TextType
-from ..render.costs import format_ether, price_lines
-from ..render.human_format import align_columns, pluralize, short_id
+from ..render.costs import price_lines
+from ..render.human_format import align_columns, format_ether, pluralize, short_id
 from ..render.ledgers import committed_lines, ledger_advice, verified_ledger_lines
 from ..render.verdicts import finding_line
 from ..settings.user_ledgers import LOCAL_LEDGER, open_local_log

@@ -20,14 +20,13 @@ from ..command import (
 )
 from ..context import App
 from ..error_report import LOCKED, VERIFICATION_FAILED
-from ..json_format import to_json
 from ..options import ledger_option, output_option, revision_argument
-from ..output import emit
+from ..output import emit, emit_file
 from ..params import CountType, NonEmptyType, TextType
 from ..render.human_format import format_size, pluralize
 from ..settings.user_ledgers import open_local_log
 from ..terminal import escape
-from ..user_files import read_input
+from ..user_files import open_content, read_input
 
 if TYPE_CHECKING:
     from brain.chain.tlog.checkpoints import Cosignature
@@ -62,25 +61,13 @@ def chain_evidence_command(
     data = app.brain.ledger.build_evidence(
         open_anchoring_ledger(app, ledger), rev or "@", path or ""
     )
-    if output is not None:
-        Path(output).write_bytes(data)
     from brain import check_evidence
 
-    found = check_evidence(data)
-    document = {**to_json(found), "file": output, "evidence": None}
-    if output is None:
-        import json
-
-        document["evidence"] = json.loads(data)
-    emit(app, document, _evidence_lines(data, output))
-
-
-def _evidence_lines(data: bytes, output: str | None) -> Iterator[str]:
-    if output is None:
-        yield data.decode().rstrip("\n")
-        return
-    yield f"Evidence in {escape(output)}, {format_size(len(data))}"
-    yield "To verify it, one must know the block hash or the key of the log from another source."
+    note = (
+        f"Evidence in {escape(output or '')}, {format_size(len(data))}\n"
+        "To verify it, one must know the block hash or the key of the log from another source."
+    )
+    emit_file(app, check_evidence(data), "evidence", data, output, note)
 
 
 _EXPECTED_TYPE = NonEmptyType()
@@ -122,22 +109,15 @@ def chain_check_command(
     evidence proves, its trust level, and what you still have to know to rely on it. Ids
     must be complete. `python -m brain.chain.check` does the same and starts faster.
     """
+    from brain import check_evidence
     from brain.chain.evidence import evidence_report
     from brain.limits import MAX_EVIDENCE_BYTES
 
     data = read_input(file, MAX_EVIDENCE_BYTES, "the evidence")
-    said: dict[str, Any] = {name: value or "" for name, value in known.items()}
-    found = _check_evidence_data(data, content, {**said, "witnesses": witnesses})
+    expected: dict[str, Any] = {name: value or "" for name, value in known.items()}
+    with open_content(content) as source:
+        found = check_evidence(data, content=source, witnesses=witnesses, **expected)
     emit(app, found, evidence_report.render_text(found).splitlines())
-
-
-def _check_evidence_data(data: bytes, content: str | None, said: dict[str, Any]) -> Any:
-    from brain import check_evidence
-
-    if content is None:
-        return check_evidence(data, **said)
-    with open(content, "rb", buffering=0) as source:
-        return check_evidence(data, content=source, **said)
 
 
 _MAX_NOTE_BYTES = 1 << 20

@@ -24,7 +24,6 @@ from ..render.human_format import colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..std_streams import write_stderr
 from ..terminal import escape
-from ..trust_changes import pin_and_report_roots
 
 if TYPE_CHECKING:
     from brain.results import Recorded, Status, Watched
@@ -52,6 +51,8 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     """
     from brain import Brain
     from brain.results import Init
+
+    from ..trust_changes import pin_and_report_roots
 
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
