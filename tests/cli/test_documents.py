@@ -22,7 +22,9 @@ def fenced_commands(text: str) -> Iterator[str]:
     for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         prompt = r"\$ " if "$ brain" in block else ""
         for line in block.replace("\\\n", " ").splitlines():
-            found = re.match(rf"{prompt}(brain [-a-z].*)", re.split(r"\s[#|>]\s?", line)[0])
+            found = re.match(
+                rf"{prompt}(brain [-a-z]\S*(?: \S.*)?)$", re.split(r"\s[#|>]\s?", line)[0]
+            )
             if found:
                 yield found[1].strip()
 
