@@ -177,7 +177,7 @@ class Brain(BrainParts):
     def check_exported_lineage(
         source: BinaryIO, old: str, new: str | None = None
     ) -> results.Ancestry:
-        """Say from a lineage file alone whether `new` (by default its head) descends from `old`.
+        """Return whether `new` (by default the head) descends from `old`, by a lineage file alone.
 
         `history.export_lineage` makes such files. Raises `FormatError` for an incomplete one,
         `InvalidInput` or `NotFound`.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class HistoryPart(Part):
-    """What was recorded, and how revisions differ."""
+    """Read snapshots and compare revisions."""
 
     def log(
         self, rev: str = "@", limit: int | None = None, skill: str | None = None
@@ -91,7 +91,7 @@ class HistoryPart(Part):
         return self._locked.run(undo.list_operations, limit)
 
     def check_ancestry(self, old: str, new: str = "@") -> results.Ancestry:
-        """Say whether `new` descends from `old`, also across forks, and by which path."""
+        """Return whether `new` descends from `old`, also across forks, and by which path."""
         from ..repo.history import descent
 
         return self._locked.run(descent.find_descent, old, new)

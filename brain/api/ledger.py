@@ -62,7 +62,7 @@ class LedgerPart(Part):
         return self._locked.run(commit.quote_open, ledger, rev)
 
     def build_request(self, ledger: Ledger, rev: str = "@") -> CommitRequest:
-        """Return what `commit` would send to the ledger, as raw ids. Raises as `commit`."""
+        """Return the request that `commit` would send, with raw ids. Raises as `commit`."""
         from ..repo.ledgers import commit
         from ..repo.read.revisions import resolve_revision
 
@@ -88,7 +88,7 @@ class LedgerPart(Part):
         return self._locked.run(ledger_verify.verify_ledgers, ledgers)
 
     def extend(self, verified: results.Verified, ledgers: Sequence[Ledger]) -> results.Verified:
-        """Return a verification of this brain with what `verify` finds, too."""
+        """Return a verification of this brain with the findings of `verify` added."""
         from ..repo.ledgers import ledger_verify
 
         return ledger_verify.add_ledger_findings(verified, self.verify(ledgers))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class IndexOptions(TypedDict, total=False):
-    """What the Level-0 index holds; the keywords of every method of `PromptPart`."""
+    """Keywords of all methods of `PromptPart`: which skills the index shows, and how long it is."""
 
     max_chars: int | None
     """Characters of one description."""
@@ -32,7 +32,7 @@ class IndexOptions(TypedDict, total=False):
 
 
 class PromptPart(Part):
-    """What an agent reads first. The keywords are those of `IndexOptions`."""
+    """Build the index and the system prompt; the keywords are those of `IndexOptions`."""
 
     def build_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Index:
         """Return the Level-0 index: one line per skill, by name.

@@ -1,4 +1,4 @@
-"""What the API returns: named tuples, ready to be printed as JSON.
+"""Results of the API: named tuples, ready to be printed as JSON.
 
 Ids are hex text, times are milliseconds since 1970 in UTC, paths are relative to
 the brain. A version is an integer where the skill writes an integer, else text.
