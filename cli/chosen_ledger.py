@@ -38,12 +38,11 @@ def open_anchoring_ledger(app: App, name: str | None) -> Ledger:
     ledger = open_chosen_ledger(app, name)
     if ledger.name == LOCAL_LEDGER:
         return ledger
-    from brain.chain import anchored_log
     from brain.chain.evm.evm_ledger import EvmLedger
 
     if not isinstance(ledger, EvmLedger):
         return ledger
-    return anchored_log.find_holding_ledger(bytes.fromhex(app.brain.id), ledger, open_local_log())
+    return app.brain.ledger.find_holder(ledger, open_local_log())
 
 
 def open_ledgers(app: App, name: str) -> list[Ledger]:

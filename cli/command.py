@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -19,6 +19,11 @@ from .error_report import (
     VERIFICATION_FAILED,
 )
 from .lazy_group import HELP_SETTINGS
+from .params import OnceOption, TextType
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+TEXT = TextType()
 
 EXIT_MEANINGS = {
     OK: "done",
@@ -55,18 +60,11 @@ class BrainCommand(click.Command):
     """A command whose help ends with examples and exit statuses."""
 
     def __init__(
-        self,
-        *args: Any,
-        examples: tuple[str, ...],
-        exits: tuple[int, ...],
-        json_help: str,
-        **kwargs: Any,
+        self, name: str, *, examples: tuple[str, ...], exits: tuple[int, ...], **attributes: Any
     ) -> None:
-        kwargs["context_settings"] = HELP_SETTINGS
-        super().__init__(*args, **kwargs)
+        super().__init__(name, context_settings=HELP_SETTINGS, **attributes)
         self.examples = examples
         self.exits = exits
-        self.params.append(_json_option(json_help))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit statuses."""
@@ -83,26 +81,73 @@ def brain_command(
     examples: tuple[str, ...],
     exits: tuple[int, ...] = READ_EXITS,
     json_help: str = "Print one JSON document.",
-) -> Callable[[Callable[..., None]], BrainCommand]:
-    """Make a command of a function whose first argument is the `App`."""
+) -> Callable[[Callable[..., None]], Callable[[], BrainCommand]]:
+    """Turn a function whose first argument is the `App` into a builder of its command.
 
-    def decorate(function: Callable[..., None]) -> BrainCommand:
-        make = click.command(
-            name, cls=BrainCommand, examples=examples, exits=exits, json_help=json_help
-        )
-        return make(click.pass_obj(function))
+    A module holds many commands and one of them is called, so their parameters are made late.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[[], BrainCommand]:
+        def build() -> BrainCommand:
+            parameters = [make() for make in reversed(_parameters(function))]
+            return BrainCommand(
+                name,
+                examples=examples,
+                exits=exits,
+                callback=click.pass_obj(function),
+                params=[*parameters, _json_option(json_help)],
+                help=function.__doc__,
+            )
+
+        return build
 
     return decorate
 
 
+def argument(
+    name: str, *, type: click.ParamType[Any] | None = TEXT, **attributes: Any
+) -> Callable[[Decorated], Decorated]:
+    """Add an argument to a command; type None accepts any bytes, such as those of a path."""
+    return _add(lambda: click.Argument([name], type=type, **attributes))
+
+
+def option(
+    *names: str, type: click.ParamType[Any] | None = TEXT, **attributes: Any
+) -> Callable[[Decorated], Decorated]:
+    """Add an option with a value to a command; None is as for `argument`."""
+    return _add(lambda: OnceOption(names, type=type, **attributes))
+
+
+def repeated_option(
+    *names: str, type: click.ParamType[Any] = TEXT, **attributes: Any
+) -> Callable[[Decorated], Decorated]:
+    """Add an option that may be given several times to a command."""
+    return _add(lambda: click.Option(names, type=type, multiple=True, **attributes))
+
+
+def flag(*names: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
+    """Add an option without a value; several with one name and a `flag_value` are a choice."""
+    if "flag_value" not in attributes:
+        attributes["is_flag"] = True
+    return _add(lambda: click.Option(names, **attributes))
+
+
+def _add(make: Callable[[], click.Parameter]) -> Callable[[Decorated], Decorated]:
+    def decorate(function: Decorated) -> Decorated:
+        _parameters(function).append(make)
+        return function
+
+    return decorate
+
+
+def _parameters(function: Callable[..., Any]) -> list[Callable[[], click.Parameter]]:
+    """Return the parameters of a command function, from the last to the first."""
+    found: list[Callable[[], click.Parameter]] = function.__dict__.setdefault("parameters", [])
+    return found
+
+
 def _json_option(text: str) -> click.Option:
-    return click.Option(
-        ["--json"],
-        is_flag=True,
-        expose_value=False,
-        callback=_set_json,
-        help=text,
-    )
+    return click.Option(["--json"], is_flag=True, expose_value=False, callback=_set_json, help=text)
 
 
 def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

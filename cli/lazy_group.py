@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .context import App
-from .registry import CommandEntry, CommandTable
+from .registry import (
+    DEFAULT_COMMANDS,
+    GROUP_COMMANDS,
+    GROUP_DESCRIPTIONS,
+    ROOT_COMMANDS,
+    CommandTable,
+)
 from .std_streams import write_stderr
 
 if TYPE_CHECKING:
@@ -18,18 +24,20 @@ HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class LazyGroup(click.Group):
-    """A group over a table of the registry."""
+    """A group over a table of the registry; `default` is the command for a call without one."""
 
-    def __init__(self, *args: Any, table: CommandTable, **kwargs: Any) -> None:
-        kwargs.setdefault("context_settings", HELP_SETTINGS)
-        super().__init__(*args, **kwargs)
+    def __init__(self, name: str, table: CommandTable, *, default: str = "", **kwargs: Any) -> None:
+        super().__init__(name, context_settings=HELP_SETTINGS, **kwargs)
         self.table = table
-        self.entries: dict[str, CommandEntry] = {
-            name: entry for part in table.values() for name, entry in part.items()
-        }
+        self.entries = {name: entry for part in table.values() for name, entry in part.items()}
+        self.default = default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse `args`; an empty list is an error that prints the commands."""
+        """Parse `args`; without a command and a default, print the commands as an error."""
+        if self.default and not ctx.resilient_parsing:
+            asks_help = bool(args) and args[0] in HELP_SETTINGS["help_option_names"]
+            if (not args or args[0].startswith("-")) and not asks_help:
+                args = [self.default, *args]
         if not args and not ctx.resilient_parsing:
             app = ctx.find_object(App)
             if app is None or not app.as_json:
@@ -42,14 +50,17 @@ class LazyGroup(click.Group):
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a command and return the command."""
-        entry = self.entries.get(cmd_name)
-        if entry is None:
+        """Return a command; only its module is imported."""
+        if cmd_name not in self.entries:
             return None
-        module, _, name = entry.target.partition(":")
-        found = getattr(import_module(f".commands.{module}", __package__), name)
-        assert isinstance(found, click.Command)
-        return found
+        module, summary = self.entries[cmd_name]
+        if not module:
+            return _build_group(cmd_name, summary)
+        is_root = self.table is ROOT_COMMANDS
+        path = cmd_name if is_root else f"{self.name}_{cmd_name}"
+        commands = import_module(f".commands.{module}", __package__)
+        command: click.Command = getattr(commands, f"{path.replace('-', '_')}_command")()
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -77,8 +88,8 @@ class LazyGroup(click.Group):
         from click.shell_completion import CompletionItem
 
         found = [
-            CompletionItem(name, help=entry.summary)
-            for name, entry in self.entries.items()
+            CompletionItem(name, help=summary)
+            for name, (_, summary) in self.entries.items()
             if name.startswith(incomplete)
         ]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -89,5 +100,17 @@ class LazyGroup(click.Group):
         for heading, part in self.table.items():
             with formatter.section(heading):
                 formatter.write_dl(
-                    [(name.ljust(longest), entry.summary) for name, entry in part.items()]
+                    [(name.ljust(longest), summary) for name, (_, summary) in part.items()]
                 )
+
+
+def _build_group(name: str, summary: str) -> LazyGroup:
+    default = DEFAULT_COMMANDS.get(name, "")
+    runs_default = f"'brain {name}' runs 'brain {name} {default}'. " if default else ""
+    return LazyGroup(
+        name,
+        GROUP_COMMANDS[name],
+        default=default,
+        help=f"{summary}\n\n{GROUP_DESCRIPTIONS.get(name, '')}",
+        epilog=f"{runs_default}See 'brain {name} COMMAND --help'.",
+    )

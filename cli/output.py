@@ -25,6 +25,23 @@ def emit(app: App, document: Any, lines: Iterable[str]) -> None:
         std_streams.write_lines(lines)
 
 
+def emit_file(app: App, found: Any, name: str, data: bytes, output: str | None, note: str) -> None:
+    """Write the JSON text `data` to the file `output` and print `note`, or print the text.
+
+    The document has the fields of `found`, and the text as its field `name`.
+    """
+    content = None
+    if output is not None:
+        with open(output, "wb") as file:
+            file.write(data)
+    elif app.as_json:
+        import json
+
+        content = json.loads(data)
+    document = {**to_json(found), "file": output, name: content}
+    emit(app, document, [note if output is not None else data.decode().rstrip("\n")])
+
+
 def emit_line(app: App, document: Any, lines: Iterable[str]) -> None:
     """Print one of several results at once; with `--json` on one line."""
     if app.as_json:

@@ -31,47 +31,44 @@ def _disable_color(_ctx: click.Context, _param: click.Parameter, value: bool) ->
         os.environ[NO_COLOR_VARIABLE] = "1"
 
 
-@click.command(
-    PROGRAM_NAME,
-    cls=LazyGroup,
-    table=ROOT_COMMANDS,
-    epilog="See 'brain COMMAND --help' for details and examples.",
-)
-@click.option(
-    "-C",
-    "directory",
-    cls=OnceOption,
-    metavar="DIR",
-    help="Work on the brain in DIR.  [env: BRAIN_DIR]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option(
-    "--no-color",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_disable_color,
-    help="Print without colour.  [env: NO_COLOR]",
-)
-@click.option(
-    "--author",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="NAME",
-    help="Record NAME as the author (default: the login name).  [env: BRAIN_AUTHOR]",
-)
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_version,
-    help="Print the version.",
-)
 @click.pass_context
-def root_group(
-    ctx: click.Context, directory: str | None, as_json: bool, author: str | None
-) -> None:
-    """Version control for the brain of an AI agent: its skills, memory and prompts."""
+def _start(ctx: click.Context, directory: str | None, as_json: bool, author: str | None) -> None:
     ctx.obj = App(directory=directory, author=author, as_json=as_json)
     ctx.call_on_close(ctx.obj.close)
+
+
+root_group = LazyGroup(
+    PROGRAM_NAME,
+    ROOT_COMMANDS,
+    help="Version control for the brain of an AI agent: its skills, memory and prompts.",
+    epilog="See 'brain COMMAND --help' for details and examples.",
+    callback=_start,
+    params=[
+        OnceOption(
+            ["-C", "directory"], metavar="DIR", help="Work on the brain in DIR.  [env: BRAIN_DIR]"
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."),
+        click.Option(
+            ["--no-color"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_disable_color,
+            help="Print without colour.  [env: NO_COLOR]",
+        ),
+        OnceOption(
+            ["--author"],
+            type=TextType(),
+            metavar="NAME",
+            help="Record NAME as the author (default: the login name).  [env: BRAIN_AUTHOR]",
+        ),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Print the version.",
+        ),
+    ],
+)

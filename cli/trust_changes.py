@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from brain.errors import BrainError, error_from_os
+from brain.errors import BrainError
 
 from .context import App
 from .output import emit
@@ -81,19 +81,16 @@ def _rights_note(key: TrustedKey) -> str:
     return ", ".join(notes)
 
 
-def pin_and_report_roots(app: App, brain: str, keys: Collection[str]) -> None:
+def pin_and_report_roots(app: App, brain: Brain, keys: Collection[str]) -> None:
     """Pin the first root keys of a brain, unless some are pinned already; print the result.
 
     A file of root keys that cannot be read or written is reported, not raised.
     """
-    from brain.trust import pinned_roots
-
     file, named = user_roots.roots_path(), ", ".join(sorted(keys))
     try:
-        done = pinned_roots.pin_first_roots(file, brain, keys)
-    except (BrainError, OSError) as error:
-        reason = (error_from_os(error) if isinstance(error, OSError) else error).message
-        app.print_note(f"Note: {named} could not be pinned in {escape(str(file))}: {reason}")
+        done = brain.trust.pin_first_roots(file, keys)
+    except BrainError as error:
+        app.print_note(f"Note: {named} could not be pinned in {escape(str(file))}: {error.message}")
         return
     if done:
         app.print_note(f"Pinned for this brain as root, in {escape(str(file))}: {named}")

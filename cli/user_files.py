@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from brain.errors import Conflict, InvalidInput, printable_text
 
 from . import std_streams
 from .terminal import is_terminal
+
+if TYPE_CHECKING:
+    from io import RawIOBase
 
 
 def read_input(name: str, max_bytes: int, what: str) -> bytes:
@@ -40,6 +44,11 @@ def open_standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise InvalidInput("standard input is closed", code="no_input")
     return sys.stdin.buffer
+
+
+def open_content(name: str | None) -> AbstractContextManager[RawIOBase | None]:
+    """Open the file to compare with a proof, None for none."""
+    return nullcontext() if name is None else open(name, "rb", buffering=0)
 
 
 def write_output_file(name: str, data: bytes, overwrite: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from ..repo.open.discovery import find_brain, is_brain
-from .opened import call_system, progress_args
+from .locked_session import call_system, progress_args
 from .parts import BrainParts
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Brain(BrainParts):
     def check_exported_lineage(
         source: BinaryIO, old: str, new: str | None = None
     ) -> results.Ancestry:
-        """Say from a lineage file alone whether `new` (by default its head) descends from `old`.
+        """Return whether `new` (by default the head) descends from `old`, by a lineage file alone.
 
         `history.export_lineage` makes such files. Raises `FormatError` for an incomplete one,
         `InvalidInput` or `NotFound`.
@@ -192,7 +192,7 @@ class Brain(BrainParts):
         """Compare the folder with the head."""
         from ..repo.changes import snapshot_folder
 
-        return self._opened.run(snapshot_folder.read_status, *progress_args(progress))
+        return self._locked.run(snapshot_folder.read_status, *progress_args(progress))
 
     def snapshot(
         self, message: str = "", paths: Sequence[str] = (), progress: Progress | None = None
@@ -205,12 +205,12 @@ class Brain(BrainParts):
         if paths:
             from ..repo.changes import snapshot_paths
 
-            return self._opened.run_write(
+            return self._locked.run_write(
                 snapshot_paths.snapshot_paths, message, list(paths), *progress_args(progress)
             )
         from ..repo.changes import snapshot_folder
 
-        return self._opened.run_write(
+        return self._locked.run_write(
             snapshot_folder.snapshot_folder, message, *progress_args(progress)
         )
 
@@ -224,10 +224,10 @@ class Brain(BrainParts):
         from ..repo.history.describe import describe_edits
 
         if paths is None:
-            return self._opened.run_write(
+            return self._locked.run_write(
                 snapshot_folder.snapshot_folder_auto_message, describe_edits, "watch"
             )
-        return self._opened.run_write(
+        return self._locked.run_write(
             snapshot_paths.snapshot_paths_auto_message, describe_edits, "watch", paths
         )
 
@@ -240,19 +240,19 @@ class Brain(BrainParts):
         """
         from ..repo.changes import restore
 
-        return self._opened.run(restore.restore_files, rev, list(paths), *progress_args(progress))
+        return self._locked.run(restore.restore_files, rev, list(paths), *progress_args(progress))
 
     def undo(self) -> results.Restored:
         """Undo the last operation. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._opened.run(undo.undo_operation)
+        return self._locked.run(undo.undo_operation)
 
     def redo(self) -> results.Restored:
         """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._opened.run(undo.redo_operation)
+        return self._locked.run(undo.redo_operation)
 
     def task(
         self,
@@ -276,7 +276,7 @@ class Brain(BrainParts):
         from .task import Task
 
         return Task(
-            self._opened, self._opened.run(runs.begin_run, task, agent, model, run), on_success
+            self._locked, self._locked.run(runs.begin_run, task, agent, model, run), on_success
         )
 
     # Verify and maintain
@@ -301,12 +301,8 @@ class Brain(BrainParts):
 
         verify = verification.verify_brain_deeply if deep else verification.verify_brain
         requirements = verification.parse_requirements(require_signatures, roots)
-        verified = self._opened.run(verify, requirements, *progress_args(progress))
-        if not ledgers or not verified.head:
-            return verified
-        from ..repo.ledgers import ledger_verify
-
-        return ledger_verify.add_ledger_findings(verified, self.ledger.verify(ledgers))
+        verified = self._locked.run(verify, requirements, *progress_args(progress))
+        return self.ledger.extend(verified, ledgers) if ledgers and verified.head else verified
 
     def gc(self, grace: int = 30, progress: Progress | None = None) -> results.Collected:
         """Remove objects that no branch and no operation of the last `grace` days refers to.
@@ -315,13 +311,13 @@ class Brain(BrainParts):
         """
         from ..repo.maintenance import gc
 
-        return self._opened.run(gc.collect_garbage, grace, *progress_args(progress))
+        return self._locked.run(gc.collect_garbage, grace, *progress_args(progress))
 
     def doctor(self) -> list[results.DoctorCheck]:
         """Check the environment of the brain: store, file system, caches, permissions."""
         from ..repo.maintenance import doctor
 
-        return self._opened.run(doctor.run_doctor)
+        return self._locked.run(doctor.run_doctor)
 
     def repair(self) -> list[results.DoctorCheck]:
         """Remove what blocks every writer; return what was done.
@@ -330,7 +326,7 @@ class Brain(BrainParts):
         """
         from ..repo.maintenance import repair
 
-        return self._opened.run(repair.repair_brain)
+        return self._locked.run(repair.repair_brain)
 
     # Copy, learn and watch
 
@@ -343,7 +339,7 @@ class Brain(BrainParts):
         """
         from ..repo.maintenance import fork
 
-        return self._opened.run(fork.fork_brain, Path(path), rev, *progress_args(progress))
+        return self._locked.run(fork.fork_brain, Path(path), rev, *progress_args(progress))
 
     def publish(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .opened import Part, progress_args
+from .locked_session import Part, progress_args
 
 if TYPE_CHECKING:
     from .. import results
@@ -17,19 +17,19 @@ class BranchesPart(Part):
     @property
     def current(self) -> str:
         """The name of the current branch."""
-        return self._opened.session.current_branch()
+        return self._locked.session.current_branch()
 
     def list(self) -> results.Branches:
         """Return all branches with their heads."""
         from ..repo.merge import branches
 
-        return self._opened.run(branches.summarize_branches)
+        return self._locked.run(branches.summarize_branches)
 
     def create(self, name: str, rev: str = "@") -> results.Branch:
         """Create a branch at a revision. Raises `InvalidInput` or `Conflict` (`branch_exists`)."""
         from ..repo.merge import branches
 
-        return self._opened.run(branches.create_branch, name, rev)
+        return self._locked.run(branches.create_branch, name, rev)
 
     def delete(self, name: str) -> results.Branch:
         """Delete a branch that is merged into another one.
@@ -38,7 +38,7 @@ class BranchesPart(Part):
         """
         from ..repo.merge import branches
 
-        return self._opened.run(branches.delete_branch, name)
+        return self._locked.run(branches.delete_branch, name)
 
     def switch(self, name: str, progress: Progress | None = None) -> results.Switched:
         """Make another branch current and its files those of the folder.
@@ -48,4 +48,4 @@ class BranchesPart(Part):
         """
         from ..repo.merge import branches
 
-        return self._opened.run(branches.switch_branch, name, *progress_args(progress))
+        return self._locked.run(branches.switch_branch, name, *progress_args(progress))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     import builtins
@@ -20,7 +20,7 @@ class FilesPart(Part):
         """Return all files at a revision, by section and path, without their content."""
         from ..repo.history import log
 
-        return self._opened.run(log.list_revision_files, rev)
+        return self._locked.run(log.list_revision_files, rev)
 
     def read(self, path: str, rev: str = "@") -> bytes:
         """Return the content of a file at a revision.
@@ -29,7 +29,7 @@ class FilesPart(Part):
         """
         from ..repo.skills import edit_files
 
-        return self._opened.run(edit_files.read_file, path, rev)
+        return self._locked.run(edit_files.read_file, path, rev)
 
     def edit(self, path: str, change: ContentChange, *, message: str = "") -> results.Recorded:
         """Replace a file by `change(old)`, and record a snapshot of this file alone.
@@ -41,7 +41,7 @@ class FilesPart(Part):
         """
         from ..repo.skills import edit_files
 
-        return self._opened.run_write(edit_files.edit_file, path, change, message)
+        return self._locked.run_write(edit_files.edit_file, path, change, message)
 
     def write(self, path: str, content: bytes | str, *, message: str = "") -> results.Recorded:
         """Write a file and record a snapshot of it. Raises as `edit`."""
@@ -63,4 +63,4 @@ class FilesPart(Part):
         """
         from ..repo.changes import redact
 
-        return self._opened.run(redact.redact_file, path, reason, rev, history)
+        return self._locked.run(redact.redact_file, path, reason, rev, history)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
 
 
 class HistoryPart(Part):
-    """What was recorded, and how revisions differ."""
+    """Read snapshots and compare revisions."""
 
     def log(
         self, rev: str = "@", limit: int | None = None, skill: str | None = None
@@ -22,46 +22,46 @@ class HistoryPart(Part):
         from ..repo.history import log
 
         if skill is not None:
-            return self._opened.iterate(log.list_skill_snapshots, skill, rev, limit)
-        return self._opened.iterate(log.read_log, rev, limit)
+            return self._locked.iterate(log.list_skill_snapshots, skill, rev, limit)
+        return self._locked.iterate(log.read_log, rev, limit)
 
     def show(self, rev: str = "@") -> results.SnapshotDetails:
         """Return one snapshot with its counts and sections."""
         from ..repo.history import log
 
-        return self._opened.run(log.show_snapshot, rev)
+        return self._locked.run(log.show_snapshot, rev)
 
     def diff(self, from_: str | None = None, to: str | None = None) -> results.Diff:
         """Compare two revisions; without `to`, a revision (by default the head) with the folder."""
         from ..repo.history import diff
 
         if to is None:
-            return self._opened.run(diff.diff_with_folder, from_)
-        return self._opened.run(diff.diff_revisions, from_ or "@", to)
+            return self._locked.run(diff.diff_with_folder, from_)
+        return self._locked.run(diff.diff_revisions, from_ or "@", to)
 
     def patch(self, diff: results.Diff) -> Iterator[str]:
         """Yield a diff in unified format, one text per file; binary files only by name."""
         from ..repo.history import unified_diff
 
-        return self._opened.iterate(unified_diff.render_patch, diff)
+        return self._locked.iterate(unified_diff.render_patch, diff)
 
     def diff_stat(self, diff: results.Diff) -> list[results.DiffStat]:
         """Return how many lines each file of a diff gained and lost."""
         from ..repo.history import unified_diff
 
-        return self._opened.run(unified_diff.build_diff_stats, diff)
+        return self._locked.run(unified_diff.build_diff_stats, diff)
 
     def find_undiffable(self, diff: results.Diff) -> list[results.UndiffableFile]:
         """Return the files of a diff whose content `patch` does not show."""
         from ..repo.history import unified_diff
 
-        return self._opened.run(unified_diff.find_undiffable, diff)
+        return self._locked.run(unified_diff.find_undiffable, diff)
 
     def blame(self, slug: str, rev: str = "@") -> list[results.BlameLine]:
         """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""
         from ..repo.history import blame
 
-        return self._opened.run(blame.blame, slug, rev)
+        return self._locked.run(blame.blame, slug, rev)
 
     def bisect(
         self, good: str, check: Callable[[Path, str], bool | None], bad: str = "@"
@@ -73,7 +73,7 @@ class HistoryPart(Part):
         """
         from ..repo.history import bisect
 
-        return self._opened.run(bisect.bisect, good, bad, check)
+        return self._locked.run(bisect.bisect, good, bad, check)
 
     def why(self, slug: str) -> results.SkillReasons:
         """Return the run that made each version of a skill; `slug` may be SLUG@VERSION.
@@ -82,22 +82,22 @@ class HistoryPart(Part):
         """
         from ..repo.history import why
 
-        return self._opened.run(why.explain_skill, slug)
+        return self._locked.run(why.explain_skill, slug)
 
     def list_operations(self, limit: int | None = None) -> list[results.Operation]:
         """Return the operation log, newest first."""
         from ..repo.changes import undo
 
-        return self._opened.run(undo.list_operations, limit)
+        return self._locked.run(undo.list_operations, limit)
 
     def check_ancestry(self, old: str, new: str = "@") -> results.Ancestry:
-        """Say whether `new` descends from `old`, also across forks, and by which path."""
+        """Return whether `new` descends from `old`, also across forks, and by which path."""
         from ..repo.history import descent
 
-        return self._opened.run(descent.find_descent, old, new)
+        return self._locked.run(descent.find_descent, old, new)
 
     def export_lineage(self, rev: str = "@") -> Iterator[bytes]:
         """Yield a lineage file: all snapshots without content; `Brain.check_exported_lineage`."""
         from ..repo.history import descent
 
-        return self._opened.iterate(descent.export_lineage, rev)
+        return self._locked.iterate(descent.export_lineage, rev)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .opened import Part, progress_args
+from .locked_session import Part, progress_args
 
 if TYPE_CHECKING:
     from .. import results
@@ -20,7 +20,7 @@ class ImportsPart(Part):
         """Record states on the branch of their source, all or none. Raises `InvalidInput`."""
         from ..repo.changes import import_source
 
-        return self._opened.run(import_source.import_steps, source, steps)
+        return self._locked.run(import_source.import_steps, source, steps)
 
     def record_folder(
         self, source: ImportSource, message: str = "", progress: Progress | None = None
@@ -28,7 +28,7 @@ class ImportsPart(Part):
         """Record the folder of this brain, which another program shares."""
         from ..repo.changes import import_source
 
-        return self._opened.run(
+        return self._locked.run(
             import_source.import_folder, source, message, *progress_args(progress)
         )
 
@@ -36,4 +36,4 @@ class ImportsPart(Part):
         """Return the source's name for the state at the head of a branch, None without one."""
         from ..repo.changes import import_source
 
-        return self._opened.run(import_source.last_imported_revision, branch)
+        return self._locked.run(import_source.last_imported_revision, branch)

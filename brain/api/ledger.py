@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
@@ -23,11 +23,11 @@ class LedgerPart(Part):
     @property
     def opener(self) -> OpenLedger | None:
         """Opens the ledgers that the manifest names; without it nothing is committed by itself."""
-        return self._opened.open_ledger
+        return self._locked.open_ledger
 
     @opener.setter
     def opener(self, open_ledger: OpenLedger | None) -> None:
-        self._opened.open_ledger = open_ledger
+        self._locked.open_ledger = open_ledger
 
     def commit(self, ledger: Ledger, rev: str = "@") -> results.Committed:
         """Commit a revision to a ledger that already has an ancestor of it.
@@ -38,7 +38,7 @@ class LedgerPart(Part):
         """
         from ..repo.ledgers import commit
 
-        return self._opened.run(commit.commit_snapshot, ledger, rev)
+        return self._locked.run(commit.commit_snapshot, ledger, rev)
 
     def open(self, ledger: Ledger, rev: str = "@") -> results.Committed:
         """Make the first commitment of this brain in a ledger.
@@ -47,26 +47,26 @@ class LedgerPart(Part):
         """
         from ..repo.ledgers import commit
 
-        return self._opened.run(commit.open_in_ledger, ledger, rev)
+        return self._locked.run(commit.open_in_ledger, ledger, rev)
 
     def quote_commit(self, ledger: Ledger, rev: str = "@") -> results.CostQuote:
         """Return the cost of `commit`, and send nothing. Raises as `commit`."""
         from ..repo.ledgers import commit
 
-        return self._opened.run(commit.quote_commit, ledger, rev)
+        return self._locked.run(commit.quote_commit, ledger, rev)
 
     def quote_open(self, ledger: Ledger, rev: str = "@") -> results.CostQuote:
         """Return the cost of `open`, and send nothing. Raises as `open`."""
         from ..repo.ledgers import commit
 
-        return self._opened.run(commit.quote_open, ledger, rev)
+        return self._locked.run(commit.quote_open, ledger, rev)
 
     def build_request(self, ledger: Ledger, rev: str = "@") -> CommitRequest:
-        """Return what `commit` would send to the ledger, as raw ids. Raises as `commit`."""
+        """Return the request that `commit` would send, with raw ids. Raises as `commit`."""
         from ..repo.ledgers import commit
         from ..repo.read.revisions import resolve_revision
 
-        return self._opened.run(
+        return self._locked.run(
             lambda session: commit.build_commit_request(
                 session, ledger, resolve_revision(session, rev)
             )
@@ -79,19 +79,25 @@ class LedgerPart(Part):
         """
         from ..repo.ledgers import commit
 
-        return self._opened.run(commit.read_ledger_status, ledger, rev)
+        return self._locked.run(commit.read_ledger_status, ledger, rev)
 
     def verify(self, ledgers: Sequence[Ledger]) -> results.LedgersVerified:
         """Check the lineage against ledgers, and the ledgers themselves."""
         from ..repo.ledgers import ledger_verify
 
-        return self._opened.run(ledger_verify.verify_ledgers, ledgers)
+        return self._locked.run(ledger_verify.verify_ledgers, ledgers)
+
+    def extend(self, verified: results.Verified, ledgers: Sequence[Ledger]) -> results.Verified:
+        """Return a verification of this brain with the findings of `verify` added."""
+        from ..repo.ledgers import ledger_verify
+
+        return ledger_verify.add_ledger_findings(verified, self.verify(ledgers))
 
     def read_policy(self) -> CommitPolicy | None:
         """Return the commit policy of the manifest. Raises `InvalidInput` (`bad_manifest`)."""
         from ..repo.open import manifest
 
-        return self._opened.run(
+        return self._locked.run(
             lambda session: manifest.load_commit_policy(session, session.head())
         )
 
@@ -103,7 +109,7 @@ class LedgerPart(Part):
         """
         from ..repo.ledgers import evidence
 
-        return self._opened.run(evidence.build_commit_evidence, ledger, rev, path)
+        return self._locked.run(evidence.build_commit_evidence, ledger, rev, path)
 
     # Ownership in the contract of an EVM chain
 
@@ -134,4 +140,4 @@ class LedgerPart(Part):
         return find_holding_ledger(self._brain_id(), ledger, log)
 
     def _brain_id(self) -> bytes:
-        return self._opened.session.brain_id()
+        return self._locked.session.brain_id()

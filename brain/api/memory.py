@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
@@ -27,13 +27,13 @@ class MemoryPart(Part):
         """Return the path of a memory, which may not exist yet, and its limit in characters."""
         from ..repo.index import memory_files
 
-        return self._opened.run(memory_files.locate_memory, target)
+        return self._locked.run(memory_files.locate_memory, target)
 
     def read(self, target: str = "memory") -> results.MemoryRead:
         """Return the recorded entries of a memory; none if its file does not exist."""
         from ..repo.skills import edit_memory
 
-        return self._opened.run(edit_memory.read_memory, target)
+        return self._locked.run(edit_memory.read_memory, target)
 
     def add(self, target: str, content: str, *, message: str = "") -> results.MemoryChanged:
         """Add an entry at the end, unless the same entry exists."""
@@ -70,4 +70,4 @@ class MemoryPart(Part):
         """
         from ..repo.skills import edit_memory
 
-        return self._opened.run_write(edit_memory.edit_memory, target, operations, message, check)
+        return self._locked.run_write(edit_memory.edit_memory, target, operations, message, check)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .opened import Part, progress_args
+from .locked_session import Part, progress_args
 
 if TYPE_CHECKING:
     from .. import results
@@ -30,7 +30,7 @@ class MergePart(Part):
         """
         from ..repo.merge import merge
 
-        return self._opened.run_write(
+        return self._locked.run_write(
             merge.merge_revision, rev, choice, message, *progress_args(progress)
         )
 
@@ -38,7 +38,7 @@ class MergePart(Part):
         """Return the conflicts of the unfinished merge; none if there is no merge."""
         from ..repo.merge import merge_state
 
-        return self._opened.run(merge_state.list_conflicts)
+        return self._locked.run(merge_state.list_conflicts)
 
     def resolve(self, paths: Sequence[str], choice: str) -> list[results.MergeConflict]:
         """Decide conflicts: "ours", "theirs", "both", or "content" for the edited marker file.
@@ -47,7 +47,7 @@ class MergePart(Part):
         """
         from ..repo.merge import merge
 
-        return self._opened.run(merge.resolve_conflicts, list(paths), choice)
+        return self._locked.run(merge.resolve_conflicts, list(paths), choice)
 
     def resume(self, progress: Progress | None = None) -> results.Merged:
         """Record the unfinished merge, also that of a proposal, once its conflicts are resolved.
@@ -56,10 +56,10 @@ class MergePart(Part):
         """
         from ..repo.merge import proposals
 
-        return self._opened.run_write(proposals.resume_merge_or_accept, *progress_args(progress))
+        return self._locked.run_write(proposals.resume_merge_or_accept, *progress_args(progress))
 
     def abort(self) -> list[results.MergeConflict]:
         """Give up the unfinished merge and restore the folder. Raises `NotFound` (`no_merge`)."""
         from ..repo.merge import merge
 
-        return self._opened.run(merge.abort_merge)
+        return self._locked.run(merge.abort_merge)

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from .opened import OpenedBrain
+from .locked_session import LockedSession
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -32,16 +32,21 @@ if TYPE_CHECKING:
 
 
 class _LazyPart:
-    """Imports the part of its name at the first use: `skills` is `skills.SkillsPart`."""
+    """Imports the part of its name at the first use: `skills` is `skills.SkillsPart`.
+
+    On an open brain it is the part, on the class the class of the part, whose static methods
+    need no brain: `Brain.receipts.show_file(data)`.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, brain: Any, owner: type) -> Any:
-        if brain is None:
-            return self
         module = import_module(f".{self._name}", __package__)
-        part = getattr(module, f"{self._name.capitalize()}Part")(brain._opened)
+        kind = getattr(module, f"{self._name.capitalize()}Part")
+        if brain is None:
+            return kind
+        part = kind(brain._locked)
         brain.__dict__[self._name] = part
         return part
 
@@ -83,7 +88,7 @@ class BrainParts:
     """Record states of other programs' files."""
 
     def __init__(self, session: Session, open_ledger: OpenLedger | None = None) -> None:
-        self._opened = OpenedBrain(session, open_ledger)
+        self._locked = LockedSession(session, open_ledger)
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
@@ -122,11 +127,11 @@ class BrainParts:
 
     @property
     def _session(self) -> Session:
-        return self._opened.session
+        return self._locked.session
 
     @cached_property
     def proposals(self) -> ProposalsPart[Self]:
         """Changes that wait for review."""
         from .proposals import ProposalsPart
 
-        return ProposalsPart(self._opened, type(self))
+        return ProposalsPart(self._locked, type(self))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class IndexOptions(TypedDict, total=False):
-    """What the Level-0 index holds; the keywords of every method of `PromptPart`."""
+    """Keywords of all methods of `PromptPart`: which skills the index shows, and how long it is."""
 
     max_chars: int | None
     """Characters of one description."""
@@ -32,7 +32,7 @@ class IndexOptions(TypedDict, total=False):
 
 
 class PromptPart(Part):
-    """What an agent reads first. The keywords are those of `IndexOptions`."""
+    """Build the index and the system prompt; the keywords are those of `IndexOptions`."""
 
     def build_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Index:
         """Return the Level-0 index: one line per skill, by name.
@@ -42,7 +42,7 @@ class PromptPart(Part):
         """
         from ..repo.index import skill_index
 
-        return self._opened.run(skill_index.read_index, rev, _index_request(options))
+        return self._locked.run(skill_index.read_index, rev, _index_request(options))
 
     def build_index_pages(self, rev: str = "@", **options: Unpack[IndexOptions]) -> list[bytes]:
         """Return the text of `build_index` and a newline as pieces of UTF-8.
@@ -51,7 +51,7 @@ class PromptPart(Part):
         """
         from ..repo.index import skill_index
 
-        return self._opened.run(skill_index.read_index_pages, rev, _index_request(options))
+        return self._locked.run(skill_index.read_index_pages, rev, _index_request(options))
 
     def build_framed_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> str:
         """Return the text of `build_index` between the delimiters it has in the prompt.
@@ -60,13 +60,13 @@ class PromptPart(Part):
         """
         from ..repo.index import system_prompt
 
-        return self._opened.run(system_prompt.build_framed_index, rev, _index_request(options))
+        return self._locked.run(system_prompt.build_framed_index, rev, _index_request(options))
 
     def build(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Prompt:
         """Return the system prompt: system.md, fragments, index, memory."""
         from ..repo.index import system_prompt
 
-        return self._opened.run(system_prompt.build_prompt, rev, _index_request(options))
+        return self._locked.run(system_prompt.build_prompt, rev, _index_request(options))
 
 
 def _index_request(options: IndexOptions) -> IndexRequest:

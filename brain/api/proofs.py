@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     from io import RawIOBase
 
     from ..results import EquivocationResult, Proof
-
-if TYPE_CHECKING:
-    pass
 
 
 class ProofsPart(Part):
@@ -22,13 +19,13 @@ class ProofsPart(Part):
         """Prove that a file is in the snapshot, with its content. Raises `NotFound`."""
         from ..repo.history import prove
 
-        return self._opened.run(prove.prove_path, path, rev)
+        return self._locked.run(prove.prove_path, path, rev)
 
     def prove_absence(self, path: str, rev: str = "@") -> bytes:
         """Prove that no file is at `path`. Raises `InvalidInput` (`path_is_there`)."""
         from ..repo.history import prove
 
-        return self._opened.run(prove.prove_absence, path, rev)
+        return self._locked.run(prove.prove_absence, path, rev)
 
     def prove_section(self, name: str, rev: str = "@") -> bytes:
         """Prove a top-level folder as a whole; "." is the files outside of folders.
@@ -37,7 +34,7 @@ class ProofsPart(Part):
         """
         from ..repo.history import prove
 
-        return self._opened.run(prove.prove_section, name, rev)
+        return self._locked.run(prove.prove_section, name, rev)
 
     def prove_descent(self, ancestor: str, rev: str = "@") -> bytes:
         """Prove that a revision is `ancestor` or descends from it, also across forks.
@@ -46,7 +43,7 @@ class ProofsPart(Part):
         """
         from ..repo.history import prove
 
-        return self._opened.run(prove.prove_descent, ancestor, rev)
+        return self._locked.run(prove.prove_descent, ancestor, rev)
 
     @staticmethod
     def check(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .opened import OpenedBrain, Part, call_system, progress_args
+from .locked_session import LockedSession, Part, call_system, progress_args
 
 if TYPE_CHECKING:
     import builtins
@@ -21,8 +21,8 @@ AnyBrain = TypeVar("AnyBrain")
 class ProposalsPart(Part, Generic[AnyBrain]):
     """Proposals: branches `proposed/NAME` beside the head."""
 
-    def __init__(self, opened: OpenedBrain, make_brain: Callable[[Session], AnyBrain]) -> None:
-        super().__init__(opened)
+    def __init__(self, locked: LockedSession, make_brain: Callable[[Session], AnyBrain]) -> None:
+        super().__init__(locked)
         self._make_brain = make_brain
 
     def open(self, name: str, *, author: str = "") -> AnyBrain:
@@ -35,7 +35,7 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         from ..repo.merge.proposals import ProposalSession
         from ..store.sqlite_store import open_store_or_readonly
 
-        here = self._opened.session
+        here = self._locked.session
         store = call_system(open_store_or_readonly, here.control_folder)
         try:
             session = ProposalSession(here.root, store, name, author)
@@ -49,13 +49,13 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         """Return the proposals with changes that the head lacks, by name."""
         from ..repo.merge import proposals
 
-        return self._opened.run(proposals.list_proposals)
+        return self._locked.run(proposals.list_proposals)
 
     def show(self, name: str) -> results.Proposal:
         """Return a proposal by its name or a snapshot in it. Raises `NotFound` (`no_proposal`)."""
         from ..repo.merge import proposals
 
-        return self._opened.run(proposals.find_proposal, name)
+        return self._locked.run(proposals.find_proposal, name)
 
     def accept(
         self,
@@ -75,10 +75,10 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         from ..repo.merge import proposals
 
         accept = partial(proposals.accept_proposal, allow_undiffable=include_undiffable)
-        return self._opened.run_write(accept, snapshot, message, *progress_args(progress))
+        return self._locked.run_write(accept, snapshot, message, *progress_args(progress))
 
     def reject(self, name: str) -> results.Proposal:
         """Delete a proposal; `undo` restores it. Raises `NotFound` (`no_proposal`)."""
         from ..repo.merge import proposals
 
-        return self._opened.run(proposals.reject_proposal, name)
+        return self._locked.run(proposals.reject_proposal, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
@@ -22,31 +22,31 @@ class ReceiptsPart(Part):
         """
         from ..repo.read import read_receipts
 
-        return self._opened.run(read_receipts.show_run, rev)
+        return self._locked.run(read_receipts.show_run, rev)
 
     def read(self, rev: str = "@") -> bytes:
         """Return the receipt of a revision, as recorded. Raises as `show`."""
         from ..repo.read import read_receipts
 
-        return self._opened.run(read_receipts.read_receipt_bytes, rev)
+        return self._locked.run(read_receipts.read_receipt_bytes, rev)
 
     def read_run(self, rev: str = "@") -> Receipt:
         """Return the run of a revision as one receipt with all its steps. Raises as `show`."""
         from ..repo.receipts import runs
 
-        return self._opened.run(runs.read_whole_run, rev)
+        return self._locked.run(runs.read_whole_run, rev)
 
     def verify(self, rev: str = "@") -> results.ReceiptVerified:
         """Check the receipts of a run against the lineage. Raises as `show`."""
         from ..verify import receipt_verification
 
-        return self._opened.run(receipt_verification.verify_receipt, rev)
+        return self._locked.run(receipt_verification.verify_receipt, rev)
 
     def verify_file(self, data: bytes) -> results.ReceiptVerified:
         """Check a receipt from a file against the lineage. Raises `FormatError`."""
         from ..verify import receipt_verification
 
-        return self._opened.run(receipt_verification.verify_receipt_file, data)
+        return self._locked.run(receipt_verification.verify_receipt_file, data)
 
     def read_synthesis_policy(self) -> SynthesisPolicy:
         """Return which runs are hard enough to make a skill of, by the manifest.
@@ -55,7 +55,7 @@ class ReceiptsPart(Part):
         """
         from ..repo.open import manifest
 
-        return self._opened.run(lambda session: manifest.load_manifest(session).synthesis)
+        return self._locked.run(lambda session: manifest.load_manifest(session).synthesis)
 
     @staticmethod
     def show_file(data: bytes) -> results.RunInfo:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .opened import Part, progress_args
+from .locked_session import Part, progress_args
 
 if TYPE_CHECKING:
     from .. import results
@@ -31,7 +31,7 @@ class SecretsPart(Part):
         """
         from ..repo.core import secret_scan
 
-        return self._opened.run(
+        return self._locked.run(
             secret_scan.scan_revision, paths, rev, history, *progress_args(progress)
         )
 
@@ -39,4 +39,4 @@ class SecretsPart(Part):
         """Return the secrets in a text that is not recorded."""
         from ..repo.core import secret_scan
 
-        return self._opened.run(secret_scan.scan_text, content)
+        return self._locked.run(secret_scan.scan_text, content)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     import builtins
@@ -19,7 +19,7 @@ class SignaturesPart(Part):
         """Sign a snapshot, and with it its ancestors. `key` is a private key of 32 bytes."""
         from ..repo.signing import sign
 
-        return self._opened.run(sign.sign_revision, rev, key)
+        return self._locked.run(sign.sign_revision, rev, key)
 
     def sign_missing(self, rev: str = "@", *, key: bytes) -> builtins.list[results.Signature]:
         """Sign a snapshot and its ancestors where they lack a signature that this key may give.
@@ -29,16 +29,16 @@ class SignaturesPart(Part):
         """
         from ..repo.signing import missing_signatures
 
-        return self._opened.run(missing_signatures.sign_missing, rev, key)
+        return self._locked.run(missing_signatures.sign_missing, rev, key)
 
     def find_missing(self, rev: str = "@") -> builtins.list[str]:
         """Return the ids of a snapshot and its ancestors that lack signatures."""
         from ..repo.signing import missing_signatures
 
-        return self._opened.run(missing_signatures.find_unsigned, rev)
+        return self._locked.run(missing_signatures.find_unsigned, rev)
 
     def list(self, rev: str = "@") -> builtins.list[results.Signature]:
         """Return the signatures of a snapshot, unverified; `Brain.verify` checks them."""
         from ..repo.signing import sign
 
-        return self._opened.run(sign.list_signatures, rev)
+        return self._locked.run(sign.list_signatures, rev)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .opened import Part, encode_body
+from .locked_session import Part, encode_body
 
 if TYPE_CHECKING:
     import builtins
@@ -63,7 +63,7 @@ class SkillsPart(Part):
             check=check,
             if_changed=if_changed,
         )
-        return self._opened.run_write(upsert.upsert_skill, request, commit_to=commit_to)
+        return self._locked.run_write(upsert.upsert_skill, request, commit_to=commit_to)
 
     def edit(
         self, slug: str, change: ContentChange, *, file: str = "", message: str = ""
@@ -77,13 +77,13 @@ class SkillsPart(Part):
         """
         from ..repo.skills import edit_files
 
-        return self._opened.run_write(edit_files.edit_skill, slug, file, change, message)
+        return self._locked.run_write(edit_files.edit_skill, slug, file, change, message)
 
     def delete(self, slug: str, *, message: str = "") -> results.Upserted:
         """Remove a skill with its files. Raises `NotFound` (`no_skill`)."""
         from ..repo.skills import revert
 
-        return self._opened.run_write(revert.delete_skill, slug, message)
+        return self._locked.run_write(revert.delete_skill, slug, message)
 
     def revert(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
         """Write the text of an earlier version again, as a new version.
@@ -92,7 +92,7 @@ class SkillsPart(Part):
         """
         from ..repo.skills import revert
 
-        return self._opened.run_write(revert.revert_skill, slug, str(to_version), message)
+        return self._locked.run_write(revert.revert_skill, slug, str(to_version), message)
 
     def merge(
         self,
@@ -117,19 +117,19 @@ class SkillsPart(Part):
             body=encode_body(body),
             message=message,
         )
-        return self._opened.run_write(merge_skills.merge_skills, request)
+        return self._locked.run_write(merge_skills.merge_skills, request)
 
     def list(self, rev: str = "@") -> builtins.list[results.Skill]:
         """Return all skills at a revision, sorted by slug."""
         from ..repo.skills import skill_views
 
-        return self._opened.run(skill_views.list_skills, rev)
+        return self._locked.run(skill_views.list_skills, rev)
 
     def view(self, slug: str, rev: str = "@") -> results.SkillView:
         """Return a skill with its text. Raises `NotFound` (`no_skill`, `no_version`)."""
         from ..repo.skills import skill_views
 
-        return self._opened.run(skill_views.view_skill, slug, rev)
+        return self._locked.run(skill_views.view_skill, slug, rev)
 
     def read_file(self, slug: str, file: str = "", rev: str = "@") -> results.SkillFile:
         """Return a file of a skill, by default the file with its text, unchanged.
@@ -138,13 +138,13 @@ class SkillsPart(Part):
         """
         from ..repo.skills import skill_views
 
-        return self._opened.run(skill_views.read_skill_file, slug, file, rev)
+        return self._locked.run(skill_views.read_skill_file, slug, file, rev)
 
     def history(self, slug: str) -> builtins.list[results.SkillVersion]:
         """Return the changes of a skill, newest first. Raises `NotFound` (`no_skill`)."""
         from ..repo.history import log
 
-        return self._opened.run(log.read_skill_history, slug)
+        return self._locked.run(log.read_skill_history, slug)
 
     def check(
         self, slugs: Sequence[str] = (), *, strict: bool = False
@@ -155,13 +155,13 @@ class SkillsPart(Part):
         """
         from ..repo.skills import skill_views
 
-        return self._opened.run(skill_views.check_skills, [*slugs], strict)
+        return self._locked.run(skill_views.check_skills, [*slugs], strict)
 
     def check_names(self, paths: Sequence[str]) -> builtins.list[results.Notice]:
         """Return a notice for each skill at `paths` whose name looks like another one's."""
         from ..repo.read import lookalikes
 
-        return self._opened.run(lookalikes.check_names_at_head, paths)
+        return self._locked.run(lookalikes.check_names_at_head, paths)
 
     def select(
         self, task: str, limit: int = 10, *, by: str = "", rev: str = "@"
@@ -187,7 +187,7 @@ class SkillsPart(Part):
         from ..repo.search import select
 
         request = select.SelectionRequest(task, limit, by)
-        return self._opened.run(select.select_skills, request, rev)
+        return self._locked.run(select.select_skills, request, rev)
 
     def find_duplicates(
         self,
@@ -204,10 +204,10 @@ class SkillsPart(Part):
         from ..repo.skills import similar_new
 
         content = encode_body(body)
-        return self._opened.run(similar_new.find_similar_if_new, name, description, content, limit)
+        return self._locked.run(similar_new.find_similar_if_new, name, description, content, limit)
 
     def similar(self, slug: str, limit: int = 5) -> builtins.list[results.Similar]:
         """Return the skills similar to one, most similar first. Raises `NotFound`."""
         from ..repo.skills import similar
 
-        return self._opened.run(similar.find_similar_to_skill, slug, limit)
+        return self._locked.run(similar.find_similar_to_skill, slug, limit)

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import BrainError
-from .opened import OpenedBrain
+from .locked_session import LockedSession
 
 if TYPE_CHECKING:
     from .. import results
@@ -25,11 +25,11 @@ class Task:
 
     def __init__(
         self,
-        opened: OpenedBrain,
+        locked: LockedSession,
         run: Run,
         on_success: Callable[[Task], object] | None = None,
     ) -> None:
-        self._opened = opened
+        self._locked = locked
         self._run = run
         self._on_success = on_success
         self._outcome = ""
@@ -47,7 +47,7 @@ class Task:
         """Return the run up to now, with all its steps, as one receipt."""
         from ..repo.receipts import runs
 
-        return self._opened.run(runs.read_open_run, self._run)
+        return self._locked.run(runs.read_open_run, self._run)
 
     def record_model_call(
         self,
@@ -91,7 +91,7 @@ class Task:
         from .skills import SkillsPart
 
         with self.activate():
-            return SkillsPart(self._opened).upsert(
+            return SkillsPart(self._locked).upsert(
                 name, body, description=description, message=message, base=base
             )
 
@@ -100,7 +100,7 @@ class Task:
         from .files import FilesPart
 
         with self.activate():
-            return FilesPart(self._opened).write(path, text, message=message)
+            return FilesPart(self._locked).write(path, text, message=message)
 
     @contextmanager
     def activate(self) -> Iterator[Self]:
@@ -127,7 +127,7 @@ class Task:
         from ..repo.receipts import runs
 
         outcome = self._outcome or "success"
-        self.snapshot = self._opened.run(runs.close_run, self._run, outcome, self._reason)
+        self.snapshot = self._locked.run(runs.close_run, self._run, outcome, self._reason)
         return self.snapshot
 
     def abandon(self, reason: str = "") -> str | None:
@@ -138,7 +138,7 @@ class Task:
         from ..repo.receipts import runs
 
         if not self._run.closed:
-            self.snapshot = self._opened.run(runs.abandon_run, self._run, reason)
+            self.snapshot = self._locked.run(runs.abandon_run, self._run, reason)
         return self.snapshot
 
     def __enter__(self) -> Self:
@@ -193,4 +193,4 @@ class Task:
     def _version_at_head(self, slug: str) -> str:
         from ..repo.receipts import runs
 
-        return self._opened.run(runs.find_version_at_head, slug)
+        return self._locked.run(runs.find_version_at_head, slug)

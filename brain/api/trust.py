@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .opened import Part
+from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
@@ -22,7 +22,7 @@ class TrustPart(Part):
         """
         from ..repo.signing import trust_edits
 
-        return self._opened.run(trust_edits.read_trust, rev)
+        return self._locked.run(trust_edits.read_trust, rev)
 
     def add(self, key: str, name: str) -> results.TrustChanged:
         """Trust a key under a name; the first key creates the trust file.
@@ -33,7 +33,7 @@ class TrustPart(Part):
         """
         from ..repo.signing import trust_edits
 
-        return self._opened.run(trust_edits.trust_key, key, name)
+        return self._locked.run(trust_edits.trust_key, key, name)
 
     def retire(self, key: str, until: str = "@") -> results.TrustChanged:
         """End the rights of a key with a snapshot; its earlier signatures stay valid.
@@ -42,19 +42,19 @@ class TrustPart(Part):
         """
         from ..repo.signing import trust_edits
 
-        return self._opened.run(trust_edits.retire_key, key, until)
+        return self._locked.run(trust_edits.retire_key, key, until)
 
     def revoke(self, key: str, reason: str, since: str = "") -> results.TrustChanged:
         """Reject all signatures of a key, or those from snapshot `since` on. Raises as `retire`."""
         from ..repo.signing import trust_edits
 
-        return self._opened.run(trust_edits.revoke_key, key, reason, since)
+        return self._locked.run(trust_edits.revoke_key, key, reason, since)
 
     def set_threshold(self, threshold: int) -> results.TrustChanged:
         """Set how many trusted keys must sign a snapshot. Raises as `retire`."""
         from ..repo.signing import trust_edits
 
-        return self._opened.run(trust_edits.set_threshold, threshold)
+        return self._locked.run(trust_edits.set_threshold, threshold)
 
     def repair(self) -> results.TrustChanged:
         """Replace a malformed trust file by the last valid one.
@@ -64,13 +64,13 @@ class TrustPart(Part):
         """
         from ..repo.signing import trust_edits
 
-        return self._opened.run(trust_edits.repair_trust)
+        return self._locked.run(trust_edits.repair_trust)
 
     def find_equivocations(self) -> list[results.Equivocation]:
         """Return where one key signed two continuations of one snapshot, on any branch."""
         from ..verify import signature_check
 
-        return self._opened.run(signature_check.list_equivocations)
+        return self._locked.run(signature_check.list_equivocations)
 
     # Root keys that the user pinned, in a file for all brains
 
@@ -81,13 +81,13 @@ class TrustPart(Part):
         """
         from ..trust.pinned_roots import load_pinned_roots
 
-        return self._opened.run(lambda session: load_pinned_roots(path, session.brain_id().hex()))
+        return self._locked.run(lambda session: load_pinned_roots(path, session.brain_id().hex()))
 
     def pin_first_roots(self, path: Path, keys: Collection[str]) -> bool:
         """Pin root keys if the file has none for this brain; return whether they were pinned."""
         from ..trust.pinned_roots import pin_first_roots
 
-        return self._opened.run(
+        return self._locked.run(
             lambda session: pin_first_roots(path, session.brain_id().hex(), keys)
         )
 
@@ -100,6 +100,6 @@ class TrustPart(Part):
         """
         from ..trust.pinned_roots import change_pinned_roots
 
-        return self._opened.run(
+        return self._locked.run(
             lambda session: change_pinned_roots(path, session.brain_id().hex(), add, remove)
         )

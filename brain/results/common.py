@@ -5,7 +5,9 @@ An upsert or a log needs one of them; making a named tuple costs 0.08 ms at impo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +17,7 @@ Version = int | str
 
 
 class Notice(NamedTuple):
-    """Something left out or odd that does not stop the work."""
+    """A file that was skipped, or looks suspicious; the operation goes on."""
 
     code: str
     path: str
@@ -23,7 +25,7 @@ class Notice(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something verification found; `severity` is error, warning or note."""
+    """One line of a verification; `severity` is error, warning or note."""
 
     code: str
     severity: str
@@ -58,10 +60,10 @@ class FileInfo(NamedTuple):
 class Committed(NamedTuple):
     """One commitment: a snapshot recorded in a ledger after `parent`, None for the first.
 
-    `status` is pending, included, safe, finalized, replaced or failed; `snapshots` is how
-    many snapshots it covers that the one before did not, None where that one is not here.
-    `block`, `block_hash`, `transaction`, `sender`, `gas` and `fee` are of a chain; of a
-    log, `block` is the place of the entry.
+    `status` is pending, included, safe, finalized, replaced or failed. `snapshots` counts
+    the snapshots that the previous commitment did not cover, None if this brain lacks the
+    snapshot of that one. `block`, `block_hash`, `transaction`, `sender`, `gas` and `fee`
+    belong to a chain; for a log, `block` is the number of the entry.
     """
 
     ledger: str
@@ -83,7 +85,7 @@ class Committed(NamedTuple):
 
 
 class NotCommitted(NamedTuple):
-    """A commitment that was asked for and failed; the snapshot stands all the same."""
+    """A requested commitment that failed; the snapshot is recorded all the same."""
 
     ledger: str
     snapshot: str
@@ -96,7 +98,7 @@ class NotCommitted(NamedTuple):
 class Upserted(NamedTuple):
     """The outcome of an upsert, a revert or a delete of a skill.
 
-    `notices` say what in its text looks like a secret, and what in its name deceives.
+    `notices` report text that looks like a secret, and a name that looks like another one.
     """
 
     slug: str

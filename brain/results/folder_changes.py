@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +22,10 @@ class Init(NamedTuple):
 
 
 class Status(NamedTuple):
-    """The folder against the head; path lists are sorted.
+    """The folder compared with the head; path lists are sorted.
 
-    `merging` is what a merge that waits was called, None if there is none, and
-    `conflicts` what it waits for.
+    `merging` is the revision of an unfinished merge, None without one, and `conflicts` are
+    the conflicts of that merge.
     """
 
     brain: str
@@ -41,7 +43,7 @@ class Status(NamedTuple):
 class Recorded(NamedTuple):
     """The outcome of a snapshot; counts are files.
 
-    `commitment` is there if the manifest asks for one.
+    `commitment` is set if the manifest requests one.
     """
 
     snapshot: str
@@ -56,7 +58,7 @@ class Recorded(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """A snapshot of what a watcher saw change, which `message` says; the rest as in `Recorded`."""
+    """A snapshot that a watcher made; `message` lists the changes, the rest is as in `Recorded`."""
 
     snapshot: str
     bundle: str
@@ -73,7 +75,7 @@ class Watched(NamedTuple):
 class Restored(NamedTuple):
     """The outcome of a restore, an undo or a redo; path lists are sorted.
 
-    `redacted` are files that were left alone, for their earlier content is gone.
+    `redacted` are files that were not written, because their earlier content was redacted.
     """
 
     snapshot: str
@@ -86,7 +88,7 @@ class Redacted(NamedTuple):
     """The outcome of a redaction; `removed` are the files of the head that held it, sorted.
 
     `branches` are other branches whose heads still list it. `scrubbed` is False if old
-    pages of the store, in which it may still be found, could not be given back yet.
+    pages of the store, which may still contain it, could not be freed yet.
     """
 
     snapshot: str
@@ -98,9 +100,9 @@ class Redacted(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """The outcome of a collection; sizes are in bytes on disk, counts are objects.
+    """The outcome of `gc`; sizes are in bytes on disk, counts are objects.
 
-    `compacted` is False if the space could not be given back yet.
+    `compacted` is False if the space could not be freed yet.
     """
 
     snapshot: str
@@ -113,9 +115,9 @@ class Collected(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """States of a source, recorded: where its branch stands now, and how many were new.
+    """Recorded states of a source: the head of its branch, and the number of new states.
 
-    `left` is what a brain cannot hold.
+    `left` lists the files that a brain cannot hold.
     """
 
     snapshot: str
@@ -125,7 +127,7 @@ class Imported(NamedTuple):
 
 
 class AdoptedFile(NamedTuple):
-    """A file that was taken: where it is in the brain, and where it came from in the source."""
+    """An imported file: its path in the brain and its path in the source."""
 
     path: str
     source: str
@@ -134,11 +136,11 @@ class AdoptedFile(NamedTuple):
 class Adopted(NamedTuple):
     """The outcome of an adoption.
 
-    `path` is the folder of the brain, `source` what was adopted. `branch` is where the
-    states of the source are recorded, None where the brain is the source itself. `steps` is
-    how many states were new. `brain` and `snapshot` are None where nothing was to be written.
-    With `conflicts` what is new waits on the branch until they are resolved. `notices` name
-    skills among what was taken whose names deceive.
+    `path` is the folder of the brain, `source` the adopted folder or file. `branch` has the
+    states of the source, None if the brain is the source itself. `steps` counts the new
+    states. `brain` and `snapshot` are None for a preview. With `conflicts` the new states
+    stay on the branch until they are resolved. `notices` name imported skills whose names
+    look like those of other skills.
     """
 
     brain: str | None
@@ -157,11 +159,11 @@ class Adopted(NamedTuple):
 
 
 class Published(NamedTuple):
-    """The outcome of publishing; paths are those below `path`, the folder of the client.
+    """The outcome of publishing; paths are relative to `path`, the folder of the client.
 
-    `written`, `removed` and `unchanged` are files of this brain there. With `conflicts`,
-    files that somebody else wrote or changed, nothing was written. `left_out` are files of
-    the brain that have no place there, or cannot be as that client wants them.
+    `written`, `removed` and `unchanged` are files that this brain publishes. `conflicts` are
+    files that somebody else wrote or changed; with them nothing was written. `left_out` are
+    files of the brain that the client has no place for or cannot read.
     """
 
     brain: str
@@ -188,7 +190,7 @@ class MemoryRead(NamedTuple):
 class MemoryChanged(NamedTuple):
     """The outcome of changes to a memory; `entries` is their number, sizes are in characters.
 
-    `commitment` is there if the manifest asks for one.
+    `commitment` is set if the manifest requests one.
     """
 
     path: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from .common import SnapshotInfo, Version
@@ -18,9 +20,10 @@ class SectionInfo(NamedTuple):
 
 
 class SnapshotDetails(NamedTuple):
-    """A snapshot with its counts against its first parent, its sections and who signed it.
+    """A snapshot, its sections and signatures, and the counts against its first parent.
 
-    The signatures are those that fit; verification tells the others, and who had a right.
+    Only valid signatures are listed; verification also reports invalid ones and the rights
+    of the keys.
     """
 
     info: SnapshotInfo
@@ -66,7 +69,7 @@ class SkillChange(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """Bundle against bundle, or the head against the folder (`to` is then "")."""
+    """The differences of two bundles, or of the head and the folder (`to` is then "")."""
 
     from_: str
     to: str
@@ -83,7 +86,7 @@ class DiffStat(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """What a path holds: `type` is file, executable or link, `size` is in bytes."""
+    """The content of a path: `type` is file, executable or link, `size` is in bytes."""
 
     type: str
     size: int

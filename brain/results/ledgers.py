@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from .common import Committed, Finding
 
 
 class LedgerStatus(NamedTuple):
-    """Where a ledger stands with a brain.
+    """The commitments of a brain in a ledger, oldest first.
 
-    `snapshot` and `seq` are of its last commitment, None and 0 if there is none, and
-    `status`, `transaction`, `gas` are that one's; `behind` is how many snapshots of the
-    revision it does not cover, None if it holds one that is not here. `commitments` has
-    all, the first first.
+    `snapshot`, `seq`, `status`, `transaction` and `gas` are those of the last commitment;
+    None and 0 without one. `behind` counts the snapshots of the revision that it does not
+    cover, None if this brain lacks the committed snapshot.
     """
 
     ledger: str
@@ -33,7 +34,7 @@ class LedgerStatus(NamedTuple):
 
 
 class LedgerVerdict(NamedTuple):
-    """What a ledger vouches for of a brain, as verification found it."""
+    """The last valid commitment of a brain in a ledger."""
 
     ledger: str
     identity: str
@@ -45,7 +46,7 @@ class LedgerVerdict(NamedTuple):
 
 
 class LedgersVerified(NamedTuple):
-    """The lineage against ledgers; `ok` means that no finding is an error."""
+    """The lineage compared with ledgers; `ok` means that no finding is an error."""
 
     ok: bool
     brain: str
@@ -56,10 +57,10 @@ class LedgersVerified(NamedTuple):
 
 
 class CostQuote(NamedTuple):
-    """What recording something would cost; nothing was sent. Prices and costs are in wei.
+    """The cost of a transaction that was not sent. Prices and costs are in wei.
 
-    `gas` is the limit, `expected_gas` the estimate; `expected` is the cost at the base
-    fee of now, `worst` what it cannot exceed.
+    `gas` is the limit, `expected_gas` the estimate; `expected` is the cost at the current
+    base fee, `worst` the upper limit.
     """
 
     ledger: str
@@ -76,7 +77,7 @@ class CostQuote(NamedTuple):
 
 
 class LeftOutBrain(NamedTuple):
-    """A brain that was left out of a batch, or could not note its commitment, and why."""
+    """A brain that was left out of a batch or could not note its commitment, with the reason."""
 
     path: str
     code: str
@@ -84,7 +85,7 @@ class LeftOutBrain(NamedTuple):
 
 
 class LogAnchor(NamedTuple):
-    """The root of a log, kept on a chain."""
+    """The root of a log, stored on a chain."""
 
     ledger: str
     identity: str
@@ -98,9 +99,9 @@ class LogAnchor(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The outcome of a batch: what was committed to the log, and where that is anchored.
+    """The outcome of a batch: commitments to the log, and the anchor of the log.
 
-    `unchanged` are brains whose head the log held already; they are covered all the same.
+    `unchanged` counts brains whose head was committed before; the anchor covers them, too.
     """
 
     ledger: str
@@ -111,11 +112,11 @@ class Batch(NamedTuple):
 
 
 class LogInclusion(NamedTuple):
-    """A log: the entry `place` of `size`, counted from 0, made at `time`.
+    """An entry of a log: `place` of `size`, counted from 0, made at `time`.
 
-    `origin`, `size` and `root` are what its checkpoint says, signed by `key`, which is
-    `known` if the reader gave it. `witnesses` are the keys that the reader gave; all of
-    them signed it, too.
+    `origin`, `size` and `root` are those of the checkpoint, which `key` signed; `known`
+    says whether the reader required that key. `witnesses` are the keys of witnesses that
+    the reader required; all of them signed the checkpoint.
     """
 
     origin: str
@@ -129,11 +130,11 @@ class LogInclusion(NamedTuple):
 
 
 class ContractInclusion(NamedTuple):
-    """A contract on a chain, as it was in `block`.
+    """The state of a contract on a chain in `block`.
 
-    `chain_id` is what the evidence says: nothing but the hash of the block ties it to a
-    chain. `kind` is "brain", whose head is that of `creator`'s brain with its `owner` and
-    `signer`, or "anchor", under which `sender` anchored the root of the log.
+    `chain_id` is a claim of the evidence: only the hash of the block ties it to a chain.
+    `kind` is "brain" (a brain that `creator` opened, with its `owner` and `signer`) or
+    "anchor" (a root of the log that `sender` anchored).
     """
 
     kind: str
@@ -150,14 +151,14 @@ class ContractInclusion(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What evidence shows: `snapshot`, or `committed`, which descends from it, was committed.
+    """The content of valid evidence: `committed` was committed; it descends from `snapshot`.
 
-    `seq` counts the commitments of the brain in that ledger; `parent` is the one before,
-    None for the first, and where the ledger shows none. `path` is a file of the snapshot,
+    `seq` counts the commitments of the brain in that ledger; `parent` is the previous one,
+    None for the first or if the ledger does not record it. `path` is a file of the snapshot,
     of `type` "file", "executable" or "link", with the content `blob` of `size` bytes; None
-    if no path is shown. `log` and `chain` are None where it is in none. `trust_level` is
-    L0 to L3 (docs/SECURITY.md). `missing` says what the reader still has to know. `ok` is
-    true: evidence that does not hold is an error.
+    for evidence without a path. `log` and `chain` are None if the commitment is not there.
+    `trust_level` is L0 to L3 (docs/SECURITY.md). `missing` lists what the reader has to
+    know from other sources. `ok` is always true: invalid evidence is an error.
     """
 
     ok: bool

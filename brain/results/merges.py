@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from .common import Committed, NotCommitted, SnapshotInfo, Version
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Branch(NamedTuple):
-    """A branch and the snapshot it stands at."""
+    """A branch and its head."""
 
     name: str
     snapshot: str
@@ -18,7 +20,7 @@ class Branch(NamedTuple):
 
 
 class Branches(NamedTuple):
-    """All branches by name, the snapshot of the current one, and the conflicts it waits for."""
+    """All branches by name, the head of the current one, and the conflicts of its merge."""
 
     snapshot: str
     branches: list[Branch]
@@ -28,7 +30,7 @@ class Branches(NamedTuple):
 class Switched(NamedTuple):
     """The outcome of a switch; path lists are sorted.
 
-    `redacted` are files of the branch that cannot be written, for their content is gone.
+    `redacted` are files that were not written, because their content was redacted.
     """
 
     branch: str
@@ -40,7 +42,7 @@ class Switched(NamedTuple):
 
 
 class Forked(NamedTuple):
-    """A new brain that begins where another one stood, at the snapshot `origin`."""
+    """A new brain that starts from the snapshot `origin` of another one."""
 
     brain: str
     snapshot: str
@@ -50,10 +52,9 @@ class Forked(NamedTuple):
 
 
 class Ancestry(NamedTuple):
-    """Whether one snapshot descends from another, and a way down, newest first.
+    """Whether one snapshot descends from another, with a path, newest first.
 
-    Each step of `path` is named in the snapshot before it: as a parent, as its
-    jump, or as what a fork came from.
+    Each snapshot of `path` names the next as its parent, jump, or origin of the fork.
     """
 
     descends: bool
@@ -63,7 +64,7 @@ class Ancestry(NamedTuple):
 
 
 class MergedSkill(NamedTuple):
-    """A skill both sides had changed, and its versions; "" on a side that had removed it."""
+    """A skill that both sides changed, with its versions; "" on a side that removed it."""
 
     slug: str
     ours: Version
@@ -72,11 +73,11 @@ class MergedSkill(NamedTuple):
 
 
 class MergeConflict(NamedTuple):
-    """A path that needs a decision; blob ids are None where the file is not there.
+    """A path that needs a decision; blob ids are None on a side without the file.
 
     `reason` is content, binary, unreadable_skill, broken_trust, deleted_by_ours, deleted_by_theirs,
-    kind, too_large or collides. `choice` is what was decided so far. `file` is the
-    text with markers, relative to the brain, where there is one.
+    kind, too_large or collides. `choice` is the decision, None without one. `file` is the
+    file with conflict markers, relative to the brain, if there is one.
     """
 
     path: str
@@ -89,7 +90,7 @@ class MergeConflict(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The outcome of a merge; with `conflicts` left, nothing has been recorded.
+    """The outcome of a merge; with `conflicts`, nothing was recorded.
 
     `bases` are the best common ancestors; counts are files changed on our side.
     """
@@ -109,9 +110,9 @@ class Merged(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What an agent changed beside the current branch, since the snapshot `base`.
+    """Changes of an agent since the snapshot `base`, beside the current branch.
 
-    `snapshot` is where it stands: what is merged if this is what was looked at.
+    `snapshot` is the head of the proposal, the id that accepts exactly these changes.
     `made` are its snapshots, newest first.
     """
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from .common import Committed, NotCommitted, Version
@@ -33,9 +35,9 @@ class SkillView(NamedTuple):
 
 
 class SkillFile(NamedTuple):
-    """One file of a skill as it stands at a snapshot; `file` is relative, "" for its own text.
+    """One file of a skill at a snapshot; `file` is relative to the skill, "" for its text.
 
-    `files` are the others that the skill has.
+    `files` are the other files of the skill.
     """
 
     slug: str
@@ -52,7 +54,7 @@ class SkillFile(NamedTuple):
 class SkillVersion(NamedTuple):
     """A snapshot in which a skill changed.
 
-    `change` is added, renamed (so it came to `path`), upgraded, changed or removed.
+    `change` is added, renamed (to `path`), upgraded, changed or removed.
     """
 
     version: Version
@@ -76,9 +78,9 @@ class SkillProblem(NamedTuple):
 
 
 class SkillMergeResult(NamedTuple):
-    """A skill that took in another: as `Upserted`, and what it absorbed.
+    """A skill into which another was merged: as `Upserted`, with the absorbed skill.
 
-    `files` are the paths at which files of the absorbed skill are now.
+    `files` are the new paths of the files of the absorbed skill.
     """
 
     slug: str
@@ -96,10 +98,10 @@ class SkillMergeResult(NamedTuple):
 
 
 class Index(NamedTuple):
-    """The Level-0 index: how many `skills` it shows, how many are `left_out`, its tokens.
+    """The Level-0 index, with the number of its skills, of omitted skills, and of tokens.
 
-    `tokens` is an estimate, bytes / 4, unless another counter was given. Of a task,
-    `selected_by` is what found its skills and `fallback` as in `Selection`.
+    `tokens` is an estimate, bytes / 4, unless another counter was given. With a task,
+    `selected_by` is the selector and `fallback` is as in `Selection`.
     """
 
     index: str  # type: ignore[assignment]  # the name the JSON has
@@ -111,9 +113,9 @@ class Index(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """The system prompt, the index in it as `Index` has it, and the memory files `cut`.
+    """The system prompt, its index as in `Index`, and the memory files that were `cut`.
 
-    `tokens` are those of the whole prompt.
+    `tokens` counts those of the whole prompt.
     """
 
     prompt: str
@@ -127,7 +129,7 @@ class Prompt(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """A skill that a task needs; scores compare within one answer only."""
+    """A skill that fits a task; scores are comparable within one result only."""
 
     slug: str
     name: str
@@ -137,10 +139,9 @@ class Selected(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The skills that a task needs, the best first, as the selector `by` finds them.
+    """The skills that fit a task, best first, and the selector `by` that found them.
 
-    `fallback` says why it is not by meaning where that was wanted: what the embedder failed
-    with, else None.
+    `fallback` is the error of the embedder if another selector replaced it, else None.
     """
 
     skills: list[Selected]
@@ -149,7 +150,7 @@ class Selection(NamedTuple):
 
 
 class Similar(NamedTuple):
-    """A skill that is much like another: `score` is 1 where they are the same."""
+    """A skill that is similar to another; a `score` of 1 means identical."""
 
     slug: str
     name: str

@@ -18,7 +18,7 @@ def short_id(identity: str | None) -> str:
 
 
 def format_skill_change(change: SkillChange) -> str:
-    """Say what became of a skill: "oracle-manipulation upgraded 1 → 2"."""
+    """Describe the change of a skill: "oracle-manipulation upgraded 1 → 2"."""
     match change.change:
         case "upgraded":
             words = f"upgraded {change.from_version} → {change.to_version}"
@@ -47,7 +47,7 @@ _BINDING_WORDS = {"bind": "bound to", "unbind": "no longer bound to"}
 
 
 def format_operation(fields: dict[str, Any]) -> str:
-    """Say what a snapshot did; `fields` are those of `SnapshotInfo.operation`."""
+    """Describe the operation of a snapshot; `fields` are those of `SnapshotInfo.operation`."""
     match fields:
         case {"kind": "genesis", "origin": str(origin)} if origin:
             words = f"brain forked from {short_id(origin)}"
@@ -62,7 +62,7 @@ def format_operation(fields: dict[str, Any]) -> str:
         case {"kind": "redact", "path": path}:
             words = f"{path} redacted"
         case {"kind": "import", "origin": origin, "name": name}:
-            words = f"taken in from {origin} {name}"
+            words = f"imported from {origin} {name}"
         case {"kind": "task", "outcome": outcome}:
             words = f"task ended: {outcome}"
         case _:

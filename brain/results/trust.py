@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 class Verified(NamedTuple):
     """The outcome of a verification; `ok` means no finding of severity error.
 
-    `ledgers` are what those vouch for that were asked.
+    `ledgers` are the results for the ledgers that were compared.
     """
 
     ok: bool
@@ -45,14 +47,14 @@ class Signature(NamedTuple):
 
 
 class Revocation(NamedTuple):
-    """From the snapshot `since` on, or ever if it is None, no signature of the key counts."""
+    """Signatures of the key are invalid from the snapshot `since` on; all if it is None."""
 
     since: str | None
     reason: str
 
 
 class TrustedKey(NamedTuple):
-    """A key of the trust file; its rights begin and end with snapshots, None meaning never."""
+    """A key of the trust file and the snapshots at which its rights begin and end, if any."""
 
     name: str
     key: str
@@ -62,7 +64,7 @@ class TrustedKey(NamedTuple):
 
 
 class Trusted(NamedTuple):
-    """Who may sign what comes after a snapshot; 0 and no keys without a trust file."""
+    """The keys that may sign the next snapshot; 0 and no keys without a trust file."""
 
     snapshot: str
     threshold: int
@@ -72,8 +74,8 @@ class Trusted(NamedTuple):
 class TrustChanged(NamedTuple):
     """The outcome of a change of the trust file.
 
-    `key` is the one it is about, None for the threshold; `signature` that of the new
-    snapshot, None if it is not signed yet. `changed` is false if nothing was to be done.
+    `key` is the changed key, None for the threshold; `signature` is that of the new
+    snapshot, None if it is not signed yet. `changed` is False if nothing had to change.
     """
 
     key: str | None
@@ -88,8 +90,7 @@ class TrustChanged(NamedTuple):
 class Equivocation(NamedTuple):
     """Two continuations of `parent` that one key signed.
 
-    `proof` is the text of a portable proof; None where the two snapshots alone do not
-    show it.
+    `proof` is the text of a portable proof, None if the two snapshots alone do not show it.
     """
 
     key: str
@@ -99,9 +100,9 @@ class Equivocation(NamedTuple):
 
 
 class EquivocationResult(NamedTuple):
-    """What a proof of equivocation shows: `key` signed both snapshots, which continue `parent`.
+    """The claim of a valid proof: `key` signed both snapshots, which continue `parent`.
 
-    `kind` is "equivocation"; `ok` is true: a proof that does not hold is an error.
+    `kind` is "equivocation"; `ok` is always true: an invalid proof is an error.
     """
 
     ok: bool
@@ -113,12 +114,11 @@ class EquivocationResult(NamedTuple):
 
 
 class RecordedSecret(NamedTuple):
-    """Something recorded that looks like a secret, without the secret itself.
+    """A place of recorded text that looks like a secret, without the secret itself.
 
-    `path` is "" for one in the message of a snapshot, from which nothing can be redacted.
-
+    `path` is "" for the message of a snapshot, which cannot be redacted.
     `line` and `column` count from 1, the column in bytes. `id` names rule and secret;
-    `snapshot` is the one it was found in.
+    `snapshot` is a snapshot that has it.
     """
 
     path: str
@@ -130,7 +130,7 @@ class RecordedSecret(NamedTuple):
 
 
 class SecretScan(NamedTuple):
-    """The outcome; `findings` are sorted, `accepted` counts those the manifest accepts."""
+    """The outcome of a scan; `accepted` counts the findings that the manifest accepts."""
 
     ok: bool
     snapshot: str
@@ -140,13 +140,13 @@ class SecretScan(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What a proof shows of `snapshot`; None is what its kind does not speak of.
+    """The claim of a valid proof about `snapshot`; fields of other kinds are None.
 
-    `path`: `path` is a file there of this `type` ("file", "executable", "link"), with
-    the content `blob` of `size` bytes. `absence`: no file is at `path`. `section`: the
+    `path`: `path` is a file of this `type` ("file", "executable", "link"), with the
+    content `blob` of `size` bytes. `absence`: no file is at `path`. `section`: the
     tree `root` of `files` files, `size` bytes, is the section `section`. `descent`: the
     snapshot is `ancestor`, of the brain `ancestor_brain`, or descends from it. `ok` is
-    true: a proof that does not hold is an error.
+    always true: an invalid proof is an error.
     """
 
     ok: bool

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from .common import Committed, Finding, NotCommitted
 
 
 class RunInfo(NamedTuple):
-    """A run of an agent, all its parts joined, up to the last one recorded.
+    """A run of an agent, with all parts recorded so far.
 
     `receipt` is the blob id of the last part, `snapshots` those that carry the parts,
     oldest first. Times are in ms since 1970, 0 if unknown; ids are "" if there is none.
-    `outcome` is "" while the run is open. `tools` says how often each was called. `source`
-    is what an imported receipt was read from. `steps` are as in a receipt.
+    `outcome` is "" while the run is open. `tools` counts the calls of each. `source`
+    describes the transcript of an imported receipt. `steps` are as in a receipt.
     """
 
     receipt: str
@@ -40,10 +42,10 @@ class RunInfo(NamedTuple):
 
 
 class ReceiptVerified(NamedTuple):
-    """Whether a receipt holds; `ok` means no finding of severity error.
+    """The verification of a receipt; `ok` means no finding of severity error.
 
-    `snapshots` are those that carry its parts, oldest first; `writes` are the files whose
-    change it accounts for.
+    `snapshots` carry its parts, oldest first; `writes` counts the files whose changes its
+    steps explain.
     """
 
     ok: bool
@@ -56,10 +58,10 @@ class ReceiptVerified(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """The work behind a version: what a run did until then, and how it ended in the end.
+    """The work behind a version: the steps of a run until then, and its final outcome.
 
     `steps` counts the steps by kind, `errors` those that failed. `end` is the snapshot
-    that closes the run, "" if the receipt closes it itself or nothing does.
+    that ends the run, "" if the receipt itself or no snapshot ends it.
     """
 
     run: str
@@ -80,10 +82,10 @@ class RunSummary(NamedTuple):
 
 
 class VersionReason(NamedTuple):
-    """Why a version of a skill is there.
+    """The reason for a version of a skill.
 
-    `receipt` is the blob id of its receipt, None if it has none; `state` says what came of
-    that: kept, none, missing, redacted, or foreign for one of another format.
+    `receipt` is the blob id of its receipt, None without one; the `state` of the receipt is
+    kept, none, missing, redacted, or foreign for one of another format.
     """
 
     version: int | str
@@ -98,7 +100,7 @@ class VersionReason(NamedTuple):
 
 
 class SkillReasons(NamedTuple):
-    """Why a skill is as it is, version by version, newest first."""
+    """The reason for each version of a skill, newest first."""
 
     slug: str
     versions: list[VersionReason]
@@ -108,12 +110,12 @@ Version = int | str
 
 
 class Synthesized(NamedTuple):
-    """What became of a run: `decision` is created, improved, nothing or not_hard.
+    """The outcome of a synthesis: `decision` is created, improved, nothing or not_hard.
 
-    `trigger` says why the run was judged hard: tool_calls, recovery, or asked where it was
-    not; "" for not_hard. `reason` is the model's own. Of the skill, `slug`, `description`
-    and `body` are what the model wrote, "" if it wrote none; `version` and what follows are
-    None as long as nothing is recorded, as in a dry run. `requests` counts calls of the model.
+    `trigger` says why the run is hard: tool_calls or recovery; asked if the user forced it,
+    "" for not_hard. `reason` is that of the model, which also wrote `slug`, `description`
+    and `body` of the skill, "" without a skill. `version`, `previous_version` and `snapshot`
+    are None if nothing is recorded, as in a dry run. `requests` counts calls of the model.
     """
 
     decision: str

@@ -9,6 +9,7 @@ from ..errors import FormatError, NotFound, StoreError, printable_text
 from ..repo.open.session import Session
 from ..repo.read import index_cache, skill_rows, snapshot_rows
 from ..repo.read.skill_rows import SkillWithCard
+from ..skills import SKILLS_SECTION
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096
@@ -78,7 +79,7 @@ def _check_head(
 
     def walk_and_note_names() -> Iterator[SkillWithCard]:
         for place in skill_rows.walk_skills(session, bundle, skill_rows.find_cards):
-            path = f"{skill_rows.SKILLS_SECTION}/{place[0]}"
+            path = f"{SKILLS_SECTION}/{place[0]}"
             if any(
                 (slug, path) not in names
                 for slug in skill_rows.nonstandard_slugs(path, place[3].name)

@@ -16,6 +16,7 @@ from ..objects.tree_node import NodeEntry
 from ..repo.open.session import Session
 from ..repo.read import skill_rows
 from ..results import Finding
+from ..skills import SKILLS_SECTION
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.skill_version import compare_versions
 from .findings import finding_from_error
@@ -62,11 +63,11 @@ class VersionChange(NamedTuple):
             changed = [
                 Difference(p, edge.old_entries.get(p), edge.new_entries.get(p)) for p in texts
             ]
-        elif kind in _MANUAL_KINDS and skill_rows.SKILLS_SECTION in before:
+        elif kind in _MANUAL_KINDS and SKILLS_SECTION in before:
             changed = [
                 difference
                 for change in changes
-                if change.section == skill_rows.SKILLS_SECTION
+                if change.section == SKILLS_SECTION
                 for difference in _skill_differences(change)
                 if difference.before and difference.after and difference.after.kind != LINK
             ]

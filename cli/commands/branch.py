@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag
 from ..context import App
-from ..options import message_option, revision_option
+from ..options import message_option, revision_argument, revision_option
 from ..output import emit
-from ..params import BranchType, NonEmptyType, TextType
+from ..params import BranchType, TextType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, redacted_suffix, report_merge
 from ..render.human_format import colorize, pluralize, short_id
 from ..terminal import escape
-from ..trust_changes import pin_and_report_roots, signing_advice
 
 if TYPE_CHECKING:
     from brain.results import Branches, MergeConflict
@@ -28,11 +26,9 @@ if TYPE_CHECKING:
     examples=("brain branch", "brain branch try-idea", "brain branch --delete try-idea"),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("name", required=False, type=BranchType())
-@click.argument("rev", required=False, type=NonEmptyType())
-@click.option(
-    "--delete", is_flag=True, help="Delete NAME, if another branch contains its snapshots."
-)
+@argument("name", required=False, type=BranchType())
+@revision_argument
+@flag("--delete", help="Delete NAME, if another branch contains its snapshots.")
 def branch_command(app: App, name: str | None, rev: str | None, delete: bool) -> None:
     """List, create or delete branches.
 
@@ -61,8 +57,8 @@ def _branch_lines(found: Branches) -> Iterator[str]:
     examples=("brain switch try-idea", "brain switch --new try-idea"),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("name", type=BranchType())
-@click.option("--new", is_flag=True, help="Create the branch first, at the head.")
+@argument("name", type=BranchType())
+@flag("--new", help="Create the branch first, at the head.")
 def switch_command(app: App, name: str, new: bool) -> None:
     """Switch to another branch.
 
@@ -88,15 +84,15 @@ def switch_command(app: App, name: str, new: bool) -> None:
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("rev", required=False, type=NonEmptyType())
-@click.option("--ours", "choice", flag_value="ours", help="Resolve every conflict with our side.")
-@click.option(
+@revision_argument
+@flag("--ours", "choice", flag_value="ours", help="Resolve every conflict with our side.")
+@flag(
     "--theirs", "choice", flag_value="theirs", help="Resolve every conflict with the side of REV."
 )
-@click.option("--both", "choice", flag_value="both", help="Keep both sides of every conflict.")
+@flag("--both", "choice", flag_value="both", help="Keep both sides of every conflict.")
 @message_option
-@click.option("--continue", "step", flag_value="continue", help="Finish a merge with conflicts.")
-@click.option("--abort", "step", flag_value="abort", help="Abort a merge with conflicts.")
+@flag("--continue", "step", flag_value="continue", help="Finish a merge with conflicts.")
+@flag("--abort", "step", flag_value="abort", help="Abort a merge with conflicts.")
 def merge_command(
     app: App, rev: str | None, choice: str | None, message: str | None, step: str | None
 ) -> None:
@@ -148,11 +144,11 @@ class ResolveDocument(NamedTuple):
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
-@click.option("--ours", "choice", flag_value="ours", help="Take our side.")
-@click.option("--theirs", "choice", flag_value="theirs", help="Take their side.")
-@click.option("--both", "choice", flag_value="both", help="Keep both.")
-@click.option(
+@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@flag("--ours", "choice", flag_value="ours", help="Take our side.")
+@flag("--theirs", "choice", flag_value="theirs", help="Take their side.")
+@flag("--both", "choice", flag_value="both", help="Keep both.")
+@flag(
     "--edited", "choice", flag_value="content", help="Take the edited file from .brain/conflicts."
 )
 def resolve_command(app: App, paths: tuple[str, ...], choice: str | None) -> None:
@@ -183,7 +179,7 @@ def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:
     examples=("brain fork ../child-agent", "brain fork ../child-agent --rev @~3"),
     exits=WRITE_EXITS,
 )
-@click.argument("directory", metavar="DIR", type=TextType("bad_path"))
+@argument("directory", metavar="DIR", type=TextType("bad_path"))
 @revision_option("The snapshot to start from.")
 def fork_command(app: App, directory: str, rev: str | None) -> None:
     """Create a new brain from a snapshot of this one.
@@ -207,10 +203,14 @@ def fork_command(app: App, directory: str, rev: str | None) -> None:
 
 def _warn_unsigned_fork(app: App, path: str) -> None:
     """Print which keys must sign the first snapshot of a fork, if its trust file requires it."""
+    import shlex
+
     from brain import Brain
 
+    from ..trust_changes import pin_and_report_roots, signing_advice
+
     with Brain.open(path) as child:
-        pin_and_report_roots(app, child.id, [made.key for made in child.signatures.list()])
+        pin_and_report_roots(app, child, [made.key for made in child.signatures.list()])
         if child.signatures.find_missing():
             signed = [made.key for made in child.signatures.list()]
             call = f"brain -C {escape(shlex.quote(path))} sign"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from brain.errors import BrainError, VerificationFailed
 
 from ..chosen_ledger import (
@@ -16,16 +14,14 @@ from ..chosen_ledger import (
     require_evm_ledger,
     resolve_ledger_name,
 )
-from ..command import COMMIT_EXITS, VERIFY_EXITS, brain_command, exit_statuses
+from ..command import COMMIT_EXITS, VERIFY_EXITS, argument, brain_command, exit_statuses, option
 from ..context import App
 from ..error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
-from ..lazy_group import LazyGroup
-from ..options import dry_run_option, ledger_option
+from ..options import dry_run_option, ledger_option, revision_argument
 from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
-from ..registry import CHAIN_COMMANDS
-from ..render.costs import format_ether, price_lines
-from ..render.human_format import align_columns, pluralize, short_id
+from ..params import TextType
+from ..render.costs import price_lines
+from ..render.human_format import align_columns, format_ether, pluralize, short_id
 from ..render.ledgers import committed_lines, ledger_advice, verified_ledger_lines
 from ..render.verdicts import finding_line
 from ..settings.user_ledgers import LOCAL_LEDGER, open_local_log
@@ -35,19 +31,12 @@ if TYPE_CHECKING:
     from brain.results import Batch, Committed, CostQuote, LedgerStatus, LedgersVerified
 
 
-@click.command(
-    "chain", cls=LazyGroup, table=CHAIN_COMMANDS, epilog="See 'brain chain COMMAND --help'."
-)
-def chain_group() -> None:
-    """Commit snapshots to a ledger."""
-
-
 @brain_command(
     "open",
     examples=("brain chain open --ledger sepolia", "brain chain open --ledger sepolia --dry-run"),
     exits=COMMIT_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@revision_argument
 @ledger_option
 @dry_run_option
 def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
@@ -77,7 +66,7 @@ def _emit_price(app: App, price: CostQuote) -> None:
     examples=("brain chain commit", "brain chain commit @~1 --ledger sepolia --dry-run"),
     exits=COMMIT_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@revision_argument
 @ledger_option
 @dry_run_option
 def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
@@ -101,10 +90,9 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     examples=("brain chain batch brains/*", "brain chain batch --ledger base brains/*"),
     exits=exit_statuses(VERIFICATION_FAILED, LOCKED, CONFLICT),
 )
-@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=TextType("bad_path"))
-@click.option(
+@argument("folders", metavar="DIR...", nargs=-1, required=True, type=TextType("bad_path"))
+@option(
     "--ledger",
-    cls=OnceOption,
     type=TextType("bad_ledger"),
     metavar="NAME",
     help="Also anchor the log in this ledger, in one transaction.  [default: local]",
@@ -166,7 +154,7 @@ def _batch_lines(done: Batch) -> Iterator[str]:
     examples=("brain chain status", "brain chain status --ledger sepolia --json"),
     exits=VERIFY_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@revision_argument
 @ledger_option
 def chain_status_command(app: App, rev: str | None, ledger: str | None) -> None:
     """Show the commitments of this brain in a ledger.

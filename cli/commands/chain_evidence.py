@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..chosen_ledger import open_anchoring_ledger
-from ..command import CHECK_EXITS, VERIFY_EXITS, brain_command, exit_statuses
+from ..command import (
+    CHECK_EXITS,
+    VERIFY_EXITS,
+    argument,
+    brain_command,
+    exit_statuses,
+    option,
+    repeated_option,
+)
 from ..context import App
 from ..error_report import LOCKED, VERIFICATION_FAILED
-from ..json_format import to_json
-from ..options import ledger_option, output_option
-from ..output import emit
-from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..options import ledger_option, output_option, revision_argument
+from ..output import emit, emit_file
+from ..params import CountType, NonEmptyType, TextType
 from ..render.human_format import format_size, pluralize
 from ..settings.user_ledgers import open_local_log
 from ..terminal import escape
-from ..user_files import read_input
+from ..user_files import open_content, read_input
 
 if TYPE_CHECKING:
     from brain.chain.tlog.checkpoints import Cosignature
@@ -33,10 +40,9 @@ if TYPE_CHECKING:
     ),
     exits=VERIFY_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
-@click.option(
+@revision_argument
+@option(
     "--path",
-    cls=OnceOption,
     type=TextType("bad_path"),
     metavar="PATH",
     help="Also prove that the snapshot has this file, with its content.",
@@ -55,25 +61,13 @@ def chain_evidence_command(
     data = app.brain.ledger.build_evidence(
         open_anchoring_ledger(app, ledger), rev or "@", path or ""
     )
-    if output is not None:
-        Path(output).write_bytes(data)
     from brain import check_evidence
 
-    found = check_evidence(data)
-    document = {**to_json(found), "file": output, "evidence": None}
-    if output is None:
-        import json
-
-        document["evidence"] = json.loads(data)
-    emit(app, document, _evidence_lines(data, output))
-
-
-def _evidence_lines(data: bytes, output: str | None) -> Iterator[str]:
-    if output is None:
-        yield data.decode().rstrip("\n")
-        return
-    yield f"Evidence in {escape(output)}, {format_size(len(data))}"
-    yield "To verify it, one must know the block hash or the key of the log from another source."
+    note = (
+        f"Evidence in {escape(output or '')}, {format_size(len(data))}\n"
+        "To verify it, one must know the block hash or the key of the log from another source."
+    )
+    emit_file(app, check_evidence(data), "evidence", data, output, note)
 
 
 _EXPECTED_TYPE = NonEmptyType()
@@ -87,52 +81,21 @@ _EXPECTED_TYPE = NonEmptyType()
     ),
     exits=CHECK_EXITS,
 )
-@click.argument("file", type=TextType("bad_path"))
-@click.option(
-    "--content",
-    cls=OnceOption,
-    metavar="FILE",
-    help="Compare this file with the proven content.",
-)
-@click.option(
-    "--block-hash",
-    cls=OnceOption,
-    type=_EXPECTED_TYPE,
-    metavar="HASH",
-    help="Require this block hash.",
-)
-@click.option(
-    "--brain",
-    cls=OnceOption,
-    type=_EXPECTED_TYPE,
-    metavar="ID",
-    help="Require this brain.",
-)
-@click.option(
-    "--snapshot",
-    cls=OnceOption,
-    type=_EXPECTED_TYPE,
-    metavar="ID",
-    help="Require this snapshot.",
-)
-@click.option(
+@argument("file", type=TextType("bad_path"))
+@option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
+@option("--block-hash", type=_EXPECTED_TYPE, metavar="HASH", help="Require this block hash.")
+@option("--brain", type=_EXPECTED_TYPE, metavar="ID", help="Require this brain.")
+@option("--snapshot", type=_EXPECTED_TYPE, metavar="ID", help="Require this snapshot.")
+@option(
     "--owner",
-    cls=OnceOption,
     type=_EXPECTED_TYPE,
     metavar="ADDRESS",
     help="Require this owner of the brain, or of the anchor of the log.",
 )
-@click.option(
-    "--log-key",
-    cls=OnceOption,
-    type=_EXPECTED_TYPE,
-    metavar="KEY",
-    help="Require this key of the log.",
-)
-@click.option(
+@option("--log-key", type=_EXPECTED_TYPE, metavar="KEY", help="Require this key of the log.")
+@repeated_option(
     "--witness",
     "witnesses",
-    multiple=True,
     type=_EXPECTED_TYPE,
     metavar="KEY",
     help="Require a signature of this witness; repeatable.",
@@ -146,22 +109,15 @@ def chain_check_command(
     evidence proves, its trust level, and what you still have to know to rely on it. Ids
     must be complete. `python -m brain.chain.check` does the same and starts faster.
     """
+    from brain import check_evidence
     from brain.chain.evidence import evidence_report
     from brain.limits import MAX_EVIDENCE_BYTES
 
     data = read_input(file, MAX_EVIDENCE_BYTES, "the evidence")
-    said: dict[str, Any] = {name: value or "" for name, value in known.items()}
-    found = _check_evidence_data(data, content, {**said, "witnesses": witnesses})
+    expected: dict[str, Any] = {name: value or "" for name, value in known.items()}
+    with open_content(content) as source:
+        found = check_evidence(data, content=source, witnesses=witnesses, **expected)
     emit(app, found, evidence_report.render_text(found).splitlines())
-
-
-def _check_evidence_data(data: bytes, content: str | None, said: dict[str, Any]) -> Any:
-    from brain import check_evidence
-
-    if content is None:
-        return check_evidence(data, **said)
-    with open(content, "rb", buffering=0) as source:
-        return check_evidence(data, content=source, **said)
 
 
 _MAX_NOTE_BYTES = 1 << 20
@@ -176,28 +132,26 @@ _MAX_NOTE_BYTES = 1 << 20
     ),
     exits=exit_statuses(VERIFICATION_FAILED, LOCKED),
 )
-@click.option(
+@option(
     "--since",
-    cls=OnceOption,
     type=CountType(),
     metavar="SIZE",
     help="Also prove that the log only appended since it had this size.",
 )
-@click.option(
+@option(
     "--cosigned",
-    cls=OnceOption,
     metavar="FILE",
     help="Store the signatures that witnesses added to this checkpoint.",
+    type=None,
 )
-@click.option(
+@repeated_option(
     "--witness",
     "witnesses",
-    multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
     help="The verifier key of a witness whose signature to store; repeatable.",
 )
-@click.option("-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, too.")
+@option("-o", "--output", metavar="FILE", help="Write it to FILE, too.", type=None)
 def chain_checkpoint_command(
     app: App,
     since: int | None,

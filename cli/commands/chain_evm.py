@@ -12,12 +12,20 @@ import click
 from brain.errors import InvalidInput
 
 from ..chosen_ledger import require_evm_ledger
-from ..command import COMMIT_EXITS, WRITE_EXITS, brain_command, exit_statuses
+from ..command import (
+    COMMIT_EXITS,
+    WRITE_EXITS,
+    argument,
+    brain_command,
+    exit_statuses,
+    flag,
+    option,
+)
 from ..context import App
 from ..error_report import CONFLICT, LOCKED
-from ..options import chain_option, dry_run_option, output_option
+from ..options import chain_option, dry_run_option, output_option, revision_argument
 from ..output import emit
-from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..params import CountType, TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
 from ..settings import evm_ledgers
 from ..terminal import escape
@@ -76,8 +84,8 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("address", required=False, type=TextType("bad_address"))
-@click.option("--none", "nobody", is_flag=True, help="Let only the owner commit.")
+@argument("address", required=False, type=TextType("bad_address"))
+@flag("--none", "nobody", help="Let only the owner commit.")
 @chain_option
 def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: str | None) -> None:
     """Set the account that may commit this brain.
@@ -88,9 +96,9 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     if (address is None) != nobody:
         raise click.UsageError("Give either ADDRESS or --none.")
     chain = require_evm_ledger(app, ledger)
-    sent = chain.ownership.set_signer(bytes.fromhex(app.brain.id), address or "")
-    said = f"Signer is {address}" if address else "Only the owner can commit"
-    _emit_transaction(app, chain, sent, said)
+    sent = app.brain.ledger.set_signer(chain, address or "")
+    effect = f"Signer is {address}" if address else "Only the owner can commit"
+    _emit_transaction(app, chain, sent, effect)
 
 
 @brain_command(
@@ -101,8 +109,8 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("address", required=False, type=TextType("bad_address"))
-@click.option("--withdraw", is_flag=True, help="Withdraw the offer.")
+@argument("address", required=False, type=TextType("bad_address"))
+@flag("--withdraw", help="Withdraw the offer.")
 @chain_option
 def chain_transfer_command(
     app: App, address: str | None, withdraw: bool, ledger: str | None
@@ -115,9 +123,12 @@ def chain_transfer_command(
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
     chain = require_evm_ledger(app, ledger)
-    sent = chain.ownership.offer(bytes.fromhex(app.brain.id), address or "")
-    said = f"Offered to {address}" if address else "The offer is withdrawn"
-    _emit_transaction(app, chain, sent, said)
+    if address:
+        sent = app.brain.ledger.offer(chain, address)
+        _emit_transaction(app, chain, sent, f"Offered to {address}")
+    else:
+        sent = app.brain.ledger.withdraw_offer(chain)
+        _emit_transaction(app, chain, sent, "The offer is withdrawn")
 
 
 @brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
@@ -129,7 +140,7 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     id there: `brain config ledger NAME --creator ADDRESS`.
     """
     chain = require_evm_ledger(app, ledger)
-    sent = chain.ownership.accept(bytes.fromhex(app.brain.id))
+    sent = app.brain.ledger.accept_offer(chain)
     _emit_transaction(app, chain, sent, "The brain is yours")
 
 
@@ -144,14 +155,9 @@ def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect:
     examples=("brain chain authorize -o permit.json --ledger sepolia --hours 2",),
     exits=COMMIT_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@revision_argument
 @chain_option
-@click.option(
-    "--hours",
-    cls=OnceOption,
-    type=CountType(),
-    help="How many hours it stays valid.  [default: 24]",
-)
+@option("--hours", type=CountType(), help="How many hours it stays valid.  [default: 24]")
 @output_option("the signed commitment")
 def chain_authorize_command(
     app: App, rev: str | None, ledger: str | None, hours: int | None, output: str | None
@@ -165,13 +171,12 @@ def chain_authorize_command(
     if hours == 0:
         raise click.UsageError("--hours must be 1 or more.")
     chain = require_evm_ledger(app, ledger)
-    request = app.brain.ledger.build_request(chain, rev or "@")
     deadline = int(time.time()) + (24 if hours is None else hours) * 3600
-    said = chain.ownership.authorize(*request, deadline)
-    text = json.dumps(said, indent=2) + "\n"
+    permit = app.brain.ledger.authorize(chain, rev or "@", deadline=deadline)
+    text = json.dumps(permit, indent=2) + "\n"
     if output is not None:
         Path(output).write_text(text, "utf-8")
-    document = {**said, "ledger": chain.name, "file": output}
+    document = {**permit, "ledger": chain.name, "file": output}
     emit(app, document, [f"Signed, in {escape(output)}"] if output else [text.rstrip("\n")])
 
 
@@ -183,7 +188,7 @@ _MAX_PERMIT_BYTES = 64 << 10
     examples=("brain chain relay permit.json --ledger sepolia",),
     exits=exit_statuses(LOCKED, CONFLICT),
 )
-@click.argument("file")
+@argument("file", type=None)
 @chain_option
 @dry_run_option
 def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
@@ -193,24 +198,24 @@ def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) 
     the brain nor a right to it: your key only pays.
     """
     chain = require_evm_ledger(app, ledger)
-    said = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
+    permit = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
     if dry_run:
-        price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(said))
+        price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(permit))
         emit(app, price, price_lines(price))
         return
-    sent = chain.ownership.relay(said)
+    sent = chain.ownership.relay(permit)
     document = evm_ledgers.transaction_document(
-        chain, str(said["brain"]), sent, str(said["snapshot"])
+        chain, str(permit["brain"]), sent, str(permit["snapshot"])
     )
-    effect = pending_prefix(sent, f"Relayed commitment {said['seq']}")
+    effect = pending_prefix(sent, f"Relayed commitment {permit['seq']}")
     emit(app, document, [effect, *transaction_lines(sent)])
 
 
 def _parse_permit(data: bytes) -> dict[str, Any]:
     try:
-        said = json.loads(data)
+        permit = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("not an authorization: not JSON", code="bad_authorization") from error
-    if not isinstance(said, dict):
+    if not isinstance(permit, dict):
         raise InvalidInput("not an authorization: not an object", code="bad_authorization")
-    return said
+    return permit

@@ -6,17 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
 from brain.errors import InvalidInput
 
-from ..command import BASIC_EXITS, brain_command
+from ..command import BASIC_EXITS, argument, brain_command, flag, option, repeated_option
 from ..context import App
 from ..error_report import USAGE, Failure
-from ..lazy_group import LazyGroup
 from ..output import emit
-from ..params import CountType, OnceOption, TextType
-from ..registry import CONFIG_COMMANDS
+from ..params import CountType, TextType
 from ..render.ledgers import ledger_lines
 from ..settings.evm_ledgers import describe_ledger, merge_ledger_settings
 from ..settings.user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder
@@ -36,16 +32,6 @@ if TYPE_CHECKING:
     from brain.util.settings_format import SettingsFormat
 
 
-@click.command(
-    "config",
-    cls=LazyGroup,
-    table=CONFIG_COMMANDS,
-    epilog="See 'brain config COMMAND --help'.",
-)
-def config_group() -> None:
-    """Configure ledgers, the model and the embedder."""
-
-
 _LEDGER_TEXT = TextType("bad_ledger")
 
 
@@ -57,64 +43,30 @@ _LEDGER_TEXT = TextType("bad_ledger")
     ),
     exits=BASIC_EXITS,
 )
-@click.argument("name", type=_LEDGER_TEXT)
-@click.option(
-    "--rpc", multiple=True, type=_LEDGER_TEXT, metavar="URL", help="The URL of a node; repeatable."
+@argument("name", type=_LEDGER_TEXT)
+@repeated_option("--rpc", type=_LEDGER_TEXT, metavar="URL", help="The URL of a node; repeatable.")
+@option("--quorum", type=CountType(), help="How many nodes must agree.")
+@option("--chain-id", type=CountType(), help="The chain id, if NAME is not a known chain.")
+@option("--genesis", type=_LEDGER_TEXT, metavar="HASH", help="The hash of block 0.")
+@option(
+    "--contract", type=_LEDGER_TEXT, metavar="ADDRESS", help="The address of the registry contract."
 )
-@click.option("--quorum", cls=OnceOption, type=CountType(), help="How many nodes must agree.")
-@click.option(
-    "--chain-id",
-    cls=OnceOption,
-    type=CountType(),
-    help="The chain id, if NAME is not a known chain.",
+@option(
+    "--creator", type=_LEDGER_TEXT, metavar="ADDRESS", help="The account that opened the brains."
 )
-@click.option(
-    "--genesis", cls=OnceOption, type=_LEDGER_TEXT, metavar="HASH", help="The hash of block 0."
-)
-@click.option(
-    "--contract",
-    cls=OnceOption,
-    type=_LEDGER_TEXT,
-    metavar="ADDRESS",
-    help="The address of the registry contract.",
-)
-@click.option(
-    "--creator",
-    cls=OnceOption,
-    type=_LEDGER_TEXT,
-    metavar="ADDRESS",
-    help="The account that opened the brains.",
-)
-@click.option(
-    "--since",
-    cls=OnceOption,
-    type=CountType(),
-    help="The block in which the contract was deployed.",
-)
-@click.option(
+@option("--since", type=CountType(), help="The block in which the contract was deployed.")
+@option(
     "--finality",
-    cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="WHEN",
     help="When a block is final: safe, finalized, or a number of blocks.",
 )
-@click.option(
-    "--max-fee-gwei",
-    cls=OnceOption,
-    type=_LEDGER_TEXT,
-    metavar="GWEI",
-    help="The maximum fee for one gas.",
+@option("--max-fee-gwei", type=_LEDGER_TEXT, metavar="GWEI", help="The maximum fee for one gas.")
+@option(
+    "--max-cost-wei", type=_LEDGER_TEXT, metavar="WEI", help="The maximum cost of one transaction."
 )
-@click.option(
-    "--max-cost-wei",
-    cls=OnceOption,
-    type=_LEDGER_TEXT,
-    metavar="WEI",
-    help="The maximum cost of one transaction.",
-)
-@click.option(
+@option(
     "--keystore",
-    cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="FILE",
     help="The key that sends transactions (keystore v3).",
@@ -165,7 +117,7 @@ def _ledger_list_lines(found: list[dict[str, object]]) -> Iterator[str]:
 
 
 @brain_command("remove", examples=("brain config remove sepolia",), exits=BASIC_EXITS)
-@click.argument("name", type=TextType("bad_ledger"))
+@argument("name", type=TextType("bad_ledger"))
 def config_remove_command(app: App, name: str) -> None:
     """Remove the settings of a ledger.
 
@@ -191,37 +143,18 @@ _MODEL_TEXT = TextType("bad_model")
     ),
     exits=BASIC_EXITS,
 )
-@click.argument("model", metavar="[PROVIDER:NAME]", required=False, type=_MODEL_TEXT)
-@click.option(
+@argument("model", metavar="[PROVIDER:NAME]", required=False, type=_MODEL_TEXT)
+@option(
     "--base-url",
-    cls=OnceOption,
     type=_MODEL_TEXT,
     metavar="URL",
     help="Another endpoint with the protocol of the provider.",
 )
-@click.option(
-    "--key-file",
-    cls=OnceOption,
-    type=_MODEL_TEXT,
-    metavar="FILE",
-    help="The file with the key.",
-)
-@click.option(
-    "--max-tokens",
-    cls=OnceOption,
-    type=CountType(),
-    help="Maximum length of an answer.  [default: 8000]",
-)
-@click.option(
-    "--timeout",
-    cls=OnceOption,
-    type=CountType(),
-    help="Timeout of a request in seconds.  [default: 120]",
-)
-@click.option(
-    "--retries", cls=OnceOption, type=CountType(), help="How often to retry.  [default: 2]"
-)
-@click.option("--off", is_flag=True, help="Remove the model.")
+@option("--key-file", type=_MODEL_TEXT, metavar="FILE", help="The file with the key.")
+@option("--max-tokens", type=CountType(), help="Maximum length of an answer.  [default: 8000]")
+@option("--timeout", type=CountType(), help="Timeout of a request in seconds.  [default: 120]")
+@option("--retries", type=CountType(), help="How often to retry.  [default: 2]")
+@flag("--off", help="Remove the model.")
 def config_model_command(app: App, off: bool, **changes: Any) -> None:
     """Set the model that makes skills from runs.
 
@@ -252,35 +185,22 @@ _EMBEDDER_TEXT = TextType("bad_embedder")
     ),
     exits=BASIC_EXITS,
 )
-@click.argument("model", required=False, type=_EMBEDDER_TEXT)
-@click.option(
+@argument("model", required=False, type=_EMBEDDER_TEXT)
+@option(
     "--base-url",
-    cls=OnceOption,
     type=_EMBEDDER_TEXT,
     metavar="URL",
     help="An endpoint with the protocol of OpenAI.  [default: OpenAI]",
 )
-@click.option(
-    "--key-file",
-    cls=OnceOption,
-    type=_EMBEDDER_TEXT,
-    metavar="FILE",
-    help="The file with the key.",
-)
-@click.option(
+@option("--key-file", type=_EMBEDDER_TEXT, metavar="FILE", help="The file with the key.")
+@option(
     "--folder",
-    cls=OnceOption,
     type=_EMBEDDER_TEXT,
     metavar="DIR",
     help="A folder with a BERT model of sentence-transformers.",
 )
-@click.option(
-    "--timeout",
-    cls=OnceOption,
-    type=CountType(),
-    help="Timeout of a request in seconds.  [default: 30]",
-)
-@click.option("--off", is_flag=True, help="Remove the embedder: skills are selected by words.")
+@option("--timeout", type=CountType(), help="Timeout of a request in seconds.  [default: 30]")
+@flag("--off", help="Remove the embedder: skills are selected by words.")
 def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
     """Set the embedder that selects skills by meaning.
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from ..command import WRITE_EXITS, brain_command
+from ..command import WRITE_EXITS, argument, brain_command, flag
 from ..context import App
-from ..lazy_group import LazyGroup
 from ..output import emit
 from ..params import NonEmptyType
-from ..registry import EVOLVE_COMMANDS
 from ..render.human_format import pluralize
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..render.run_report import read_receipt_file
@@ -20,18 +16,7 @@ from ..settings.user_models import open_user_model
 from ..terminal import escape, escape_lines
 
 if TYPE_CHECKING:
-    from brain.receipts import Receipt
     from brain.results import Synthesized
-
-
-@click.command(
-    "evolve",
-    cls=LazyGroup,
-    table=EVOLVE_COMMANDS,
-    epilog="See 'brain evolve COMMAND --help'.",
-)
-def evolve_group() -> None:
-    """Make skills from recorded runs."""
 
 
 @brain_command(
@@ -43,9 +28,9 @@ def evolve_group() -> None:
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, default="@", type=NonEmptyType())
-@click.option("--anyway", is_flag=True, help="Ask the model even if the run was not hard.")
-@click.option("--dry-run", is_flag=True, help="Print the skill; record nothing.")
+@argument("source", metavar="[REV|FILE]", required=False, default="@", type=NonEmptyType())
+@flag("--anyway", help="Ask the model even if the run was not hard.")
+@flag("--dry-run", help="Print the skill; record nothing.")
 def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool) -> None:
     """Create or improve a skill from a run.
 
@@ -56,23 +41,13 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
     model that `brain config model` names reads the transcript, without secrets, and the
     related skills. Its answer is checked and becomes the next version of a skill.
     """
-    from brain.evolve import synthesize
-
     model = open_user_model()
     data = read_receipt_file(source)
-    run = app.brain.receipts.read_run(source) if data is None else _parse_run(data)
-    done = synthesize(app.brain, run, model, anyway=anyway, dry_run=dry_run)
+    receipts = app.brain.receipts
+    run = receipts.read_run(source) if data is None else receipts.read_run_file(data)
+    done = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
     emit(app, done, _synthesis_lines(done))
     raise_if_not_committed(done.commitment)
-
-
-def _parse_run(data: bytes) -> Receipt:
-    """Return the run in a file: a receipt, or a transcript of another program."""
-    from brain.receipts import decode_receipt
-    from brain.receipts.receipt_json import RECEIPT_FORMAT
-    from brain.receipts.transcripts import read_transcript
-
-    return decode_receipt(data) if RECEIPT_FORMAT.encode() in data else read_transcript(data)
 
 
 def _synthesis_lines(done: Synthesized) -> Iterator[str]:

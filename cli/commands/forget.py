@@ -9,11 +9,11 @@ import click
 
 from brain.errors import BrainError
 
-from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import revision_option
 from ..output import emit
-from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..params import CountType, NonEmptyType, TextType
 from ..progress_bar import ProgressBar
 from ..render.human_format import colorize, pluralize, short_id
 from ..terminal import escape
@@ -26,15 +26,9 @@ if TYPE_CHECKING:
     "secrets",
     examples=("brain secrets", "brain secrets memory --rev @~3", "brain secrets --history"),
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
-@click.option(
-    "--rev",
-    cls=OnceOption,
-    type=NonEmptyType("bad_revision"),
-    metavar="REV",
-    help="A revision.  [default: @]",
-)
-@click.option("--history", is_flag=True, help="Scan the whole history.")
+@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@option("--rev", type=NonEmptyType("bad_revision"), metavar="REV", help="A revision.  [default: @]")
+@flag("--history", help="Scan the whole history.")
 def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: bool) -> None:
     """Find keys, tokens and passwords in recorded files.
 
@@ -80,12 +74,10 @@ def _secret_line(leak: RecordedSecret, history: bool) -> str:
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("path", type=TextType("bad_path"))
-@click.option(
-    "--reason", cls=OnceOption, required=True, type=TextType(), help="The reason; it is recorded."
-)
+@argument("path", type=TextType("bad_path"))
+@option("--reason", required=True, help="The reason; it is recorded.")
 @revision_option("The snapshot to look in.")
-@click.option("--history", is_flag=True, help="Redact every content that PATH had in any snapshot.")
+@flag("--history", help="Redact every content that PATH had in any snapshot.")
 def redact_command(app: App, path: str, reason: str, rev: str | None, history: bool) -> None:
     """Destroy the content of a file for good.
 
@@ -111,9 +103,8 @@ def _redaction_lines(done: Redacted) -> Iterator[str]:
 
 
 @brain_command("gc", examples=("brain gc", "brain gc --grace 0"), exits=WRITE_EXITS)
-@click.option(
+@option(
     "--grace",
-    cls=OnceOption,
     type=CountType(),
     metavar="DAYS",
     help="Keep the snapshots that operations of the last DAYS used.  [default: 30]",

@@ -11,13 +11,13 @@ import click
 
 from brain.errors import printable_text
 
-from ..command import brain_command
+from ..command import argument, brain_command, flag, option
 from ..context import App
 from ..error_report import FAILURE, Failure
 from ..json_format import iso_time, to_json
-from ..options import revision_option
+from ..options import revision_argument, revision_option
 from ..output import emit
-from ..params import CountType, NonEmptyType, OnceOption, SlugType, TextType
+from ..params import CountType, NonEmptyType, SlugType
 from ..render import lineage_graph as lanes
 from ..render.changes import operation_text, path_change_line, skill_change_line
 from ..render.human_format import (
@@ -53,18 +53,12 @@ if TYPE_CHECKING:
     "log",
     examples=("brain log -n 10", "brain log --graph", "brain log --skill oracle-manipulation"),
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
-@click.option(
-    "-n", "--limit", cls=OnceOption, type=CountType(), metavar="N", help="Show at most N snapshots."
+@revision_argument
+@option("-n", "--limit", type=CountType(), metavar="N", help="Show at most N snapshots.")
+@option(
+    "--skill", type=SlugType(), metavar="SLUG", help="Show only snapshots that changed this skill."
 )
-@click.option(
-    "--skill",
-    cls=OnceOption,
-    type=SlugType(),
-    metavar="SLUG",
-    help="Show only snapshots that changed this skill.",
-)
-@click.option("--graph", is_flag=True, help="Draw how the snapshots descend from each other.")
+@flag("--graph", help="Draw how the snapshots descend from each other.")
 def log_command(
     app: App, rev: str | None, limit: int | None, skill: str | None, graph: bool
 ) -> None:
@@ -101,7 +95,7 @@ def _log_line(info: SnapshotInfo, columns: int, indent: int = 0) -> str:
 
 
 @brain_command("show", examples=("brain show", "brain show @~3", "brain show 5d1e2f3a --json"))
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@revision_argument
 def show_command(app: App, rev: str | None) -> None:
     """Show one snapshot.
 
@@ -149,10 +143,10 @@ _PATH_CHANGE_COLORS = {"A": "green", "D": "red"}
 
 
 @brain_command("diff", examples=("brain diff", "brain diff @~1 @", "brain diff @~3 @ --patch"))
-@click.argument("from_", metavar="[FROM", required=False, type=TextType())
-@click.argument("to", metavar="[TO]]", required=False, type=TextType())
-@click.option("--stat", is_flag=True, help="Count changed lines for each file.")
-@click.option("--patch", is_flag=True, help="Print the changed lines.")
+@argument("from_", metavar="[FROM", required=False)
+@argument("to", metavar="[TO]]", required=False)
+@flag("--stat", help="Count changed lines for each file.")
+@flag("--patch", help="Print the changed lines.")
 def diff_command(app: App, from_: str | None, to: str | None, stat: bool, patch: bool) -> None:
     """Show the differences between two states.
 
@@ -229,7 +223,7 @@ class BlameDocument(NamedTuple):
 @brain_command(
     "blame", examples=("brain blame oracle-manipulation", "brain blame oracle-manipulation --json")
 )
-@click.argument("slug", type=SlugType())
+@argument("slug", type=SlugType())
 @revision_option("The snapshot to look at.")
 def blame_command(app: App, slug: str, rev: str | None) -> None:
     """Show which snapshot wrote each line of a skill.
@@ -262,13 +256,9 @@ MAX_BAD_STATUS = 127
         "brain bisect --good @~20 --bad @~3 -- ./check.sh",
     ),
 )
-@click.option(
-    "--good", cls=OnceOption, type=NonEmptyType(), help="A snapshot that passes.  [required]"
-)
-@click.option(
-    "--bad", cls=OnceOption, type=NonEmptyType(), help="A later one that fails.  [default: @]"
-)
-@click.argument("check", metavar="-- COMMAND [ARG]...", nargs=-1, required=True)
+@option("--good", type=NonEmptyType(), help="A snapshot that passes.  [required]")
+@option("--bad", type=NonEmptyType(), help="A later one that fails.  [default: @]")
+@argument("check", metavar="-- COMMAND [ARG]...", nargs=-1, required=True, type=None)
 def bisect_command(app: App, good: str | None, bad: str | None, check: tuple[str, ...]) -> None:
     """Find the snapshot that made a check fail.
 
@@ -329,7 +319,7 @@ _MISSING_RECEIPT_REASONS = {
 
 
 @brain_command("why", examples=("brain why oracle-manipulation", "brain why oracle-manipulation@3"))
-@click.argument("slug", metavar="SLUG[@VERSION]", type=SlugType())
+@argument("slug", metavar="SLUG[@VERSION]", type=SlugType())
 def why_command(app: App, slug: str) -> None:
     """Show the work behind each version of a skill.
 

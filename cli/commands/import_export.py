@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..command import OVERWRITE_EXITS, brain_command
+from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
-from ..options import revision_option
+from ..options import allow_option, revision_option
 from ..output import emit
-from ..params import OnceOption, TextType
+from ..params import TextType
 from ..render.changes import conflict_line, notice_lines, skipped_lines
 from ..render.human_format import pluralize, short_id
 from ..terminal import escape
@@ -33,27 +33,12 @@ if TYPE_CHECKING:
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("path", metavar="PATH", type=TextType("bad_path"))
-@click.argument("into", metavar="[INTO]", required=False, type=TextType("bad_path"))
-@click.option(
-    "--as",
-    "kind",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="KIND",
-    help="The program that PATH belongs to.",
-)
-@click.option(
-    "--name", cls=OnceOption, type=TextType(), metavar="TEXT", help="Name of a new brain."
-)
-@click.option("--dry-run", is_flag=True, help="Print what would be imported; write nothing.")
-@click.option(
-    "--allow",
-    multiple=True,
-    type=TextType(),
-    metavar="ID",
-    help="Import a file despite a secret finding: the id of the finding; repeatable.",
-)
+@argument("path", metavar="PATH", type=TextType("bad_path"))
+@argument("into", metavar="[INTO]", required=False, type=TextType("bad_path"))
+@option("--as", "kind", metavar="KIND", help="The program that PATH belongs to.")
+@option("--name", metavar="TEXT", help="Name of a new brain.")
+@flag("--dry-run", help="Print what would be imported; write nothing.")
+@allow_option("Import a file")
 def adopt_command(
     app: App,
     path: str,
@@ -105,7 +90,7 @@ def _pin_root_keys(app: App, done: Adopted) -> None:
     from brain import Brain
 
     with Brain.open(done.path) as made:
-        pin_and_report_roots(app, made.id, [one.key for one in made.signatures.list(made.id)])
+        pin_and_report_roots(app, made, [one.key for one in made.signatures.list(made.id)])
 
 
 def _adoption_lines(done: Adopted) -> Iterator[str]:
@@ -157,26 +142,19 @@ PUBLISH_CLIENTS = ("claude", "codex", "hermes", "openclaw", "agentskills")
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("directory", metavar="DIR", type=TextType("bad_path"))
-@click.option(
+@argument("directory", metavar="DIR", type=TextType("bad_path"))
+@option(
     "--to",
     "client",
-    cls=OnceOption,
     required=True,
     type=click.Choice(PUBLISH_CLIENTS),
     help="The program that reads DIR.",
 )
 @revision_option("The snapshot to publish.")
-@click.option("--strict", is_flag=True, help="Write only what agentskills.io allows.")
-@click.option("--overwrite", is_flag=True, help="Replace files that this brain did not write.")
-@click.option("--dry-run", is_flag=True, help="Print what would be written; write nothing.")
-@click.option(
-    "--allow",
-    multiple=True,
-    type=TextType(),
-    metavar="ID",
-    help="Publish despite a secret finding: the id of the finding; repeatable.",
-)
+@flag("--strict", help="Write only what agentskills.io allows.")
+@flag("--overwrite", help="Replace files that this brain did not write.")
+@flag("--dry-run", help="Print what would be written; write nothing.")
+@allow_option("Publish")
 def publish_command(
     app: App,
     directory: str,
@@ -194,12 +172,17 @@ def publish_command(
     has its version and the fields that the program does not know. Published files that
     the brain no longer has are removed; files that were edited there are kept.
     """
-    from brain.adopting import PublishRequest, publish
-
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
-    request = PublishRequest(rev or "@", strict, overwrite, allow, dry_run)
-    done = publish(app.brain, client, Path(directory), request)
+    done = app.brain.publish(
+        client,
+        directory,
+        rev or "@",
+        strict=strict,
+        overwrite=overwrite,
+        allow=allow,
+        dry_run=dry_run,
+    )
     emit(app, done, _publication_lines(done, dry_run))
     if done.conflicts:
         _raise_publish_conflict(done)

@@ -6,17 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from ..command import BASIC_EXITS, READ_EXITS, WRITE_EXITS, brain_command, exit_statuses
+from ..command import (
+    BASIC_EXITS,
+    READ_EXITS,
+    WRITE_EXITS,
+    argument,
+    brain_command,
+    exit_statuses,
+    flag,
+    option,
+    repeated_option,
+)
 from ..context import App
 from ..error_report import CONFLICT
 from ..json_format import iso_time
-from ..lazy_group import LazyGroup
-from ..options import signing_options
+from ..options import revision_argument, signing_options
 from ..output import emit
-from ..params import CountType, NonEmptyType, OnceOption, TextType
-from ..registry import KEY_COMMANDS
+from ..params import CountType, NonEmptyType, TextType
 from ..render.human_format import align_columns, local_time, short_id
 from ..settings import user_keys, user_roots
 from ..terminal import escape
@@ -26,22 +32,15 @@ if TYPE_CHECKING:
     from brain.results import Equivocation
 
 
-@click.command("key", cls=LazyGroup, table=KEY_COMMANDS, epilog="See 'brain key COMMAND --help'.")
-def key_group() -> None:
-    """Manage your keys and the keys this brain trusts."""
-
-
 @brain_command(
     "new",
     examples=("brain key new", "brain key new work --passphrase"),
     exits=exit_statuses(CONFLICT),
 )
-@click.argument("name", metavar="[NAME]", required=False, type=TextType("bad_name"))
-@click.option("--passphrase", is_flag=True, help="Ask for a passphrase to encrypt the key.")
-@click.option(
+@argument("name", metavar="[NAME]", required=False, type=TextType("bad_name"))
+@flag("--passphrase", help="Ask for a passphrase to encrypt the key.")
+@option(
     "--passphrase-file",
-    cls=OnceOption,
-    type=TextType(),
     metavar="FILE",
     help="Encrypt the key with the first line of FILE.  [env: BRAIN_PASSPHRASE_FILE]",
 )
@@ -109,15 +108,9 @@ def key_list_command(app: App) -> None:
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("key", type=TextType("bad_key"))
-@click.option(
-    "--as",
-    "name",
-    cls=OnceOption,
-    required=True,
-    type=TextType(),
-    metavar="NAME",
-    help="The name of the key in the trust file.",
+@argument("key", type=TextType("bad_key"))
+@option(
+    "--as", "name", required=True, metavar="NAME", help="The name of the key in the trust file."
 )
 @signing_options
 def key_trust_command(
@@ -134,7 +127,7 @@ def key_trust_command(
     done = change_trust(app, own, passphrase_file, lambda brain: brain.trust.add(public, name))
     if done.signature and len(done.keys) == 1:
         pin_and_report_roots(
-            app, app.brain.id, [one.key for one in app.brain.signatures.list(done.snapshot)]
+            app, app.brain, [one.key for one in app.brain.signatures.list(done.snapshot)]
         )
 
 
@@ -143,10 +136,9 @@ def key_trust_command(
     examples=("brain key retire old --key new", "brain key retire old --until @~2 --key new"),
     exits=WRITE_EXITS,
 )
-@click.argument("key", type=TextType("bad_key"))
-@click.option(
+@argument("key", type=TextType("bad_key"))
+@option(
     "--until",
-    cls=OnceOption,
     type=NonEmptyType(),
     metavar="REV",
     help="The last snapshot that the key may sign.  [default: @]",
@@ -171,21 +163,10 @@ def key_retire_command(
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("key", type=TextType("bad_key"))
-@click.option(
-    "--reason",
-    cls=OnceOption,
-    required=True,
-    type=TextType(),
-    metavar="TEXT",
-    help="The reason, for people.",
-)
-@click.option(
-    "--since",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="REV",
-    help="The first snapshot whose signature is invalid (default: all).",
+@argument("key", type=TextType("bad_key"))
+@option("--reason", required=True, metavar="TEXT", help="The reason, for people.")
+@option(
+    "--since", metavar="REV", help="The first snapshot whose signature is invalid (default: all)."
 )
 @signing_options
 def key_revoke_command(
@@ -208,7 +189,7 @@ def key_revoke_command(
 
 
 @brain_command("threshold", examples=("brain key threshold 2",), exits=WRITE_EXITS)
-@click.argument("number", metavar="N", type=CountType())
+@argument("number", metavar="N", type=CountType())
 @signing_options
 def key_threshold_command(
     app: App, number: int, own: str | None, passphrase_file: str | None
@@ -221,7 +202,7 @@ def key_threshold_command(
 
 
 @brain_command("trusted", examples=("brain key trusted", "brain key trusted @~3 --json"))
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@revision_argument
 def key_trusted_command(app: App, rev: str | None) -> None:
     """List the keys that may sign the next snapshot.
 
@@ -246,19 +227,14 @@ def key_trusted_command(app: App, rev: str | None) -> None:
     ),
     exits=READ_EXITS,
 )
-@click.option(
+@repeated_option(
     "--add",
-    multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
     help="Pin a key that you know from another source; repeatable.",
 )
-@click.option(
-    "--remove",
-    multiple=True,
-    type=TextType("bad_key"),
-    metavar="KEY",
-    help="Unpin a key; repeatable.",
+@repeated_option(
+    "--remove", type=TextType("bad_key"), metavar="KEY", help="Unpin a key; repeatable."
 )
 def key_roots_command(app: App, add: tuple[str, ...], remove: tuple[str, ...]) -> None:
     """Show or change the root keys pinned for this brain.
@@ -267,19 +243,16 @@ def key_roots_command(app: App, add: tuple[str, ...], remove: tuple[str, ...]) -
     settings, or in the file BRAIN_ROOTS; 'brain verify', 'brain prompt' and the servers
     for agents require them. KEY is as for 'brain key trust'.
     """
-    from brain.trust import pinned_roots as pins
-
-    brain, path = app.brain.id, user_roots.roots_path()
+    path = user_roots.roots_path()
     if add or remove:
-        found = pins.change_pinned_roots(
+        found = app.brain.trust.change_roots(
             path,
-            brain,
-            list(map(user_keys.resolve_public_key, add)),
-            list(map(user_keys.resolve_public_key, remove)),
+            add=list(map(user_keys.resolve_public_key, add)),
+            remove=list(map(user_keys.resolve_public_key, remove)),
         )
     else:
-        found = pins.load_pinned_roots(path, brain)
-    document = {"brain": brain, "roots": found, "path": str(path)}
+        found = app.brain.trust.list_roots(path)
+    document = {"brain": app.brain.id, "roots": found, "path": str(path)}
     emit(app, document, found or ["No root key is pinned for this brain"])
 
 
@@ -301,7 +274,7 @@ def key_repair_command(app: App, own: str | None, passphrase_file: str | None) -
     "equivocations",
     examples=("brain key equivocations proofs", "brain key equivocations proofs --json"),
 )
-@click.argument("directory", metavar="DIR", type=TextType("bad_path"))
+@argument("directory", metavar="DIR", type=TextType("bad_path"))
 def key_equivocations_command(app: App, directory: str) -> None:
     """Prove which keys signed two continuations.
 

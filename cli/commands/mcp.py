@@ -14,46 +14,24 @@ import click
 from brain.errors import BrainError
 
 from ..clients.mcp_clients import MCP_CLIENTS, PROJECT_SCOPE, USER_SCOPE
-from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
+from ..command import (
+    OVERWRITE_EXITS,
+    WRITE_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+    repeated_option,
+)
 from ..context import App, current_directory
-from ..lazy_group import HELP_SETTINGS, LazyGroup
 from ..mcp_options import ListenAddress, ListenAddressType
 from ..output import emit
-from ..params import CountType, OnceOption, TextType
-from ..registry import MCP_COMMANDS
+from ..params import CountType
 from ..terminal import escape, escape_lines, is_terminal
 from ..user_files import open_standard_input
 
 if TYPE_CHECKING:
     from ..clients.client_settings import SettingsChange
-
-
-_DEFAULT_COMMAND = "serve"
-
-
-class _ServeByDefaultGroup(LazyGroup):
-    """A group that runs `serve` if no command is named."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert the name of the default command."""
-        asks_help = bool(args) and args[0] in HELP_SETTINGS["help_option_names"]
-        if (not args or args[0].startswith("-")) and not asks_help and not ctx.resilient_parsing:
-            args = [_DEFAULT_COMMAND, *args]
-        return super().parse_args(ctx, args)
-
-
-@click.command(
-    "mcp",
-    cls=_ServeByDefaultGroup,
-    table=MCP_COMMANDS,
-    epilog="'brain mcp' runs 'brain mcp serve'. See 'brain mcp COMMAND --help'.",
-)
-def mcp_group() -> None:
-    """Serve this brain to agents (MCP), or set up a client.
-
-    Claude Code, Codex, Cursor, VS Code, Hermes and others use MCP, the Model Context
-    Protocol, to call tools and read resources.
-    """
 
 
 @brain_command(
@@ -65,42 +43,34 @@ def mcp_group() -> None:
     ),
     exits=WRITE_EXITS,
 )
-@click.option(
+@option(
     "--http",
-    cls=OnceOption,
     type=ListenAddressType(),
     metavar="[HOST:]PORT",
     help="Serve many clients over HTTP (HOST: 127.0.0.1; PORT 0: a free one).",
 )
-@click.option("--read-only", is_flag=True, help="Let clients read only.")
-@click.option(
-    "--approve", is_flag=True, help="Record changes of clients as proposals; see `brain proposal`."
-)
-@click.option(
+@flag("--read-only", help="Let clients read only.")
+@flag("--approve", help="Record changes of clients as proposals; see `brain proposal`.")
+@option(
     "--budget",
-    cls=OnceOption,
     type=CountType(),
     metavar="TOKENS",
     help="Limit of the index in the instructions (default: 2000).",
 )
-@click.option(
+@option(
     "--token-file",
-    cls=OnceOption,
     metavar="FILE",
     help="The file with the token (default: one for each brain, with your settings).",
+    type=None,
 )
-@click.option("--no-token", is_flag=True, help="Accept clients without a token.")
-@click.option(
+@flag("--no-token", help="Accept clients without a token.")
+@repeated_option(
     "--allow-host",
-    multiple=True,
-    type=TextType(),
     metavar="NAME[:PORT]",
     help="Also accept this host name, such as that of a proxy; repeatable.",
 )
-@click.option(
+@repeated_option(
     "--allow-origin",
-    multiple=True,
-    type=TextType(),
     metavar="URL",
     help="Also accept requests of web pages of this origin; repeatable.",
 )
@@ -181,34 +151,23 @@ def mcp_serve_command(
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("client", type=click.Choice(list(MCP_CLIENTS)))
-@click.option(
+@argument("client", type=click.Choice(list(MCP_CLIENTS)))
+@option(
     "--scope",
     type=click.Choice([USER_SCOPE, PROJECT_SCOPE]),
-    default=USER_SCOPE,
-    show_default=True,
-    help="For all your projects, or for the project in the current folder.",
+    help="For all your projects, or for the project in the current folder."
+    f"  [default: {USER_SCOPE}]",
 )
-@click.option(
-    "--name",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="NAME",
-    help="The name of the entry (default: brain).",
-)
-@click.option(
-    "--approve",
-    is_flag=True,
-    help="Record changes of the client as proposals; see `brain proposal`.",
-)
-@click.option("--read-only", is_flag=True, help="Let the client read only.")
-@click.option("--force", is_flag=True, help="Replace a different entry of the same name.")
-@click.option("--dry-run", is_flag=True, help="Print the change; write nothing.")
-@click.option("--print", "print_", is_flag=True, help="Print only the entry, to paste it yourself.")
+@option("--name", metavar="NAME", help="The name of the entry (default: brain).")
+@flag("--approve", help="Record changes of the client as proposals; see `brain proposal`.")
+@flag("--read-only", help="Let the client read only.")
+@flag("--force", help="Replace a different entry of the same name.")
+@flag("--dry-run", help="Print the change; write nothing.")
+@flag("--print", "print_", help="Print only the entry, to paste it yourself.")
 def mcp_install_command(
     app: App,
     client: str,
-    scope: str,
+    scope: str | None,
     name: str | None,
     approve: bool,
     read_only: bool,
@@ -228,7 +187,7 @@ def mcp_install_command(
 
     from ..clients import client_settings
 
-    name = _check_entry_name(name or "brain")
+    name, scope = _check_entry_name(name or "brain"), scope or USER_SCOPE
     root, here = app.brain_folder(), current_directory()
     options = [*(["--approve"] if approve else []), *(["--read-only"] if read_only else [])]
     known = MCP_CLIENTS[client]

@@ -5,34 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from ..command import brain_command
+from ..command import brain_command, option
 from ..context import App
-from ..lazy_group import LazyGroup
 from ..output import emit
-from ..params import CountType, OnceOption
-from ..registry import OP_COMMANDS
+from ..params import CountType
 from ..render.human_format import align_columns, local_time
 
 if TYPE_CHECKING:
     from brain.results import Operation
 
 
-@click.command("op", cls=LazyGroup, table=OP_COMMANDS, epilog="See 'brain op COMMAND --help'.")
-def op_group() -> None:
-    """Show the operation log."""
-
-
 @brain_command("log", examples=("brain op log", "brain op log -n 5 --json"))
-@click.option(
-    "-n",
-    "--limit",
-    cls=OnceOption,
-    type=CountType(),
-    metavar="N",
-    help="Show at most N operations.",
-)
+@option("-n", "--limit", type=CountType(), metavar="N", help="Show at most N operations.")
 def op_log_command(app: App, limit: int | None) -> None:
     """List operations, newest first.
 

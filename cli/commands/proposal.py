@@ -5,33 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag
 from ..context import App
 from ..json_format import to_json
-from ..lazy_group import LazyGroup
 from ..options import message_option
 from ..output import emit
-from ..params import TextType
 from ..progress_bar import ProgressBar
-from ..registry import PROPOSAL_COMMANDS
 from ..render.changes import path_change_line, report_merge, skill_change_line, undiffable_line
 from ..render.human_format import align_columns, local_time, pluralize, short_id
 from ..terminal import escape, escape_lines
 
 if TYPE_CHECKING:
     from brain.results import Proposal, UndiffableFile
-
-
-@click.command(
-    "proposal",
-    cls=LazyGroup,
-    table=PROPOSAL_COMMANDS,
-    epilog="See 'brain proposal COMMAND --help'.",
-)
-def proposal_group() -> None:
-    """List, show, accept or reject proposals of agents."""
 
 
 @brain_command("list", examples=("brain proposal list",))
@@ -60,7 +45,7 @@ def _proposal_list_lines(found: list[Proposal]) -> Iterator[str]:
 
 
 @brain_command("show", examples=("brain proposal show claude-code",))
-@click.argument("name", type=TextType())
+@argument("name")
 def proposal_show_command(app: App, name: str) -> None:
     """Show what a proposal would change.
 
@@ -108,9 +93,9 @@ def _proposal_lines(
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("snapshot", type=TextType())
+@argument("snapshot")
 @message_option
-@click.option("--binary", is_flag=True, help="Accept also the files that cannot be shown as text.")
+@flag("--binary", help="Accept also the files that cannot be shown as text.")
 def proposal_accept_command(app: App, snapshot: str, message: str | None, binary: bool) -> None:
     """Merge a proposal into this branch.
 
@@ -127,7 +112,7 @@ def proposal_accept_command(app: App, snapshot: str, message: str | None, binary
 
 
 @brain_command("reject", examples=("brain proposal reject claude-code",), exits=WRITE_EXITS)
-@click.argument("name", type=TextType())
+@argument("name")
 def proposal_reject_command(app: App, name: str) -> None:
     """Remove a proposal.
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ..command import CHECK_EXITS, READ_EXITS, brain_command
+from ..command import CHECK_EXITS, READ_EXITS, argument, brain_command, flag, option
 from ..context import App
-from ..json_format import to_json
 from ..options import output_option, revision_option
-from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
+from ..output import emit, emit_file
+from ..params import NonEmptyType, TextType
 from ..render.human_format import format_size
 from ..render.verdicts import claim_text, equivocation_lines, proof_caveat_lines, proof_id_lines
 from ..terminal import escape
-from ..user_files import read_input
+from ..user_files import open_content, read_input
 
 if TYPE_CHECKING:
-    from io import RawIOBase
-
     from brain import Brain
     from brain.results import Proof
 
@@ -36,15 +32,9 @@ if TYPE_CHECKING:
     ),
     exits=READ_EXITS,
 )
-@click.argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
-@click.option("--absent", is_flag=True, help="Prove that no file is at PATH.")
-@click.option(
-    "--ancestor",
-    cls=OnceOption,
-    type=TextType(),
-    metavar="REV",
-    help="Prove that the snapshot descends from this one.",
-)
+@argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
+@flag("--absent", help="Prove that no file is at PATH.")
+@option("--ancestor", metavar="REV", help="Prove that the snapshot descends from this one.")
 @revision_option("The snapshot the proof is about.")
 @output_option("the proof")
 def prove_command(
@@ -66,10 +56,15 @@ def prove_command(
     if absent and (path is None or path.endswith("/")):
         raise click.UsageError("--absent requires the PATH of a file.")
     data = _build_proof(app.brain, path or "", absent, ancestor, rev or "@")
-    found = _check_own_proof(data)
-    if output is not None:
-        Path(output).write_bytes(data)
-    emit(app, _proof_document(data, found, output), _proof_lines(data, found, output))
+    from brain import check_proof
+
+    found = check_proof(data)
+    note = (
+        f"Proof in {escape(output or '')}, {format_size(len(data))}: {claim_text(found)}\n"
+        f"Snapshot {found.snapshot}\n"
+        "To verify it, one must know that id: from you, a signature or a ledger."
+    )
+    emit_file(app, found, "proof", data, output, note)
 
 
 def _build_proof(brain: Brain, path: str, absent: bool, ancestor: str | None, rev: str) -> bytes:
@@ -82,28 +77,6 @@ def _build_proof(brain: Brain, path: str, absent: bool, ancestor: str | None, re
     return brain.proofs.prove_file(path, rev)
 
 
-def _check_own_proof(data: bytes) -> Proof:
-    from brain import check_proof
-
-    return check_proof(data)
-
-
-def _proof_document(data: bytes, found: Proof, output: str | None) -> object:
-    import json
-
-    proof = None if output is not None else json.loads(data)
-    return {**to_json(found), "file": output, "proof": proof}
-
-
-def _proof_lines(data: bytes, found: Proof, output: str | None) -> Iterator[str]:
-    if output is None:
-        yield data.decode().rstrip("\n")
-        return
-    yield f"Proof in {escape(output)}, {format_size(len(data))}: {claim_text(found)}"
-    yield f"Snapshot {found.snapshot}"
-    yield "To verify it, one must know that id: from you, a signature or a ledger."
-
-
 @brain_command(
     "check-proof",
     examples=(
@@ -112,27 +85,10 @@ def _proof_lines(data: bytes, found: Proof, output: str | None) -> Iterator[str]
     ),
     exits=CHECK_EXITS,
 )
-@click.argument("file", type=TextType("bad_path"))
-@click.option(
-    "--content",
-    cls=OnceOption,
-    metavar="FILE",
-    help="Compare this file with the proven content.",
-)
-@click.option(
-    "--snapshot",
-    cls=OnceOption,
-    type=NonEmptyType(),
-    metavar="ID",
-    help="Require this snapshot.",
-)
-@click.option(
-    "--brain",
-    cls=OnceOption,
-    type=NonEmptyType(),
-    metavar="ID",
-    help="Require this brain.",
-)
+@argument("file", type=TextType("bad_path"))
+@option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
+@option("--snapshot", type=NonEmptyType(), metavar="ID", help="Require this snapshot.")
+@option("--brain", type=NonEmptyType(), metavar="ID", help="Require this brain.")
 def check_proof_command(
     app: App, file: str, content: str | None, snapshot: str | None, brain: str | None
 ) -> None:
@@ -144,20 +100,22 @@ def check_proof_command(
     must be complete (64 digits). The content of a link is its target. An invalid proof
     ends with exit status 3.
     """
+    from brain import check_proof
     from brain.limits import MAX_PROOF_BYTES
 
     data = read_input(file, MAX_PROOF_BYTES, "the proof")
+    ids = {"snapshot": snapshot or "", "brain": brain or ""}
     if _is_equivocation_proof(data):
         if content is not None:
             raise click.UsageError("--content does not apply to a proof of equivocation.")
-        _check_equivocation_proof(app, data, snapshot, brain)
+        from brain import check_equivocation
+
+        equivocation = check_equivocation(data, **ids)
+        emit(app, equivocation, equivocation_lines(equivocation))
         return
-    if content is None:
-        found = _check_proof_data(data, None, snapshot, brain)
-    else:
-        with open(content, "rb", buffering=0) as source:
-            found = _check_proof_data(data, source, snapshot, brain)
-    emit(app, found, _checked_proof_lines(found, content is not None, snapshot or ""))
+    with open_content(content) as source:
+        found = check_proof(data, content=source, **ids)
+    emit(app, found, _checked_proof_lines(found, content is not None, ids["snapshot"]))
 
 
 def _is_equivocation_proof(data: bytes) -> bool:
@@ -166,23 +124,6 @@ def _is_equivocation_proof(data: bytes) -> bool:
     from brain.trust.equivocation_proof import is_equivocation_proof
 
     return is_equivocation_proof(data)
-
-
-def _check_equivocation_proof(
-    app: App, data: bytes, snapshot: str | None, brain: str | None
-) -> None:
-    from brain import check_equivocation
-
-    found = check_equivocation(data, snapshot=snapshot or "", brain=brain or "")
-    emit(app, found, equivocation_lines(found))
-
-
-def _check_proof_data(
-    data: bytes, content: RawIOBase | None, snapshot: str | None, brain: str | None
-) -> Proof:
-    from brain import check_proof
-
-    return check_proof(data, content=content, snapshot=snapshot or "", brain=brain or "")
 
 
 def _checked_proof_lines(found: Proof, compared: bool, snapshot: str) -> Iterator[str]:

@@ -9,14 +9,12 @@ import click
 
 from brain.errors import VerificationFailed
 
-from ..command import VERIFY_EXITS, brain_command, exit_statuses
+from ..command import VERIFY_EXITS, argument, brain_command, exit_statuses, option
 from ..context import App
 from ..error_report import CONFLICT, NO_BRAIN
-from ..lazy_group import LazyGroup
 from ..options import output_option, overwrite_option
 from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
-from ..registry import RECEIPT_COMMANDS
+from ..params import NonEmptyType, TextType
 from ..render.human_format import pluralize, short_id
 from ..render.run_report import read_receipt_file, run_lines, source_text
 from ..render.verdicts import finding_line
@@ -28,16 +26,6 @@ if TYPE_CHECKING:
     from brain.results import ReceiptVerified
 
 
-@click.command(
-    "receipt",
-    cls=LazyGroup,
-    table=RECEIPT_COMMANDS,
-    epilog="See 'brain receipt COMMAND --help'.",
-)
-def receipt_group() -> None:
-    """Show and verify records of what agents did."""
-
-
 @brain_command(
     "show",
     examples=(
@@ -47,13 +35,13 @@ def receipt_group() -> None:
     ),
     exits=exit_statuses(NO_BRAIN, CONFLICT),
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
-@click.option(
+@argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
+@option(
     "-o",
     "--output",
-    cls=OnceOption,
     metavar="FILE",
     help="Also write the last part of the receipt to FILE.",
+    type=None,
 )
 @overwrite_option
 def receipt_show_command(app: App, source: str | None, output: str | None, overwrite: bool) -> None:
@@ -68,9 +56,9 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     if data is None:
         found = app.brain.receipts.show(source or "@")
     else:
-        from brain.repo.read.read_receipts import show_receipt_file
+        from brain import Brain
 
-        found = show_receipt_file(data)
+        found = Brain.receipts.show_file(data)
     if output is not None:
         content = app.brain.receipts.read(source or "@") if data is None else data
         write_output_file(output, content, overwrite)
@@ -83,7 +71,7 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     examples=("brain receipt verify", "brain receipt verify receipt.json --json"),
     exits=VERIFY_EXITS,
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
+@argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
 def receipt_verify_command(app: App, source: str | None) -> None:
     """Verify a receipt against the lineage.
 
@@ -145,11 +133,10 @@ class ImportedReceipt(NamedTuple):
     ),
     exits=exit_statuses(CONFLICT),
 )
-@click.argument("file", type=TextType("bad_path"))
-@click.option(
+@argument("file", type=TextType("bad_path"))
+@option(
     "--from",
     "form",
-    cls=OnceOption,
     type=click.Choice(TRANSCRIPT_FORMATS),
     help="The format of FILE.  [default: detected]",
 )
@@ -165,13 +152,14 @@ def receipt_import_command(
     texts, without secrets. Pass it to `brain skill upsert --receipt`. An existing output
     file with other content is replaced only with --overwrite.
     """
+    from brain import Brain
     from brain.digest import blob_id
     from brain.limits import MAX_TRANSCRIPT_BYTES
     from brain.receipts import encode_receipt
     from brain.receipts.receipt_json import receipt_to_json
-    from brain.receipts.transcripts import read_transcript
 
-    receipt = read_transcript(read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript"), form or "")
+    transcript = read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript")
+    receipt = Brain.receipts.import_transcript(transcript, form or "")
     data, origin = encode_receipt(receipt), receipt_to_json(receipt)["source"]
     if output is not None:
         write_output_file(output, data, overwrite)

@@ -12,19 +12,18 @@ import click
 from brain.errors import BrainError
 
 from .. import signals
-from ..command import BASIC_EXITS, WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, WRITE_EXITS, argument, brain_command, option
 from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
 from ..output import emit, emit_line
-from ..params import OnceOption, SecondsType, TextType
+from ..params import SecondsType, TextType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, notice_lines
 from ..render.human_format import colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..std_streams import write_stderr
 from ..terminal import escape
-from ..trust_changes import pin_and_report_roots
 
 if TYPE_CHECKING:
     from brain.results import Recorded, Status, Watched
@@ -36,13 +35,10 @@ if TYPE_CHECKING:
     examples=("brain init my-agent", "brain init --name auditor --layout flat"),
     exits=BASIC_EXITS,
 )
-@click.argument("directory", metavar="[DIR]", required=False)
-@click.option(
-    "--name", cls=OnceOption, type=TextType(), metavar="TEXT", help="The display name of the brain."
-)
-@click.option(
+@argument("directory", metavar="[DIR]", required=False, type=None)
+@option("--name", metavar="TEXT", help="The display name of the brain.")
+@option(
     "--layout",
-    cls=OnceOption,
     type=click.Choice(["directory", "flat"]),
     help="The path of new skills: skills/SLUG/SKILL.md (directory) or skills/SLUG.md (flat).",
 )
@@ -56,6 +52,8 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     from brain import Brain
     from brain.results import Init
 
+    from ..trust_changes import pin_and_report_roots
+
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
     path = Path(directory or app.directory or ".").absolute()
@@ -68,7 +66,7 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     )
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
-        pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures.list()])
+        pin_and_report_roots(app, brain, [one.key for one in brain.signatures.list()])
     emit(app, made, [f"Brain {short_id(made.brain)} created in {escape(made.path)}"])
     _warn_outer_brain(app, path)
 
@@ -123,7 +121,7 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
     ),
     exits=WRITE_EXITS,
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
 @message_option
 def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> None:
     """Record the folder as it is.
@@ -161,16 +159,14 @@ DEFAULT_MAX_WAIT_SECONDS = 10.0
     exits=WRITE_EXITS,
     json_help="Print one JSON document per line for each snapshot.",
 )
-@click.option(
+@option(
     "--debounce",
-    cls=OnceOption,
     type=SecondsType(),
     metavar="SECONDS",
     help=f"Record after SECONDS without a change.  [default: {DEFAULT_DEBOUNCE_SECONDS}]",
 )
-@click.option(
+@option(
     "--max-wait",
-    cls=OnceOption,
     type=SecondsType(),
     metavar="SECONDS",
     help=f"Record at the latest SECONDS after a change.  [default: {DEFAULT_MAX_WAIT_SECONDS:g}]",
@@ -183,12 +179,14 @@ def watch_command(app: App, debounce: float | None, max_wait: float | None) -> N
     pending changes and ends the command. Errors are printed to stderr, and recording is
     retried with the next change.
     """
-    from brain.watching import Watch, WatchFailure
+    from brain.watching import WatchFailure
 
     _refuse_output_into_brain(app.brain.root)
-    wait = DEFAULT_DEBOUNCE_SECONDS if debounce is None else debounce
     with (
-        Watch(app.brain, wait, DEFAULT_MAX_WAIT_SECONDS if max_wait is None else max_wait) as watch,
+        app.brain.watch(
+            debounce=DEFAULT_DEBOUNCE_SECONDS if debounce is None else debounce,
+            max_wait=DEFAULT_MAX_WAIT_SECONDS if max_wait is None else max_wait,
+        ) as watch,
         signals.stop_on_signal(watch.stop),
     ):
         _print_watched(app, watch.catch_up())

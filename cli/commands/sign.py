@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
-from ..command import WRITE_EXITS, brain_command
+from ..command import WRITE_EXITS, brain_command, flag
 from ..context import App
-from ..options import signing_options
+from ..options import revision_argument, signing_options
 from ..output import emit
-from ..params import NonEmptyType
 from ..render.human_format import short_id
 from ..settings import user_keys
 
@@ -30,13 +27,8 @@ class SignedDocument(NamedTuple):
     examples=("brain sign", "brain sign @~1 --key work", "brain sign --all --key work"),
     exits=WRITE_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
-@click.option(
-    "--all",
-    "every",
-    is_flag=True,
-    help="Sign REV and its ancestors that lack signatures.",
-)
+@revision_argument
+@flag("--all", "every", help="Sign REV and its ancestors that lack signatures.")
 @signing_options
 def sign_command(
     app: App, rev: str | None, every: bool, own: str | None, passphrase_file: str | None

@@ -10,7 +10,7 @@ import click
 
 from brain.errors import BrainError
 
-from ..command import BASIC_EXITS, WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, WRITE_EXITS, argument, brain_command, flag
 from ..context import App
 from ..output import emit
 from ..render.human_format import colorize, pluralize
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     examples=("brain doctor", "brain doctor --repair"),
     exits=WRITE_EXITS,
 )
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="First discard pending files that cannot be written, and clear a wrong cache.",
+@flag(
+    "--repair", help="First discard pending files that cannot be written, and clear a wrong cache."
 )
 def doctor_command(app: App, repair: bool) -> None:
     """Check this brain and this machine for problems.
@@ -68,7 +66,7 @@ def _check_lines(checks: list[DoctorCheck]) -> Iterator[str]:
     ),
     exits=BASIC_EXITS,
 )
-@click.argument("shell", type=click.Choice(SHELLS))
+@argument("shell", type=click.Choice(SHELLS))
 def completion_command(app: App, shell: str) -> None:
     """Print a completion script for a shell.
 

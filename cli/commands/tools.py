@@ -10,23 +10,12 @@ import click
 
 from brain import limits
 
-from ..command import BASIC_EXITS, OVERWRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, OVERWRITE_EXITS, argument, brain_command, option
 from ..context import App
-from ..lazy_group import LazyGroup
 from ..output import emit
-from ..params import OnceOption, TextType
-from ..registry import TOOLS_COMMANDS
 from ..render.human_format import align_columns
 from ..terminal import escape_lines, terminal_width
 from ..user_files import read_input
-
-
-@click.command(
-    "tools", cls=LazyGroup, table=TOOLS_COMMANDS, epilog="See 'brain tools COMMAND --help'."
-)
-def tools_group() -> None:
-    """List the tools for models, or call one."""
-
 
 TOOL_FORMATS = ("openai", "responses", "anthropic", "mcp")
 
@@ -40,10 +29,9 @@ TOOL_FORMATS = ("openai", "responses", "anthropic", "mcp")
     ),
     exits=BASIC_EXITS,
 )
-@click.option(
+@option(
     "--for",
     "form",
-    cls=OnceOption,
     type=click.Choice(TOOL_FORMATS),
     help="Print the definitions in the format of this interface.",
 )
@@ -75,8 +63,8 @@ def tools_list_command(app: App, form: str | None) -> None:
     ),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("name", type=TextType())
-@click.argument("arguments", metavar="[JSON]", default="{}", type=TextType())
+@argument("name")
+@argument("arguments", metavar="[JSON]", default="{}")
 def tools_call_command(app: App, name: str, arguments: str) -> None:
     """Call a tool as a model does.
 

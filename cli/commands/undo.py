@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
-from ..command import OVERWRITE_EXITS, brain_command
+from ..command import OVERWRITE_EXITS, argument, brain_command
 from ..context import App
 from ..output import emit
 from ..params import NonEmptyType, TextType
@@ -17,8 +15,8 @@ from ..render.changes import restore_line
     examples=("brain restore @~1", "brain restore @~1 skills/oracle-manipulation"),
     exits=OVERWRITE_EXITS,
 )
-@click.argument("rev", type=NonEmptyType())
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@argument("rev", type=NonEmptyType())
+@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
 def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
     """Restore files from a snapshot.
 

@@ -11,11 +11,20 @@ from brain.errors import VerificationFailed
 from brain.util.atomic_file import write_atomic
 
 from ..chosen_ledger import open_ledgers
-from ..command import READ_EXITS, VERIFY_EXITS, brain_command
+from ..command import (
+    READ_EXITS,
+    VERIFY_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+    repeated_option,
+)
 from ..context import App
 from ..error_report import Failure
+from ..options import revision_argument
 from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
+from ..params import NonEmptyType, TextType
 from ..progress_bar import ProgressBar
 from ..render.human_format import pluralize, short_id
 from ..render.ledgers import ledger_advice, verified_ledger_lines
@@ -42,24 +51,21 @@ _SIGNATURE_CODES |= {"forged_author"}
     ),
     exits=VERIFY_EXITS,
 )
-@click.option("--deep", is_flag=True, help="Read and hash the content of every file again.")
-@click.option(
+@flag("--deep", help="Read and hash the content of every file again.")
+@flag(
     "--require-signatures",
-    is_flag=True,
     help="Require a signature of every snapshot since the trust file was added.",
 )
-@click.option(
+@repeated_option(
     "--root",
     "roots",
-    multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
     help="A key that must have signed the first trust file; repeatable."
     " It is pinned if no key is pinned yet.",
 )
-@click.option(
+@option(
     "--ledger",
-    cls=OnceOption,
     type=TextType("bad_ledger"),
     metavar="NAME",
     help="Also verify against this ledger, or against `all`.",
@@ -75,21 +81,24 @@ def verify_command(
     roots') are required too. Any error ends with exit status 3; warnings and notes do
     not.
     """
-    from brain.verify.verification import parse_requirements, verify_folder
+    from brain import Brain
 
-    asked = parse_requirements(
-        require_signatures, [user_keys.resolve_public_key(root) for root in roots]
-    )
+    root_keys = [user_keys.resolve_public_key(root) for root in roots]
     with ProgressBar(app) as bar:
-        found = verify_folder(app.brain_folder(), deep, asked, bar, app.pinned_roots)
+        found = Brain.verify_folder(
+            app.brain_folder(),
+            deep,
+            bar,
+            require_signatures=require_signatures,
+            roots=root_keys,
+            pinned_roots=app.pinned_roots,
+        )
     if found.ok and roots:
-        pin_and_report_roots(app, found.brain, list(map(user_keys.resolve_public_key, roots)))
+        pin_and_report_roots(app, app.brain, root_keys)
     hint = "" if found.ok else _verification_advice(app, found.findings)
     if ledger and found.head:
-        from brain.repo.ledgers.ledger_verify import add_ledger_findings
-
-        verified = app.brain.ledger.verify(open_ledgers(app, ledger))
-        found, hint = add_ledger_findings(found, verified), hint or ledger_advice(verified.findings)
+        found = app.brain.ledger.extend(found, open_ledgers(app, ledger))
+        hint = hint or ledger_advice(found.findings)
     emit(app, found, _verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
@@ -143,13 +152,13 @@ def _verification_lines(found: Verified) -> Iterator[str]:
     examples=("brain ancestry @~3", "brain ancestry 1f0c2a --lineage lineage.bin"),
     exits=READ_EXITS,
 )
-@click.argument("old", metavar="ANCESTOR", type=NonEmptyType())
-@click.argument("new", metavar="[REV]", required=False, type=NonEmptyType())
-@click.option(
+@argument("old", metavar="ANCESTOR", type=NonEmptyType())
+@argument("new", metavar="[REV]", required=False, type=NonEmptyType())
+@option(
     "--lineage",
-    cls=OnceOption,
     metavar="FILE",
     help="Read a file of `brain export-lineage` instead of a brain.",
+    type=None,
 )
 def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -> None:
     """Check whether a snapshot descends from another.
@@ -192,10 +201,8 @@ class LineageExport(NamedTuple):
     "export-lineage",
     examples=("brain export-lineage -o lineage.bin", "brain export-lineage main~3 -o l.bin"),
 )
-@click.argument("rev", required=False, type=NonEmptyType())
-@click.option(
-    "-o", "--output", cls=OnceOption, metavar="FILE", help="The file to write.  [required]"
-)
+@revision_argument
+@option("-o", "--output", metavar="FILE", help="The file to write.  [required]", type=None)
 def export_lineage_command(app: App, rev: str | None, output: str | None) -> None:
     """Write a lineage to a file, without its files.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .human_format import format_ether
+
 if TYPE_CHECKING:
     from brain.chain.evm.fees import Quote
     from brain.chain.evm.tx_status import SentTransaction
@@ -44,10 +46,3 @@ def cost_line(price: CostQuote | Quote) -> str:
         f"About {format_ether(price.expected)} for {price.expected_gas:,} gas at"
         f" {price.base_fee / _WEI_PER_GWEI:g} gwei; at most {format_ether(price.worst)}"
     )
-
-
-def format_ether(wei: int) -> str:
-    """Return an exact amount in ether."""
-    whole, rest = divmod(wei, 10**18)
-    digits = f"{rest:018d}".rstrip("0")
-    return f"{whole}.{digits} ETH" if digits else f"{whole} ETH"

@@ -17,6 +17,7 @@ __all__ = [
     "align_columns",
     "colorize",
     "first_line",
+    "format_ether",
     "format_size",
     "local_time",
     "pluralize",
@@ -45,6 +46,13 @@ def format_size(number: int) -> str:
     while amount >= 999.95 and power < len(_SIZE_UNITS) - 1:
         amount, power = amount / 1000, power + 1
     return f"{amount:.1f} {_SIZE_UNITS[power]}"
+
+
+def format_ether(wei: int) -> str:
+    """Return an exact amount in ether."""
+    whole, rest = divmod(wei, 10**18)
+    digits = f"{rest:018d}".rstrip("0")
+    return f"{whole}.{digits} ETH" if digits else f"{whole} ETH"
 
 
 def colorize(text: str, colour: str) -> str:

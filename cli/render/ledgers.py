@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..terminal import escape
-from .costs import format_ether
-from .human_format import pluralize, short_id
+from .human_format import format_ether, pluralize, short_id
 
 if TYPE_CHECKING:
     from brain.results import Committed, Finding, LedgerVerdict, NotCommitted

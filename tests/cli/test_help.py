@@ -48,7 +48,7 @@ def test_the_summary_in_the_list_is_the_first_line_of_the_help(path: tuple[str, 
     parent = find(path[:-1])
     assert isinstance(parent, LazyGroup)
     first = inspect.cleandoc(find(path).help or "").split("\n")[0]
-    assert first == parent.entries[path[-1]].summary
+    assert first == parent.entries[path[-1]][1]
     assert first.endswith(".") and len(first) <= 60
 
 

@@ -22,7 +22,10 @@ def text(project: Path) -> str:
 
 def test_every_tool_option_and_client_is_named(text: str) -> None:
     options = [
-        word for option in mcp_serve_command.params for word in option.opts if word.startswith("--")
+        word
+        for option in mcp_serve_command().params
+        for word in option.opts
+        if word.startswith("--")
     ]
     for name in (*(tool.name for tool in TOOLS), *options, *MCP_CLIENTS):
         assert f"`{name}" in text or f" {name}" in text, name

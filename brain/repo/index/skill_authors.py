@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from ...objects import bundle as bundles
 from ...objects import lineage
+from ...skills import SKILLS_SECTION
 from ..open.session import Session
 from ..read import lineage_cache
-from ..read.skill_rows import BULK_PATH, SKILLS_SECTION
+from ..read.skill_rows import BULK_PATH
 
 _UNKNOWN_AGE = 1 << 62
 

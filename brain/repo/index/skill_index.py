@@ -11,7 +11,7 @@ from ...results import Index, Selection
 from ...skills import index_lines as level0
 from ...skills.index_lines import IndexText, TokenCounter
 from ..open.session import Session
-from ..read import index_update
+from ..read.index_cache import IndexLines, read_cached_index, skills_root_node
 from ..read.revisions import resolve_revision
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_index_pages(session: Session, revision: str, request: IndexRequest) -> 
     """Return the text of `read_index` and a newline, as pieces of UTF-8, which is faster."""
     snapshot_id = resolve_revision(session, revision)
     if request == IndexRequest():
-        lines = index_update.load_index_lines(session, session.bundle_of(snapshot_id))
+        lines = _load_index_lines(session, session.bundle_of(snapshot_id))
         if lines.line_count:
             return lines.pages
     return [render_index(session, snapshot_id, request).index_text.text.encode(), b"\n"]
@@ -96,13 +96,23 @@ def _render_full_index(session: Session, snapshot_id: bytes, request: IndexReque
     return rendered
 
 
+def _load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
+    """Return the lines of all skills of a bundle, from the cache if it has them."""
+    found = read_cached_index(session)
+    if found is not None and found[0].root_node == skills_root_node(bundle):
+        return found[1]
+    from ..read.index_update import build_index_lines
+
+    return build_index_lines(session, bundle, found)
+
+
 def _render_text(
     session: Session, snapshot_id: bytes, request: IndexRequest, selection: Selection | None
 ) -> IndexText:
     limit, budget, selection_request, count = request
     bundle = session.bundle_of(snapshot_id)
     if selection_request is None and limit is None:
-        lines = index_update.load_index_lines(session, bundle)
+        lines = _load_index_lines(session, bundle)
         text = lines.text or level0.NO_SKILLS
         tokens = count(text)
         if budget is None or tokens <= budget or not lines.line_count:
@@ -113,9 +123,7 @@ def _render_text(
     found = _list_indexed_skills(session, bundle, selection)
     if not found:
         words = (
-            level0.NO_MATCH
-            if index_update.load_index_lines(session, bundle).line_count
-            else level0.NO_SKILLS
+            level0.NO_MATCH if _load_index_lines(session, bundle).line_count else level0.NO_SKILLS
         )
         return IndexText(words, 0, 0, count(words))
     return _fit_to_budget(session, snapshot_id, found, request, byte_budget)

@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from struct import Struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...cache.derived_cache import CacheUnusable
 from ...errors import FormatError
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...objects.tree import TreeRoot
-from ...skills import index_lines, index_text
+from ...skills import SKILLS_SECTION, index_lines, index_text
 from ...skills.index_text import IndexPages
 from ..open.session import Session
-from .skill_rows import SKILLS_SECTION, SkillWithCard
+
+if TYPE_CHECKING:
+    from .skill_rows import SkillWithCard
 
 _LINES_PER_BATCH = 4096
 """Lines that are formatted together."""

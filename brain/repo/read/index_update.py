@@ -13,7 +13,7 @@ from ...objects import paths
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
-from ...skills import index_lines, index_text, skill_layout
+from ...skills import SKILLS_SECTION, index_lines, index_text, skill_layout
 from ...skills.skill_metadata import SkillMetadata
 from ..open.session import Session
 from . import skill_lookup, skill_rows
@@ -28,7 +28,7 @@ from .index_cache import (
     read_cached_index,
     skills_root_node,
 )
-from .skill_rows import SKILLS_SECTION, SkillPredicate
+from .skill_rows import SkillPredicate
 
 _MIN_REWRITE_LINES = 256
 _REWRITE_DIVISOR = 32
@@ -51,15 +51,7 @@ def update_cached_index(session: Session, staged: StagedDerivation) -> None:
         _apply_changes(session, header, staged.after, changed)
 
 
-def load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
-    """Return the lines of all skills of a bundle."""
-    found = read_cached_index(session)
-    if found is not None and found[0].root_node == skills_root_node(bundle):
-        return found[1]
-    return _build_index_lines(session, bundle, found)
-
-
-def _build_index_lines(
+def build_index_lines(
     session: Session, bundle: Bundle, found: tuple[IndexCacheHeader, IndexLines] | None
 ) -> IndexLines:
     """Return the lines of a bundle, derived from those `found` in the cache if that is faster.

@@ -10,13 +10,13 @@ from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle
-from ...skills import skill_layout, skill_version
+from ...skills import SKILLS_SECTION, skill_layout, skill_version
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
 from . import card_cache, lineage_cache, skill_rows
 from .ancestor_set import AncestorSet
-from .skill_rows import SKILLS_SECTION, SkillWithCard
+from .skill_rows import SkillWithCard
 
 if TYPE_CHECKING:
     from ...results import Skill

@@ -20,7 +20,7 @@ from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK
 from ...objects.tree_node import NodeEntry
-from ...skills import skill_layout
+from ...skills import SKILLS_SECTION, skill_layout
 from ...skills.skill_metadata import (
     SkillMetadata,
     decode_skill_metadata,
@@ -29,8 +29,6 @@ from ...skills.skill_metadata import (
 from ...skills.skill_version import compare_versions
 from ...skills.slug import is_slug, is_windows_device, slugify
 from ..open.session import Session
-
-SKILLS_SECTION = "skills"
 
 ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")

@@ -16,6 +16,7 @@ from ...objects.operation import SnapshotOperation
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
 from ...receipts import FileWrite, Receipt, RunStep, encode_receipt
+from ...skills import SKILLS_SECTION
 from ...skills.skill_layout import SKILL_FILES
 from ..open.session import Session
 from . import skill_rows
@@ -100,7 +101,7 @@ def _build_writes(changes: list[Difference]) -> tuple[FileWrite, ...]:
 
 def _find_skill_home(session: Session, before: Bundle, after: Bundle, path: str) -> str:
     """Return where the skill lies that a file is, or belongs to; "" if to none."""
-    if not path.startswith(f"{skill_rows.SKILLS_SECTION}/"):
+    if not path.startswith(f"{SKILLS_SECTION}/"):
         return ""
     found = (
         place

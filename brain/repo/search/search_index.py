@@ -23,13 +23,12 @@ from ...objects.tree_entry import LINK
 from ...search.bm25 import FIELD_WEIGHTS, index_fields
 from ...search.selector import SearchDocument
 from ...search.session_cache import SearchCache
-from ...skills import skill_layout
+from ...skills import SKILLS_SECTION, skill_layout
 from ...skills.skill_metadata import SkillMetadata
 from ...store import full_text_index
 from ...store.full_text_index import FullTextIndex
 from ..open.session import Session
 from ..read import card_cache, skill_lookup
-from ..read.skill_rows import SKILLS_SECTION
 
 SEARCH_INDEX_FORMAT = 1
 """Raised when the indexed texts of skills change."""

@@ -114,17 +114,13 @@ PARTS = (
 
 def command_names() -> list[str]:
     """Return the names of all commands that are no groups."""
-    names = []
-    for table, entries in vars(registry).items():
-        if table.endswith("_COMMANDS"):
-            group = "" if table == "ROOT_COMMANDS" else table.removesuffix("_COMMANDS").lower()
-            names += [
-                f"{group} {name}".strip()
-                for heading in entries.values()
-                for name, entry in heading.items()
-                if not entry.target.endswith("_group")
-            ]
-    return names
+    names = [name for heading in registry.ROOT_COMMANDS.values() for name in heading]
+    return [name for name in names if name not in registry.GROUP_COMMANDS] + [
+        f"{group} {name}"
+        for group, table in registry.GROUP_COMMANDS.items()
+        for heading in table.values()
+        for name in heading
+    ]
 
 
 @pytest.fixture(scope="module")

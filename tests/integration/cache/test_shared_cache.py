@@ -213,5 +213,5 @@ def test_a_writer_between_two_looks_at_the_cache_makes_it_no_wrong_cache(
     with open_brain(grown.root) as brain:
         assert brain.skills.list()
         monkeypatch.setattr(DerivedCache, listing, list_and_let_write)
-        found = list(find_cache_deviations(brain._opened.session))
+        found = list(find_cache_deviations(brain._locked.session))
     assert (written, found) == ([listing], [])

@@ -24,7 +24,7 @@ Written = TypeVar(
 )
 
 
-class OpenedBrain:
+class LockedSession:
     """A session, its lock among threads, and the ledgers that the manifest may name."""
 
     def __init__(self, session: Session, open_ledger: OpenLedger | None = None) -> None:
@@ -78,8 +78,8 @@ class OpenedBrain:
 class Part:
     """A part of `Brain`: operations of one kind on the same open brain."""
 
-    def __init__(self, opened: OpenedBrain) -> None:
-        self._opened = opened
+    def __init__(self, locked: LockedSession) -> None:
+        self._locked = locked
 
 
 def call_system(action: Callable[..., T], *args: Any) -> T:

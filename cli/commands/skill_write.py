@@ -1,0 +1,216 @@
+"""The commands of `brain skill` that write: upsert, revert, merge, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from brain import limits
+
+from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
+from ..context import App
+from ..options import message_option
+from ..output import emit
+from ..params import SlugType
+from ..render.changes import notice_lines, upsert_line
+from ..render.human_format import (
+    short_id,
+)
+from ..render.ledgers import commitment_lines, raise_if_not_committed
+from ..terminal import escape
+from ..user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.receipts import Receipt
+    from brain.results import (
+        SkillMergeResult,
+        Upserted,
+    )
+
+
+@brain_command(
+    "upsert",
+    examples=(
+        'brain skill upsert "Oracle manipulation" -d "Check oracle freshness" -f body.md',
+        "generate | brain skill upsert oracle-manipulation -f - --if-changed",
+        "brain skill upsert oracle-manipulation -f body.md --commit",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@argument("name", type=SlugType())
+@option("-d", "--description", metavar="TEXT", help="One line that says when to use the skill.")
+@option(
+    "-f", "--file", metavar="FILE", help="Take the body from FILE; - is standard input.", type=None
+)
+@option(
+    "--base", metavar="VERSION", help="The version your text is based on; later changes are merged."
+)
+@flag("--if-changed", help="Record nothing if the text is the same.")
+@option("--receipt", metavar="FILE", help="Record FILE as the receipt of the work.", type=None)
+@message_option
+@flag("--commit", help="Also commit the snapshot to a ledger.")
+def skill_upsert_command(
+    app: App,
+    name: str,
+    description: str | None,
+    file: str | None,
+    base: str | None,
+    if_changed: bool,
+    receipt: str | None,
+    message: str | None,
+    commit: bool,
+) -> None:
+    """Create a skill, or write its next version.
+
+    NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
+    same skill. Without -f an existing skill keeps its body. The version in the
+    front matter increases by one, and a snapshot of only that file is recorded. If the
+    commitment fails, the snapshot is kept. Existing skills that are similar to a new one
+    are listed, and text that looks like a secret is reported.
+    """
+    body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
+    similar = app.brain.skills.find_duplicates(name, description, body)
+    commit_to = None
+    if commit:
+        from ..chosen_ledger import open_chosen_ledger
+
+        commit_to = open_chosen_ledger(app, None)
+    done = app.brain.skills.upsert(
+        name,
+        body,
+        description=description,
+        if_changed=if_changed,
+        receipt=None if receipt is None else _read_receipt(receipt),
+        message=message or "",
+        base=base or "",
+        commit_to=commit_to,
+    )
+    emit(app, {**done._asdict(), "similar": similar}, _upsert_lines(done))
+    for line in notice_lines(done.notices):
+        app.print_note(line)
+    for one in similar:
+        app.print_note(f"Note: similar to {one.slug}: {escape(one.description)}")
+    if similar:
+        app.print_note(f"To merge both: brain skill merge {similar[0].slug} {done.slug}")
+    raise_if_not_committed(done.commitment)
+
+
+def _read_receipt(name: str) -> Receipt | bytes:
+    """Return the receipt in a file, or its bytes if it is not a receipt."""
+    from brain.receipts import decode_or_bytes
+
+    return decode_or_bytes(read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
+
+
+def _upsert_lines(done: Upserted) -> Iterator[str]:
+    yield upsert_line(done)
+    if done.changed:
+        yield f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}"
+    yield from commitment_lines(done.commitment)
+
+
+@brain_command(
+    "revert", examples=("brain skill revert oracle-manipulation --to 1",), exits=OVERWRITE_EXITS
+)
+@argument("slug", type=SlugType())
+@option("--to", "version", metavar="VERSION", help="The version to restore.  [required]")
+def skill_revert_command(app: App, slug: str, version: str | None) -> None:
+    """Restore an earlier text as a new version.
+
+    Records the text of VERSION as the next version; the history stays.
+    """
+    if not version:
+        raise click.UsageError("Missing option '--to': the version to restore.")
+    done = app.brain.skills.revert(slug, version)
+    emit(
+        app,
+        done,
+        [
+            f"{upsert_line(done)} with the text of version {escape(version)}",
+            f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}",
+            *commitment_lines(done.commitment),
+        ],
+    )
+    raise_if_not_committed(done.commitment)
+
+
+@brain_command(
+    "merge",
+    examples=(
+        "brain skill merge csv-to-excel excel-from-csv",
+        "brain skill merge csv-to-excel excel-from-csv -f both.md",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@argument("slug", type=SlugType(), metavar="A")
+@argument("other", type=SlugType(), metavar="B")
+@option(
+    "-d", "--description", metavar="TEXT", help="One line that says when to use the merged skill."
+)
+@option(
+    "-f",
+    "--file",
+    metavar="FILE",
+    help="Take the merged body from FILE; - is standard input.",
+    type=None,
+)
+@message_option
+def skill_merge_command(
+    app: App,
+    slug: str,
+    other: str,
+    description: str | None,
+    file: str | None,
+    message: str | None,
+) -> None:
+    """Merge one skill into another and remove it.
+
+    The text of B is merged into A: by lines if both derive from one text, else as a
+    section at the end. The files of B move to A. All of it is one snapshot; both
+    histories stay, and 'brain undo' reverses it.
+    """
+    done = app.brain.skills.merge(
+        slug,
+        other,
+        description=description,
+        body=None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill"),
+        message=message or "",
+    )
+    emit(app, done, _skill_merge_lines(done))
+    raise_if_not_committed(done.commitment)
+
+
+def _skill_merge_lines(done: SkillMergeResult) -> Iterator[str]:
+    yield escape(
+        f"{done.slug} upgraded {done.previous_version} → {done.version}:"
+        f" merged with {done.absorbed}, version {done.absorbed_version}"
+    )
+    for path in done.files:
+        yield escape(f"  {path}")
+    yield f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}"
+    yield from commitment_lines(done.commitment)
+
+
+@brain_command(
+    "delete", examples=("brain skill delete oracle-manipulation",), exits=OVERWRITE_EXITS
+)
+@argument("slug", type=SlugType())
+def skill_delete_command(app: App, slug: str) -> None:
+    """Remove a skill; its history stays.
+
+    A new skill of the same name continues its versions. 'brain undo' reverses the
+    removal.
+    """
+    done = app.brain.skills.delete(slug)
+    emit(
+        app,
+        done,
+        [
+            escape(f"{done.slug} removed at version {done.version}"),
+            f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}",
+            *commitment_lines(done.commitment),
+        ],
+    )
+    raise_if_not_committed(done.commitment)

@@ -1,0 +1,58 @@
+"""Every command line in the README and in docs/ is a call that parses."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from brain_cli.lazy_group import LazyGroup
+from brain_cli.root_command import PROGRAM_NAME, root_group
+
+PROJECT = Path(__file__).parents[2]
+DOCUMENTS = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+PLACEHOLDER = re.compile(r"[…\[\]<>]")
+
+
+def fenced_commands(text: str) -> Iterator[str]:
+    """Yield the command lines of all code blocks, without prompts, comments and pipes."""
+    for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        prompt = r"\$ " if "$ brain" in block else ""
+        for line in block.replace("\\\n", " ").splitlines():
+            found = re.match(
+                rf"{prompt}(brain [-a-z]\S*(?: \S.*)?)$", re.split(r"\s[#|>]\s?", line)[0]
+            )
+            if found:
+                yield found[1].strip()
+
+
+def parse_command(line: str) -> None:
+    """Parse a command line as `brain` does, without running it."""
+    arguments = shlex.split(line)[1:]
+    context = root_group.make_context(PROGRAM_NAME, arguments)
+    command: click.Command = root_group
+    while isinstance(command, LazyGroup):
+        arguments = [*context._protected_args, *context.args]
+        name, found, arguments = command.resolve_command(context, arguments)
+        assert found is not None
+        command, context = found, found.make_context(name, arguments, parent=context)
+
+
+COMMANDS = sorted(
+    (path.name, line)
+    for path in DOCUMENTS
+    for line in set(fenced_commands(path.read_text("utf-8")))
+    if not PLACEHOLDER.search(line)
+)
+
+
+def test_the_documents_have_command_lines() -> None:
+    assert len([name for name, _ in COMMANDS if name == "README.md"]) > 40
+
+
+@pytest.mark.parametrize(("document", "line"), COMMANDS, ids=[line for _, line in COMMANDS])
+def test_a_command_line_of_a_document_parses(document: str, line: str) -> None:
+    parse_command(line)
