@@ -156,13 +156,11 @@ def _build_file_inclusion(section: str, node_path: _NodePath) -> FileInclusion:
 
 
 def _build_tree_path(node_path: _NodePath) -> TreeAuditPath:
-    """Return the climb from the entry at the end of `node_path` to the root."""
     *above, (node, place) = node_path
     return [*merkle.audit_path(node.rows(), place), *_extend_tree_path(above)]
 
 
 def _extend_tree_path(node_path: _NodePath) -> TreeAuditPath:
-    """Return the climb from the id of the node below `node_path` to the root."""
     out: list[merkle.AuditStep | LevelStep] = []
     for node, place in reversed(node_path):
         out.append(_build_level_step(node, place))
@@ -178,7 +176,6 @@ def _build_level_step(node: TreeNode, place: int) -> LevelStep:
 def _build_gap(
     nodes: NodeCache, section: str, node_path: _NodePath
 ) -> tuple[FileInclusion | None, FileInclusion | None, TreeAuditPath]:
-    """Return the files around the place at the end of `node_path`, and the climb they share."""
     before = _previous_node_path(nodes, node_path)
     if not before:
         return None, _build_file_inclusion(section, node_path), []
@@ -201,7 +198,6 @@ def _build_gap(
 def _build_gap_side(
     section: str, node_path: _NodePath, fork_level: int, steps: list[merkle.AuditStep]
 ) -> FileInclusion:
-    """Return the file at the end of `node_path` and its climb to where it joins its neighbour."""
     if len(node_path) == fork_level + 1:
         return _build_file_inclusion(section, node_path)._replace(climb=steps)
     line = _build_file_inclusion(section, node_path[fork_level + 1 :])

@@ -131,8 +131,6 @@ def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
 
 
 class _CountingReader:
-    """Reads from a source and counts the bytes."""
-
     def __init__(self, source: RawIOBase) -> None:
         self._source = source
         self.bytes_read = 0

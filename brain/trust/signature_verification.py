@@ -157,8 +157,6 @@ def collect_required_findings(verdicts: Iterable[SignatureVerdict]) -> Iterator[
 
 
 class _CaseBuilder:
-    """One pass over the ancestors of a head, parents first."""
-
     def __init__(
         self,
         graph: RightsGraph,
@@ -209,7 +207,6 @@ class _CaseBuilder:
         )
 
     def _policy_error(self, number: int, rights_in_force: InheritedRights) -> BrainError | None:
-        """Return what is wrong with the trust file of a snapshot, if that is reported there."""
         rights = self._steps[number].rights
         own = self._graph.rights[rights]
         if not isinstance(own, BrainError):

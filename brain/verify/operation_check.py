@@ -94,7 +94,6 @@ def check_operation_diff(session: Session, diff: OperationDiff) -> Iterator[Find
 
 
 def _check_restore(session: Session, diff: OperationDiff) -> Iterator[Finding]:
-    """Check that the changed files are those of the source, if that is stored."""
     source = diff.operation[1]
     if not session.reader.has_object(source):
         return
@@ -133,7 +132,6 @@ def find_undestroyed_blobs(session: Session, edges: Iterable[OperationDiff]) -> 
 
 
 def _find_held_blobs(session: Session, redactions: list[OperationDiff]) -> set[bytes]:
-    """Return the redacted blobs that some tree after a redaction holds."""
     wanted = {diff.operation[2] for diff in redactions}
     waiting = [root.node for diff in redactions for root in diff.after.values()]
     seen: set[bytes] = set()
@@ -176,7 +174,6 @@ def _check_single_skill(session: Session, diff: OperationDiff) -> Iterator[Findi
 
 
 def _find_removed_texts(diff: OperationDiff, slug: str) -> list[str]:
-    """Return the removed SKILL.md paths of a slug, shortest first."""
     gone = (path for path in diff.old_entries if path not in diff.new_entries)
     return sorted((path for path in gone if can_have_slug(skill_name_of_text(path), slug)), key=len)
 
@@ -222,8 +219,6 @@ def can_have_slug(name: str, slug: str) -> bool:
 
 
 class _SkillOwners:
-    """Finds the skills that the paths of an edge belong to."""
-
     def __init__(self, session: Session, diff: OperationDiff) -> None:
         self._session = session
         self._edge = diff
@@ -246,7 +241,6 @@ class _SkillOwners:
         return [{path for path, own in names.items() if name in own} for name in unsure] or [set()]
 
     def _owner_names(self, path: str) -> list[str]:
-        """Return the names of the skills that a path belongs to."""
         *folders, _ = _path_in_skills(path).split("/")
         names = [
             folders[depth - 1]
@@ -258,7 +252,6 @@ class _SkillOwners:
         return names
 
     def _is_skill_folder(self, folder: str) -> bool:
-        """Tell whether a folder below skills/ holds a SKILL.md, before or after."""
         known = self._skill_folders.get(folder)
         if known is None:
             diff, nodes = self._edge, self._session.nodes
@@ -271,12 +264,10 @@ class _SkillOwners:
 
 
 def _path_in_skills(path: str) -> str:
-    """Return the part of a full path below skills/, "" if it is elsewhere."""
     section, slash, inner = path.partition("/")
     return inner if slash and section == _SKILLS else ""
 
 
 def _skill_folder(path: str) -> str:
-    """Return the folder of a SKILL.md with a `/` at its end, "" for a flat skill."""
     folder, _, file = path.rpartition("/")
     return folder + "/" if file in skill_layout.SKILL_FILES and folder != _SKILLS else ""

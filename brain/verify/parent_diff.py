@@ -122,7 +122,6 @@ class EdgeChecker:
         after: Bundle,
         changes: list[SectionDiff],
     ) -> operation_check.OperationDiff | None:
-        """Return the changes by path, if the operation limits what may have changed."""
         kind = snapshot.operation[0]
         if kind not in operation_check.LIMITED_KINDS:
             return None
@@ -136,7 +135,6 @@ class EdgeChecker:
     def _find_unportable(
         self, name: str, before: Bundle, after: Bundle, changes: list[SectionDiff]
     ) -> Iterator[Finding]:
-        """Yield the paths of the tree after that no folder can hold."""
         session = self._session
         came = chain.from_iterable(change.walk_new_entries() for change in changes)
         new = [path for change in changes for path in change.walk_added_paths()]
@@ -174,7 +172,6 @@ class EdgeChecker:
     def _check_blobs(
         self, edge: _PendingEdge, missing: set[bytes], true_sizes: Mapping[bytes, int]
     ) -> None:
-        """Report new entries that name a blob that is missing or of another size."""
         for change in edge.changes:
             for inner, _, blob, size in change.new_entries:
                 if blob in missing:

@@ -43,8 +43,6 @@ _WRITE_KINDS = ("skill_create", "memory_write")
 
 
 class _PartSummary(NamedTuple):
-    """A part without its texts, to save memory."""
-
     snapshot: bytes
     writes: int
     steps: int
@@ -64,7 +62,6 @@ def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:
 
 
 def _find_carrier(session: Session, blob: bytes) -> bytes:
-    """Return the snapshot that carries a receipt, b"" if none; the head's lineage comes first."""
     for start in dict.fromkeys([session.head(), *session.reader.list_refs().values()]):
         for snapshot_id, snapshot in lineage.walk_ancestors(session.load_snapshot, start):
             if snapshot.receipt == blob:
@@ -114,7 +111,6 @@ def _is_reachable(session: Session, snapshot_id: bytes) -> bool:
 
 
 def _is_ancestor(session: Session, old: bytes, new: bytes) -> bool:
-    """Tell whether `old` is `new` or one of its ancestors, by the snapshots alone."""
     return lineage.is_ancestor(session.load_snapshot, old, new)
 
 

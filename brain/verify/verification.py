@@ -212,8 +212,6 @@ def verify_folder(
 
 
 class _VerificationPass:
-    """One pass over a brain; counts snapshots and collects findings."""
-
     def __init__(
         self,
         session: Session,
@@ -288,7 +286,6 @@ class _VerificationPass:
             self.add_findings(work.findings(finish()))
 
     def _check_chunk_lists(self) -> list[tuple[bytes, int]]:
-        """Check the chunk lists of large blobs; return the sizes that they claim."""
         checked = self._session.reader.check_chunk_lists()
         self.add_findings(
             Finding("corrupt_object", "error", "", "", fault) for _, fault in checked.faults

@@ -81,7 +81,6 @@ class VersionChange(NamedTuple):
 
 
 def _skill_differences(change: SectionDiff) -> Iterator[Difference]:
-    """Yield the added and changed files that may be skills."""
     was = {line[0]: line for line in change.old_entries}
     for line in change.new_entries:
         path = paths.join_section(change.section, line[0])
@@ -130,7 +129,6 @@ class VersionCheck:
     def _check_manual_edit(
         self, version_change: VersionChange, cards: dict[bytes, SkillMetadata]
     ) -> Iterator[Finding]:
-        """Warn of skills that were edited without a higher version."""
         if not version_change.differences:
             return
         was_skill = skill_rows.build_skill_predicate(
@@ -154,7 +152,6 @@ class VersionCheck:
 def _check_upsert(
     version_change: VersionChange, cards: dict[bytes, SkillMetadata]
 ) -> Iterator[Finding]:
-    """Check that the skill rose from and to the versions that the operation claims."""
     slug, from_version, to_version = version_change.snapshot.operation[1:4]
     if from_version and compare_versions(to_version, from_version) <= 0:
         message = f"{slug} does not rise: {from_version} → {to_version}"
@@ -175,7 +172,6 @@ def _check_upsert(
 def _check_deletion(
     version_change: VersionChange, cards: dict[bytes, SkillMetadata]
 ) -> Iterator[Finding]:
-    """Check that the skill was removed at the version that the operation claims."""
     _, slug, version = version_change.snapshot.operation
     gone = [cards[d.before.blob] for d in version_change.differences if d.before and not d.after]
     if any(card.flags == "redacted" or card.version == version for card in gone):

@@ -64,7 +64,6 @@ def store_files_in_parallel(
 
 
 def _read_samples(session: Session, small: list[CandidateFile]) -> list[bytes]:
-    """Return the content of some files from all over the folder."""
     some = [c for c in small if c.size <= _MAX_SAMPLE_BYTES]
     read = file_reader.read_candidates(session.root, some[:: max(len(some) // _SAMPLE_COUNT, 1)])
     return [content for _, content in read if isinstance(content, bytes)]

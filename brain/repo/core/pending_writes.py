@@ -59,7 +59,6 @@ def add_pending_writes(
 
 
 def _refuse_missing_blobs(tx: StoreTransaction, wanted: Mapping[str, bytes]) -> None:
-    """Refuse files whose content the store lacks, unless it was redacted."""
     lost = tx.find_missing(set(wanted.values())) if wanted else set()
     lost.difference_update(tx.find_redactions(list(lost)) if lost else ())
     named = sorted(path for path, blob in wanted.items() if blob in lost)
@@ -89,7 +88,6 @@ def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
 
 
 def _refuse_unsafe_paths(session: Session, added: Mapping[str, TreeEntry]) -> None:
-    """Refuse names of version control itself, and links that lead outside."""
     for path, entry in added.items():
         paths.check_path(path)
         if entry.kind == LINK:
@@ -221,6 +219,5 @@ def _add_recorded_hint(extra_hint: str = "") -> Iterator[None]:
 
 
 def _file_fingerprint(session: Session, path: str) -> bytes:
-    """Return the fingerprint of a file of the folder, empty if there is none."""
     added = file_fingerprint.lstat_or_none(os.path.join(session.root, path))
     return NO_DIGEST if added is None else file_fingerprint.fingerprint_of(added)

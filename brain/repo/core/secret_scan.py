@@ -93,7 +93,6 @@ def _load_accepted_ids(session: Session, snapshot_id: bytes) -> Sequence[str]:
 
 
 def _small_file_bytes(entry: TreeEntry | None) -> int:
-    """Return the bytes of a small file, 0 for a large one or none."""
     if entry is None or entry.kind == LINK or entry.size >= LARGE_FILE_BYTES:
         return 0
     return entry.size
@@ -176,7 +175,6 @@ def _iter_current_files(session: Session, head: bytes) -> Iterator[tuple[str, Tr
 
 
 def _iter_historical_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
-    """Yield each state of each file, with the snapshot that brought it."""
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
         before = (
             session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
@@ -219,7 +217,6 @@ def _scan_blobs(
 
 
 def _scan_stream(pieces: Iterable[bytes]) -> Iterator[SecretFinding]:
-    """Yield what is found in a large blob, some whole lines at a time."""
     held = bytearray()
     lines = 0
     for piece in pieces:

@@ -29,8 +29,6 @@ _VERDICTS = {True: "good", False: "bad", None: "untold"}
 
 
 class _DepthRange(NamedTuple):
-    """The depths of the good and the bad snapshot on the first-parent line of `tip`."""
-
     tip: bytes
     good: int
     bad: int
@@ -58,8 +56,6 @@ def bisect(session: Session, good: str, bad: str, check: BisectCheck) -> Bisecte
 
 
 class _CheckoutFolder:
-    """A folder in which one snapshot after the other is checked out."""
-
     def __init__(self, session: Session, folder: Path) -> None:
         self.session = session
         self.folder = folder
@@ -78,7 +74,6 @@ class _CheckoutFolder:
 def _narrow_range(
     checkout_folder: _CheckoutFolder, span: _DepthRange, check: BisectCheck
 ) -> tuple[_DepthRange, list[BisectTest]]:
-    """Return the range, narrowed down as far as possible, and all verdicts."""
     tested: list[BisectTest] = []
     undecided: set[int] = set()
     while (depth := _pick_middle(span, undecided)) is not None:
@@ -96,7 +91,6 @@ def _narrow_range(
 
 
 def _pick_middle(span: _DepthRange, undecided: set[int]) -> int | None:
-    """Return the untested depth nearest to the middle, None without one."""
     middle = (span.good + span.bad) // 2
     for step in range(span.bad - span.good):
         for depth in (middle - step, middle + step):

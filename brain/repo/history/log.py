@@ -130,7 +130,6 @@ def _iter_skill_changes(
 
 
 def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, AncestorSet] | None:
-    """Return the path that a skill had before it was added at another, and its lineage."""
     snapshot = session.load_snapshot(row.snapshot)
     kind, *fields = snapshot.operation
     if kind == "genesis" or (kind == "upsert" and not fields[1]):  # a new skill
@@ -168,7 +167,6 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
 
 
 def _is_other_skill(session: Session, path: str) -> bool:
-    """Tell whether the head has another skill, of the same slug, at `path`."""
     from ..read import skill_rows
 
     return skill_rows.is_skill(session, session.bundle_of(session.head()), path)

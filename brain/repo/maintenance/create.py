@@ -69,7 +69,6 @@ def create_brain(
 def _create_store(
     staging: Path, author: str, sign_with: SigningKeyProvider | None, text: bytes | None
 ) -> bytes:
-    """Create a store with a genesis in the folder `staging`; return the id of the genesis."""
     store = create_store(staging)
     try:
         session = Session(staging, store, author)

@@ -70,7 +70,6 @@ def fork_brain(
 
 
 def _create_fork_store(session: Session, staging: Path, origin: bytes, progress: Progress) -> bytes:
-    """Create the store of the fork in the folder `staging`; return the id of its genesis."""
     store = create_store(staging)
     try:
         child = Session(staging, store, session.author)
@@ -108,7 +107,6 @@ def _copy_lineage(session: Session, tx: StoreTransaction, start: bytes) -> dict[
 def _copy_files(
     session: Session, tx: StoreTransaction, bundle: Bundle, progress: Progress
 ) -> Iterator[PendingWrite]:
-    """Copy the nodes and blobs of a bundle; yield the pending writes of its files."""
     for node_id in bundles.walk_node_ids(session.nodes, bundle):
         tx.put_object(ObjectKind.NODE, node_id, session.nodes.peek(node_id).encode())
     entries = list(bundles.walk_entries(session.nodes, bundle))

@@ -127,7 +127,6 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
 
 
 def _merge_state_blobs(session: Session) -> Iterator[bytes]:
-    """Yield the blobs chosen in the pending merge, which no tree may refer to."""
     pending_merge = load_merge_state(session)
     for row in pending_merge.rows if pending_merge else ():
         if row.chosen:
@@ -143,8 +142,6 @@ def _require_complete(reader: StoreReader, marked: set[bytes]) -> None:
 
 
 class _Marker:
-    """Marks snapshots and all objects that they consist of, by reading the store alone."""
-
     def __init__(self, reader: StoreReader, brain: bytes, progress: Progress) -> None:
         self._reader = reader
         self._brain_id = brain

@@ -150,7 +150,6 @@ class Session:
         return self.reader is self.store and not in_cache
 
     def _compute_redaction_digest(self) -> bytes:
-        """Return a digest of the ids of all redacted blobs, empty if there are none."""
         epoch = self.reader.removal_epoch()
         if epoch != self._redaction_digest[0]:
             gone = sorted(self.reader.list_redaction_rows())

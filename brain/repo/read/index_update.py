@@ -80,7 +80,6 @@ def _build_index_lines(
 
 
 def _cache_if_head(session: Session, bundle: Bundle, write: Callable[[], None]) -> None:
-    """Cache the index of the head, ignoring errors: it can be derived again."""
     if skills_root_node(bundle) == skills_root_node(session.bundle_of(session.head())):
         with suppress(CacheUnusable), session.cache.transaction():
             write()
@@ -131,7 +130,6 @@ def _write_index(session: Session, bundle: Bundle, lines: IndexLines) -> None:
 def _diff_skills(
     session: Session, header: IndexCacheHeader, bundle: Bundle
 ) -> list[Difference] | None:
-    """Return the differences from the cached tree, None if there are too many."""
     most = _max_changed_paths(header)
     skills = {SKILLS_SECTION: bundle[SKILLS_SECTION]} if SKILLS_SECTION in bundle else EMPTY_BUNDLE
     try:
@@ -150,7 +148,6 @@ def _max_changed_paths(header: IndexCacheHeader) -> int:
 def _changed_lines(
     session: Session, before: Bundle, after: Bundle, changed: list[Difference]
 ) -> _LineChanges:
-    """Return the lines that `changed` paths removed and those they added."""
     if all(_has_same_line(session.loaded_cards, pair) for pair in changed):
         return [], []
     blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]

@@ -60,7 +60,6 @@ def load_merge_state(session: Session) -> MergeState | None:
 
 
 def _decode_merge_state(value: Any) -> MergeState:
-    """Return the decoded record. Raises `TypeError`, `ValueError` or `InvalidInput`."""
     if len(value) not in (5, 6):
         raise ValueError("a wrong number of fields")
     theirs, revision, branch, message, rows, command = (*value, "merge")[:6]

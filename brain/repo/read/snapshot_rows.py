@@ -58,7 +58,6 @@ def derive_snapshot_briefly(
 
 
 def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
-    """Yield the differences of files that may be skills."""
     for difference in bundles.diff_bundles(session.nodes, before, after):
         if skill_rows.may_be_skill(difference.path):
             yield difference

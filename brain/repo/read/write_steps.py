@@ -111,7 +111,6 @@ def _find_skill_home(session: Session, before: Bundle, after: Bundle, path: str)
 
 
 def _is_skill_on_either_side(session: Session, before: Bundle, after: Bundle, path: str) -> bool:
-    """Tell whether a path is a skill on either side."""
     return any(
         bundles.get_entry(session.nodes, bundle, path) is not None
         and skill_rows.is_skill(session, bundle, path)
@@ -122,7 +121,6 @@ def _is_skill_on_either_side(session: Session, before: Bundle, after: Bundle, pa
 def _find_skill_versions(
     session: Session, before: Bundle, after: Bundle, home: str, operation: SnapshotOperation
 ) -> tuple[str, str]:
-    """Return the versions of a skill before and after, as the operation says or the files do."""
     if operation[0] == "upsert" and operation[1] == skill_rows.slug_from_full_path(home):
         return operation[2], operation[3]
     return _read_skill_version(session, before, home), _read_skill_version(session, after, home)

@@ -297,7 +297,6 @@ def read_open_run(session: Session, run: Run) -> Receipt:
 
 
 def _join_parts(session: Session, last: ReceiptPart, pending: tuple[RunStep, ...]) -> Receipt:
-    """Return `last` with the steps of all earlier parts, its own, and the pending ones."""
     pieces = [pending]
     count = len(pending)
     for part in iter_parts(session, last):

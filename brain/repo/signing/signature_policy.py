@@ -88,7 +88,6 @@ def _list_policies(outline: RightsGraph) -> Iterable[Policy]:
 
 
 def _find_valid_signers(session: Session, snapshot_id: bytes) -> tuple[bytes, ...]:
-    """Return the keys with valid signatures of a snapshot."""
     rows = session.reader.list_signatures(snapshot_id)
     if not rows:
         return ()
@@ -125,7 +124,6 @@ def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:
 
 
 def _build_ancestor_mask(session: Session, snapshot_id: bytes, marks: SnapshotBits) -> int:
-    """Return the bits of the named snapshots among the ancestors of a snapshot and itself."""
     inside = AncestorSet(session, snapshot_id)
     mask = EVERY_SNAPSHOT
     for name, bit in marks.items():

@@ -28,7 +28,6 @@ def list_skills(session: Session, revision: str = "@") -> list[Skill]:
 
 
 def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:
-    """Return the snapshot with a skill, or with a version of it, and the skill."""
     slug, at, wanted = text.partition("@")
     start = resolve_revision(session, revision)
     if at:
