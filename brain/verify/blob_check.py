@@ -74,7 +74,7 @@ def _name_damaged_files(session: Session, faults: dict[bytes, str]) -> Iterator[
 def _find_paths_of_blobs(
     session: Session, snapshot: Snapshot, wanted: dict[bytes, str]
 ) -> dict[bytes, str]:
-    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    before = session.parent_bundle(snapshot)
     after = session.load_bundle(snapshot.bundle)
     out = {}
     for path, _, now in bundles.diff_bundles(session.nodes, before, after):

@@ -79,9 +79,7 @@ class EdgeChecker:
         session, name = self._session, snapshot_id.hex()
         try:
             after = session.load_bundle(snapshot.bundle)
-            before = (
-                session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-            )
+            before = session.parent_bundle(snapshot)
             changes = list(tree_check.check_bundles(session.nodes, before, after))
             edge = self._diff_if_limited(name, snapshot, before, after, changes)
             faults = list(operation_check.check_operation_diff(session, edge)) if edge else []

@@ -157,7 +157,7 @@ def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
             f"its bundle is {snapshot.bundle.hex()[:12]}, not the one claimed",
         )
     # 5. The steps wrote what changed.
-    parent = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    parent = session.parent_bundle(snapshot)
     after = session.load_bundle(snapshot.bundle)
     changes = bundles.diff_bundles(session.nodes, parent, after)
     actual = write_steps.build_write_steps(session, parent, after, changes, snapshot.operation)

@@ -49,6 +49,7 @@ from tests.support.conformance.golden_vectors import (
     vector_id,
     vector_paths,
 )
+from tests.support.conformance.signature_records import decode_signatures, encode_signatures
 from tests.support.memory_store import MemoryStore
 from tests.support.node_store import MemoryNodeStore
 from tests.vectors import generate
@@ -113,7 +114,7 @@ def _object(vector: GoldenVector) -> dict[str, Any]:
 def _prefixes(vector: GoldenVector) -> dict[str, Any]:
     """Every proper prefix is refused; raises what the last one raises."""
     kind = vector.kind.removesuffix("-prefixes")
-    decode = {"msgpack": unpack, "signatures": signature_format.decode_signatures, **IDS}[kind]
+    decode = {"msgpack": unpack, "signatures": decode_signatures, **IDS}[kind]
     decode(vector.data)
     for end in range(len(vector.data) - 1):
         with pytest.raises(FormatError) as caught:
@@ -325,8 +326,8 @@ def _signature(vector: GoldenVector) -> dict[str, Any]:
 
 
 def _signatures(vector: GoldenVector) -> dict[str, Any]:
-    here, found = signature_format.decode_signatures(vector.data)
-    assert signature_format.encode_signatures(here, found) == vector.data
+    here, found = decode_signatures(vector.data)
+    assert encode_signatures(here, found) == vector.data
     return {"snapshot": here.hex(), "keys": [one.key.hex() for one in found]}
 
 

@@ -176,9 +176,7 @@ def _iter_current_files(session: Session, head: bytes) -> Iterator[tuple[str, Tr
 
 def _iter_historical_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
-        before = (
-            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-        )
+        before = session.parent_bundle(snapshot)
         after = session.load_bundle(snapshot.bundle)
         for path, _, entry in bundles.diff_bundles(session.nodes, before, after):
             if entry is not None:

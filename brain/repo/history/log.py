@@ -73,7 +73,7 @@ def show_snapshot(session: Session, revision: str = "@") -> results.SnapshotDeta
     snapshot_id = resolve_revision(session, revision)
     snapshot = session.load_snapshot(snapshot_id)
     after = session.load_bundle(snapshot.bundle)
-    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    before = session.parent_bundle(snapshot)
     total = bundles.bundle_totals(after)
     counts = {"files": total.files, "bytes": total.bytes, "added": 0, "modified": 0, "removed": 0}
     for _, was, now in bundles.diff_bundles(session.nodes, before, after):

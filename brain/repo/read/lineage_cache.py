@@ -182,9 +182,7 @@ def read_skill_rows(
             continue
         snapshot = session.load_snapshot(bulk.snapshot)
         after = session.load_bundle(snapshot.bundle)
-        before = (
-            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-        )
+        before = session.parent_bundle(snapshot)
         was = bundles.get_entry(session.nodes, before, path)
         now = bundles.get_entry(session.nodes, after, path)
         if was != now or (was and path.count("/") == 2):  # see `find_reclassified`
