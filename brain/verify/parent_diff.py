@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ..errors import BrainError
-from ..objects import bundle as bundles
 from ..objects import paths, portability
 from ..objects.bundle import Bundle
 from ..objects.link_targets import read_link_target

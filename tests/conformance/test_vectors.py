@@ -52,6 +52,7 @@ from tests.support.conformance.golden_vectors import (
 from tests.support.conformance.signature_records import decode_signatures, encode_signatures
 from tests.support.memory_store import MemoryStore
 from tests.support.node_store import MemoryNodeStore
+from tests.support.signed_lineages import verify_signatures
 from tests.vectors import generate
 from tests.vectors.families import evidence, logs, receipts, rights, signatures
 from tests.vectors.families.proofs import facts
@@ -351,11 +352,7 @@ def _rights(vector: GoldenVector) -> dict[str, Any]:
     given = vector.input
     line = Given(given)
     pinned = frozenset(map(bytes.fromhex, given["roots"]))
-    verdicts = list(
-        signature_verification.verify_signatures(
-            line.ids[0], line.ids[-1], line.source(), line.rows, pinned
-        )
-    )
+    verdicts = list(verify_signatures(line.ids[0], line.ids[-1], line.source(), line.rows, pinned))
     standings = {one.snapshot: one.standing for one in verdicts}
     return {
         "standings": [standings[here] for here in line.ids],
