@@ -17,7 +17,7 @@ moved afterwards. Everything is computed from stored objects, never from the cac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST, blob_id
@@ -62,11 +62,16 @@ def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:
 
 
 def _find_carrier(session: Session, blob: bytes) -> bytes:
-    for start in dict.fromkeys([session.head(), *session.reader.list_refs().values()]):
+    for start in _list_starts(session):
         for snapshot_id, snapshot in lineage.walk_ancestors(session.load_snapshot, start):
             if snapshot.receipt == blob:
                 return snapshot_id
     return NO_DIGEST
+
+
+def _list_starts(session: Session) -> Iterable[bytes]:
+    """Return the heads of all branches, that of the current one first."""
+    return dict.fromkeys([session.head(), *session.reader.list_refs().values()])
 
 
 def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
@@ -106,12 +111,8 @@ def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
 
 
 def _is_reachable(session: Session, snapshot_id: bytes) -> bool:
-    starts = dict.fromkeys([session.head(), *session.reader.list_refs().values()])
-    return any(_is_ancestor(session, snapshot_id, start) for start in starts)
-
-
-def _is_ancestor(session: Session, old: bytes, new: bytes) -> bool:
-    return lineage.is_ancestor(session.load_snapshot, old, new)
+    load = session.load_snapshot
+    return any(lineage.is_ancestor(load, snapshot_id, start) for start in _list_starts(session))
 
 
 def _check_continuation(
@@ -126,7 +127,7 @@ def _check_continuation(
     # 3. It is carried by an ancestor of what carries the next part.
     if part is later or not later.snapshot:
         return
-    if not _is_ancestor(session, part.snapshot, later.snapshot):
+    if not lineage.is_ancestor(session.load_snapshot, part.snapshot, later.snapshot):
         message = f"{later.snapshot.hex()[:12]}, which carries the next part, does not descend"
         yield _error_finding("not_in_lineage", part.snapshot, message)
 
@@ -136,7 +137,9 @@ def _check_start(session: Session, first: ReceiptPart) -> Iterator[Finding]:
     start = first.receipt.snapshot_before
     if not start or not first.snapshot:
         return
-    if start == first.snapshot or not _is_ancestor(session, start, first.snapshot):
+    if start == first.snapshot or not lineage.is_ancestor(
+        session.load_snapshot, start, first.snapshot
+    ):
         yield _error_finding(
             "wrong_before",
             first.snapshot,

@@ -277,13 +277,14 @@ def _change(vector: GoldenVector) -> dict[str, Any]:
             tx.put_object(ObjectKind.BUNDLE, made.bundle, b"")
     before, after = trees["before"], trees["after"]
     found = list(check_bundles(session.nodes, before, after))
-    edge = operation_check.build_operation_diff(session, "", done, before, after, found)
-    told = [
-        *operation_check.check_operation_diff(session, edge),
-        *operation_check.find_undestroyed_blobs(session, [edge]),
+    child = snapshot.Snapshot(1, b"", b"", (), 0, (0, b""), "", 0, done, "", b"")  # type: ignore[arg-type]
+    diff = operation_check.Edge("", child, before, after, found).diff_by_path(session)
+    findings = [
+        *operation_check.check_operation_diff(session, diff),
+        *operation_check.find_undestroyed_blobs(session, [diff]),
     ]
-    if done[0] in operation_check.LIMITED_KINDS and told:
-        raise FormatError(told[0].message, code=told[0].code)
+    if done[0] in operation_check.LIMITED_KINDS and findings:
+        raise FormatError(findings[0].message, code=findings[0].code)
     return {}
 
 

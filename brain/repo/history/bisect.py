@@ -67,7 +67,7 @@ class _CheckoutFolder:
         differences = bundles.diff_bundles(self.session.nodes, self._current, target)
         writes = {path: now for path, _, now in differences}
         writes.update(dict.fromkeys(find_redacted_paths(self.session, writes.values())))
-        working_copy.checkout_files(self.session, self.folder, writes)
+        working_copy.write_files(self.session, writes, root=self.folder)
         self._current = target
 
 

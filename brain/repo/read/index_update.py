@@ -1,4 +1,4 @@
-"""Build the lines of the index from all cards, or update the cached ones from a diff."""
+"""Bring the cache up to date after a transaction; build the index lines, or update cached ones."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from .index_cache import (
     read_cached_index,
     skills_root_node,
 )
+from .lineage_cache import is_cached
 from .skill_rows import SKILLS_SECTION, SkillPredicate
 
 _MIN_REWRITE_LINES = 256
@@ -39,8 +40,33 @@ _LineChanges = tuple[list[bytes], list[bytes]]
 """The removed lines and the new ones."""
 
 
-def update_cached_index(session: Session, staged: StagedDerivation) -> None:
-    """Update the cached index to a new snapshot, if it is of the tree before."""
+def write_staged_updates(session: Session) -> None:
+    """Write to the cache what the transaction that just ended staged for it.
+
+    A snapshot whose parents are not cached is left out; the next reader catches up.
+    """
+    staged, session.staged_updates = list(session.staged_updates.values()), {}
+    if not staged and not session.new_cards:
+        return
+    snapshots = [session.load_snapshot(update.derived.snapshot) for update in staged]
+    if any(snapshot.operation[0] == "redact" for snapshot in snapshots):
+        session.clear_cache()  # it may hold redacted text
+        session.new_cards.clear()
+        return
+    try:
+        with session.cache.transaction():
+            session.cache.put_metadata(session.new_cards.items())
+            session.new_cards.clear()
+            for update, snapshot in zip(staged, snapshots, strict=True):
+                if all(is_cached(session, parent) for parent in snapshot.parents):
+                    session.cache.put_snapshots([update.derived])
+                    session.snapshots_in_cache.add(update.derived.snapshot)
+                    _update_cached_index(session, update)
+    except CacheUnusable:
+        session.use_memory_cache()
+
+
+def _update_cached_index(session: Session, staged: StagedDerivation) -> None:
     header = decode_index_header(session.cache.read_index_note())
     changed = staged.changed
     if (

@@ -63,17 +63,6 @@ def stage_snapshot(
     session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
 
 
-def is_redaction(session: Session, snapshot_id: bytes) -> bool:
-    """Tell whether a snapshot records a redaction."""
-    return bool(session.load_snapshot(snapshot_id).operation[0] == "redact")
-
-
-def clear_derived_data(session: Session) -> None:
-    """Clear the cache, which may hold redacted text."""
-    session.clear_cache()
-    session.new_cards.clear()
-
-
 def is_cached(session: Session, snapshot_id: bytes) -> bool:
     """Tell whether a snapshot is cached, and so all its ancestors."""
     if snapshot_id not in session.snapshots_in_cache:
