@@ -1,7 +1,7 @@
 """Verify the signatures of a lineage against its trust files, in numbered steps.
 
 Step 1 is `rights_graph.py`, step 2 `batch_verify.py`; step 3 is repeated as a comment in this
-module, steps 4 to 6 in `policy_check.py`:
+module, steps 4 to 6 in `snapshot_verdict.py`:
 
 1. The lineage is read from the head back, with the trust file of every snapshot. If a
    snapshot or its trust file cannot be read, nobody has rights by it. If the file is
@@ -29,7 +29,16 @@ from ..errors import BrainError
 from ..results import Finding
 from .batch_verify import NO_SIGNERS, SignersBySnapshot
 from .policy import Policy
-from .policy_check import (
+from .policy_inheritance import InheritedRights, PolicyInheritance
+from .rights_graph import BROKEN_POLICY_CODE, RightsGraph
+from .signature_rights import (
+    EVERY_SNAPSHOT,
+    SigningRules,
+    assign_bits,
+    build_rules,
+    collect_revocations,
+)
+from .snapshot_verdict import (
     REFUSED,
     UNSIGNED,
     VOUCHED,
@@ -38,15 +47,6 @@ from .policy_check import (
     is_below_threshold,
     is_signature_missing,
     judge_snapshot,
-)
-from .policy_inheritance import InheritedRights, PolicyInheritance
-from .rights_graph import BROKEN_POLICY_CODE, RightsGraph
-from .signing_rules import (
-    EVERY_SNAPSHOT,
-    SigningRules,
-    assign_bits,
-    build_rules,
-    collect_revocations,
 )
 
 _NO_KEYS: frozenset[bytes] = frozenset()

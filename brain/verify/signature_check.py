@@ -14,9 +14,9 @@ from ..store.protocol import ObjectKind
 from ..trust import equivocation, locate_policy, signature_verification
 from ..trust.batch_verify import SignatureBatch, SignersBySnapshot, verify_in_background
 from ..trust.equivocation import SiblingGroups
-from ..trust.policy_check import SignatureVerdict
 from ..trust.rights_graph import RightsGraph, RightsSource
 from ..trust.signature_format import format_key
+from ..trust.snapshot_verdict import SignatureVerdict
 from . import graph_check
 
 

@@ -14,9 +14,9 @@ from brain.trust import ed25519, signature_format, signature_verification
 from brain.trust.batch_verify import SignatureRow, SignersBySnapshot, verify_in_background
 from brain.trust.equivocation import EquivocationPair, SiblingGroups
 from brain.trust.policy import KeyRevocation, Policy, PolicyKey
-from brain.trust.policy_check import SignatureVerdict
 from brain.trust.policy_edit import render_policy
 from brain.trust.rights_graph import RightsGraph, RightsSource
+from brain.trust.snapshot_verdict import SignatureVerdict
 
 KEY_SEEDS = [bytes([number]) * 32 for number in range(1, 7)]
 PUBLIC_KEYS = [ed25519.public_key(seed) for seed in KEY_SEEDS]

@@ -81,7 +81,7 @@ class WriteTransaction:
         after = bundles.update_bundle(self.session.nodes, before, edits)
         change = before, after, edits, operation
         if not isinstance(receipt, bytes):
-            from ..read.write_steps import extend_receipt
+            from ..read.receipt_steps import extend_receipt
 
             receipt = self.store_tx.put_blob(extend_receipt(self.session, receipt, *change))
         elif receipt == NO_DIGEST and self.receipt_draft is not None:

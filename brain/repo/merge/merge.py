@@ -28,7 +28,7 @@ from ..read import lineage_cache
 from ..read.merge_state_format import ConflictRow, MergeState
 from ..read.revisions import resolve_revision
 from . import append_merge, merge_state, merge_versions
-from .reconcile import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
+from .merge_bundles import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
 
 CONTENT_CHOICE = "content"
 

@@ -15,7 +15,7 @@ from ..core.transaction import WriteTransaction
 from ..open.session import Session
 from ..read import card_cache, lineage_cache, skill_rows
 from ..read.ancestor_set import AncestorSet
-from .reconcile import MergeOutcome, Merger
+from .merge_bundles import MergeOutcome, Merger
 
 
 def raise_versions(

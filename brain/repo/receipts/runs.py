@@ -30,7 +30,7 @@ from ..open.session import Session
 from ..read import skill_lookup
 from ..read.ancestor_set import AncestorSet
 from ..read.read_receipts import ReceiptPart, iter_parts, read_part_at_revision
-from ..read.write_steps import build_edit_steps
+from ..read.receipt_steps import build_edit_steps
 
 
 class Run:

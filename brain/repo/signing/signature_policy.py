@@ -11,7 +11,7 @@ from ...trust.batch_verify import SnapshotSigners
 from ...trust.policy import Policy
 from ...trust.rights_graph import RightsGraph, RightsSource
 from ...trust.signature_format import format_key
-from ...trust.signing_rules import (
+from ...trust.signature_rights import (
     EVERY_SNAPSHOT,
     SnapshotBits,
     assign_bits,

@@ -28,9 +28,9 @@ from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.revisions import resolve_revision
+from .next_version import build_new_version
 from .skill_files import record_edits_at, record_upsert
 from .upsert import locate_prior_text
-from .version_history import build_new_version
 
 ContentChange = Callable[[bytes | None], bytes | None]
 """Takes the content of a file and returns the new one; None stands for a missing file.

@@ -20,6 +20,7 @@ from ..open.session import Session
 from ..read import lineage_cache, skill_lookup, skill_rows
 from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill
+from .next_version import build_new_version
 from .skill_files import (
     flat_skill_folder,
     list_skill_entries,
@@ -27,7 +28,6 @@ from .skill_files import (
     record_edits_at,
     record_skill,
 )
-from .version_history import build_new_version
 
 _MAX_COMPARED_VERSIONS = 64
 """Latest versions of each skill that are compared to find a body that both once had."""

@@ -1,4 +1,4 @@
-"""Judge one snapshot by its signatures and the trust files in force."""
+"""The verdict on one snapshot, by its signatures and the trust files in force."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..results import Finding
 from .batch_verify import SnapshotSigners
 from .rights_graph import BROKEN_POLICY_CODE
 from .signature_format import format_key
-from .signing_rules import SigningRules, find_objection
+from .signature_rights import SigningRules, find_objection
 
 TRUSTED, REFUSED, VOUCHED, UNSIGNED = "trusted", "refused", "vouched", "unsigned"
 
