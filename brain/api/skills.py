@@ -81,18 +81,20 @@ class SkillsPart(Part):
 
     def delete(self, slug: str, *, message: str = "") -> results.Upserted:
         """Remove a skill with its files. Raises `NotFound` (`no_skill`)."""
-        from ..repo.skills import revert
+        from ..repo.skills import delete_and_revert
 
-        return self._locked.run_write(revert.delete_skill, slug, message)
+        return self._locked.run_write(delete_and_revert.delete_skill, slug, message)
 
     def revert(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
         """Write the text of an earlier version again, as a new version.
 
         Raises `NotFound` (`no_skill`, `no_version`).
         """
-        from ..repo.skills import revert
+        from ..repo.skills import delete_and_revert
 
-        return self._locked.run_write(revert.revert_skill, slug, str(to_version), message)
+        return self._locked.run_write(
+            delete_and_revert.revert_skill, slug, str(to_version), message
+        )
 
     def merge(
         self,

@@ -68,7 +68,6 @@ def require_section(head: ProofHead, section: str, root: bytes, above: SectionPa
 
 
 def _count_levels(line: FileInclusion) -> int:
-    """Return the number of levels that a climb passes: the same for neighbours."""
     return sum(isinstance(one, LevelStep) for one in line.climb)
 
 

@@ -16,25 +16,15 @@ from ..objects.snapshot import Snapshot, encode_snapshot, snapshot_id
 from ..objects.tree import TreeRoot
 from ..objects.tree_entry import TreeEntry
 from ..objects.tree_node import LEAF, TreeNode, last_path_hash
-from .proof_types import (
-    DescentProof,
-    FileInclusion,
-    LevelStep,
-    PathAbsenceProof,
-    PathProof,
-    ProofHead,
-    SectionAbsenceProof,
-    SectionInclusion,
-    SectionPath,
-    SectionProof,
-    TreeAuditPath,
-)
+from . import proof_types as proofs
 
 _NodePath = list[tuple[TreeNode, int]]
 """Nodes from the root of a tree down, each with an index into its entries."""
 
 
-def build_path_proof(nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path: str) -> PathProof:
+def build_path_proof(
+    nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path: str
+) -> proofs.PathProof:
     """Prove that the full `path` is in `snapshot`, whose bundle is `bundle`.
 
     Raises `NotFound` if it is not, and what `nodes` raise.
@@ -48,7 +38,7 @@ def build_path_proof(nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path:
             code="no_path",
             hint="prove its absence instead",
         )
-    return PathProof(
+    return proofs.PathProof(
         _build_head(snapshot),
         _build_file_inclusion(section, node_path),
         _build_section_path(bundle, section),
@@ -57,7 +47,7 @@ def build_path_proof(nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path:
 
 def build_absence_proof(
     nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path: str
-) -> PathAbsenceProof | SectionAbsenceProof:
+) -> proofs.PathAbsenceProof | proofs.SectionAbsenceProof:
     """Prove that no file is at the full `path` in `snapshot`, whose bundle is `bundle`.
 
     Raises `InvalidInput`: `path_is_there`, or the codes of `paths.check_path`.
@@ -74,22 +64,24 @@ def build_absence_proof(
             hint="prove its presence instead",
         )
     before, after, tree_path = _build_gap(nodes, section, node_path)
-    return PathAbsenceProof(
+    return proofs.PathAbsenceProof(
         _build_head(snapshot), path, before, after, tree_path, _build_section_path(bundle, section)
     )
 
 
-def build_section_proof(bundle: Bundle, snapshot: Snapshot, name: str) -> SectionProof:
+def build_section_proof(bundle: Bundle, snapshot: Snapshot, name: str) -> proofs.SectionProof:
     """Prove that the section `name` of `bundle` is in `snapshot`. Raises `NotFound`."""
     if name not in bundle:
         raise NotFound(
             f"no such folder at the top of the brain: {printable_text(name)}", code="no_section"
         )
     _, _, steps = _build_section_path(bundle, name)
-    return SectionProof(_build_head(snapshot), SectionInclusion(name, bundle[name], steps))
+    return proofs.SectionProof(
+        _build_head(snapshot), proofs.SectionInclusion(name, bundle[name], steps)
+    )
 
 
-def build_descent_proof(load: LoadSnapshot, old: bytes, new: bytes) -> DescentProof:
+def build_descent_proof(load: LoadSnapshot, old: bytes, new: bytes) -> proofs.DescentProof:
     """Prove that the snapshot `new` is `old` or descends from it, also across forks.
 
     Raises `NotFound` (`not_an_ancestor`) if it does not, and what `load` raises.
@@ -102,19 +94,19 @@ def build_descent_proof(load: LoadSnapshot, old: bytes, new: bytes) -> DescentPr
             hint="`brain log --graph` shows how snapshots descend",
         )
     brain = load(new).brain or new
-    return DescentProof(brain, new, old, [encode_snapshot(load(here)) for here in node_path])
+    return proofs.DescentProof(brain, new, old, [encode_snapshot(load(here)) for here in node_path])
 
 
-def _build_head(snapshot: Snapshot) -> ProofHead:
+def _build_head(snapshot: Snapshot) -> proofs.ProofHead:
     encoded = encode_snapshot(snapshot)
     here = snapshot_id(encoded)
-    return ProofHead(snapshot.brain or here, here, snapshot.bundle, encoded)
+    return proofs.ProofHead(snapshot.brain or here, here, snapshot.bundle, encoded)
 
 
-def _build_section_path(bundle: Bundle, section: str) -> SectionPath:
+def _build_section_path(bundle: Bundle, section: str) -> proofs.SectionPath:
     _, files, size = bundle[section]
     steps = merkle.audit_path(bundles.bundle_rows(bundle), list(bundle).index(section))
-    return SectionPath(files, size, steps)
+    return proofs.SectionPath(files, size, steps)
 
 
 def _find_node_path(nodes: NodeCache, root: TreeRoot, inner: str) -> _NodePath:
@@ -135,7 +127,7 @@ def _is_path_at(node_path: _NodePath, inner: str) -> bool:
 
 
 def _previous_node_path(nodes: NodeCache, node_path: _NodePath) -> _NodePath:
-    """Return the way to the last file before the one that `way` leads to; empty if it is first."""
+    """Return the nodes down to the file before that of `node_path`; none if it is the first."""
     before = node_path.copy()
     while before and before[-1][1] == 0:
         before.pop()
@@ -148,37 +140,34 @@ def _previous_node_path(nodes: NodeCache, node_path: _NodePath) -> _NodePath:
     return before
 
 
-def _build_file_inclusion(section: str, node_path: _NodePath) -> FileInclusion:
+def _build_file_inclusion(section: str, node_path: _NodePath) -> proofs.FileInclusion:
     node, place = node_path[-1]
     path, kind, blob, size = node.entries[place]
     entry = TreeEntry(paths.join_section(section, path), kind, blob, size)
-    return FileInclusion(entry, _build_tree_path(node_path))
+    return proofs.FileInclusion(entry, _build_tree_path(node_path))
 
 
-def _build_tree_path(node_path: _NodePath) -> TreeAuditPath:
-    """Return the climb from the entry at the end of `node_path` to the root."""
+def _build_tree_path(node_path: _NodePath) -> proofs.TreeAuditPath:
     *above, (node, place) = node_path
     return [*merkle.audit_path(node.rows(), place), *_extend_tree_path(above)]
 
 
-def _extend_tree_path(node_path: _NodePath) -> TreeAuditPath:
-    """Return the climb from the id of the node below `node_path` to the root."""
-    out: list[merkle.AuditStep | LevelStep] = []
+def _extend_tree_path(node_path: _NodePath) -> proofs.TreeAuditPath:
+    out: list[merkle.AuditStep | proofs.LevelStep] = []
     for node, place in reversed(node_path):
         out.append(_build_level_step(node, place))
         out += merkle.audit_path(node.rows(), place)
     return out
 
 
-def _build_level_step(node: TreeNode, place: int) -> LevelStep:
+def _build_level_step(node: TreeNode, place: int) -> proofs.LevelStep:
     last, _, files, size = node.entries[place]
-    return LevelStep(last_path_hash(last), files, size)
+    return proofs.LevelStep(last_path_hash(last), files, size)
 
 
 def _build_gap(
     nodes: NodeCache, section: str, node_path: _NodePath
-) -> tuple[FileInclusion | None, FileInclusion | None, TreeAuditPath]:
-    """Return the files around the place at the end of `node_path`, and the climb they share."""
+) -> tuple[proofs.FileInclusion | None, proofs.FileInclusion | None, proofs.TreeAuditPath]:
     before = _previous_node_path(nodes, node_path)
     if not before:
         return None, _build_file_inclusion(section, node_path), []
@@ -200,26 +189,27 @@ def _build_gap(
 
 def _build_gap_side(
     section: str, node_path: _NodePath, fork_level: int, steps: list[merkle.AuditStep]
-) -> FileInclusion:
-    """Return the file at the end of `node_path` and its climb to where it joins its neighbour."""
+) -> proofs.FileInclusion:
     if len(node_path) == fork_level + 1:
         return _build_file_inclusion(section, node_path)._replace(climb=steps)
     line = _build_file_inclusion(section, node_path[fork_level + 1 :])
     return line._replace(climb=[*line.climb, _build_level_step(*node_path[fork_level]), *steps])
 
 
-def _build_section_absence(bundle: Bundle, snapshot: Snapshot, path: str) -> SectionAbsenceProof:
+def _build_section_absence(
+    bundle: Bundle, snapshot: Snapshot, path: str
+) -> proofs.SectionAbsenceProof:
     head = _build_head(snapshot)
     if not bundle:
-        return SectionAbsenceProof(head, path, None, None, [])
+        return proofs.SectionAbsenceProof(head, path, None, None, [])
     names = list(bundle)
     place = bisect_left(names, paths.split_section(path)[0])
     left, right, steps = merkle.neighbour_paths(bundles.bundle_rows(bundle), place)
     before, after = names[place - 1 : place], names[place : place + 1]
-    return SectionAbsenceProof(
+    return proofs.SectionAbsenceProof(
         head,
         path,
-        SectionInclusion(before[0], bundle[before[0]], left) if before else None,
-        SectionInclusion(after[0], bundle[after[0]], right) if after else None,
+        proofs.SectionInclusion(before[0], bundle[before[0]], left) if before else None,
+        proofs.SectionInclusion(after[0], bundle[after[0]], right) if after else None,
         steps,
     )

@@ -168,7 +168,6 @@ def proof_from_json(value: Any) -> AnyProof:
 
 
 def _read_with_head(value: Any, *names: str) -> list[Any]:
-    """Return the head of a proof and the values of its other fields."""
     fields = json_fields.read_record(value, *_HEAD_FIELDS, *names)
     _, _, brain, snapshot, bundle, encoded = fields[: len(_HEAD_FIELDS)]
     ids = (

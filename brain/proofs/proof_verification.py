@@ -6,7 +6,8 @@ elsewhere that this snapshot can be trusted: from a signature or a ledger.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..digest import NO_DIGEST, stream_blob_id
 from ..errors import InvalidInput
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ProvenFact(NamedTuple):
-    """What a proof shows of a snapshot; fields that its kind does not use are empty or 0.
+    """The fact that a proof shows about a snapshot; fields that its kind lacks are empty or 0.
 
     `path`: the file `path`, of `type` (FILE, EXECUTABLE or LINK), is in the snapshot
     with the content `blob` of `size` bytes. `absence`: no file is at `path`.
@@ -77,41 +78,26 @@ def verify_proof(proof: AnyProof) -> ProvenFact:
             ancestor_brain=brain,
         )
     check_proof_head(proof.head)
-    brain, snapshot, bundle, _ = proof.head
+    prove = partial(
+        ProvenFact,
+        brain=proof.head.brain,
+        snapshot=proof.head.snapshot,
+        bundle=proof.head.bundle,
+    )
     if isinstance(proof, PathProof):
         path, kind, blob, size = proof.line.entry
         section, _ = paths.split_section(path)
         require_section(proof.head, section, root_from_file(section, proof.line), proof.tree)
-        return ProvenFact(
-            kind="path",
-            brain=brain,
-            snapshot=snapshot,
-            bundle=bundle,
-            path=path,
-            type=kind,
-            blob=blob,
-            size=size,
-        )
+        return prove(kind="path", path=path, type=kind, blob=blob, size=size)
     if isinstance(proof, PathAbsenceProof | SectionAbsenceProof):
         if isinstance(proof, PathAbsenceProof):
             check_path_absence(proof)
         else:
             check_section_absence(proof)
-        return ProvenFact(
-            kind="absence", brain=brain, snapshot=snapshot, bundle=bundle, path=proof.path
-        )
+        return prove(kind="absence", path=proof.path)
     require_bundle(proof.head, root_from_section(proof.line))
     name, (node, files, size), _ = proof.line
-    return ProvenFact(
-        kind="section",
-        brain=brain,
-        snapshot=snapshot,
-        bundle=bundle,
-        section=name,
-        root=node,
-        files=files,
-        size=size,
-    )
+    return prove(kind="section", section=name, root=node, files=files, size=size)
 
 
 def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
@@ -131,8 +117,6 @@ def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
 
 
 class _CountingReader:
-    """Reads from a source and counts the bytes."""
-
     def __init__(self, source: RawIOBase) -> None:
         self._source = source
         self.bytes_read = 0
@@ -167,20 +151,10 @@ def check_proof(
 def _proof_result(proven: ProvenFact) -> Proof:
     from ..results import Proof
 
-    has_path, has_section = proven.kind == "path", proven.kind == "section"
-    return Proof(
-        True,
-        proven.kind,
-        proven.brain.hex(),
-        proven.snapshot.hex(),
-        proven.bundle.hex() or None,
-        proven.path or None,
-        ENTRY_TYPES[proven.type] if has_path else None,
-        proven.blob.hex() or None,
-        proven.size if has_path or has_section else None,
-        proven.section or None,
-        proven.root.hex() or None,
-        proven.files or None,
-        proven.ancestor.hex() or None,
-        proven.ancestor_brain.hex() or None,
-    )
+    fields: dict[str, Any] = {
+        name: (value.hex() if isinstance(value, bytes) else value) or None
+        for name, value in proven._asdict().items()
+    }
+    fields["type"] = ENTRY_TYPES[proven.type] if proven.kind == "path" else None
+    fields["size"] = proven.size if proven.kind in ("path", "section") else None
+    return Proof(ok=True, **fields)

@@ -6,7 +6,7 @@ dots between, with or without quotes and with or without a leading `v`. Later
 numbers may be padded with zeros, as in the date 2026.01.30. The text form of a
 version has neither quotes nor `v`.
 
-`repo/skills/version_history.py` decides when a version is raised; `next_version` here counts.
+`repo/skills/next_version.py` decides when a version is raised; `next_version` here counts.
 """
 
 from __future__ import annotations

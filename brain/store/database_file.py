@@ -50,9 +50,10 @@ def open_for_reading(
 ) -> Connection:
     """Open a file for reading, and `check` it.
 
-    On a read-only medium the engine cannot share the index of its log. Then the file is read
-    alone (`immutable`) if the log is empty. Otherwise that would show a state that never
-    existed, so `StoreError` (`read_only`) is raised.
+    If a killed writer left a rollback journal, its transaction is first rolled back, which
+    changes the file. On a read-only medium the engine cannot share the index of its log. Then
+    the file is read alone (`immutable`) if the log is empty. Otherwise that would show a state
+    that never existed, so `StoreError` (`read_only`) is raised.
     """
     name, flags = os.path.basename(path), apsw.SQLITE_OPEN_READONLY
     try:
@@ -62,6 +63,10 @@ def open_for_reading(
     except StoreError as error:
         if error.code not in ("cannot_open", "read_only") or not os.access(path, os.R_OK):
             raise
+        is_writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
+        if is_writable and _has_content(f"{path}-journal"):
+            writer = open_for_writing(path, timeout, labels)  # its first read rolls back
+            return _check_and_restrict(writer, check)
         if _has_content(f"{path}-wal") or _has_content(f"{path}-journal"):
             raise StoreError(
                 f"{labels.file_label} holds changes that only a writer can take over",

@@ -80,7 +80,6 @@ def _is_valid_signature(brain: bytes, row: SignatureRow) -> bool:
 
 
 def _group_by_snapshot(batch: list[SignatureRow], wrong: set[int]) -> SignersBySnapshot:
-    """Return the signers by snapshot; equal ones share one object."""
     out: dict[bytes, SnapshotSigners] = {}
     interned: dict[SnapshotSigners, SnapshotSigners] = {}
     for number, (snapshot, key, _) in enumerate(batch):

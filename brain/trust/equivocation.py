@@ -71,22 +71,6 @@ class SiblingGroups:
             yield from find_among_siblings(load, parent, signed_children, merged_snapshots)
 
 
-def find_equivocations(
-    load: LoadSnapshot,
-    walk: Iterator[tuple[bytes, Snapshot]],
-    signers: SignersBySnapshot,
-    merged_snapshots: Collection[bytes] = (),
-) -> Iterator[EquivocationPair]:
-    """Yield equivocations in a walk, children before parents; see `find_among_siblings`.
-
-    Raises what `load` and `walk` raise.
-    """
-    groups = SiblingGroups()
-    for here, snapshot in walk:
-        groups.add_snapshot(here, snapshot)
-    yield from groups.find_equivocations(load, signers, merged_snapshots)
-
-
 def find_among_siblings(
     load: LoadSnapshot,
     parent: bytes,

@@ -171,7 +171,6 @@ def _write_new_file(folder_fd: int, file: str, content: bytes) -> None:
 
 
 def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:
-    """Return the content of a key file and its time in ms since 1970."""
     file = _file_name(name)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with _translate_os_errors():

@@ -71,7 +71,6 @@ class PolicyInheritance:
 
 
 def _rights_of_policy(number: int, rights: PolicyOrError) -> InheritedRights | None:
-    """Return the rights of a trust file, None if it is broken."""
     if isinstance(rights, BrainError) and rights.code == BROKEN_POLICY_CODE:
         return None
     return frozenset({number}) if rights is not None else _NO_RIGHTS

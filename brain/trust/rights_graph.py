@@ -109,7 +109,6 @@ class RightsGraph:
         return number
 
     def _find_rights(self, snapshot: Snapshot) -> int:
-        """Return the number of the rights that a snapshot holds."""
         try:
             blob = self._source.locate(snapshot)
         except BrainError as error:

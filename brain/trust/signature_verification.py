@@ -1,6 +1,7 @@
 """Verify the signatures of a lineage against its trust files, in numbered steps.
 
-Steps 1 to 3 are repeated as comments in this module, steps 4 to 6 in `policy_check.py`:
+Step 1 is `rights_graph.py`, step 2 `batch_verify.py`; step 3 is repeated as a comment in this
+module, steps 4 to 6 in `snapshot_verdict.py`:
 
 1. The lineage is read from the head back, with the trust file of every snapshot. If a
    snapshot or its trust file cannot be read, nobody has rights by it. If the file is
@@ -26,9 +27,18 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import BrainError
 from ..results import Finding
-from .batch_verify import NO_SIGNERS, SignatureRow, SignersBySnapshot, verify_in_background
+from .batch_verify import NO_SIGNERS, SignersBySnapshot
 from .policy import Policy
-from .policy_check import (
+from .policy_inheritance import InheritedRights, PolicyInheritance
+from .rights_graph import BROKEN_POLICY_CODE, RightsGraph
+from .signature_rights import (
+    EVERY_SNAPSHOT,
+    SigningRules,
+    assign_bits,
+    build_rules,
+    collect_revocations,
+)
+from .snapshot_verdict import (
     REFUSED,
     UNSIGNED,
     VOUCHED,
@@ -38,44 +48,18 @@ from .policy_check import (
     is_signature_missing,
     judge_snapshot,
 )
-from .policy_inheritance import InheritedRights, PolicyInheritance
-from .rights_graph import BROKEN_POLICY_CODE, RightsGraph, RightsSource
-from .signing_rules import (
-    EVERY_SNAPSHOT,
-    SigningRules,
-    assign_bits,
-    build_rules,
-    collect_revocations,
-)
 
 _NO_KEYS: frozenset[bytes] = frozenset()
-
-
-def verify_signatures(
-    brain: bytes,
-    head: bytes,
-    source: RightsSource,
-    signatures: Iterable[SignatureRow],
-    roots: frozenset[bytes] = _NO_KEYS,
-) -> Iterator[SignatureVerdict]:
-    """Yield a verdict on `head` and each of its ancestors, parents first.
-
-    `signatures` are all signatures of the brain; several by one key count once. `roots`
-    are keys that the caller knows from elsewhere; if given, a head without a trust file in
-    force is refused. Raises what `signatures` raises.
-    """
-    # 2. Signatures are verified against brain and snapshot.
-    with verify_in_background(brain, signatures) as signers:
-        # 1. The lineage is read from the head back.
-        graph = RightsGraph(source, head).read_ancestors()
-        known = signers()
-    return judge_lineage(graph, known, roots)
 
 
 def judge_lineage(
     graph: RightsGraph, signers: SignersBySnapshot, roots: frozenset[bytes] = _NO_KEYS
 ) -> Iterator[SignatureVerdict]:
-    """As `verify_signatures`, after the caller has taken steps 1 and 2."""
+    """Yield a verdict on the head and each of its ancestors, parents first.
+
+    The caller has taken steps 1 and 2. `roots` are keys that the caller knows from
+    elsewhere; if given, a head without a trust file in force is refused.
+    """
     return map(judge_snapshot, _build_cases(graph, signers, roots))
 
 
@@ -157,8 +141,6 @@ def collect_required_findings(verdicts: Iterable[SignatureVerdict]) -> Iterator[
 
 
 class _CaseBuilder:
-    """One pass over the ancestors of a head, parents first."""
-
     def __init__(
         self,
         graph: RightsGraph,
@@ -209,7 +191,6 @@ class _CaseBuilder:
         )
 
     def _policy_error(self, number: int, rights_in_force: InheritedRights) -> BrainError | None:
-        """Return what is wrong with the trust file of a snapshot, if that is reported there."""
         rights = self._steps[number].rights
         own = self._graph.rights[rights]
         if not isinstance(own, BrainError):

@@ -51,7 +51,6 @@ class BlobCheck:
 
 
 def _name_damaged_files(session: Session, faults: dict[bytes, str]) -> Iterator[Finding]:
-    """Yield findings that name the files of damaged blobs, newest snapshot first."""
     unnamed = dict(faults)
     starts, _ = graph_check.check_refs(session)
     for snapshot_id, snapshot in graph_check.walk_reachable(session, starts):
@@ -75,8 +74,7 @@ def _name_damaged_files(session: Session, faults: dict[bytes, str]) -> Iterator[
 def _find_paths_of_blobs(
     session: Session, snapshot: Snapshot, wanted: dict[bytes, str]
 ) -> dict[bytes, str]:
-    """Return the paths of `wanted` blobs that are new in a snapshot against its parent."""
-    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    before = session.parent_bundle(snapshot)
     after = session.load_bundle(snapshot.bundle)
     out = {}
     for path, _, now in bundles.diff_bundles(session.nodes, before, after):

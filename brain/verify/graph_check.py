@@ -143,7 +143,6 @@ class MergeBaseCheck:
 
 
 def _check_fork_origin(session: Session, name: str, genesis: Snapshot) -> Iterator[Finding]:
-    """Check that a fork begins with the bundle of its origin, if that is stored."""
     origin = operation.fork_origin(genesis.operation)
     if origin == NO_DIGEST or not session.reader.has_object(origin):
         return

@@ -14,6 +14,7 @@ from ..objects import bundle as bundles
 from ..objects import operation as operations
 from ..objects import paths
 from ..objects.bundle import Bundle
+from ..objects.snapshot import Snapshot
 from ..objects.tree_entry import TreeEntry
 from ..objects.tree_node import LEAF
 from ..repo.open.session import Session
@@ -31,12 +32,35 @@ LIMITED_KINDS = frozenset((*_KINDS_WITHOUT_CHANGES, *_SINGLE_SKILL_KINDS, "resto
 """Kinds that limit what they may change."""
 
 
+class Edge(NamedTuple):
+    """A snapshot compared with its first parent; `name` is its id as text."""
+
+    name: str
+    snapshot: Snapshot
+    before: Bundle
+    after: Bundle
+    changes: list[SectionDiff]
+
+    def diff_by_path(self, session: Session) -> OperationDiff:
+        """Return the changes by full path; removed sections are read."""
+        gone: dict[str, TreeEntry] = {}
+        fresh: dict[str, TreeEntry] = {}
+        for section, was, now in self.changes:
+            for entries, lines in ((gone, was), (fresh, now)):
+                for line in lines:
+                    path = paths.join_section(section, line[0])
+                    entries[path] = TreeEntry(path, *line[1:])
+        for section in self.before.keys() - self.after.keys():
+            removed = bundles.walk_section(session.nodes, self.before, section)
+            gone.update((entry.path, entry) for entry in removed)
+        return OperationDiff(self.name, self.snapshot.operation, self.after, gone, fresh)
+
+
 class OperationDiff(NamedTuple):
     """The changes, by path, of a snapshot whose operation limits them."""
 
     name: str
     operation: operations.SnapshotOperation
-    before: Bundle
     after: Bundle
     old_entries: dict[str, TreeEntry]
     new_entries: dict[str, TreeEntry]
@@ -49,35 +73,12 @@ class OperationDiff(NamedTuple):
             *(path for path in self.new_entries if path not in self.old_entries),
         ]
 
-    def report_paths(self, paths_: list[str], what: str) -> Iterator[Finding]:
-        """Yield one finding about `paths_` if there are any."""
-        if paths_:
-            more = f", and {len(paths_) - 1} more" if len(paths_) > 1 else ""
-            kind = self.operation[0]
-            yield Finding(
-                FALSE_OPERATION, "error", self.name, paths_[0], f"says {kind}, but {what}{more}"
-            )
-
-
-def build_operation_diff(
-    session: Session,
-    name: str,
-    operation: operations.SnapshotOperation,
-    before: Bundle,
-    after: Bundle,
-    changes: Iterable[SectionDiff],
-) -> OperationDiff:
-    """Return the changes of an edge by full path; removed sections are read."""
-    gone: dict[str, TreeEntry] = {}
-    fresh: dict[str, TreeEntry] = {}
-    for section, was, now in changes:
-        for found, lines in ((gone, was), (fresh, now)):
-            for line in lines:
-                path = paths.join_section(section, line[0])
-                found[path] = TreeEntry(path, *line[1:])
-    for section in before.keys() - after.keys():
-        gone.update((e.path, e) for e in bundles.walk_section(session.nodes, before, section))
-    return OperationDiff(name, operation, before, after, gone, fresh)
+    def report_paths(self, wrong_paths: list[str], problem: str) -> Iterator[Finding]:
+        """Yield one finding about the paths if there are any."""
+        if wrong_paths:
+            more = f", and {len(wrong_paths) - 1} more" if len(wrong_paths) > 1 else ""
+            message = f"says {self.operation[0]}, but {problem}{more}"
+            yield Finding(FALSE_OPERATION, "error", self.name, wrong_paths[0], message)
 
 
 def check_operation_diff(session: Session, diff: OperationDiff) -> Iterator[Finding]:
@@ -94,7 +95,6 @@ def check_operation_diff(session: Session, diff: OperationDiff) -> Iterator[Find
 
 
 def _check_restore(session: Session, diff: OperationDiff) -> Iterator[Finding]:
-    """Check that the changed files are those of the source, if that is stored."""
     source = diff.operation[1]
     if not session.reader.has_object(source):
         return
@@ -133,7 +133,6 @@ def find_undestroyed_blobs(session: Session, edges: Iterable[OperationDiff]) -> 
 
 
 def _find_held_blobs(session: Session, redactions: list[OperationDiff]) -> set[bytes]:
-    """Return the redacted blobs that some tree after a redaction holds."""
     wanted = {diff.operation[2] for diff in redactions}
     waiting = [root.node for diff in redactions for root in diff.after.values()]
     seen: set[bytes] = set()
@@ -176,7 +175,6 @@ def _check_single_skill(session: Session, diff: OperationDiff) -> Iterator[Findi
 
 
 def _find_removed_texts(diff: OperationDiff, slug: str) -> list[str]:
-    """Return the removed SKILL.md paths of a slug, shortest first."""
     gone = (path for path in diff.old_entries if path not in diff.new_entries)
     return sorted((path for path in gone if can_have_slug(skill_name_of_text(path), slug)), key=len)
 
@@ -222,8 +220,6 @@ def can_have_slug(name: str, slug: str) -> bool:
 
 
 class _SkillOwners:
-    """Finds the skills that the paths of an edge belong to."""
-
     def __init__(self, session: Session, diff: OperationDiff) -> None:
         self._session = session
         self._edge = diff
@@ -246,7 +242,6 @@ class _SkillOwners:
         return [{path for path, own in names.items() if name in own} for name in unsure] or [set()]
 
     def _owner_names(self, path: str) -> list[str]:
-        """Return the names of the skills that a path belongs to."""
         *folders, _ = _path_in_skills(path).split("/")
         names = [
             folders[depth - 1]
@@ -258,7 +253,6 @@ class _SkillOwners:
         return names
 
     def _is_skill_folder(self, folder: str) -> bool:
-        """Tell whether a folder below skills/ holds a SKILL.md, before or after."""
         known = self._skill_folders.get(folder)
         if known is None:
             diff, nodes = self._edge, self._session.nodes
@@ -271,12 +265,10 @@ class _SkillOwners:
 
 
 def _path_in_skills(path: str) -> str:
-    """Return the part of a full path below skills/, "" if it is elsewhere."""
     section, slash, inner = path.partition("/")
     return inner if slash and section == _SKILLS else ""
 
 
 def _skill_folder(path: str) -> str:
-    """Return the folder of a SKILL.md with a `/` at its end, "" for a flat skill."""
     folder, _, file = path.rpartition("/")
     return folder + "/" if file in skill_layout.SKILL_FILES and folder != _SKILLS else ""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
 from ..errors import BrainError
-from ..objects import bundle as bundles
 from ..objects import paths, portability
-from ..objects.bundle import Bundle
 from ..objects.link_targets import read_link_target
 from ..objects.snapshot import Snapshot
 from ..repo.open.session import Session
@@ -18,6 +17,7 @@ from ..results import Finding
 from ..trust.policy import POLICY_PATH
 from . import operation_check, tree_check
 from .findings import error_finding, finding_from_error
+from .operation_check import Edge
 from .tree_check import SectionDiff
 from .version_check import VersionChange, VersionCheck
 
@@ -79,15 +79,16 @@ class EdgeChecker:
         session, name = self._session, snapshot_id.hex()
         try:
             after = session.load_bundle(snapshot.bundle)
-            before = (
-                session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-            )
+            before = session.parent_bundle(snapshot)
             changes = list(tree_check.check_bundles(session.nodes, before, after))
-            edge = self._diff_if_limited(name, snapshot, before, after, changes)
-            faults = list(operation_check.check_operation_diff(session, edge)) if edge else []
-            faults += islice(
-                self._find_unportable(name, before, after, changes), _MAX_PORTABILITY_FINDINGS
-            )
+            edge = Edge(name, snapshot, before, after, changes)
+            diff, faults = None, list[Finding]()
+            if snapshot.operation[0] in operation_check.LIMITED_KINDS:
+                diff = edge.diff_by_path(session)
+                if snapshot.operation[0] == "redact":
+                    self._redactions.append(diff)
+                faults += operation_check.check_operation_diff(session, diff)
+            faults += islice(self._find_unportable(edge), _MAX_PORTABILITY_FINDINGS)
         except BrainError as error:
             fault = finding_from_error(error, name)
             self._pending.append(_PendingEdge(name, [], None, [fault]))
@@ -101,11 +102,7 @@ class EdgeChecker:
             self.result.claimed_sizes.extend(
                 _entry_blob_and_size(line) for change in changes for line in change.new_entries
             )
-        version_change = (
-            VersionChange.from_edge(name, snapshot, before, after, changes, edge)
-            if snapshot.parents
-            else None
-        )
+        version_change = VersionChange.from_edge(edge, diff) if snapshot.parents else None
         self._pending.append(_PendingEdge(name, changes, version_change, faults))
         self._pending_entries += sum(len(change.new_entries) for change in changes)
         if (
@@ -114,41 +111,19 @@ class EdgeChecker:
         ):
             self.flush()
 
-    def _diff_if_limited(
-        self,
-        name: str,
-        snapshot: Snapshot,
-        before: Bundle,
-        after: Bundle,
-        changes: list[SectionDiff],
-    ) -> operation_check.OperationDiff | None:
-        """Return the changes by path, if the operation limits what may have changed."""
-        kind = snapshot.operation[0]
-        if kind not in operation_check.LIMITED_KINDS:
-            return None
-        edge = operation_check.build_operation_diff(
-            self._session, name, snapshot.operation, before, after, changes
-        )
-        if kind == "redact":
-            self._redactions.append(edge)
-        return edge
-
-    def _find_unportable(
-        self, name: str, before: Bundle, after: Bundle, changes: list[SectionDiff]
-    ) -> Iterator[Finding]:
-        """Yield the paths of the tree after that no folder can hold."""
+    def _find_unportable(self, edge: Edge) -> Iterator[Finding]:
         session = self._session
-        came = chain.from_iterable(change.walk_new_entries() for change in changes)
-        new = [path for change in changes for path in change.walk_added_paths()]
+        new_entries = chain.from_iterable(change.walk_new_entries() for change in edge.changes)
+        added_paths = [path for change in edge.changes for path in change.walk_added_paths()]
         for fault in portability.find_portability_faults(
             session.nodes,
-            before,
-            after,
-            came,
-            new,
-            lambda blob: read_link_target(session.reader, blob),
+            edge.before,
+            edge.after,
+            new_entries,
+            added_paths,
+            partial(read_link_target, session.reader),
         ):
-            yield Finding(fault.code, "error", name, fault.path, fault.message)
+            yield Finding(fault.code, "error", edge.name, fault.path, fault.message)
 
     def flush(self) -> None:
         """Look up what pending edges need, and report their findings."""
@@ -174,7 +149,6 @@ class EdgeChecker:
     def _check_blobs(
         self, edge: _PendingEdge, missing: set[bytes], true_sizes: Mapping[bytes, int]
     ) -> None:
-        """Report new entries that name a blob that is missing or of another size."""
         for change in edge.changes:
             for inner, _, blob, size in change.new_entries:
                 if blob in missing:

@@ -17,7 +17,7 @@ moved afterwards. Everything is computed from stored objects, never from the cac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST, blob_id
@@ -28,7 +28,7 @@ from ..objects import operation as operations
 from ..objects.snapshot import Snapshot
 from ..receipts import FileWrite, Receipt, RunStep, decode_receipt
 from ..repo.open.session import Session
-from ..repo.read import write_steps
+from ..repo.read import receipt_steps
 from ..repo.read.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
@@ -43,8 +43,6 @@ _WRITE_KINDS = ("skill_create", "memory_write")
 
 
 class _PartSummary(NamedTuple):
-    """A part without its texts, to save memory."""
-
     snapshot: bytes
     writes: int
     steps: int
@@ -64,12 +62,16 @@ def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:
 
 
 def _find_carrier(session: Session, blob: bytes) -> bytes:
-    """Return the snapshot that carries a receipt, b"" if none; the head's lineage comes first."""
-    for start in dict.fromkeys([session.head(), *session.reader.list_refs().values()]):
+    for start in _list_starts(session):
         for snapshot_id, snapshot in lineage.walk_ancestors(session.load_snapshot, start):
             if snapshot.receipt == blob:
                 return snapshot_id
     return NO_DIGEST
+
+
+def _list_starts(session: Session) -> Iterable[bytes]:
+    """Return the heads of all branches, that of the current one first."""
+    return dict.fromkeys([session.head(), *session.reader.list_refs().values()])
 
 
 def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
@@ -109,13 +111,8 @@ def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
 
 
 def _is_reachable(session: Session, snapshot_id: bytes) -> bool:
-    starts = dict.fromkeys([session.head(), *session.reader.list_refs().values()])
-    return any(_is_ancestor(session, snapshot_id, start) for start in starts)
-
-
-def _is_ancestor(session: Session, old: bytes, new: bytes) -> bool:
-    """Tell whether `old` is `new` or one of its ancestors, by the snapshots alone."""
-    return lineage.is_ancestor(session.load_snapshot, old, new)
+    load = session.load_snapshot
+    return any(lineage.is_ancestor(load, snapshot_id, start) for start in _list_starts(session))
 
 
 def _check_continuation(
@@ -130,7 +127,7 @@ def _check_continuation(
     # 3. It is carried by an ancestor of what carries the next part.
     if part is later or not later.snapshot:
         return
-    if not _is_ancestor(session, part.snapshot, later.snapshot):
+    if not lineage.is_ancestor(session.load_snapshot, part.snapshot, later.snapshot):
         message = f"{later.snapshot.hex()[:12]}, which carries the next part, does not descend"
         yield _error_finding("not_in_lineage", part.snapshot, message)
 
@@ -140,7 +137,9 @@ def _check_start(session: Session, first: ReceiptPart) -> Iterator[Finding]:
     start = first.receipt.snapshot_before
     if not start or not first.snapshot:
         return
-    if start == first.snapshot or not _is_ancestor(session, start, first.snapshot):
+    if start == first.snapshot or not lineage.is_ancestor(
+        session.load_snapshot, start, first.snapshot
+    ):
         yield _error_finding(
             "wrong_before",
             first.snapshot,
@@ -161,10 +160,10 @@ def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
             f"its bundle is {snapshot.bundle.hex()[:12]}, not the one claimed",
         )
     # 5. The steps wrote what changed.
-    parent = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    parent = session.parent_bundle(snapshot)
     after = session.load_bundle(snapshot.bundle)
     changes = bundles.diff_bundles(session.nodes, parent, after)
-    actual = write_steps.build_write_steps(session, parent, after, changes, snapshot.operation)
+    actual = receipt_steps.build_write_steps(session, parent, after, changes, snapshot.operation)
     yield from _check_writes(snapshot_id, receipt.steps, actual)
     yield from _check_versions(session, snapshot_id, receipt.steps, actual)
     ending = snapshot.operation[1:]

@@ -59,7 +59,6 @@ class RedactionCheck:
         return here in behind and behind.isdisjoint(redacting_snapshots)
 
     def _read_origins(self) -> None:
-        """Add the redactions from before this brain was forked, as far as they are stored."""
         while self._origins:
             start = self._origins.pop()
             try:

@@ -14,9 +14,9 @@ from ..store.protocol import ObjectKind
 from ..trust import equivocation, locate_policy, signature_verification
 from ..trust.batch_verify import SignatureBatch, SignersBySnapshot, verify_in_background
 from ..trust.equivocation import SiblingGroups
-from ..trust.policy_check import SignatureVerdict
 from ..trust.rights_graph import RightsGraph, RightsSource
 from ..trust.signature_format import format_key
+from ..trust.snapshot_verdict import SignatureVerdict
 from . import graph_check
 
 
@@ -99,7 +99,6 @@ class SignatureCheck:
         return RightsSource(session.load_snapshot, locate, session.reader.read_blob)
 
     def _find_unpinned_roots(self) -> Iterator[Finding]:
-        """Yield required root keys that are not among the pinned ones."""
         for key in sorted(
             self._requirements.roots - self._pinned_roots if self._pinned_roots else ()
         ):
@@ -108,7 +107,6 @@ class SignatureCheck:
             yield Finding("other_roots", "error", "", "", text)
 
     def _find_policies_elsewhere(self) -> Iterator[Finding]:
-        """Yield a finding if another ref has a trust file and the head has none."""
         session = self._session
         here = head_ref(session.current_branch())
         source = self._rights_source()
@@ -175,7 +173,6 @@ def _describe_equivocation(
 def _discard_judged(
     waiting: set[bytes], verdicts: Iterable[SignatureVerdict]
 ) -> Iterator[SignatureVerdict]:
-    """Yield verdicts; discard their snapshots from `waiting`."""
     for verdict in verdicts:
         waiting.discard(verdict.snapshot)
         yield verdict

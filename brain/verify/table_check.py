@@ -29,7 +29,6 @@ def check_tables(session: Session) -> Iterator[Finding]:
 
 
 def _check_pending_writes(session: Session) -> Iterator[Finding]:
-    """Check that pending writes agree with the head."""
     head, rows, damaged = _read_consistently(session)
     for problem in damaged:
         yield error_finding("corrupt_pending", problem)
@@ -40,7 +39,6 @@ def _check_pending_writes(session: Session) -> Iterator[Finding]:
 
 
 def _read_consistently(session: Session) -> tuple[bytes, list[PendingWrite], list[str]]:
-    """Return the folder's head and the pending writes, with no writer in between."""
     while True:
         head = session.folder_head()
         rows, damaged = session.reader.inspect_pending_writes()
@@ -55,7 +53,6 @@ def _check_redaction_rows(session: Session) -> Iterator[Finding]:
 
 
 def _check_waiting_merge(session: Session) -> Iterator[Finding]:
-    """Check that all that a waiting merge names is stored."""
     waiting = load_merge_state(session)
     if waiting is not None:
         session.load_snapshot(waiting.theirs)

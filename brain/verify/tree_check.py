@@ -59,8 +59,6 @@ class _NodeToCheck(NamedTuple):
 
 
 class _OldTree:
-    """The tree before, opened as far as it differs."""
-
     def __init__(self, nodes: NodeCache, root: TreeRoot | None) -> None:
         self._nodes = nodes
         self.level: list[bytes] = [root.node] if root else []
@@ -126,7 +124,6 @@ def _check_paths(section: str, inner: list[str]) -> None:
 def _check_tree(
     nodes: NodeCache, before: TreeRoot | None, after: TreeRoot
 ) -> tuple[list[NodeEntry], list[NodeEntry]]:
-    """Return the entries of the leaves that differ, of the tree before and of the one after."""
     top = nodes.get(after.node)
     if top.kind == INNER and len(top.entries) < 2:
         raise _tree_error("a root with a single child")

@@ -40,9 +40,10 @@ once and memory is flat. Forked children check the parts, then the signatures of
 while this process walks the lineage for steps 3, 4 and 11 and then joins them.
 
 Nothing here writes: import-linter forbids it, and `verify_folder` opens the store for
-reading only. The trust level reached is L0, hashes and signatures. Hashes show that nothing
-changed since the ids were published, signatures show who published them; neither shows
-when, or that no other version was published. That takes ledgers.
+reading only. SQLite first rolls back a load that a power cut interrupted, as for any command.
+The trust level reached is L0, hashes and signatures. Hashes show that nothing changed since
+the ids were published, signatures show who published them; neither shows when, or that no
+other version was published. That takes ledgers.
 """
 
 from __future__ import annotations
@@ -211,8 +212,6 @@ def verify_folder(
 
 
 class _VerificationPass:
-    """One pass over a brain; counts snapshots and collects findings."""
-
     def __init__(
         self,
         session: Session,
@@ -287,7 +286,6 @@ class _VerificationPass:
             self.add_findings(work.findings(finish()))
 
     def _check_chunk_lists(self) -> list[tuple[bytes, int]]:
-        """Check the chunk lists of large blobs; return the sizes that they claim."""
         checked = self._session.reader.check_chunk_lists()
         self.add_findings(
             Finding("corrupt_object", "error", "", "", fault) for _, fault in checked.faults

@@ -8,8 +8,6 @@ from typing import NamedTuple, Self
 
 from ..errors import BrainError
 from ..objects import paths
-from ..objects.bundle import Bundle
-from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
 from ..objects.tree_entry import LINK, TreeEntry
 from ..objects.tree_node import NodeEntry
@@ -20,7 +18,7 @@ from ..skills import SKILLS_SECTION
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.skill_version import compare_versions
 from .findings import finding_from_error
-from .operation_check import OperationDiff, can_have_slug, skill_name_of_text
+from .operation_check import Edge, OperationDiff, can_have_slug, skill_name_of_text
 from .tree_check import SectionDiff
 
 _MANUAL_KINDS = ("snapshot", "merge")
@@ -34,46 +32,35 @@ _MAX_CACHED_CARDS = 4096
 class VersionChange(NamedTuple):
     """An edge on which versions had to rise; `differences` are those of possible skills."""
 
-    name: str
-    snapshot: Snapshot
-    before: Bundle
-    after: Bundle
+    edge: Edge
     differences: list[Difference]
 
     @classmethod
-    def from_edge(
-        cls,
-        name: str,
-        snapshot: Snapshot,
-        before: Bundle,
-        after: Bundle,
-        changes: Iterable[SectionDiff],
-        edge: OperationDiff | None,
-    ) -> Self | None:
+    def from_edge(cls, edge: Edge, diff: OperationDiff | None) -> Self | None:
         """Return the versions to check on an edge, None if there are none.
 
-        `edge` has the changes by path if the operation limits what may have changed.
+        `diff` has the changes by path if the operation limits what may have changed.
         """
-        kind = snapshot.operation[0]
-        if edge and kind in _VERSIONED_KINDS:
-            slug = snapshot.operation[1]
+        kind = edge.snapshot.operation[0]
+        if diff and kind in _VERSIONED_KINDS:
+            slug = edge.snapshot.operation[1]
             texts = (
-                path for path in edge.changed_paths if can_have_slug(skill_name_of_text(path), slug)
+                path for path in diff.changed_paths if can_have_slug(skill_name_of_text(path), slug)
             )
             changed = [
-                Difference(p, edge.old_entries.get(p), edge.new_entries.get(p)) for p in texts
+                Difference(p, diff.old_entries.get(p), diff.new_entries.get(p)) for p in texts
             ]
-        elif kind in _MANUAL_KINDS and SKILLS_SECTION in before:
+        elif kind in _MANUAL_KINDS and SKILLS_SECTION in edge.before:
             changed = [
                 difference
-                for change in changes
+                for change in edge.changes
                 if change.section == SKILLS_SECTION
                 for difference in _skill_differences(change)
                 if difference.before and difference.after and difference.after.kind != LINK
             ]
         else:
             return None  # no version could rise
-        return cls(name, snapshot, before, after, changed)
+        return cls(edge, changed)
 
     @property
     def blobs(self) -> list[bytes]:
@@ -82,7 +69,6 @@ class VersionChange(NamedTuple):
 
 
 def _skill_differences(change: SectionDiff) -> Iterator[Difference]:
-    """Yield the added and changed files that may be skills."""
     was = {line[0]: line for line in change.old_entries}
     for line in change.new_entries:
         path = paths.join_section(change.section, line[0])
@@ -111,7 +97,7 @@ class VersionCheck:
         """Yield the findings about the versions on an edge."""
         try:
             cards = self._read_cards(version_change.blobs)
-            kind = version_change.snapshot.operation[0]
+            kind = version_change.edge.snapshot.operation[0]
             if kind == "delete":
                 yield from _check_deletion(version_change, cards)
             elif kind in _VERSIONED_KINDS:
@@ -119,7 +105,7 @@ class VersionCheck:
             else:
                 yield from self._check_manual_edit(version_change, cards)
         except BrainError as error:
-            yield finding_from_error(error, version_change.name)
+            yield finding_from_error(error, version_change.edge.name)
 
     def _read_cards(self, blobs: Sequence[bytes]) -> dict[bytes, SkillMetadata]:
         """Return the cards in memory, after adding those of `blobs`."""
@@ -131,16 +117,14 @@ class VersionCheck:
     def _check_manual_edit(
         self, version_change: VersionChange, cards: dict[bytes, SkillMetadata]
     ) -> Iterator[Finding]:
-        """Warn of skills that were edited without a higher version."""
         if not version_change.differences:
             return
-        was_skill = skill_rows.build_skill_predicate(
-            self._session, version_change.before, version_change.differences
+        edge, differences = version_change
+        was_skill, is_skill = (
+            skill_rows.build_skill_predicate(self._session, bundle, differences)
+            for bundle in (edge.before, edge.after)
         )
-        is_skill = skill_rows.build_skill_predicate(
-            self._session, version_change.after, version_change.differences
-        )
-        for path, was, now in version_change.differences:
+        for path, was, now in differences:
             if not (was and now and was_skill(path) and is_skill(path)):
                 continue
             old, new = cards[was.blob], cards[now.blob]
@@ -149,37 +133,37 @@ class VersionCheck:
             if compare_versions(new.version, old.version) <= 0:
                 both = f"{old.version} → {new.version}"
                 message = f"edited without a higher version ({both})"
-                yield Finding("version_not_raised", "warning", version_change.name, path, message)
+                yield Finding(
+                    "version_not_raised", "warning", version_change.edge.name, path, message
+                )
 
 
 def _check_upsert(
     version_change: VersionChange, cards: dict[bytes, SkillMetadata]
 ) -> Iterator[Finding]:
-    """Check that the skill rose from and to the versions that the operation claims."""
-    slug, from_version, to_version = version_change.snapshot.operation[1:4]
+    slug, from_version, to_version = version_change.edge.snapshot.operation[1:4]
     if from_version and compare_versions(to_version, from_version) <= 0:
         message = f"{slug} does not rise: {from_version} → {to_version}"
-        yield Finding("version_not_raised", "error", version_change.name, "", message)
+        yield Finding("version_not_raised", "error", version_change.edge.name, "", message)
     if any(cards[blob].flags == "redacted" for blob in version_change.blobs):
         return  # its versions cannot be read any more
     if not any(
         d.after and cards[d.after.blob].version == to_version for d in version_change.differences
     ):
         message = f"claims that {slug} became {to_version}, but its text has another version"
-        yield Finding("version_mismatch", "error", version_change.name, "", message)
+        yield Finding("version_mismatch", "error", version_change.edge.name, "", message)
     for path, was, now in version_change.differences:
         if was and now and compare_versions(cards[now.blob].version, cards[was.blob].version) <= 0:
             message = f"{cards[was.blob].version} → {cards[now.blob].version} does not rise"
-            yield Finding("version_not_raised", "error", version_change.name, path, message)
+            yield Finding("version_not_raised", "error", version_change.edge.name, path, message)
 
 
 def _check_deletion(
     version_change: VersionChange, cards: dict[bytes, SkillMetadata]
 ) -> Iterator[Finding]:
-    """Check that the skill was removed at the version that the operation claims."""
-    _, slug, version = version_change.snapshot.operation
+    _, slug, version = version_change.edge.snapshot.operation
     gone = [cards[d.before.blob] for d in version_change.differences if d.before and not d.after]
     if any(card.flags == "redacted" or card.version == version for card in gone):
         return
     message = f"claims that {slug} was removed at {version}, but its text had another version"
-    yield Finding("version_mismatch", "error", version_change.name, "", message)
+    yield Finding("version_mismatch", "error", version_change.edge.name, "", message)

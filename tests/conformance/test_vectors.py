@@ -51,8 +51,10 @@ from tests.support.conformance.golden_vectors import (
     read_vectors,
     vector_paths,
 )
+from tests.support.conformance.signature_records import decode_signatures, encode_signatures
 from tests.support.memory_store import MemoryStore
 from tests.support.node_store import MemoryNodeStore
+from tests.support.signed_lineages import verify_signatures
 from tests.vectors import generate
 from tests.vectors.families import evidence, logs, receipts, rights, signatures
 from tests.vectors.families.proofs import facts
@@ -115,7 +117,7 @@ def _object(vector: GoldenVector) -> dict[str, Any]:
 def _prefixes(vector: GoldenVector) -> dict[str, Any]:
     """Every proper prefix is refused; raises what the last one raises."""
     kind = vector.kind.removesuffix("-prefixes")
-    decode = {"msgpack": unpack, "signatures": signature_format.decode_signatures, **IDS}[kind]
+    decode = {"msgpack": unpack, "signatures": decode_signatures, **IDS}[kind]
     decode(vector.data)
     for end in range(len(vector.data) - 1):
         with pytest.raises(FormatError) as caught:
@@ -277,13 +279,14 @@ def _change(vector: GoldenVector) -> dict[str, Any]:
             tx.put_object(ObjectKind.BUNDLE, made.bundle, b"")
     before, after = trees["before"], trees["after"]
     found = list(check_bundles(session.nodes, before, after))
-    edge = operation_check.build_operation_diff(session, "", done, before, after, found)
-    told = [
-        *operation_check.check_operation_diff(session, edge),
-        *operation_check.find_undestroyed_blobs(session, [edge]),
+    child = snapshot.Snapshot(1, b"", b"", (), 0, (0, b""), "", 0, done, "", b"")  # type: ignore[arg-type]
+    diff = operation_check.Edge("", child, before, after, found).diff_by_path(session)
+    findings = [
+        *operation_check.check_operation_diff(session, diff),
+        *operation_check.find_undestroyed_blobs(session, [diff]),
     ]
-    if done[0] in operation_check.LIMITED_KINDS and told:
-        raise FormatError(told[0].message, code=told[0].code)
+    if done[0] in operation_check.LIMITED_KINDS and findings:
+        raise FormatError(findings[0].message, code=findings[0].code)
     return {}
 
 
@@ -327,8 +330,8 @@ def _signature(vector: GoldenVector) -> dict[str, Any]:
 
 
 def _signatures(vector: GoldenVector) -> dict[str, Any]:
-    here, found = signature_format.decode_signatures(vector.data)
-    assert signature_format.encode_signatures(here, found) == vector.data
+    here, found = decode_signatures(vector.data)
+    assert encode_signatures(here, found) == vector.data
     return {"snapshot": here.hex(), "keys": [one.key.hex() for one in found]}
 
 
@@ -352,11 +355,7 @@ def _rights(vector: GoldenVector) -> dict[str, Any]:
     given = vector.input
     line = Given(given)
     pinned = frozenset(map(bytes.fromhex, given["roots"]))
-    verdicts = list(
-        signature_verification.verify_signatures(
-            line.ids[0], line.ids[-1], line.source(), line.rows, pinned
-        )
-    )
+    verdicts = list(verify_signatures(line.ids[0], line.ids[-1], line.source(), line.rows, pinned))
     standings = {one.snapshot: one.standing for one in verdicts}
     return {
         "standings": [standings[here] for here in line.ids],

@@ -5,14 +5,19 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brain.trust import equivocation, signature_verification
+from brain.trust import signature_verification
 from brain.trust.batch_verify import SnapshotSigners, verify_in_background
 from brain.trust.policy import KeyRevocation, Policy, PolicyKey, parse_policy
 from brain.trust.policy_edit import render_policy
 from brain.trust.rights_graph import RightsGraph
 from tests.conformance.independent import trust_policies
 from tests.support.hypothesis_strategies import ordered_subsets
-from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLineage
+from tests.support.signed_lineages import (
+    NO_TRUST_FILE,
+    PUBLIC_KEYS,
+    SignedLineage,
+    find_equivocations,
+)
 from tests.vectors.families import rights
 
 NUMBERS = range(4)
@@ -277,7 +282,7 @@ def test_equivocation_is_found_wherever_two_signed_children_are_strangers(
         and not {first, second} <= read
     }
     walk = sorted(line.known.items(), key=lambda row: -row[1].generation)
-    found = list(equivocation.find_equivocations(line.load, iter(walk), signers, read))
+    found = list(find_equivocations(line.load, iter(walk), signers, read))
     assert {(one.parent, one.key) for one in found} == expected
     for one in found:
         assert not {one.first, one.second} <= read

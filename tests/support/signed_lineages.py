@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from brain.digest import blob_id
 from brain.errors import NotFound
@@ -11,10 +11,12 @@ from brain.objects.operation import genesis_operation, snapshot_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
 from brain.results import Finding
 from brain.trust import ed25519, signature_format, signature_verification
+from brain.trust.batch_verify import SignatureRow, SignersBySnapshot, verify_in_background
+from brain.trust.equivocation import EquivocationPair, SiblingGroups
 from brain.trust.policy import KeyRevocation, Policy, PolicyKey
-from brain.trust.policy_check import SignatureVerdict
 from brain.trust.policy_edit import render_policy
-from brain.trust.rights_graph import RightsSource
+from brain.trust.rights_graph import RightsGraph, RightsSource
+from brain.trust.snapshot_verdict import SignatureVerdict
 
 KEY_SEEDS = [bytes([number]) * 32 for number in range(1, 7)]
 PUBLIC_KEYS = [ed25519.public_key(seed) for seed in KEY_SEEDS]
@@ -39,6 +41,33 @@ def trust_file_text(
             ),
         )
     )
+
+
+def verify_signatures(
+    brain: bytes,
+    head: bytes,
+    source: RightsSource,
+    signatures: Iterable[SignatureRow],
+    roots: frozenset[bytes] = frozenset(),
+) -> Iterator[SignatureVerdict]:
+    """Take all steps of `signature_verification`; yield a verdict on each snapshot."""
+    with verify_in_background(brain, signatures) as finish:
+        graph = RightsGraph(source, head).read_ancestors()
+        signers = finish()
+    return signature_verification.judge_lineage(graph, signers, roots)
+
+
+def find_equivocations(
+    load: lineage.LoadSnapshot,
+    walk: Iterable[tuple[bytes, Snapshot]],
+    signers: SignersBySnapshot,
+    merged_snapshots: Collection[bytes] = (),
+) -> Iterator[EquivocationPair]:
+    """Yield the equivocations in a walk, children before parents."""
+    groups = SiblingGroups()
+    for here, snapshot in walk:
+        groups.add_snapshot(here, snapshot)
+    yield from groups.find_equivocations(load, signers, merged_snapshots)
 
 
 class SignedLineage:
@@ -127,9 +156,7 @@ class SignedLineage:
     def verdicts(self, head: bytes = b"", roots: Iterable[int] = ()) -> list[SignatureVerdict]:
         pinned = frozenset(PUBLIC_KEYS[number] for number in roots)
         return list(
-            signature_verification.verify_signatures(
-                self.brain, head or self.head, self.source(), self.rows, pinned
-            )
+            verify_signatures(self.brain, head or self.head, self.source(), self.rows, pinned)
         )
 
     def finding_codes(self, roots: Iterable[int] = ()) -> list[tuple[int, str, str]]:

@@ -149,7 +149,6 @@ class _StepImporter:
 
     @cached_property
     def _imported_snapshots(self) -> dict[str, bytes]:
-        """The snapshots on the branch by revision."""
         session = self._txn.session
         known = {"": session.brain_id()}
         if self._old_head is not None:
@@ -182,7 +181,6 @@ class _StepImporter:
     def _store_files(
         self, files: Iterable[tuple[str, SourceFile | None]]
     ) -> Iterator[tuple[str, TreeEntry | None]]:
-        """Put files into the store; yield their entries."""
         batch = BlobBatch(self._txn.session)
         for path, file in files:
             paths.check_path(path)

@@ -100,7 +100,6 @@ def _blobs_in_history(session: Session, path: str) -> Iterator[bytes]:
 
 
 def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[bytes]:
-    """Return the blobs that are not redacted yet; raise if there are none."""
     if not blobs:
         raise NotFound(
             f"no file {printable_text(path)} there",
@@ -122,7 +121,6 @@ def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[b
 
 
 def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
-    """Return the other branches whose heads have one of the blobs."""
     session = txn.session
     heads = session.reader.list_refs().items()
     others = [(name, head) for name, head in heads if name != head_ref(txn.branch)]
@@ -136,7 +134,6 @@ def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
 
 
 def _paths_by_blob(session: Session, bundle: Bundle, blobs: list[bytes]) -> dict[bytes, list[str]]:
-    """Return the paths of each blob in a bundle."""
     paths_by_blob: dict[bytes, list[str]] = {blob: [] for blob in blobs}
     for entry in bundles.walk_entries(session.nodes, bundle):
         if entry.blob in paths_by_blob:

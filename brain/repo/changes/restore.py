@@ -57,7 +57,6 @@ def restore_files(
 def _diff_entries(
     now: Mapping[str, TreeEntry | None], target: Mapping[str, TreeEntry], redacted: set[str]
 ) -> Edits:
-    """Return the edits that lead from the entries `now` to those of `target`."""
     return {
         path: target.get(path)
         for path in sorted({*now, *target} - redacted)
@@ -68,7 +67,6 @@ def _diff_entries(
 def _diff_with_folder(
     txn: WriteTransaction, folder_scan: working_copy.FolderScan, known: set[str]
 ) -> Edits:
-    """Return the edits of the folder to the head at the `known` paths; store their content."""
     session = txn.session
     changed = [candidate for candidate in folder_scan.scan.changed if candidate.path in known]
     entries = read_files.store_files(session, txn.store_tx, txn.bundle, changed)
@@ -89,7 +87,6 @@ def _refuse_unknown_paths(wanted: Sequence[str], *sides: Mapping[str, TreeEntry]
 def _select_entries(
     session: Session, bundle: Bundle, wanted: Sequence[str]
 ) -> Mapping[str, TreeEntry]:
-    """Return the entries at or below the paths `wanted`; all entries if it is empty."""
     if not wanted:
         return {entry.path: entry for entry in bundles.walk_entries(session.nodes, bundle)}
     return {

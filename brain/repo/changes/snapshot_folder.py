@@ -60,7 +60,6 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
 
 
 def _pending_paths(session: Session, pending: Edits) -> list[str]:
-    """Return the paths that are still to be written or removed."""
     root = session.root
     return sorted(
         path

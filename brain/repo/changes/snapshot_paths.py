@@ -100,7 +100,6 @@ def _refuse_missing_paths(session: Session, wanted: Sequence[str], scan: PathSca
 def _compute_edits(
     session: Session, before: Bundle, wanted: Sequence[str], current: Mapping[str, TreeEntry]
 ) -> Edits:
-    """Return the edits from `before` to the `current` entries at or below the paths `wanted`."""
     edits: Edits = {}
     for path in wanted:
         edits.update(dict.fromkeys(e.path for e in bundles.walk_below(session.nodes, before, path)))

@@ -1,8 +1,8 @@
 """Read very many files into the store with forked child processes.
 
-They read, hash, make cards and compress; this process puts their answers into the
-store. What they do not answer for is left to the caller: large files, and groups of
-files of which one could not be read.
+The children read, hash and compress files and make skill cards; this process stores their
+results. The caller reads the other files: large ones, and groups of which one file could not
+be read.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ..read import card_cache
 from .blob_batch import BlobBatch
 
 _MIN_GROUP_BYTES = 1 << 20
-"""Content of the files that make one job, about."""
+"""Approximate content of the files of one job."""
 _SAMPLE_COUNT = 400
 _MAX_SAMPLE_BYTES = 16 << 10
-"""Files shown to the store before it packs many, and the bytes of the largest."""
+"""Files that the store learns its compression from, and the bytes of the largest."""
 
 
 def store_files_in_parallel(
@@ -45,16 +45,16 @@ def store_files_in_parallel(
     groups: dict[int, list[CandidateFile]] = dict(enumerate(_split_into_groups(small)))
     total, done = len(candidates), 0
 
-    def work(number: int) -> tuple[Any, ...]:
+    def pack_group(number: int) -> tuple[Any, ...]:
         return _pack_group(session, packing, groups[number])
 
-    with closing(run_jobs_in_children(children, len(groups), work)) as done_by_children:
-        for number, (rows, cards, names, found) in done_by_children:
+    with closing(run_jobs_in_children(children, len(groups), pack_group)) as done_by_children:
+        for number, (rows, cards, names, entries) in done_by_children:
             packing.insert(rows)
             card_cache.stage_cards(session, cards)
             session.declared_names.update(names)
             group = groups.pop(number)
-            for candidate, (kind, blob, size, fingerprint) in zip(group, found, strict=True):
+            for candidate, (kind, blob, size, fingerprint) in zip(group, entries, strict=True):
                 fingerprints[candidate.path] = fingerprint or candidate.fingerprint
                 yield TreeEntry(candidate.path, kind, blob, size)
             done += len(group)
@@ -64,7 +64,6 @@ def store_files_in_parallel(
 
 
 def _read_samples(session: Session, small: list[CandidateFile]) -> list[bytes]:
-    """Return the content of some files from all over the folder."""
     some = [c for c in small if c.size <= _MAX_SAMPLE_BYTES]
     read = file_reader.read_candidates(session.root, some[:: max(len(some) // _SAMPLE_COUNT, 1)])
     return [content for _, content in read if isinstance(content, bytes)]
@@ -72,30 +71,30 @@ def _read_samples(session: Session, small: list[CandidateFile]) -> list[bytes]:
 
 def _split_into_groups(small: list[CandidateFile]) -> list[list[CandidateFile]]:
     size = sum(candidate.size for candidate in small)
-    least = max(_MIN_GROUP_BYTES, size // (MAX_QUEUED_JOBS - 1) + 1)
+    min_bytes = max(_MIN_GROUP_BYTES, size // (MAX_QUEUED_JOBS - 1) + 1)
     groups: list[list[CandidateFile]] = [[]]
-    held = 0
+    group_bytes = 0
     for candidate in small:
-        if held >= least:
+        if group_bytes >= min_bytes:
             groups.append([])
-            held = 0
+            group_bytes = 0
         groups[-1].append(candidate)
-        held += candidate.size
+        group_bytes += candidate.size
     return groups
 
 
 def _pack_group(
     session: Session, packing: BlobPacking, group: list[CandidateFile]
 ) -> tuple[Any, ...]:
-    """Return rows, cards, unusual names, and of each file what it was while it was read."""
+    """Return blob rows, cards, declared names, and kind, blob, size, fingerprint by file."""
     session.declared_names.clear()
     batch = BlobBatch(session)
-    found: list[tuple[int, bytes, int, bytes]] = []
+    entries: list[tuple[int, bytes, int, bytes]] = []
     read = file_reader.read_candidates(session.root, group)
     for candidate, (now, content) in zip(group, read, strict=True):
         if not isinstance(content, bytes):
-            raise ValueError("grown large since it was seen")
+            raise ValueError("the file grew large after the scan")
         blob = batch.add(now.path, content)
         known = b"" if now is candidate else now.fingerprint
-        found.append((now.kind, blob, len(content), known))
-    return packing.pack(batch.blobs), batch.cards, session.declared_names, found
+        entries.append((now.kind, blob, len(content), known))
+    return packing.pack(batch.blobs), batch.cards, session.declared_names, entries

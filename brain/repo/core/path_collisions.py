@@ -15,10 +15,10 @@ from ..open.session import Session
 def refuse_invalid_edits(
     session: Session, before: Bundle, after: Bundle, edits: Mapping[str, TreeEntry | None]
 ) -> None:
-    """Refuse what no folder can hold of `after`, to which `edits` lead from `before`.
+    """Refuse edits from `before` to `after` that no folder can hold.
 
     Raises `InvalidInput`: `case_collision`, `path_conflict`, `link_outside`, `too_many`,
-    `too_large`, or as `paths.check`.
+    `too_large`, or as `paths.check_path`.
     """
     portability.require_portable(
         session.nodes, before, after, edits, lambda blob: read_link_target(session.reader, blob)
@@ -26,15 +26,15 @@ def refuse_invalid_edits(
 
 
 def refuse_invalid_bundle(session: Session, before: Bundle, after: Bundle) -> None:
-    """Refuse to go on from `before` with a recorded bundle. Raises as `refuse_unholdable`."""
+    """Refuse a recorded bundle that no folder can hold; raises as `refuse_invalid_edits`."""
     found = bundles.diff_bundles(session.nodes, before, after)
     refuse_invalid_edits(session, before, after, {path: now for path, _, now in found})
 
 
 class CollisionFilter:
-    """Follows a bundle, and tells which new paths stand beside another spelling.
+    """Filters out new paths that collide with another spelling in a bundle.
 
-    Going from one bundle to the next costs as much as they differ by.
+    Moving from one bundle to the next costs as much as their difference.
     """
 
     def __init__(self, session: Session) -> None:
@@ -51,15 +51,15 @@ class CollisionFilter:
         """
         self._advance_to(before)
         nodes = self._session.nodes
-        there = {path: bundles.has_entry(nodes, before, path) for path in edits}
-        accepted: Edits = {path: None for path in edits if edits[path] is None and there[path]}
+        exists = {path: bundles.has_entry(nodes, before, path) for path in edits}
+        accepted: Edits = {path: None for path in edits if edits[path] is None and exists[path]}
         for path in accepted:
             self._count_path(path, -1)
         collisions: list[str] = []
         for path, entry in edits.items():
             if entry is None:
                 continue
-            if not there[path]:
+            if not exists[path]:
                 if self._has_collision(path):
                     collisions.append(path)
                     continue
@@ -68,7 +68,7 @@ class CollisionFilter:
         return accepted, collisions
 
     def set_bundle(self, bundle: Bundle) -> None:
-        """Note the bundle that came of the last edits."""
+        """Set the bundle that the last edits resulted in."""
         self._bundle = bundle
 
     def _advance_to(self, bundle: Bundle) -> None:

@@ -1,7 +1,7 @@
 """Pending writes: files that a transaction must still write, listed durably in the store.
 
-The list survives a crash, so the next writer goes on with it. A file that somebody
-touched in between is left alone: it is then an edit like any other.
+The list survives a crash, and the next writer finishes it. A file that somebody changed in
+between is not written: it is a manual edit.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from ..read.pending_check import check_against_head
 from . import working_copy
 from .working_copy import NO_CONTENTS
 
-_MAX_NAMED_FILES = 5
-"""Files that are named by one error."""
 _RETRY_HINT = "it is recorded; the next command that writes tries again"
 
 
@@ -34,11 +32,11 @@ def add_pending_writes(
     writes: Mapping[str, TreeEntry | None],
     contents: Mapping[bytes, bytes] = NO_CONTENTS,
 ) -> None:
-    """Put the files to be written on the list that survives a crash.
+    """Add the files to be written to the list.
 
     `contents` has blobs in memory. Raises `InvalidInput` (`name_too_long`, `link_outside`, and
-    what `paths.check` raises) and `NotFound` (`missing_object`) for one that could then not be
-    written, and would keep all writers after this one waiting.
+    as `paths.check_path`) and `NotFound` (`missing_object`) for a file that could not be
+    written, which would block all later writers.
     """
     added = {path: entry for path, entry in writes.items() if entry}
     _refuse_missing_blobs(tx, {path: e.blob for path, e in added.items() if e.blob not in contents})
@@ -59,22 +57,19 @@ def add_pending_writes(
 
 
 def _refuse_missing_blobs(tx: StoreTransaction, wanted: Mapping[str, bytes]) -> None:
-    """Refuse files whose content the store lacks, unless it was redacted."""
     lost = tx.find_missing(set(wanted.values())) if wanted else set()
     lost.difference_update(tx.find_redactions(list(lost)) if lost else ())
     named = sorted(path for path, blob in wanted.items() if blob in lost)
     if named:
-        shown = ", ".join(map(printable_text, named[:_MAX_NAMED_FILES]))
-        more = f" and {len(named) - _MAX_NAMED_FILES} more" if len(named) > _MAX_NAMED_FILES else ""
         raise NotFound(
-            f"the store lacks the content of {shown}{more}",
+            f"the store lacks the content of {working_copy.name_files(named)}",
             code="missing_object",
             hint="see `brain verify`, and restore the folder .brain from a copy",
         )
 
 
 def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
-    """Refuse names that the file system of the folder cannot hold; others may, so a brain can.
+    """Refuse names that the file system of the folder cannot hold, though a brain can.
 
     Raises `InvalidInput` (`name_too_long`).
     """
@@ -84,12 +79,11 @@ def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
             raise InvalidInput(
                 f"a name of more than {longest} bytes: {printable_text(path)}",
                 code="name_too_long",
-                hint="choose a shorter one: no folder here can hold it",
+                hint="choose a shorter one: this file system cannot hold it",
             )
 
 
 def _refuse_unsafe_paths(session: Session, added: Mapping[str, TreeEntry]) -> None:
-    """Refuse names of version control itself, and links that lead outside."""
     for path, entry in added.items():
         paths.check_path(path)
         if entry.kind == LINK:
@@ -137,7 +131,7 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
     checked = check_against_head(session, rows)
     if checked.not_in_head:
         raise _foreign_pending_error(checked.not_in_head)
-    with _add_recorded_hint("; `brain doctor --repair` gives it up"):
+    with _add_recorded_hint("; `brain doctor --repair` drops it"):
         working_copy.write_files(session, _select_untouched(session, checked.writes))
     session.store.clear_pending_writes()
 
@@ -152,19 +146,17 @@ def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str,
 
 
 def _foreign_pending_error(paths: list[str]) -> StoreError:
-    names = ", ".join(map(printable_text, paths[:_MAX_NAMED_FILES]))
-    more = f" and {len(paths) - _MAX_NAMED_FILES} more" if len(paths) > _MAX_NAMED_FILES else ""
     return StoreError(
-        f"files noted as still to be written are not in the head: {names}{more}",
+        f"pending writes are not in the head: {working_copy.name_files(paths)}",
         code="foreign_pending",
-        hint="`brain doctor --repair` drops the notes and names each",
+        hint="`brain doctor --repair` drops them and names each",
     )
 
 
 def _select_untouched(
     session: Session, writes: list[tuple[PendingWrite, TreeEntry | None]]
 ) -> dict[str, TreeEntry | None]:
-    left: dict[str, TreeEntry | None] = {}
+    untouched: dict[str, TreeEntry | None] = {}
     longest = os.pathconf(session.root, "PC_NAME_MAX")
     for row, entry in writes:
         if _has_long_name(row.path, longest):
@@ -175,8 +167,8 @@ def _select_untouched(
         else:
             wanted = now == row.before and _is_content_stored(session, row.path)
         if wanted:
-            left[row.path] = entry
-    return left
+            untouched[row.path] = entry
+    return untouched
 
 
 def _is_content_stored(session: Session, path: str) -> bool:
@@ -186,8 +178,8 @@ def _is_content_stored(session: Session, path: str) -> bool:
     never overwritten or removed, whatever the row says.
     """
     try:
-        found = working_copy.hash_files(session, [file_reader.lstat_candidate(session.root, path)])
-        (entry,) = found
+        candidate = file_reader.lstat_candidate(session.root, path)
+        (entry,) = working_copy.hash_files(session, [candidate])
     except InvalidInput:  # not a regular file, or changing: a manual edit
         return False
     return session.store.has_object(entry.blob) or bool(session.store.find_redactions([entry.blob]))
@@ -201,7 +193,7 @@ def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
     rows, damaged = session.store.inspect_pending_writes()
     yield from (("", reason) for reason in damaged)
     checked = check_against_head(session, rows)
-    yield from ((path, "the head does not say so") for path in checked.not_in_head)
+    yield from ((path, "the head disagrees") for path in checked.not_in_head)
     for path, entry in _select_untouched(session, checked.writes).items():
         try:
             working_copy.write_files(session, {path: entry})
@@ -221,6 +213,5 @@ def _add_recorded_hint(extra_hint: str = "") -> Iterator[None]:
 
 
 def _file_fingerprint(session: Session, path: str) -> bytes:
-    """Return the fingerprint of a file of the folder, empty if there is none."""
     added = file_fingerprint.lstat_or_none(os.path.join(session.root, path))
     return NO_DIGEST if added is None else file_fingerprint.fingerprint_of(added)

@@ -24,17 +24,18 @@ def store_files(
     tx: StoreTransaction,
     base: Bundle,
     candidates: list[CandidateFile],
-    proven: dict[str, bytes] | None = None,
+    read_fingerprints: dict[str, bytes] | None = None,
     progress: Progress = no_progress,
 ) -> Generator[TreeEntry, None, None]:
-    """Yield the entries of files, read and put into the store; `base` is what was there.
+    """Yield the entries of files, read and put into the store; `base` is the bundle before.
 
-    Notes in `proven` the fingerprint each file had while it was read. Close the
-    generator if it is not used up. Raises as `reading.read_many` does.
+    Adds to `read_fingerprints` the fingerprint that each file had while it was read. Close
+    the generator if it is not used up. Raises as `file_reader.read_candidates`.
     """
-    fingerprints = {} if proven is None else proven
+    fingerprints = {} if read_fingerprints is None else read_fingerprints
     total = len(candidates)
-    if _total_small_bytes(candidates) >= _MIN_PARALLEL_BYTES:
+    small_sizes = (each.size for each in candidates if each.size < STREAMED_FILE_BYTES)
+    if sum(small_sizes) >= _MIN_PARALLEL_BYTES:
         from .parallel_read import store_files_in_parallel
 
         candidates = yield from store_files_in_parallel(
@@ -57,7 +58,3 @@ def store_files(
             batch.store(tx)
             progress("reading", done, total)
     batch.store(tx)
-
-
-def _total_small_bytes(candidates: list[CandidateFile]) -> int:
-    return sum(candidate.size for candidate in candidates if candidate.size < STREAMED_FILE_BYTES)

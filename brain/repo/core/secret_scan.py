@@ -1,7 +1,7 @@
 """Scan for secrets, in what a snapshot records and in any revision on request.
 
-A secret that is recorded goes wherever the brain goes, also when the file is gone from
-the folder. What is accepted stands in the manifest, by the ids of the findings.
+A recorded secret stays in every copy of the brain, even after the file is removed. The
+manifest lists the ids of accepted findings.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..open.session import Session
 from ..read.revisions import resolve_revision
 
 LARGE_FILE_BYTES = 256 << 10
-"""Bytes of a file from which on a snapshot looks into it only after the small ones."""
+"""Size from which on a snapshot scans a file only after the small ones."""
 MAX_SCANNED_BYTES = 4 << 20
-"""Bytes that a snapshot looks through at most: `leaks` looks through all."""
+"""Most bytes that a snapshot scans; `scan_revision` scans all."""
 
 _WINDOW_BYTES = 4 << 20
-"""Bytes of a large file looked at together, to the end of a line."""
+"""Bytes of a large file that are scanned together, up to the end of a line."""
 _BLOBS_PER_BATCH = 256
 
 SecretLocation = tuple[str, bytes]
@@ -36,20 +36,20 @@ SecretLocation = tuple[str, bytes]
 def scan_edits(
     session: Session, snapshot_id: bytes, edits: Mapping[str, TreeEntry | None]
 ) -> list[Notice]:
-    """Return what a snapshot, which made these edits, says of secrets in them.
+    """Return the notices of a snapshot about secrets in its edits.
 
-    Time is bounded: at most `MOST` bytes are read, all of the small files or none, then
-    large ones as far as there is room, and it is said how many were not.
+    At most MAX_SCANNED_BYTES are read: all small files or none, then large ones that fit. A
+    notice says how many files were not scanned.
     """
     room = MAX_SCANNED_BYTES - sum(map(_small_file_bytes, edits.values()))
     scanned_blobs: dict[str, bytes] = {}
-    left = 0
+    unscanned_count = 0
     for path, entry in edits.items():
         if entry is None or entry.kind == LINK:
             continue
         large = entry.size >= LARGE_FILE_BYTES
         if room < large * entry.size:
-            left += 1
+            unscanned_count += 1
             continue
         room -= large * entry.size
         scanned_blobs[path] = entry.blob
@@ -59,12 +59,12 @@ def scan_edits(
     ]
     return [
         *_build_notices(session, snapshot_id, reported),
-        *([_not_scanned_notice(left)] if left else ()),
+        *([_not_scanned_notice(unscanned_count)] if unscanned_count else ()),
     ]
 
 
 def scan_skill(session: Session, snapshot_id: bytes, path: str, content: bytes) -> list[Notice]:
-    """Return what the snapshot that wrote a skill says of secrets in its text."""
+    """Return the notices of the snapshot that wrote a skill about secrets in its text."""
     return _build_notices(session, snapshot_id, [(path, here) for here in find_secrets(content)])
 
 
@@ -80,8 +80,8 @@ def _build_notices(
 
 
 def _not_scanned_notice(files: int) -> Notice:
-    what = "1 file was" if files == 1 else f"{files} files were"
-    message = f"{what} not looked through for secrets, being too much: run `brain secrets`"
+    count = "1 file was" if files == 1 else f"{files} files were"
+    message = f"{count} not scanned for secrets, being too large: run `brain secrets`"
     return Notice("secrets_not_sought", "", message)
 
 
@@ -93,21 +93,20 @@ def _load_accepted_ids(session: Session, snapshot_id: bytes) -> Sequence[str]:
 
 
 def _small_file_bytes(entry: TreeEntry | None) -> int:
-    """Return the bytes of a small file, 0 for a large one or none."""
     if entry is None or entry.kind == LINK or entry.size >= LARGE_FILE_BYTES:
         return 0
     return entry.size
 
 
 def scan_text(session: Session, content: bytes) -> list[SecretFinding]:
-    """Return what looks like a secret in a text that may be recorded, and is not accepted."""
+    """Return the findings in a text that may be recorded, without accepted ones."""
     found = find_secrets(content)
     accepted = manifest.load_manifest(session).accepted if found else ()
     return [one for one in found if one.id not in accepted]
 
 
 def mask_recorded_message(session: Session, message: str) -> str:
-    """Return a message with what looks like a secret in it, and is not accepted, taken out."""
+    """Return a message in which findings are masked, unless all of them are accepted."""
     data = message.encode("utf-8", "surrogatepass")
     found = find_secrets(data)
     accepted = _load_accepted_ids(session, session.head()) if found else ()
@@ -117,15 +116,15 @@ def mask_recorded_message(session: Session, message: str) -> str:
 
 
 def masked_message_notices(was_masked: bool) -> list[Notice]:
-    """Return what is said of a message that was recorded without a secret."""
+    """Return the notice about a message that was recorded without a secret."""
     if not was_masked:
         return []
-    said = "the message held what looks like a secret, and was recorded without it"
-    return [Notice("secret", "", said)]
+    text = "the message held what looks like a secret, and was recorded without it"
+    return [Notice("secret", "", text)]
 
 
 def describe_finding(path: str, found: SecretFinding) -> str:
-    """Say where a secret seems to be, and how to be rid of it."""
+    """Return where a secret seems to be, and how to remove it."""
     return (
         f"line {found.line} looks like a secret ({found.rule}, id {found.id}); "
         f"if it is one: `brain redact {printable_text(path)} --history --reason TEXT`"
@@ -139,11 +138,11 @@ def scan_revision(
     history: bool = False,
     progress: Progress = no_progress,
 ) -> results.SecretScan:
-    """Look for secrets in the files of a snapshot, or at and below the paths `wanted`.
+    """Find secrets in the files of a snapshot, or in those at and below the paths `wanted`.
 
-    With `history` in all that was ever recorded up to it, and in the messages of snapshots,
-    at the path "". Raises `NotFound` (`no_path`),
-    `InvalidInput` (`bad_manifest`).
+    With `history`, also in all earlier states of them, and in the messages of snapshots,
+    which are reported at the path "". Raises `NotFound` (`no_path`) or `InvalidInput`
+    (`bad_manifest`).
     """
     head = resolve_revision(session, revision)
     wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
@@ -176,11 +175,8 @@ def _iter_current_files(session: Session, head: bytes) -> Iterator[tuple[str, Tr
 
 
 def _iter_historical_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
-    """Yield each state of each file, with the snapshot that brought it."""
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
-        before = (
-            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-        )
+        before = session.parent_bundle(snapshot)
         after = session.load_bundle(snapshot.bundle)
         for path, _, entry in bundles.diff_bundles(session.nodes, before, after):
             if entry is not None:
@@ -203,7 +199,7 @@ def _is_below(path: str, wanted: Iterable[str]) -> bool:
 def _scan_blobs(
     session: Session, blobs: Sequence[bytes], progress: Progress
 ) -> Iterator[tuple[bytes, list[SecretFinding]]]:
-    """Yield what is found in each blob, once each; redacted ones have nothing any more."""
+    """Yield the findings in each blob once, without redacted blobs."""
     unique = list(dict.fromkeys(blobs))
     gone = session.reader.find_redactions(unique)
     unique = [blob for blob in unique if blob not in gone]
@@ -215,11 +211,10 @@ def _scan_blobs(
         yield from zip(small, find_secrets_in_each(list(small.values())), strict=True)
         for blob in large:
             yield blob, list(_scan_stream(session.reader.stream_blob(blob)))
-        progress("looking", min(start + _BLOBS_PER_BATCH, len(unique)), len(unique))
+        progress("scanning", min(start + _BLOBS_PER_BATCH, len(unique)), len(unique))
 
 
 def _scan_stream(pieces: Iterable[bytes]) -> Iterator[SecretFinding]:
-    """Yield what is found in a large blob, some whole lines at a time."""
     held = bytearray()
     lines = 0
     for piece in pieces:

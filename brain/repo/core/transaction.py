@@ -1,10 +1,9 @@
 """The write transaction: take the lock, commit to the store, then write the files.
 
-The store decides: first the transaction is committed, durably, together with the
-list of files still to be written; then the files are written, each atomically;
-then the list is cleared. Whoever is killed in between leaves a list that the
-next writer finishes, before anything else. A file somebody touched since is
-left alone: it is then an edit like any other.
+First the transaction is committed to the store, durably, with the list of files to write.
+Then the files are written, each atomically, and the list is cleared. If the writer is killed
+in between, the next writer finishes the list before anything else. A file that somebody
+changed in between is not written: it is a manual edit.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from ...store.protocol import ObjectKind, StoreTransaction
 from ...store.writer_lock import writer_lock
 from ...util.progress import Progress, no_progress
 from ..open.session import Session, head_ref, validate_text
-from ..read import cache_update, lineage_cache
+from ..read import index_update, lineage_cache
 from .current_run import current_draft
 from .path_collisions import refuse_invalid_edits
 from .pending_writes import add_pending_writes, apply_pending_writes, recover_pending_writes
@@ -76,13 +75,13 @@ class WriteTransaction:
 
         `merged` are the snapshots, beside the head, that become its parents. `receipt` is
         the id of a blob, or a receipt to which the steps of this snapshot are added; if
-        none is given, it is that of the run that is going on, if any is.
+        none is given, it is that of the run in progress, if there is one.
         """
         before = self.bundle
         after = bundles.update_bundle(self.session.nodes, before, edits)
         change = before, after, edits, operation
         if not isinstance(receipt, bytes):
-            from ..read.write_steps import extend_receipt
+            from ..read.receipt_steps import extend_receipt
 
             receipt = self.store_tx.put_blob(extend_receipt(self.session, receipt, *change))
         elif receipt == NO_DIGEST and self.receipt_draft is not None:
@@ -226,7 +225,7 @@ def store_transaction(session: Session, expected_bytes: int = 0) -> Iterator[Sto
     finally:
         session.reader = session.store
         session.declared_names.clear()
-    cache_update.write_staged_updates(session)
+    index_update.write_staged_updates(session)
 
 
 @contextmanager

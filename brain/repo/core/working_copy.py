@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,21 +23,21 @@ from ..open.session import Session
 from . import read_files
 
 if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
+    from ...worktree.ignore_rules import IgnoreRules
     from ...worktree.scan import ScanResult
+    from ...worktree.stat_cache import StatCache
 
 NO_CONTENTS: Mapping[bytes, bytes] = {}
 _BLOBS_PER_BATCH = 1024
 """Small blobs read from the store at once, a few megabytes."""
-
-
 _MAX_NAMED_FILES = 5
 """The most files that an error names."""
 
 
 class FolderScan(NamedTuple):
-    """What a scan found: candidates may differ from the cached bundle, the rest does not.
+    """The result of a scan: candidates may differ from `base_bundle`, other files do not.
 
-    `proven` collects the fingerprints of the candidates that were read since.
+    `read_fingerprints` collects the fingerprints of the candidates that were read since.
     """
 
     scan: ScanResult
@@ -56,13 +56,10 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
             code="no_folder",
             hint="there is nothing left to record",
         )
-    from ...worktree import stat_cache
-    from ...worktree.ignore_rules import IgnoreRules
     from ...worktree.scan import scan_files
 
-    rules = IgnoreRules.load(session.root)
     session.drop_collected()  # a loaded bundle may have been garbage-collected since
-    cache = stat_cache.load_stat_cache(stat_cache_file(session), rules.fingerprint)
+    rules, cache = _load_rules_and_stat_cache(session)
     base = bundles.EMPTY_BUNDLE
     if cache is not None:
         try:
@@ -73,7 +70,7 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
 
 
 def stat_cache_file(session: Session) -> str | None:
-    """Return the file of the user's cache for what the files of this very folder look like."""
+    """Return the file of the stat cache of this very folder, None without a cache folder."""
     folder = session.cache.folder
     if folder is None:
         return None
@@ -84,16 +81,20 @@ def stat_cache_file(session: Session) -> str | None:
 
 def read_cached_bundle_id(session: Session) -> bytes:
     """Return the bundle that the next scan will begin from, empty if from none."""
+    _, cache = _load_rules_and_stat_cache(session)
+    return cache.bundle if cache else NO_DIGEST
+
+
+def _load_rules_and_stat_cache(session: Session) -> tuple[IgnoreRules, StatCache | None]:
     from ...worktree import stat_cache
     from ...worktree.ignore_rules import IgnoreRules
 
     rules = IgnoreRules.load(session.root)
-    cache = stat_cache.load_stat_cache(stat_cache_file(session), rules.fingerprint)
-    return cache.bundle if cache else NO_DIGEST
+    return rules, stat_cache.load_stat_cache(stat_cache_file(session), rules.fingerprint)
 
 
 def delete_stat_cache(session: Session) -> None:
-    """Give up what scans are faster with, for its space."""
+    """Delete the stat cache, for its space; the next scan reads every file."""
     file = stat_cache_file(session)
     if file is not None:
         with suppress(OSError):
@@ -133,7 +134,7 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
 def diff_folder(
     session: Session, folder_scan: FolderScan, target: Bundle, entries: Iterable[TreeEntry]
 ) -> Edits:
-    """Return what leads from `target` to the folder, given the candidates' `entries`.
+    """Return the edits from `target` to the folder, given the candidates' `entries`.
 
     Cost: the candidates, and the differences of `target` from the cached bundle.
     """
@@ -159,36 +160,38 @@ def drop_unchanged_edits(
     }
 
 
+def name_files(paths: Sequence[str]) -> str:
+    """Return the first of `paths` for an error, and the number of the others."""
+    names = ", ".join(map(printable_text, paths[:_MAX_NAMED_FILES]))
+    unnamed_count = len(paths) - _MAX_NAMED_FILES
+    return f"{names} and {unnamed_count} more" if unnamed_count > 0 else names
+
+
 def describe_unrecorded(changed_paths: Iterable[str]) -> str:
     """Return the error message about files with changes that would be lost."""
-    names = ", ".join(map(printable_text, sorted(changed_paths)[:_MAX_NAMED_FILES]))
-    return f"files have unrecorded changes: {names}"
+    return f"files have unrecorded changes: {name_files(sorted(changed_paths))}"
 
 
 def refuse_unsafe_parents(session: Session, path: str) -> None:
     """Refuse a path that leads through a link, or a file. Raises `InvalidInput` (`unsafe_path`)."""
     if not session.has_folder:
         return
-    with open_root(session.root) as root_fd:
-        folders = FolderHandles(root_fd)
-        try:
-            folders.find_missing_folder(path.rpartition("/")[0])
-        finally:
-            folders.close()
+    with open_root(session.root) as root_fd, closing(FolderHandles(root_fd)) as folders:
+        folders.find_missing_folder(path.rpartition("/")[0])
 
 
 def read_if_unchanged(session: Session, target: Bundle, path: str) -> bytes | None:
     """Return the content of the small file at `path` if it is as in `target`, else None.
 
-    Raises as `candidate_at`, and what reading raises.
+    Raises as `find_candidate`, and what reading raises.
     """
     if not session.has_folder:
         recorded = bundles.get_entry(session.nodes, target, path)
         return session.reader.read_blob(recorded.blob, recorded.size) if recorded else None
-    entry, there = bundles.get_entry(session.nodes, target, path), find_candidate(session, path)
-    if not entry or not there or (there.kind, there.size) != (entry.kind, entry.size):
+    entry, file = bundles.get_entry(session.nodes, target, path), find_candidate(session, path)
+    if not entry or not file or (file.kind, file.size) != (entry.kind, entry.size):
         return None
-    for _, content in file_reader.read_candidates(session.root, [there]):
+    for _, content in file_reader.read_candidates(session.root, [file]):
         if isinstance(content, bytes) and blob_id(content) == entry.blob:
             return content
     return None
@@ -197,14 +200,14 @@ def read_if_unchanged(session: Session, target: Bundle, path: str) -> bytes | No
 def store_edits_at(
     session: Session, tx: StoreTransaction, target: Bundle, wanted: Iterable[str]
 ) -> Edits:
-    """Return what leads from `target` to the folder at the paths `wanted`; stores that content.
+    """Return the edits from `target` to the folder at the paths `wanted`; store their content.
 
-    That is nothing where the session has no folder.
+    There are none if the session has no folder.
     """
     if not session.has_folder:
         return {}
-    there = []
-    out: Edits = {}
+    candidates = []
+    edits: Edits = {}
     was = {path: bundles.get_entry(session.nodes, target, path) for path in wanted}
     for path, recorded in was.items():
         try:
@@ -214,21 +217,21 @@ def store_edits_at(
                 raise
             candidate = None
         if candidate is not None:
-            there.append(candidate)
+            candidates.append(candidate)
         elif recorded is not None:
-            out[path] = None
-    read = zip(there, hash_files(session, there), strict=True)
+            edits[path] = None
+    read = zip(candidates, hash_files(session, candidates), strict=True)
     changed = [candidate for candidate, entry in read if entry != was[candidate.path]]
     for entry in read_files.store_files(session, tx, target, changed):
         if entry != was[entry.path]:
-            out[entry.path] = entry
-    return out
+            edits[entry.path] = entry
+    return edits
 
 
 def _has_only_recorded_files(session: Session, target: Bundle, path: str) -> bool:
-    """Tell whether a folder stands at `path` and `target` has all that is in it.
+    """Tell whether `path` is a folder of which `target` has every file.
 
-    Then a file may take its place once what is in it is gone. Raises `Conflict`
+    Then a file may take its place once these are removed. Raises `Conflict`
     (`unrecorded_changes`) for anything else inside.
     """
     if not stat.S_ISDIR(os.lstat(os.path.join(session.root, path)).st_mode):
@@ -238,7 +241,7 @@ def _has_only_recorded_files(session: Session, target: Bundle, path: str) -> boo
             inner = os.path.relpath(os.path.join(folder, name), session.root)
             if bundles.get_entry(session.nodes, target, inner) is None:
                 raise Conflict(
-                    f"{printable_text(inner)} is recorded nowhere and in the way of a file",
+                    f"{printable_text(inner)} is not recorded and blocks a file",
                     code="unrecorded_changes",
                     hint="record it with `brain snapshot`, or move it away",
                 )
@@ -261,22 +264,13 @@ def write_files(
     writes: Mapping[str, TreeEntry | None],
     progress: Progress = no_progress,
     contents: Mapping[bytes, bytes] = NO_CONTENTS,
+    root: Path | None = None,
 ) -> None:
-    """Write the entries to their paths in the folder; None removes the file.
+    """Write the entries to their paths in the folder, or in `root`; None removes the file.
 
     `contents` has blobs in memory; the others are read from the store.
     """
-    checkout_files(session, session.root, writes, progress, contents)
-
-
-def checkout_files(
-    session: Session,
-    root: Path,
-    writes: Mapping[str, TreeEntry | None],
-    progress: Progress = no_progress,
-    contents: Mapping[bytes, bytes] = NO_CONTENTS,
-) -> None:
-    """Write files as `write_files`, to any folder `root`."""
+    root = root or session.root
     for path, entry in writes.items():
         if entry is None:
             file_checkout.remove_working_file(root, path)

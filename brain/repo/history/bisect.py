@@ -29,8 +29,6 @@ _VERDICTS = {True: "good", False: "bad", None: "untold"}
 
 
 class _DepthRange(NamedTuple):
-    """The depths of the good and the bad snapshot on the first-parent line of `tip`."""
-
     tip: bytes
     good: int
     bad: int
@@ -58,8 +56,6 @@ def bisect(session: Session, good: str, bad: str, check: BisectCheck) -> Bisecte
 
 
 class _CheckoutFolder:
-    """A folder in which one snapshot after the other is checked out."""
-
     def __init__(self, session: Session, folder: Path) -> None:
         self.session = session
         self.folder = folder
@@ -71,14 +67,13 @@ class _CheckoutFolder:
         differences = bundles.diff_bundles(self.session.nodes, self._current, target)
         writes = {path: now for path, _, now in differences}
         writes.update(dict.fromkeys(find_redacted_paths(self.session, writes.values())))
-        working_copy.checkout_files(self.session, self.folder, writes)
+        working_copy.write_files(self.session, writes, root=self.folder)
         self._current = target
 
 
 def _narrow_range(
     checkout_folder: _CheckoutFolder, span: _DepthRange, check: BisectCheck
 ) -> tuple[_DepthRange, list[BisectTest]]:
-    """Return the range, narrowed down as far as possible, and all verdicts."""
     tested: list[BisectTest] = []
     undecided: set[int] = set()
     while (depth := _pick_middle(span, undecided)) is not None:
@@ -96,7 +91,6 @@ def _narrow_range(
 
 
 def _pick_middle(span: _DepthRange, undecided: set[int]) -> int | None:
-    """Return the untested depth nearest to the middle, None without one."""
     middle = (span.good + span.bad) // 2
     for step in range(span.bad - span.good):
         for depth in (middle - step, middle + step):

@@ -37,8 +37,6 @@ class _BlameState(NamedTuple):
 
 
 class _SkillLogs:
-    """The snapshots that changed a skill, by path and depth; each log is read once."""
-
     def __init__(self, session: Session) -> None:
         self._session = session
         self._by_depth: dict[str, list[tuple[int, bytes]]] = {}
@@ -91,7 +89,6 @@ def blame(session: Session, skill_ref: str, revision: str = "@") -> list[BlameLi
 def _iter_parent_states(
     session: Session, logs: _SkillLogs, state: _BlameState
 ) -> Iterator[_BlameState]:
-    """Yield the state of the skill in each parent of the snapshot of `state`."""
     for parent in session.load_snapshot(state.snapshot).parents:
         path = state.path
         entry = bundles.get_entry(session.nodes, session.bundle_of(parent), path)

@@ -122,8 +122,6 @@ def _build_path_change(
 
 
 class _CardPair(NamedTuple):
-    """The cards of a skill before and after; None where it is absent."""
-
     before: SkillMetadata | None
     after: SkillMetadata | None
 
@@ -169,7 +167,6 @@ def _build_skill_change(
 def _diff_skill_files(
     session: Session, after: Bundle, touched: set[str], reported_slugs: set[str]
 ) -> list[SkillChange]:
-    """Return the skills whose SKILL.md is unchanged and whose other files changed."""
     owners = {
         owner for path in touched if (owner := _find_owning_skill(session, after, path)) is not None
     }
@@ -186,7 +183,6 @@ def _diff_skill_files(
 
 
 def _find_owning_skill(session: Session, bundle: Bundle, path: str) -> str | None:
-    """Return the SKILL.md of the nearest folder above a file that has one."""
     parts = path.split("/")[:-1]
     while len(parts) > 1:
         candidate = "/".join([*parts, "SKILL.md"])

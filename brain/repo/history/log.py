@@ -73,7 +73,7 @@ def show_snapshot(session: Session, revision: str = "@") -> results.SnapshotDeta
     snapshot_id = resolve_revision(session, revision)
     snapshot = session.load_snapshot(snapshot_id)
     after = session.load_bundle(snapshot.bundle)
-    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    before = session.parent_bundle(snapshot)
     total = bundles.bundle_totals(after)
     counts = {"files": total.files, "bytes": total.bytes, "added": 0, "modified": 0, "removed": 0}
     for _, was, now in bundles.diff_bundles(session.nodes, before, after):
@@ -130,7 +130,6 @@ def _iter_skill_changes(
 
 
 def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, AncestorSet] | None:
-    """Return the path that a skill had before it was added at another, and its lineage."""
     snapshot = session.load_snapshot(row.snapshot)
     kind, *fields = snapshot.operation
     if kind == "genesis" or (kind == "upsert" and not fields[1]):  # a new skill
@@ -168,7 +167,6 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
 
 
 def _is_other_skill(session: Session, path: str) -> bool:
-    """Tell whether the head has another skill, of the same slug, at `path`."""
     from ..read import skill_rows
 
     return skill_rows.is_skill(session, session.bundle_of(session.head()), path)

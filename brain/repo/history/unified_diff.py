@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ...errors import InvalidInput, NotFound, printable_text
+from ...errors import InvalidInput, NotFound
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import ENTRY_KIND_NAMES
 from ...results import Diff, DiffStat, FileState, PathChange, UndiffableFile
 from ...util import line_diff
 from ...worktree import file_reader
+from ..core import working_copy
 from ..open.session import Session
 
 MAX_DIFF_BYTES = 128 << 20
@@ -19,24 +20,16 @@ MAX_DIFF_BYTES = 128 << 20
 BINARY, _TOO_LARGE = "binary", "too_large"
 _GIT_MODES = ("100644", "100755", "120000")
 """Git's modes of FILE, EXECUTABLE and LINK."""
-_MAX_NAMED_FILES = 5
-"""The most files that an error names."""
 
 
 def build_diff_stats(session: Session, diff: Diff) -> list[DiffStat]:
     """Return the added and removed lines of each changed file; -1 for binary files."""
-    return [
-        _build_stat(change, read_diff_sides(session, change, bool(diff.to)))
-        for change in diff.changes
-    ]
+    return [build_diff_stat(session, change, bool(diff.to)) for change in diff.changes]
 
 
-def build_diff_stat(session: Session, change: PathChange) -> DiffStat:
-    """Return the added and removed lines of a change whose contents are in the store."""
-    return _build_stat(change, read_diff_sides(session, change, stored=True))
-
-
-def _build_stat(change: PathChange, sides: tuple[bytes, bytes] | str) -> DiffStat:
+def build_diff_stat(session: Session, change: PathChange, stored: bool = True) -> DiffStat:
+    """Return the added and removed lines of a change; `stored` is as for `read_diff_sides`."""
+    sides = read_diff_sides(session, change, stored)
     counts = (-1, -1) if isinstance(sides, str) else line_diff.count_changed_lines(*sides)
     return DiffStat(change.path, *counts)
 
@@ -140,10 +133,8 @@ def refuse_undiffable(session: Session, diff: Diff) -> None:
     """Raise `InvalidInput` (`not_shown`) if a patch cannot show a file that is added or changed."""
     undiffable = [file.path for file in find_undiffable(session, diff) if file.after is not None]
     if undiffable:
-        names = ", ".join(map(printable_text, undiffable[:_MAX_NAMED_FILES]))
-        unnamed_count = len(undiffable) - _MAX_NAMED_FILES
         raise InvalidInput(
-            f"not shown as text: {names}{f' and {unnamed_count} more' * (unnamed_count > 0)}",
+            f"not shown as text: {working_copy.name_files(undiffable)}",
             code="not_shown",
             hint="`brain proposal show` tells what they are; accept them, too, with --binary",
         )

@@ -99,7 +99,6 @@ def _summarize_run(session: Session, part: ReceiptPart, end: bytes) -> RunSummar
 
 
 def _read_steps(session: Session, part: ReceiptPart) -> tuple[RunStep, ...]:
-    """Return the steps of a run up to a part, without those of parts that cannot be read."""
     parts: list[ReceiptPart] = []
     try:
         parts.extend(iter_parts(session, part))
@@ -109,7 +108,6 @@ def _read_steps(session: Session, part: ReceiptPart) -> tuple[RunStep, ...]:
 
 
 def _read_outcome(session: Session, receipt: Receipt, end: bytes) -> tuple[str, str]:
-    """Return the outcome of a run, and the reason if its last receipt can be read."""
     if not end:
         return receipt.outcome, receipt.reason
     try:

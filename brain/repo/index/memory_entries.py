@@ -183,7 +183,6 @@ def _split_records(text: str) -> MemoryEntries:
 
 
 def _block_starts(text: str) -> Iterator[int]:
-    """Yield the starts of blocks: headings, items, and the lines after blank ones."""
     blank = True
     for line in _LINE.finditer(text):
         if line[0].strip() and (blank or _HEADING_OR_ITEM.match(line[0])):

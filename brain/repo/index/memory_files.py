@@ -54,7 +54,6 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Sequence[Memor
 
 
 def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:
-    """Yield the files that an item of the manifest matches."""
     ending = next((ending for ending in FOLDER_ENDINGS if item.path.endswith(ending)), None)
     if ending is None:
         yield item

@@ -47,9 +47,7 @@ def _skill_change_ages(session: Session, ages: dict[bytes, int]) -> Iterator[tup
             continue
         snapshot = session.load_snapshot(here)
         after = session.load_bundle(snapshot.bundle)
-        before = (
-            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-        )
+        before = session.parent_bundle(snapshot)
         if SKILLS_SECTION not in before:  # all skills are new
             yield BULK_PATH, age
         else:

@@ -83,7 +83,6 @@ def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) ->
 
 
 def _render_full_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> IndexText:
-    """Return the index of all skills; one under a budget is slow to make, and cached."""
     if request.budget is None:
         return _render_text(session, snapshot_id, request, None)
     key = snapshot_id, request
@@ -159,7 +158,6 @@ def _fit_to_budget(
 def _list_indexed_skills(
     session: Session, bundle: Bundle, selection: Selection | None
 ) -> Sequence[_IndexedSkill]:
-    """Return all skills, or the selected ones, the best first."""
     if selection is None:
         from ..read import skill_lookup
 

@@ -104,7 +104,6 @@ def _read_prompt_files(session: Session, bundle: Bundle, system: Sequence[str]) 
 
 
 def _read_text(session: Session, bundle: Bundle, path: str) -> str | None:
-    """Return the cleaned text of a file of the bundle, None if it does not exist."""
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None:
         return None
@@ -113,7 +112,6 @@ def _read_text(session: Session, bundle: Bundle, path: str) -> str | None:
 
 
 def _read_prefix(session: Session, entry: TreeEntry) -> Iterator[bytes]:
-    """Yield the first bytes of a file; the rest is read too, to verify its digest."""
     left = _MAX_PART_BYTES
     for piece in session.reader.stream_blob(entry.blob, entry.size):
         yield piece[:left]

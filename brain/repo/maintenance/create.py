@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ...digest import NO_DIGEST, blob_id
+from ...digest import NO_DIGEST
 from ...errors import InvalidInput, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
@@ -46,54 +48,52 @@ def create_brain(
     if root.exists() and not root.is_dir():
         raise InvalidInput(f"{printable_text(root)} is not a folder", code="not_a_folder")
     root.mkdir(parents=True, exist_ok=True)
-    staging = root / f"{CONTROL_FOLDER}.new"
-    shutil.rmtree(staging, ignore_errors=True)
+    shutil.rmtree(_staging_folder(root), ignore_errors=True)
     is_empty = not any(root.iterdir())
-    writes_manifest = not os.path.lexists(root / manifest.MANIFEST_PATH)
-    try:
-        genesis = _create_store(staging, author, sign_with, text if writes_manifest else None)
+    entries = []
+    with staged_store(root, author, sign_with) as (session, tx):
+        if not os.path.lexists(root / manifest.MANIFEST_PATH):
+            entry = TreeEntry(manifest.MANIFEST_PATH, FILE, tx.put_blob(text), len(text))
+            entries.append(entry)
+            tx.add_pending_writes([PendingWrite(entry.path, FILE, entry.blob, NO_DIGEST)])
+        bundle = bundles.build_bundle(session.nodes, entries)
+        for node_id, data in session.nodes.unstored.items():
+            tx.put_object(ObjectKind.NODE, node_id, data)
+        genesis = record_genesis(session, tx, bundle, "init", NO_DIGEST)
         if is_empty:
             for folder in INITIAL_FOLDERS:
                 (root / folder).mkdir()
-        os.rename(staging, root / CONTROL_FOLDER)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
-    sync_folder(root)
     session = Session(root, open_store(root / CONTROL_FOLDER), author)
     session.sign_with = sign_with
     with lock_for_writing(session):  # recovery writes the pending manifest
         return session, Init(genesis.hex(), genesis.hex(), str(root))
 
 
-def _create_store(
-    staging: Path, author: str, sign_with: SigningKeyProvider | None, text: bytes | None
-) -> bytes:
-    """Create a store with a genesis in the folder `staging`; return the id of the genesis."""
-    store = create_store(staging)
+def _staging_folder(root: Path) -> Path:
+    return root / f"{CONTROL_FOLDER}.new"
+
+
+@contextmanager
+def staged_store(
+    root: Path, author: str, sign_with: SigningKeyProvider | None, expected_bytes: int = 0
+) -> Iterator[tuple[Session, StoreTransaction]]:
+    """Create a store in a staging folder; move it into place once its transaction is durable.
+
+    Yields a session on it, and the transaction. On any error nothing of it is left.
+    """
+    staging = _staging_folder(root)
     try:
-        session = Session(staging, store, author)
-        session.sign_with = sign_with
-        with store.transaction() as tx:
-            session.reader = tx
-            return _record_manifest_genesis(session, tx, text)
-    finally:
-        store.close()
-
-
-def _record_manifest_genesis(session: Session, tx: StoreTransaction, text: bytes | None) -> bytes:
-    entries = []
-    if text is not None:
-        tx.put_blob(text)
-        entries.append(TreeEntry(manifest.MANIFEST_PATH, FILE, blob_id(text), len(text)))
-        tx.add_pending_writes(
-            [PendingWrite(manifest.MANIFEST_PATH, FILE, blob_id(text), NO_DIGEST)]
-        )
-    bundle = bundles.build_bundle(session.nodes, entries)
-    for node_id, data in session.nodes.unstored.items():
-        tx.put_object(ObjectKind.NODE, node_id, data)
-    session.nodes.mark_stored()
-    return record_genesis(session, tx, bundle, "init", NO_DIGEST)
+        with closing(create_store(staging)) as store:
+            session = Session(staging, store, author)
+            session.sign_with = sign_with
+            with store.transaction(expected_bytes) as tx:
+                session.reader = tx
+                yield session, tx
+        os.rename(staging, root / CONTROL_FOLDER)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    sync_folder(root)
 
 
 def record_genesis(
@@ -105,7 +105,7 @@ def record_genesis(
     else empty. Returns the id of the genesis, which is that of the brain.
     """
     tx.put_object(ObjectKind.BUNDLE, bundles.bundle_id(bundle), bundles.encode_bundle(bundle))
-    first = Snapshot(
+    genesis = Snapshot(
         format=SNAPSHOT_FORMAT,
         brain=NO_DIGEST,
         bundle=bundles.bundle_id(bundle),
@@ -118,12 +118,12 @@ def record_genesis(
         message="",
         receipt=NO_DIGEST,
     )
-    data = snapshots.encode_snapshot(first)
-    genesis = snapshots.snapshot_id(data)
-    tx.put_object(ObjectKind.SNAPSHOT, genesis, data)
-    sign_new_snapshot(session, tx, genesis, first)
-    tx.write_meta("brain", genesis)
+    data = snapshots.encode_snapshot(genesis)
+    genesis_id = snapshots.snapshot_id(data)
+    tx.put_object(ObjectKind.SNAPSHOT, genesis_id, data)
+    sign_new_snapshot(session, tx, genesis_id, genesis)
+    tx.write_meta("brain", genesis_id)
     tx.write_meta("branch", DEFAULT_BRANCH.encode())
-    tx.update_ref(head_ref(DEFAULT_BRANCH), None, genesis)
-    log_operation(session, tx, kind, kind, [(head_ref(DEFAULT_BRANCH), NO_DIGEST, genesis)])
-    return genesis
+    tx.update_ref(head_ref(DEFAULT_BRANCH), None, genesis_id)
+    log_operation(session, tx, kind, kind, [(head_ref(DEFAULT_BRANCH), NO_DIGEST, genesis_id)])
+    return genesis_id

@@ -21,8 +21,7 @@ from ...objects import snapshot as snapshots
 from ...objects.bundle import Bundle
 from ...results import Forked
 from ...store.protocol import ObjectKind, PendingWrite, StoreTransaction
-from ...store.sqlite_store import create_store, open_store
-from ...util.atomic_file import sync_folder
+from ...store.sqlite_store import open_store
 from ...util.progress import Progress, no_progress
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing
@@ -30,7 +29,7 @@ from ..open.discovery import CONTROL_FOLDER
 from ..open.session import Session
 from ..read import blob_stream
 from ..read.revisions import resolve_revision
-from .create import record_genesis
+from .create import record_genesis, staged_store
 
 _BLOBS_PER_BATCH = 1024
 """The small blobs that are copied at a time."""
@@ -53,40 +52,26 @@ def fork_brain(
             hint="a fork needs an empty folder",
         )
     root.mkdir(parents=True, exist_ok=True)
-    staging = root / f"{CONTROL_FOLDER}.new"
     try:
-        genesis = _create_fork_store(session, staging, origin, progress)
-        os.rename(staging, root / CONTROL_FOLDER)
+        bundle = session.bundle_of(origin)
+        refuse_invalid_bundle(session, bundles.EMPTY_BUNDLE, bundle)
+        size = bundles.bundle_totals(bundle).bytes
+        with staged_store(root, session.author, session.sign_with, size) as (child, tx):
+            redactions = _copy_lineage(session, tx, origin)
+            tx.add_pending_writes(list(_copy_files(session, tx, bundle, progress)))
+            for blob, snapshot_id in redactions.items():
+                tx.redact_blob(blob, snapshot_id, lambda others: others)
+            genesis = record_genesis(child, tx, bundle, "fork", origin)
     except BaseException:
-        shutil.rmtree(root if is_new else staging, ignore_errors=True)
+        if is_new:
+            shutil.rmtree(root, ignore_errors=True)
         raise
-    sync_folder(root)
     child = Session(root, open_store(root / CONTROL_FOLDER), session.author)
     try:
         with lock_for_writing(child):  # recovery writes the pending files
             return Forked(genesis.hex(), genesis.hex(), origin.hex(), str(root), [])
     finally:
         child.store.close()
-
-
-def _create_fork_store(session: Session, staging: Path, origin: bytes, progress: Progress) -> bytes:
-    """Create the store of the fork in the folder `staging`; return the id of its genesis."""
-    store = create_store(staging)
-    try:
-        child = Session(staging, store, session.author)
-        child.sign_with = session.sign_with
-        bundle = session.bundle_of(origin)
-        refuse_invalid_bundle(session, bundles.EMPTY_BUNDLE, bundle)
-        size = bundles.bundle_totals(bundle).bytes
-        with store.transaction(expected_bytes=size) as tx:
-            child.reader = tx
-            redactions = _copy_lineage(session, tx, origin)
-            tx.add_pending_writes(list(_copy_files(session, tx, bundle, progress)))
-            for blob, snapshot_id in redactions.items():
-                tx.redact_blob(blob, snapshot_id, lambda others: others)
-            return record_genesis(child, tx, bundle, "fork", origin)
-    finally:
-        store.close()
 
 
 def _copy_lineage(session: Session, tx: StoreTransaction, start: bytes) -> dict[bytes, bytes]:
@@ -108,7 +93,6 @@ def _copy_lineage(session: Session, tx: StoreTransaction, start: bytes) -> dict[
 def _copy_files(
     session: Session, tx: StoreTransaction, bundle: Bundle, progress: Progress
 ) -> Iterator[PendingWrite]:
-    """Copy the nodes and blobs of a bundle; yield the pending writes of its files."""
     for node_id in bundles.walk_node_ids(session.nodes, bundle):
         tx.put_object(ObjectKind.NODE, node_id, session.nodes.peek(node_id).encode())
     entries = list(bundles.walk_entries(session.nodes, bundle))

@@ -11,7 +11,6 @@ from ...digest import NO_DIGEST
 from ...errors import FormatError, InvalidInput, NotFound, StoreError
 from ...objects import operation, verified_decode
 from ...objects import tree_node as nodes
-from ...objects.snapshot import Snapshot
 from ...objects.tree_node import LEAF
 from ...results import Collected
 from ...store.protocol import ObjectKind, StoreReader
@@ -80,7 +79,9 @@ def _sweep_unmarked(session: Session, marked: set[bytes], last_released: int) ->
     max_count, total = _NO_LIMIT, 0
     while True:
         try:
-            removed = _sweep_once(session, marked, last_released, max_count)
+            with store_transaction(session) as tx:
+                tx.write_meta(_RELEASED_OPERATION_KEY, last_released.to_bytes(8, "big"))
+                removed = tx.sweep_objects(marked, max_count)
         except StoreError as error:
             if error.code != "no_space" or max_count == 1:
                 raise
@@ -92,12 +93,6 @@ def _sweep_unmarked(session: Session, marked: set[bytes], last_released: int) ->
         if removed < max_count:
             return total
         session.store.compact()  # frees the space of the write-ahead log
-
-
-def _sweep_once(session: Session, marked: set[bytes], last_released: int, max_count: int) -> int:
-    with store_transaction(session) as tx:
-        tx.write_meta(_RELEASED_OPERATION_KEY, last_released.to_bytes(8, "big"))
-        return tx.sweep_objects(marked, max_count)
 
 
 def _last_released_operation(session: Session, grace: int) -> int:
@@ -127,7 +122,6 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
 
 
 def _merge_state_blobs(session: Session) -> Iterator[bytes]:
-    """Yield the blobs chosen in the pending merge, which no tree may refer to."""
     pending_merge = load_merge_state(session)
     for row in pending_merge.rows if pending_merge else ():
         if row.chosen:
@@ -143,8 +137,6 @@ def _require_complete(reader: StoreReader, marked: set[bytes]) -> None:
 
 
 class _Marker:
-    """Marks snapshots and all objects that they consist of, by reading the store alone."""
-
     def __init__(self, reader: StoreReader, brain: bytes, progress: Progress) -> None:
         self._reader = reader
         self._brain_id = brain
@@ -183,15 +175,12 @@ class _Marker:
             if snapshot.is_genesis and (origin := operation.fork_origin(snapshot.operation)):
                 queue.append(origin)
             if (snapshot.brain or snapshot_id) == self._brain_id:  # a fork lacks older files
-                self._mark_content(snapshot)
+                records = snapshot.receipt, operation.evidence_blob(snapshot.operation)
+                self._records.update(blob for blob in records if blob)
+                self._mark_trees(snapshot.bundle)
             done += 1
             if done % _PROGRESS_INTERVAL == 0:
                 self._progress("snapshots", done, 0)
-
-    def _mark_content(self, snapshot: Snapshot) -> None:
-        records = snapshot.receipt, operation.evidence_blob(snapshot.operation)
-        self._records.update(blob for blob in records if blob)
-        self._mark_trees(snapshot.bundle)
 
     def _mark_trees(self, bundle_id: bytes) -> None:
         if bundle_id in self._marked:

@@ -28,14 +28,12 @@ from ..read import lineage_cache
 from ..read.merge_state_format import ConflictRow, MergeState
 from ..read.revisions import resolve_revision
 from . import append_merge, merge_state, merge_versions
-from .reconcile import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
+from .merge_bundles import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
 
 CONTENT_CHOICE = "content"
 
 
 class _MergePlan(NamedTuple):
-    """A merge before it is recorded; `added` are the edited paths that our side lacks."""
-
     bases: list[bytes]
     outcome: MergeOutcome
     merger: Merger
@@ -196,7 +194,6 @@ def _refuse_other_brain(session: Session, head: bytes, request: MergeState) -> N
 
 
 def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _MergePlan:
-    """Compute a merge, after recording manual edits of the files that it touches."""
     session = txn.session
     their_state = EditedBundle(session.bundle_of(theirs), {})
     while True:

@@ -31,7 +31,7 @@ from ..read.merge_state_format import (
 
 if TYPE_CHECKING:  # a status reads the pending merge, and starts faster without these
     from ...merging.tree_merge import PathConflict
-    from .reconcile import UnresolvedConflict
+    from .merge_bundles import UnresolvedConflict
 
 CONFLICTS_FOLDER = "conflicts"
 

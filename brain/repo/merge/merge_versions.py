@@ -15,7 +15,7 @@ from ..core.transaction import WriteTransaction
 from ..open.session import Session
 from ..read import card_cache, lineage_cache, skill_rows
 from ..read.ancestor_set import AncestorSet
-from .reconcile import MergeOutcome, Merger
+from .merge_bundles import MergeOutcome, Merger
 
 
 def raise_versions(
@@ -66,7 +66,6 @@ def _find_merged_entry(txn: WriteTransaction, outcome: MergeOutcome, path: str) 
 def _find_needed_version(
     session: Session, entry: TreeEntry, having: AncestorSet, lacking: AncestorSet
 ) -> tuple[str, str]:
-    """Return the version that a skill states, and the one it needs, "" to keep the former."""
     stated_version = card_cache.load_cards(session, [entry.blob])[entry.blob].version
     rows = list(lineage_cache.read_skill_rows(session, entry.path))
     foreign = [

@@ -156,7 +156,6 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
 
 
 def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> None:
-    """Sign the snapshots up to `accepted` that are not in `before`, if they were merged."""
     if session.sign_with is not None and accepted in AncestorSet(session, session.head()):
         from ..signing.missing_signatures import sign_missing
 
@@ -187,7 +186,6 @@ def _require_tip(session: Session, name: str) -> bytes:
 
 
 def _list_tips(session: Session) -> dict[str, bytes]:
-    """Return the tips of all proposals, by name."""
     return {
         ref.removeprefix(branches.PROPOSAL_REF_PREFIX): tip
         for ref, tip in session.reader.list_refs().items()
@@ -217,13 +215,11 @@ def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
 
 
 def _find_proposal_with(session: Session, snapshot_id: bytes) -> str | None:
-    """Return the name of a proposal that contains a snapshot, None if none does."""
     tips = _list_tips(session).items()
     return next((name for name, tip in tips if snapshot_id in AncestorSet(session, tip)), None)
 
 
 def _find_snapshot(session: Session, text: str) -> bytes | None:
-    """Return the snapshot of which `text` is the id, None if it is none."""
     if not is_hex(text):
         return None
     try:
@@ -262,7 +258,6 @@ def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
 
 
 def _list_snapshots_since(session: Session, base: bytes, tip: bytes) -> list[SnapshotInfo]:
-    """Return the snapshots of a proposal, newest first."""
     before = AncestorSet(session, base)
     snapshots = walk_first_parents(session.load_snapshot, tip)
     new = takewhile(lambda pair: pair[0] not in before, snapshots)

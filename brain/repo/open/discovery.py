@@ -54,7 +54,6 @@ def _has_own_store(folder: Path) -> bool:
 
 
 def _is_recorded_folder(root: Path, folder: Path) -> bool:
-    """Return whether the brain at `root` records the files in `folder`."""
     from ...worktree.scan_paths import is_path_ignored
 
     try:

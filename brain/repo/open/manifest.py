@@ -1,4 +1,4 @@
-"""Read manifest.yaml: the brain's name, the layout of new skills, and what the prompt holds.
+"""Read manifest.yaml: name, layout of new skills, memory in the prompt, and policies.
 
     name: auditor
     layout: directory          # or flat
@@ -7,20 +7,20 @@
       memory:
         - path: MEMORY.md
           limit: 4000          # characters
-        - memory/system/       # the Markdown files below a folder; in it: memory/*.md
-    commit:                    # when snapshots go to a ledger by themselves
+        - memory/system/       # Markdown files at any depth; memory/*.md: directly in it
+    commit:                    # when snapshots are committed to a ledger automatically
       ledger: local
-      every: 10                # snapshots; and, or, after so long:
+      every: 10                # snapshots, or `after` a time; or whichever comes first
       after: 24h
-      branch: main             # only what has reached this branch
-      signed: true             # only what those have signed who may
-    synthesis:                 # which work a model, if one is configured, makes skills of
-      tools: 5                 # that took so many calls of tools, or
-      recovery: true           # in which a call failed and a later one did not
+      branch: main             # only snapshots on this branch
+      signed: true             # only snapshots with enough signatures
+    synthesis:                 # from which runs a configured model makes skills
+      tools: 5                 # those with so many calls of tools, or
+      recovery: true           # with a failed call and a later one that succeeded
     secrets:
-      accepted: [0a1b2c3d4e5f6071]  # ids of findings of `brain secrets` that are none
+      accepted: [0a1b2c3d4e5f6071]  # false positives of `brain secrets`, by id
 
-Every field may be left out; unknown ones are kept and ignored. The schema is
+Every field is optional; unknown ones are kept and ignored. The schema is
 `schemas/manifest.json`.
 """
 
@@ -35,11 +35,11 @@ from .session import Session
 
 MANIFEST_PATH = "manifest.yaml"
 DEFAULT_MEMORY_LIMIT = 4000
-"""Characters of a memory file in the prompt, where the manifest states no limit."""
+"""Characters of a memory file in the prompt, if the manifest has no limit."""
 FOLDER_ENDINGS = ("/*.md", "/")
-"""Ends of a path that means the Markdown files in a folder, or all below it."""
+"""Endings of a path that stands for the Markdown files in a folder, or at any depth."""
 DEFAULT_LEDGER = "local"
-"""The ledger that needs no set-up."""
+"""The ledger of this machine, which needs no settings."""
 _MAX_MEMORY_LIMIT = 1_000_000
 _COMMIT_KEY = b"commit"
 
@@ -55,11 +55,11 @@ class MemoryFile(NamedTuple):
 
 
 class CommitPolicy(NamedTuple):
-    """When a new snapshot is committed to a ledger: what is due, if it may be.
+    """When a new snapshot is committed to a ledger.
 
-    Due after `every` snapshots or `after` milliseconds since the last commitment,
-    whichever comes first; None for no such rule. It may be if it is on `branch`
-    ("" for any) and, with `signed`, if those have signed who have to.
+    A commitment is due after `every` snapshots or `after` milliseconds since the last one,
+    whichever comes first; None for no such rule. Only snapshots on `branch` ("" for any) are
+    committed, and with `signed` only those with enough signatures.
     """
 
     ledger: str
@@ -70,10 +70,10 @@ class CommitPolicy(NamedTuple):
 
 
 class SynthesisPolicy(NamedTuple):
-    """Which work is hard enough to make a skill of it.
+    """Which runs are hard enough to make a skill from.
 
-    That which took `tools` calls of tools or more, or, with `recovery`, in which a call
-    failed and a later one did not.
+    Those with `tools` calls of tools or more, or, with `recovery`, with a failed call and a
+    later one that succeeded.
     """
 
     tools: int
@@ -84,10 +84,10 @@ DEFAULT_SYNTHESIS = SynthesisPolicy(5, True)
 
 
 class Manifest(NamedTuple):
-    """What manifest.yaml says.
+    """The content of manifest.yaml.
 
-    `memory` is None where it does not say; `accepted` are the ids of secrets that are none.
-    `home` is the kind of program whose home this brain is, "" where paths are a brain's own.
+    `memory` is None if it is not stated; `accepted` are the ids of false positives of the scan
+    for secrets. `home` is the kind of program whose home this brain is, "" if it is none.
     """
 
     name: str
@@ -104,7 +104,7 @@ DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
 
 
 def load_manifest(session: Session, snapshot_id: bytes | None = None) -> Manifest:
-    """Return the manifest at a snapshot, by default the head; the default where there is none.
+    """Return the manifest at a snapshot, by default the head; or the default without one.
 
     Raises `InvalidInput` (`bad_manifest`).
     """
@@ -113,7 +113,7 @@ def load_manifest(session: Session, snapshot_id: bytes | None = None) -> Manifes
 
 
 def load_commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | None:
-    """Return what the manifest of a snapshot says of commitments; raises as `load`."""
+    """Return the commit policy of a snapshot, None without one; raises as `load_manifest`."""
     content = _read_manifest(session, snapshot_id)
     return (
         parse_manifest(content).commit if content is not None and _COMMIT_KEY in content else None
@@ -121,7 +121,7 @@ def load_commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | N
 
 
 def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
-    """Tell, without a parse, whether `commit_policy` has something to say, or to complain of."""
+    """Tell, without parsing, whether `load_commit_policy` may return a policy, or raise."""
     try:
         return _COMMIT_KEY in (_read_manifest(session, snapshot_id) or b"")
     except BrainError:
@@ -134,7 +134,7 @@ def _read_manifest(session: Session, snapshot_id: bytes) -> bytes | None:
 
 
 def parse_manifest(content: bytes) -> Manifest:
-    """Return what the text of a manifest says. Raises `InvalidInput` (`bad_manifest`)."""
+    """Return the content of a manifest. Raises `InvalidInput` (`bad_manifest`)."""
     from ...skills.strict_yaml import load_yaml_file
 
     try:
@@ -246,9 +246,9 @@ def _check_layout(layout: object) -> None:
         raise _bad_manifest_error(f"layout is neither of {', '.join(LAYOUTS)}")
 
 
-def _bad_manifest_error(what: str) -> InvalidInput:
+def _bad_manifest_error(problem: str) -> InvalidInput:
     return InvalidInput(
-        f"manifest.yaml: {what}", code="bad_manifest", hint="see schemas/manifest.json"
+        f"manifest.yaml: {problem}", code="bad_manifest", hint="see schemas/manifest.json"
     )
 
 

@@ -15,7 +15,7 @@ from ...digest import blob_id
 from ...errors import InvalidInput, StoreError, printable_text
 from ...objects import snapshot as snapshots
 from ...objects import verified_decode
-from ...objects.bundle import Bundle
+from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...objects.node_cache import NodeCache
 from ...objects.snapshot import Snapshot
 from ...store.protocol import ObjectKind, Store, StoreReader
@@ -150,7 +150,6 @@ class Session:
         return self.reader is self.store and not in_cache
 
     def _compute_redaction_digest(self) -> bytes:
-        """Return a digest of the ids of all redacted blobs, empty if there are none."""
         epoch = self.reader.removal_epoch()
         if epoch != self._redaction_digest[0]:
             gone = sorted(self.reader.list_redaction_rows())
@@ -280,6 +279,10 @@ class Session:
     def bundle_of(self, snapshot_id: bytes) -> Bundle:
         """Return the bundle of a snapshot."""
         return self.load_bundle(self.load_snapshot(snapshot_id).bundle)
+
+    def parent_bundle(self, snapshot: Snapshot) -> Bundle:
+        """Return the bundle of the first parent of a snapshot, an empty one for a genesis."""
+        return self.bundle_of(snapshot.parents[0]) if snapshot.parents else EMPTY_BUNDLE
 
     def current_branch(self) -> str:
         """Return the name of the branch the head is on."""

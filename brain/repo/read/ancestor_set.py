@@ -12,8 +12,8 @@ from . import lineage_cache
 class AncestorSet:
     """The ancestors of `head` and itself, as a container of ids.
 
-    Along first parents the answer takes O(log n) snapshots; else the merges of the
-    store are gone down, which are few beside the snapshots.
+    For an ancestor along first parents a test reads O(log n) snapshots; for others it reads
+    the merges, which are fewer than the snapshots.
     """
 
     def __init__(self, session: Session, head: bytes) -> None:

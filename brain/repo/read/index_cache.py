@@ -126,7 +126,6 @@ def build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> Inde
 
 
 def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> Iterator[bytes]:
-    """Yield the lines of skills, formatted in batches for speed."""
     skills = ((card.name or name, card.description) for _, name, _, card in places)
     done = 0
     while some := list(islice(skills, _LINES_PER_BATCH)):

@@ -1,4 +1,4 @@
-"""Build the lines of the index from all cards, or update the cached ones from a diff."""
+"""Bring the cache up to date after a transaction; build the index lines, or update cached ones."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from .index_cache import (
     read_cached_index,
     skills_root_node,
 )
+from .lineage_cache import is_cached
 from .skill_rows import SkillPredicate
 
 _MIN_REWRITE_LINES = 256
@@ -39,8 +40,33 @@ _LineChanges = tuple[list[bytes], list[bytes]]
 """The removed lines and the new ones."""
 
 
-def update_cached_index(session: Session, staged: StagedDerivation) -> None:
-    """Update the cached index to a new snapshot, if it is of the tree before."""
+def write_staged_updates(session: Session) -> None:
+    """Write to the cache what the transaction that just ended staged for it.
+
+    A snapshot whose parents are not cached is left out; the next reader catches up.
+    """
+    staged, session.staged_updates = list(session.staged_updates.values()), {}
+    if not staged and not session.new_cards:
+        return
+    snapshots = [session.load_snapshot(update.derived.snapshot) for update in staged]
+    if any(snapshot.operation[0] == "redact" for snapshot in snapshots):
+        session.clear_cache()  # it may hold redacted text
+        session.new_cards.clear()
+        return
+    try:
+        with session.cache.transaction():
+            session.cache.put_metadata(session.new_cards.items())
+            session.new_cards.clear()
+            for update, snapshot in zip(staged, snapshots, strict=True):
+                if all(is_cached(session, parent) for parent in snapshot.parents):
+                    session.cache.put_snapshots([update.derived])
+                    session.snapshots_in_cache.add(update.derived.snapshot)
+                    _update_cached_index(session, update)
+    except CacheUnusable:
+        session.use_memory_cache()
+
+
+def _update_cached_index(session: Session, staged: StagedDerivation) -> None:
     header = decode_index_header(session.cache.read_index_note())
     changed = staged.changed
     if (
@@ -72,7 +98,6 @@ def build_index_lines(
 
 
 def _cache_if_head(session: Session, bundle: Bundle, write: Callable[[], None]) -> None:
-    """Cache the index of the head, ignoring errors: it can be derived again."""
     if skills_root_node(bundle) == skills_root_node(session.bundle_of(session.head())):
         with suppress(CacheUnusable), session.cache.transaction():
             write()
@@ -123,7 +148,6 @@ def _write_index(session: Session, bundle: Bundle, lines: IndexLines) -> None:
 def _diff_skills(
     session: Session, header: IndexCacheHeader, bundle: Bundle
 ) -> list[Difference] | None:
-    """Return the differences from the cached tree, None if there are too many."""
     most = _max_changed_paths(header)
     skills = {SKILLS_SECTION: bundle[SKILLS_SECTION]} if SKILLS_SECTION in bundle else EMPTY_BUNDLE
     try:
@@ -142,7 +166,6 @@ def _max_changed_paths(header: IndexCacheHeader) -> int:
 def _changed_lines(
     session: Session, before: Bundle, after: Bundle, changed: list[Difference]
 ) -> _LineChanges:
-    """Return the lines that `changed` paths removed and those they added."""
     if all(_has_same_line(session.loaded_cards, pair) for pair in changed):
         return [], []
     blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]

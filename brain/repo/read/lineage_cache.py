@@ -63,17 +63,6 @@ def stage_snapshot(
     session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
 
 
-def is_redaction(session: Session, snapshot_id: bytes) -> bool:
-    """Tell whether a snapshot records a redaction."""
-    return bool(session.load_snapshot(snapshot_id).operation[0] == "redact")
-
-
-def clear_derived_data(session: Session) -> None:
-    """Clear the cache, which may hold redacted text."""
-    session.clear_cache()
-    session.new_cards.clear()
-
-
 def is_cached(session: Session, snapshot_id: bytes) -> bool:
     """Tell whether a snapshot is cached, and so all its ancestors."""
     if snapshot_id not in session.snapshots_in_cache:
@@ -182,9 +171,7 @@ def read_skill_rows(
             continue
         snapshot = session.load_snapshot(bulk.snapshot)
         after = session.load_bundle(snapshot.bundle)
-        before = (
-            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-        )
+        before = session.parent_bundle(snapshot)
         was = bundles.get_entry(session.nodes, before, path)
         now = bundles.get_entry(session.nodes, after, path)
         if was != now or (was and path.count("/") == 2):  # see `find_reclassified`

@@ -1,4 +1,4 @@
-"""The stored state of a merge that waits for conflicts to be resolved: its format and reader."""
+"""Read the stored state of a merge that waits for conflicts to be resolved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...objects import paths
 from ..open.session import Session
 
 MERGE_STATE_KEY = "merge"
-"""Name of the fact of the store that holds the state; it is empty while no merge waits."""
+"""The store's key for the state; its value is empty while no merge is pending."""
 
 
 class ConflictRow(NamedTuple):
@@ -60,18 +60,11 @@ def load_merge_state(session: Session) -> MergeState | None:
 
 
 def _decode_merge_state(value: Any) -> MergeState:
-    """Return the decoded record. Raises `TypeError`, `ValueError` or `InvalidInput`."""
     if len(value) not in (5, 6):
         raise ValueError("a wrong number of fields")
-    theirs, revision, branch, message, rows, command = (*value, "merge")[:6]
-    state = MergeState(
-        theirs=theirs,
-        revision=revision,
-        branch=branch,
-        message=message,
-        rows=tuple(map(_decode_conflict_row, rows)),
-        command=command,  # early records lack it
-    )
+    fields = (*value, "merge")[:6]  # early records lack the command
+    state = MergeState(**dict(zip(MergeState._fields, fields, strict=True)))
+    state = state._replace(rows=tuple(map(_decode_conflict_row, state.rows)))
     texts = state.revision, state.branch, state.message, state.command
     if type(state.theirs) is not bytes or {*map(type, texts)} != {str}:
         raise ValueError("a field has a wrong type")
@@ -86,13 +79,4 @@ def _decode_merge_state(value: Any) -> MergeState:
 
 
 def _decode_conflict_row(value: Any) -> ConflictRow:
-    path, reason, base, ours, theirs, choice, chosen = value
-    return ConflictRow(
-        path=path,
-        reason=reason,
-        base=base,
-        ours=ours,
-        theirs=theirs,
-        choice=choice,
-        chosen=chosen,
-    )
+    return ConflictRow(**dict(zip(ConflictRow._fields, value, strict=True)))

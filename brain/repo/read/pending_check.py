@@ -12,10 +12,10 @@ from ..open.session import Session
 
 
 class CheckedPendingWrites(NamedTuple):
-    """A list of files to be written, held against the head.
+    """Pending writes, compared with the head.
 
-    `writes` are notes with what the head has at their paths, and `foreign` the paths of
-    those of which the head says otherwise.
+    `writes` are those that agree, each with the head's entry; `not_in_head` are the paths
+    of the others.
     """
 
     writes: list[tuple[PendingWrite, TreeEntry | None]]
@@ -25,18 +25,18 @@ class CheckedPendingWrites(NamedTuple):
 def check_against_head(
     session: Session, rows: list[PendingWrite], head: bytes = NO_DIGEST
 ) -> CheckedPendingWrites:
-    """Hold a list against the head that the folder is of: no store can add a file to it.
+    """Compare pending writes with the head of the folder, so that no row adds another file.
 
-    `head` is that snapshot, if the caller has it.
+    `head` is that snapshot if the caller has it, else it is looked up.
     """
     writes: list[tuple[PendingWrite, TreeEntry | None]] = []
-    foreign: list[str] = []
+    not_in_head: list[str] = []
     bundle = session.bundle_of(head or session.folder_head()) if rows else bundles.EMPTY_BUNDLE
     for row in rows:
         entry = bundles.get_entry(session.nodes, bundle, row.path)
-        said = (entry.kind, entry.blob) if entry else (0, NO_DIGEST)
-        if said == (row.kind, row.blob):
+        recorded = (entry.kind, entry.blob) if entry else (0, NO_DIGEST)
+        if recorded == (row.kind, row.blob):
             writes.append((row, entry))
         else:
-            foreign.append(row.path)
-    return CheckedPendingWrites(writes, foreign)
+            not_in_head.append(row.path)
+    return CheckedPendingWrites(writes, not_in_head)

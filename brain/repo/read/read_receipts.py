@@ -19,7 +19,7 @@ from .revisions import resolve_revision
 
 
 class ReceiptPart(NamedTuple):
-    """A part of a run, and the snapshot that carries it, empty for a file nothing carries."""
+    """A part of a run, and the snapshot that carries it, b"" if none does."""
 
     receipt: Receipt
     blob: bytes
@@ -27,7 +27,7 @@ class ReceiptPart(NamedTuple):
 
 
 def read_part(session: Session, snapshot_id: bytes) -> ReceiptPart:
-    """Return what a snapshot carries.
+    """Return the receipt part that a snapshot carries.
 
     Raises `NotFound` (`no_receipt`, `redacted`), `StoreError`, or `FormatError` for a
     record of another format.
@@ -64,45 +64,45 @@ def read_part_at_revision(session: Session, revision: str) -> ReceiptPart:
 
 
 def show_run(session: Session, revision: str) -> RunInfo:
-    """Return the run behind a revision, up to there. Raises as `resolved` and `back`."""
+    """Return the run behind a revision, up to there. Raises as `read_part` and `iter_parts`."""
     parts = list(iter_parts(session, read_part_at_revision(session, revision)))[::-1]
     return build_run_info(parts)
 
 
 def read_receipt_bytes(session: Session, revision: str) -> bytes:
-    """Return the text of the receipt that a revision carries. Raises as `resolved`."""
+    """Return the text of the receipt that a revision carries. Raises as `read_part`."""
     return encode_receipt(read_part_at_revision(session, revision).receipt)
 
 
 def show_receipt_file(data: bytes) -> RunInfo:
-    """Return what a receipt in a file says by itself. Raises `FormatError`."""
+    """Return the run that a receipt in a file describes. Raises `FormatError`."""
     from ...digest import blob_id
 
     return build_run_info([ReceiptPart(decode_receipt(data), blob_id(data), NO_DIGEST)])
 
 
 def build_run_info(parts: list[ReceiptPart]) -> RunInfo:
-    """Return a run in words; `parts` are oldest first."""
+    """Return the description of a run; `parts` are oldest first."""
     steps = tuple(step for part in parts for step in part.receipt.steps)
-    whole = parts[-1].receipt._replace(steps=steps)
-    document = receipt_to_json(whole)
+    joined = parts[-1].receipt._replace(steps=steps)
+    document = receipt_to_json(joined)
     return RunInfo(
         parts[-1].blob.hex(),
-        whole.run,
-        whole.task,
-        whole.agent,
-        whole.model,
-        whole.started,
-        whole.ended,
-        whole.outcome,
-        whole.reason,
-        whole.snapshot_before.hex(),
-        whole.bundle_before.hex(),
-        whole.bundle_after.hex(),
+        joined.run,
+        joined.task,
+        joined.agent,
+        joined.model,
+        joined.started,
+        joined.ended,
+        joined.outcome,
+        joined.reason,
+        joined.snapshot_before.hex(),
+        joined.bundle_before.hex(),
+        joined.bundle_after.hex(),
         [part.snapshot.hex() for part in parts if part.snapshot],
-        whole.skills_loaded,
-        whole.skills_created,
-        whole.tools,
+        joined.skills_loaded,
+        joined.skills_created,
+        joined.tools,
         *sum_tokens(steps),
         document.get("source"),
         document.get("steps", []),
@@ -133,7 +133,10 @@ def find_closing_snapshots(
 def read_receipt_state(
     session: Session, snapshot: Snapshot, snapshot_id: bytes
 ) -> tuple[str, ReceiptPart | None]:
-    """Return what came of the receipt of a snapshot, and the receipt if it is kept."""
+    """Return the state of the receipt of a snapshot, and the receipt if it can be read.
+
+    The state is "none", "redacted", "kept", "foreign" or "missing".
+    """
     if snapshot.receipt == NO_DIGEST:
         return "none", None
     if session.reader.find_redactions([snapshot.receipt]):

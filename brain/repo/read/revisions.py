@@ -1,7 +1,7 @@
 """Resolve revisions: the ways to name a snapshot.
 
-`@` is the head, `NAME` a branch, an id or a unique prefix of it of six digits or
-more a snapshot; each may be followed by `~N`, the N-th ancestor along first
+`@` is the head. The name of a branch is its head. An id, or a unique prefix of one of six
+digits or more, is that snapshot. `~N` behind any of these is its N-th ancestor along first
 parents.
 """
 
@@ -37,7 +37,7 @@ def _resolve(session: Session, revision: str) -> bytes:
     found = lineage.find_ancestor_at(session.load_snapshot, start, depth)
     if found is None:
         raise NotFound(
-            f"{printable_text(revision)} lies before the first snapshot",
+            f"{printable_text(revision)} is before the first snapshot",
             code="no_revision",
             hint="see `brain log`",
         )
@@ -51,7 +51,7 @@ def _resolve_base(session: Session, base: str) -> bytes:
         branch = session.reader.read_ref(head_ref(base)) if base else None
         if branch is None:
             raise _bad_revision_error(base)
-        return branch  # whose name never looks like an id, lest it stand for another snapshot
+        return branch  # no name of a branch looks like an id, see `check_branch_name`
     found = session.reader.find_snapshots(base)
     if len(found) > 1:
         raise InvalidInput(

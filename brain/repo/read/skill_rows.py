@@ -275,7 +275,6 @@ def skill_slugs(path: str, name: str) -> tuple[str, ...]:
 
 
 def _is_standard_path(path: str, slug: str) -> bool:
-    """As `path in usual_paths(slug)`, without making them."""
     start = f"skills/{slug}"
     return path.startswith(start) and path[len(start) :] in _SKILL_PATH_ENDINGS
 
@@ -306,7 +305,6 @@ def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[_Skill
 
 
 def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEntry]]:
-    """Yield the files below skills/, by path, some at a time and no top folder in two parts."""
     part: list[NodeEntry] = []
     for node in tree.walk_leaves(session.nodes.peek, bundle.get(SKILLS_SECTION)):
         part += node.entries

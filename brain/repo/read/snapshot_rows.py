@@ -30,7 +30,7 @@ def derive_snapshot(session: Session, here: bytes, load_cards: CardLoader) -> De
         generation = snapshot.generation
         return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
     after = session.load_bundle(snapshot.bundle)
-    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    before = session.parent_bundle(snapshot)
     changed = list(_diff_skill_paths(session, before, after))
     changed += find_reclassified_skills(session, after, changed)
     if len(changed) >= skill_rows.MIN_BULK_PATHS:
@@ -46,9 +46,7 @@ def derive_snapshot_briefly(
     snapshot = session.load_snapshot(here)
     if (snapshot.brain or here) == session.brain_id():
         after = session.load_bundle(snapshot.bundle)
-        before = (
-            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
-        )
+        before = session.parent_bundle(snapshot)
         changed = list(islice(_diff_skill_paths(session, before, after), skill_rows.MIN_BULK_PATHS))
         if len(changed) == skill_rows.MIN_BULK_PATHS:
             return derive_from_changes(
@@ -58,7 +56,6 @@ def derive_snapshot_briefly(
 
 
 def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
-    """Yield the differences of files that may be skills."""
     for difference in bundles.diff_bundles(session.nodes, before, after):
         if skill_rows.may_be_skill(difference.path):
             yield difference

@@ -30,7 +30,7 @@ from ..open.session import Session
 from ..read import skill_lookup
 from ..read.ancestor_set import AncestorSet
 from ..read.read_receipts import ReceiptPart, iter_parts, read_part_at_revision
-from ..read.write_steps import build_edit_steps
+from ..read.receipt_steps import build_edit_steps
 
 
 class Run:
@@ -297,7 +297,6 @@ def read_open_run(session: Session, run: Run) -> Receipt:
 
 
 def _join_parts(session: Session, last: ReceiptPart, pending: tuple[RunStep, ...]) -> Receipt:
-    """Return `last` with the steps of all earlier parts, its own, and the pending ones."""
     pieces = [pending]
     count = len(pending)
     for part in iter_parts(session, last):

@@ -114,7 +114,6 @@ def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> Non
 
 
 def _decode_state(state: bytes) -> TreeRoot | None:
-    """Return the tree that was indexed, None if the index must be built from scratch."""
     try:
         version, made, node = unpack(state) if state else (0, 0, b"")
     except (FormatError, ValueError):
@@ -163,7 +162,6 @@ def _find_changed_categories(changed: Iterable[Difference]) -> Iterator[str]:
 
 
 def _list_direct_files(session: Session, root: TreeRoot | None, category: str) -> Iterator[str]:
-    """Yield the paths of the files directly in a top-level folder."""
     for entry in tree.walk_tree(session.nodes, root, category):
         if not entry.path.startswith(category):
             break
@@ -174,7 +172,6 @@ def _list_direct_files(session: Session, root: TreeRoot | None, category: str) -
 def _load_documents(
     session: Session, bundle: Bundle, changed_paths: Iterable[str]
 ) -> list[SearchDocument]:
-    """Return the skills among the changed paths."""
     has_any = partial(tree.has_any_path, session.nodes, bundle.get(SKILLS_SECTION))
     skills: list[tuple[str, str, bytes]] = []
     for path in changed_paths:

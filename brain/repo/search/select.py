@@ -78,8 +78,6 @@ class _RankingResult(NamedTuple):
 
 
 class _RankingQuery(NamedTuple):
-    """The skills to rank, and the task."""
-
     session: Session
     search_cache: SearchCache
     bundle: Bundle
@@ -127,7 +125,6 @@ class _RankingQuery(NamedTuple):
         return search_index.update_catalogue(self.session, self.search_cache, self.bundle)
 
     def _search(self, selector: Callable[[FullTextIndex], Selector]) -> list[RankedSkill]:
-        """Rank by a selector that needs the word index."""
         task, top, _ = self.request
         return search_index.query_index(
             self.session,

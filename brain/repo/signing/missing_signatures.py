@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ...results import Signature
-from ...trust import ed25519, locate_policy, signature_verification
+from ...trust import ed25519, signature_verification
 from ...trust.batch_verify import SignersBySnapshot, verify_in_background
-from ...trust.rights_graph import RightsGraph, RightsSource
+from ...trust.rights_graph import RightsGraph
 from ..core.transaction import lock_for_writing, store_transaction
 from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
 from ..read.revisions import resolve_revision
 from .sign import sign_in_transaction
+from .signature_policy import read_rights_graph
 
 
 def find_unsigned(session: Session, revision: str = "@") -> list[str]:
@@ -37,11 +38,11 @@ def sign_missing(
     """
     key = ed25519.public_key(seed)
     with lock_for_writing(session):
-        outline, signers = _read_rights_and_signers(session, resolve_revision(session, revision))
+        graph, signers = _read_rights_and_signers(session, resolve_revision(session, revision))
         missing = [
-            one
-            for one in signature_verification.find_missing_signatures(outline, signers, key)
-            if not excluded or one not in excluded
+            here
+            for here in signature_verification.find_missing_signatures(graph, signers, key)
+            if not excluded or here not in excluded
         ]
         with store_transaction(session) as tx:
             return [sign_in_transaction(session, tx, here, seed) for here in missing]
@@ -50,8 +51,6 @@ def sign_missing(
 def _read_rights_and_signers(
     session: Session, head: bytes
 ) -> tuple[RightsGraph, SignersBySnapshot]:
-    locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
-    source = RightsSource(session.load_snapshot, locate, session.reader.read_blob)
     with verify_in_background(session.brain_id(), session.reader.stream_signatures()) as finish:
-        outline = RightsGraph(source, head).read_ancestors()
-        return outline, finish()
+        graph = read_rights_graph(session, head)
+        return graph, finish()

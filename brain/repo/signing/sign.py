@@ -46,15 +46,17 @@ def read_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:
 
 def read_valid_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:
     """Return the valid signatures of a snapshot, by key."""
+    rows = list_valid_signatures(session, snapshot_id)
+    return [_describe_signature(snapshot_id, *row) for row in rows]
+
+
+def list_valid_signatures(session: Session, snapshot_id: bytes) -> list[tuple[bytes, bytes]]:
+    """Return (key, signature) of the valid signatures of a snapshot, by key."""
     rows = session.reader.list_signatures(snapshot_id)
     if not rows:
         return []
     message = signature_format.snapshot_message(snapshot_id, session.load_snapshot(snapshot_id))
-    return [
-        _describe_signature(snapshot_id, *row)
-        for row in rows
-        if ed25519.verify_signature(row[0], message, row[1])
-    ]
+    return [row for row in rows if ed25519.verify_signature(row[0], message, row[1])]
 
 
 def _describe_signature(snapshot_id: bytes, key: bytes, signature: bytes) -> Signature:

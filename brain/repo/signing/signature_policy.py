@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from ...errors import NotFound
-from ...trust import ed25519, locate_policy, policy, signature_verification
+from ...trust import locate_policy, policy, signature_verification
 from ...trust.batch_verify import SnapshotSigners
 from ...trust.policy import Policy
 from ...trust.rights_graph import RightsGraph, RightsSource
-from ...trust.signature_format import format_key, snapshot_message
-from ...trust.signing_rules import (
+from ...trust.signature_format import format_key
+from ...trust.signature_rights import (
     EVERY_SNAPSHOT,
     SnapshotBits,
     assign_bits,
@@ -21,6 +21,7 @@ from ...trust.signing_rules import (
 )
 from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
+from .sign import list_valid_signatures
 
 _MAX_NAMED_KEYS = 3
 """Keys named in a message if no root key is pinned."""
@@ -35,7 +36,7 @@ def describe_signers(session: Session, snapshot_id: bytes) -> str:
     """
     signers = _find_valid_signers(session, snapshot_id)
     if not signers:
-        return "which nobody signed"
+        return "without a valid signature"
     if roots := session.pinned_root_keys():
         may_sign = is_signed_by_roots(session, snapshot_id, roots)
         return "signed by keys that may sign" if may_sign else "signed by no key that may sign"
@@ -61,13 +62,13 @@ def is_signed_by_roots(session: Session, snapshot_id: bytes, roots: frozenset[by
     cache_key = (snapshot_id, head, roots)
     if cache_key in session.verified_signatures:
         return True
-    outline = read_rights_graph(session, snapshot_id)
+    graph = read_rights_graph(session, snapshot_id)
     later = [] if snapshot_id == head else _list_policies(read_rights_graph(session, head))
     signers = {
         here: SnapshotSigners(_find_valid_signers(session, here), ())
-        for here in signature_verification.find_decisive_snapshots(outline)
+        for here in signature_verification.find_decisive_snapshots(graph)
     }
-    is_authorized = signature_verification.is_head_authorized(outline, signers, roots, later)
+    is_authorized = signature_verification.is_head_authorized(graph, signers, roots, later)
     if is_authorized:  # the ids cover all inputs, so the answer never changes
         if len(session.verified_signatures) >= _MAX_CACHED_ANSWERS:
             session.verified_signatures.clear()
@@ -83,19 +84,12 @@ def read_rights_graph(session: Session, head: bytes) -> RightsGraph:
     ).read_ancestors()
 
 
-def _list_policies(outline: RightsGraph) -> Iterable[Policy]:
-    return [policy for policy in outline.rights if isinstance(policy, Policy)]
+def _list_policies(graph: RightsGraph) -> Iterable[Policy]:
+    return [policy for policy in graph.rights if isinstance(policy, Policy)]
 
 
 def _find_valid_signers(session: Session, snapshot_id: bytes) -> tuple[bytes, ...]:
-    """Return the keys with valid signatures of a snapshot."""
-    rows = session.reader.list_signatures(snapshot_id)
-    if not rows:
-        return ()
-    message = snapshot_message(snapshot_id, session.load_snapshot(snapshot_id))
-    return tuple(
-        key for key, signature in rows if ed25519.verify_signature(key, message, signature)
-    )
+    return tuple(key for key, _ in list_valid_signatures(session, snapshot_id))
 
 
 def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:
@@ -125,7 +119,6 @@ def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:
 
 
 def _build_ancestor_mask(session: Session, snapshot_id: bytes, marks: SnapshotBits) -> int:
-    """Return the bits of the named snapshots among the ancestors of a snapshot and itself."""
     inside = AncestorSet(session, snapshot_id)
     mask = EVERY_SNAPSHOT
     for name, bit in marks.items():

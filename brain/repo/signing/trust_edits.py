@@ -132,7 +132,6 @@ def _edit_trust_file(
 def _record_trust_file(
     txn: WriteTransaction, key: bytes, text: bytes, changed: bool, message: str
 ) -> TrustChanged:
-    """Record a trust file if it is `changed`, and return its description."""
     if changed:
         _commit_trust_file(txn, text, message)
     signed = read_signatures(txn.session, txn.head) if changed else []
@@ -176,7 +175,6 @@ def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
 
 
 def _find_last_valid_text(session: Session, snapshot_id: bytes) -> tuple[bytes, bool]:
-    """Return the last valid trust file, and whether the present one is broken."""
     waiting, visited = [snapshot_id], set[bytes]()
     while waiting:
         here = waiting.pop()
@@ -199,7 +197,6 @@ def _find_last_valid_text(session: Session, snapshot_id: bytes) -> tuple[bytes, 
 
 
 def _refuse_revoked_key(session: Session, key: bytes) -> None:
-    """Refuse a key that was revoked in the history: it can never be trusted again."""
     if format_key(key) in _find_revocations(session, session.head()):
         raise InvalidInput(
             f"{format_key(key)} was revoked",
@@ -229,7 +226,6 @@ def _require_text(text: bytes) -> bytes:
 
 
 def _describe_policy(text: bytes) -> tuple[int, list[TrustedKey]]:
-    """Return threshold and keys of a trust file."""
     parsed = policy.parse_policy(text)
     return parsed.threshold, [
         TrustedKey(

@@ -28,9 +28,9 @@ from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.revisions import resolve_revision
+from .next_version import build_new_version
 from .skill_files import record_edits_at, record_upsert
 from .upsert import locate_prior_text
-from .version_history import build_new_version
 
 ContentChange = Callable[[bytes | None], bytes | None]
 """Takes the content of a file and returns the new one; None stands for a missing file.
@@ -102,7 +102,6 @@ def edit_skill(
 
 
 def _apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edits:
-    """Record manual edits at `path`; return the edits from there to the new file."""
     session = txn.session
     now = working_copy.read_if_unchanged(session, txn.bundle, path)
     if now is None:
@@ -171,7 +170,6 @@ def _refuse_unwritable_path(session: Session, path: str) -> None:
 
 
 def _refuse_path_conflict(txn: WriteTransaction, path: str) -> None:
-    """Refuse a file at the path of a folder of the head, or below a file."""
     nodes, bundle = txn.session.nodes, txn.bundle
     inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
     if inside or any(

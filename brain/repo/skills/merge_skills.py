@@ -20,6 +20,7 @@ from ..open.session import Session
 from ..read import lineage_cache, skill_lookup, skill_rows
 from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill
+from .next_version import build_new_version
 from .skill_files import (
     flat_skill_folder,
     list_skill_entries,
@@ -27,7 +28,6 @@ from .skill_files import (
     record_edits_at,
     record_skill,
 )
-from .version_history import build_new_version
 
 _MAX_COMPARED_VERSIONS = 64
 """Latest versions of each skill that are compared to find a body that both once had."""
@@ -163,7 +163,6 @@ def _plan_moved_files(
 def _entries_without(
     txn: WriteTransaction, skill: FoundSkill, excluded: FoundSkill
 ) -> list[TreeEntry]:
-    """Return the files of a skill without those of another one inside its folder."""
     entries = list_skill_entries(txn.session, txn.bundle, skill)
     inner = excluded.folder
     if inner is None or skill.folder is None or not inner.startswith(skill.folder):
@@ -185,7 +184,6 @@ def _refuse_occupied_folder(txn: WriteTransaction, ours: FoundSkill, theirs: Fou
 
 
 def _refuse_nested_skill(path: str) -> None:
-    """Refuse to rename a SKILL.md, which would then no longer be one."""
     if path.rpartition("/")[2] in skill_layout.SKILL_FILES:
         raise InvalidInput(
             f"{printable_text(path)} is a separate skill, and its new path is taken by another",
@@ -224,7 +222,6 @@ def _merge_texts(
 
 
 def _find_common_body(txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill) -> bytes | None:
-    """Return the latest body that both skills had, None if there is none."""
     known = set(_recent_bodies(txn, theirs))
     return next(
         (body for body in _recent_bodies(txn, ours) if body.strip() and body in known), None
@@ -232,7 +229,6 @@ def _find_common_body(txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkil
 
 
 def _recent_bodies(txn: WriteTransaction, skill: FoundSkill) -> list[bytes]:
-    """Return the latest bodies of a skill in this lineage, the newest first."""
     session, ancestors = txn.session, AncestorSet(txn.session, txn.head)
     rows = [
         row

@@ -61,7 +61,6 @@ def find_similar_to_skill(
 
 
 def _body_text(content: bytes) -> str:
-    """Return the part of a document's body that is compared."""
     try:
         body = document_parts.split_document(content).body
     except InvalidInput:

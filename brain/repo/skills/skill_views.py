@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ... import limits
 from ...errors import NotFound, printable_text
 from ...results import Skill, SkillFile, SkillProblem, SkillView
@@ -28,7 +30,6 @@ def list_skills(session: Session, revision: str = "@") -> list[Skill]:
 
 
 def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:
-    """Return the snapshot with a skill, or with a version of it, and the skill."""
     slug, at, wanted = text.partition("@")
     start = resolve_revision(session, revision)
     if at:
@@ -79,10 +80,6 @@ def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     )
 
 
-def _display_name(found: FoundSkill) -> str:
-    return found.card.name or found.slug
-
-
 def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
     """Check skills of the head, all or some, against agentskills.io.
 
@@ -95,31 +92,28 @@ def check_skills(session: Session, texts: list[str], strict: bool) -> list[Skill
     called: dict[str, list[str]] = {}
     for found in every:
         shared.setdefault(found.slug, []).append(found.path)
-        called.setdefault(deceptive_names.name_skeleton(_display_name(found)), []).append(
-            found.path
-        )
+        skeleton = deceptive_names.name_skeleton(found.card.name or found.slug)
+        called.setdefault(skeleton, []).append(found.path)
     content = dict(skill_rows.read_skill_contents(session, list({found.blob for found in chosen})))
     out: list[SkillProblem] = []
     for found in chosen:
+        report = partial(SkillProblem, found.slug, found.path)
         folder = found.path.split("/")[-2] if found.folder else None
         if found.blob not in content:
             size = f"more than {limits.MAX_SKILL_BYTES} bytes"
-            out.append(SkillProblem(found.slug, found.path, "too_large", "error", 0, size))
+            out.append(report("too_large", "error", 0, size))
             continue
-        for problem in check_skill(found.path, content[found.blob], folder, strict):
-            out.append(SkillProblem(found.slug, found.path, *problem))
+        out += [
+            report(*row) for row in check_skill(found.path, content[found.blob], folder, strict)
+        ]
         others = [path for path in shared[found.slug] if path != found.path]
         if others:
             message = f"shares its slug with {', '.join(map(printable_text, others))}"
-            out.append(SkillProblem(found.slug, found.path, "duplicate_slug", "error", 0, message))
-        alike = [
-            path
-            for path in called[deceptive_names.name_skeleton(_display_name(found))]
-            if path != found.path
-        ]
+            out.append(report("duplicate_slug", "error", 0, message))
+        name = found.card.name or found.slug
+        namesakes = called[deceptive_names.name_skeleton(name)]
+        alike = [path for path in namesakes if path != found.path]
         if alike:
-            message = lookalikes.describe_same_name(_display_name(found), alike[:_MAX_NAMED_FILES])
-            out.append(
-                SkillProblem(found.slug, found.path, lookalikes.SAME_NAME_CODE, WARNING, 0, message)
-            )
+            message = lookalikes.describe_same_name(name, alike[:_MAX_NAMED_FILES])
+            out.append(report(lookalikes.SAME_NAME_CODE, WARNING, 0, message))
     return out

@@ -22,8 +22,8 @@ from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
+from .next_version import build_new_version, find_last_version
 from .skill_files import record_edits_at, record_upsert, upsert_result
-from .version_history import build_new_version, find_last_version
 
 if TYPE_CHECKING:
     from ...receipts import Receipt

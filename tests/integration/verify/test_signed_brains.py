@@ -22,7 +22,7 @@ from brain.trust import (
 )
 from brain.trust.rights_graph import RightsSource
 from brain.trust.signature_format import format_key
-from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, trust_file_text
+from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, trust_file_text, verify_signatures
 
 NAMES = [format_key(key) for key in PUBLIC_KEYS]
 
@@ -428,9 +428,7 @@ def test_two_thousand_signed_snapshots_are_judged_as_by_the_pure_check(brain: Br
     locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
     source = RightsSource(session.load_snapshot, locate, session.reader.read_blob)
     rows = list(session.reader.stream_signatures())
-    verdicts = signature_verification.verify_signatures(
-        session.brain_id(), session.head(), source, rows
-    )
+    verdicts = verify_signatures(session.brain_id(), session.head(), source, rows)
     pure = list(signature_verification.collect_findings(verdicts))
     found = brain.verify().findings
     assert len(pure) > 1000 and len({one.code for one in pure}) == 4

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 from brain_cli.invocation import run_cli as command_line
 
@@ -73,6 +75,36 @@ def test_verification_changes_no_file(brain: Brain, monkeypatch: pytest.MonkeyPa
     before = contents_below(brain.root.parent)
     assert verify_folder(copy, True).findings == []
     assert contents_below(brain.root.parent) == before
+
+
+def test_an_interrupted_bulk_load_is_rolled_back_before_verification(brain: Brain) -> None:
+    head = brain.head
+    copy = copy_during_bulk_load(brain)
+    assert (copy / ".brain" / "store.db-journal").stat().st_size
+    found = verify_folder(copy, deep=True)
+    assert (found.ok, found.findings, found.head) == (True, [], head)
+
+
+def test_an_interrupted_bulk_load_in_a_store_without_write_access_is_a_finding(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = copy_during_bulk_load(brain)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK)
+    (finding,) = verify_folder(copy, deep=False).findings
+    assert finding.code == "read_only"
+
+
+def copy_during_bulk_load(brain: Brain) -> Path:
+    """Return a copy of the brain as a power cut in the middle of a bulk load leaves it."""
+    db = apsw.Connection(str(brain.root / ".brain" / "store.db"))
+    brain.close()
+    assert list(db.execute("PRAGMA journal_mode=DELETE")) == [("delete",)]
+    db.execute("BEGIN IMMEDIATE; DELETE FROM objects")
+    db.cache_flush()
+    copy = shutil.copytree(brain.root, brain.root.parent / "copy")
+    db.execute("ROLLBACK")
+    db.close()
+    return copy
 
 
 def contents_below(folder: Path) -> dict[Path, bytes]:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from brain import Brain
 from brain.store.protocol import ObjectKind
-from brain.trust import signature_format
 from brain.trust.signature_format import KeySignature, format_key
+from tests.support.conformance.signature_records import encode_signatures
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
 
 
@@ -32,7 +32,7 @@ def export_brain(brain: Brain, folder: Path) -> Path:
         reader.read_blob(id) for kind, id in reader.stream_object_ids() if kind == ObjectKind.BLOB
     )
     (folder / "blobs").write_bytes(frame_items(blobs))
-    records = (signature_format.encode_signatures(here, rows) for here, rows in signed.items())
+    records = (encode_signatures(here, rows) for here, rows in signed.items())
     (folder / "signatures").write_bytes(frame_items(records))
     return folder
 

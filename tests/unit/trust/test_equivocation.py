@@ -20,7 +20,7 @@ from brain.trust.batch_verify import verify_in_background
 from brain.trust.equivocation import EquivocationPair
 from brain.trust.equivocation_proof import ProvenEquivocation, SignedSnapshot
 from tests.support.json_mutations import mutate_json
-from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, SignedLineage
+from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, SignedLineage, find_equivocations
 
 
 def found(line: SignedLineage, read: Iterable[int] = ()) -> list[tuple[int, int, int, int]]:
@@ -30,7 +30,7 @@ def found(line: SignedLineage, read: Iterable[int] = ()) -> list[tuple[int, int,
         signers = finish()
     walk = sorted(line.known.items(), key=lambda row: -row[1].generation)
     told = []
-    for one in equivocation.find_equivocations(line.load, iter(walk), signers, behind):
+    for one in find_equivocations(line.load, iter(walk), signers, behind):
         ends = sorted(map(line.ids.index, (one.first, one.second)))
         told.append((line.ids.index(one.parent), PUBLIC_KEYS.index(one.key), *ends))
     return sorted(told)

@@ -11,6 +11,7 @@ from brain.encoding import pack
 from brain.errors import BrainError, FormatError
 from brain.trust import ed25519, signature_format
 from brain.trust.signature_format import KeySignature
+from tests.support.conformance.signature_records import decode_signatures, encode_signatures
 from tests.support.snapshot_graphs import SnapshotGraph
 
 SEEDS = [bytes([number]) * 32 for number in range(1, 4)]
@@ -86,9 +87,9 @@ def test_a_text_that_names_no_usable_key_is_refused(text: str) -> None:
 
 def test_signatures_are_encoded_by_key_and_read_back() -> None:
     given = [KeySignature(key, bytes([n]) * 64) for n, key in enumerate(KEYS)]
-    data = signature_format.encode_signatures(HERE, reversed(given))
-    assert signature_format.decode_signatures(data) == (HERE, sorted(given))
-    assert signature_format.encode_signatures(HERE, given) == data
+    data = encode_signatures(HERE, reversed(given))
+    assert decode_signatures(data) == (HERE, sorted(given))
+    assert encode_signatures(HERE, given) == data
 
 
 def record(*given: Any) -> bytes:
@@ -117,7 +118,7 @@ NOT_RECORDS = {
 @pytest.mark.parametrize("name", NOT_RECORDS)
 def test_a_record_that_is_not_one_is_refused(name: str) -> None:
     with pytest.raises(FormatError) as caught:
-        signature_format.decode_signatures(NOT_RECORDS[name])
+        decode_signatures(NOT_RECORDS[name])
     assert caught.value.code == "bad_signature"
 
 
@@ -125,43 +126,12 @@ def test_bytes_too_few_or_too_many_are_refused() -> None:
     data = record(GOOD)
     for wrong in (data[:-1], data + b"\0", b""):
         with pytest.raises(FormatError):
-            signature_format.decode_signatures(wrong)
+            decode_signatures(wrong)
 
 
 def test_more_signatures_than_there_may_be_are_refused() -> None:
     keys = filter(ed25519.is_usable_key, (y.to_bytes(32, "little") for y in count(3)))
     made = sorted((key, bytes(64)) for key in islice(keys, 257))
-    assert len(signature_format.decode_signatures(record(*made[:256]))[1]) == 256
+    assert len(decode_signatures(record(*made[:256]))[1]) == 256
     with pytest.raises(FormatError):
-        signature_format.decode_signatures(record(*made))
-
-
-def test_a_signature_is_described_in_json_and_read_back() -> None:
-    signature = KeySignature(KEYS[1], bytes(range(64)))
-    assert (
-        signature_format.signature_from_json(signature_format.signature_to_json(signature))
-        == signature
-    )
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        [],
-        "x",
-        {},
-        {"key": TEXT},
-        {"key": TEXT, "signature": 7},
-        {"key": TEXT, "signature": "00" * 63},
-        {"key": TEXT, "signature": "00" * 64 + "\n"},
-        {"key": TEXT, "signature": "AA" * 64},
-        {"key": None, "signature": "00" * 64},
-        {"key": "none:" + TEXT[8:], "signature": "00" * 64},
-        {"key": TEXT, "signature": "00" * 64, "algorithm": "none"},
-    ],
-)
-def test_what_describes_no_signature_is_refused(value: Any) -> None:
-    with pytest.raises(FormatError) as caught:
-        signature_format.signature_from_json(value)
-    assert caught.value.code == "bad_signature"
+        decode_signatures(record(*made))

@@ -10,7 +10,13 @@ from brain.trust.batch_verify import verify_in_background
 from brain.trust.policy import KeyRevocation, parse_policy
 from brain.trust.rights_graph import RightsGraph
 from brain.trust.signature_format import format_key
-from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLineage, trust_file_text
+from tests.support.signed_lineages import (
+    NO_TRUST_FILE,
+    PUBLIC_KEYS,
+    SignedLineage,
+    trust_file_text,
+    verify_signatures,
+)
 
 ERROR, WARNING = "error", "warning"
 EVER = KeyRevocation(b"", "stolen")
@@ -83,9 +89,7 @@ def test_a_signature_moved_from_another_snapshot_is_bad() -> None:
 
 def test_a_signature_made_for_another_brain_is_bad() -> None:
     line = SignedLineage(trust_file_text(0), by=[0])
-    found = list(
-        signature_verification.verify_signatures(bytes(32), line.head, line.source(), line.rows)
-    )
+    found = list(verify_signatures(bytes(32), line.head, line.source(), line.rows))
     assert [one.code for one in found[0].findings] == ["bad_signature", "below_threshold"]
 
 
@@ -397,7 +401,7 @@ def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights() -> None
     forged = line.source()._replace(read_blob=lambda _: trust_file_text(1))
     found = line.number_findings(
         signature_verification.collect_findings(
-            signature_verification.verify_signatures(line.brain, line.head, forged, line.rows)
+            verify_signatures(line.brain, line.head, forged, line.rows)
         )
     )
     assert found == [(0, "corrupt_object", ERROR), (1, "corrupt_object", ERROR)]
@@ -545,7 +549,7 @@ def test_signatures_that_cannot_be_read_are_an_error() -> None:
         raise StoreError("damaged", code="corrupt_signature")
 
     with pytest.raises(StoreError):
-        list(signature_verification.verify_signatures(line.brain, line.head, line.source(), rows()))  # type: ignore[arg-type]
+        list(verify_signatures(line.brain, line.head, line.source(), rows()))  # type: ignore[arg-type]
 
 
 def test_signatures_of_snapshots_that_are_not_here_do_no_harm() -> None:

@@ -14,6 +14,7 @@ from brain.trust import ed25519, equivocation_proof, signature_format
 from brain.trust.equivocation import EquivocationPair
 from brain.trust.equivocation_proof import SignedSnapshot
 from brain.trust.signature_format import KeySignature, format_key
+from tests.support.conformance.signature_records import encode_signatures
 from tests.support.ed25519_curve import ORDER, PRIME, encode_point
 from tests.support.json_mutations import mutate_json
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, SignedLineage
@@ -85,7 +86,7 @@ def records() -> Iterator[Vector]:
     """Yield records of the signatures of a snapshot."""
     three = [KeySignature(key, bytes([number]) * 64) for number, key in enumerate(PUBLIC_KEYS[:3])]
     for name, rows in (("one signature", [GOOD]), ("three signatures", three)):
-        data = signature_format.encode_signatures(HERE, rows)
+        data = encode_signatures(HERE, rows)
         keys = [row.key.hex() for row in sorted(rows)]
         yield valid(name, "signatures", as_hex(data), snapshot=HERE.hex(), keys=keys)
     low, high = sorted(three[:2])
@@ -107,7 +108,7 @@ def records() -> Iterator[Vector]:
         "keys out of order": (HERE, (high, low)),
     }.items():
         yield refused(name, "signatures", as_hex(pack(value)), "bad_signature")
-    data = signature_format.encode_signatures(HERE, three)
+    data = encode_signatures(HERE, three)
     yield refused("a byte too many", "signatures", as_hex(data + b"\0"), "bad_msgpack")
     yield refused("every proper prefix", "signatures-prefixes", as_hex(data), "bad_msgpack")
 

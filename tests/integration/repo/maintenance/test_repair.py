@@ -56,7 +56,7 @@ def test_a_planted_file_is_neither_written_nor_recorded_but_refused_by_name(
             ask()
         assert caught.value.code == "foreign_pending" and "doctor --repair" in caught.value.hint
     assert brain.head == head
-    assert dropped(brain) == [f"dropped {path}: the head does not say so"]
+    assert dropped(brain) == [f"dropped {path}: the head disagrees"]
     assert left(brain) == 0 and brain.skills.upsert("a", "A.\n").changed
     assert (brain.root / "memory/notes.md").read_text() == "mine\n"
     assert not (brain.root / "memory/new.md").exists()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import rlp as oracle
+from brain.chain.evidence.expectations import parse_expectations
 
 from brain.chain.evidence import (
     block_header,
@@ -19,7 +20,6 @@ from brain.chain.evidence import (
     storage_layout,
 )
 from brain.chain.evidence.evidence_format import parse_evidence
-from brain.chain.evidence.expectations import parse_expectations
 from brain.chain.ledger_protocol import FINALIZED, Commitment
 from brain.errors import BrainError, InvalidInput, LedgerError, ProofError
 from tests.support.chain import synthetic_evidence

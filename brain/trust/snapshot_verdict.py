@@ -1,4 +1,4 @@
-"""Judge one snapshot by its signatures and the trust files in force."""
+"""The verdict on one snapshot, by its signatures and the trust files in force."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..results import Finding
 from .batch_verify import SnapshotSigners
 from .rights_graph import BROKEN_POLICY_CODE
 from .signature_format import format_key
-from .signing_rules import SigningRules, find_objection
+from .signature_rights import SigningRules, find_objection
 
 TRUSTED, REFUSED, VOUCHED, UNSIGNED = "trusted", "refused", "vouched", "unsigned"
 
@@ -139,7 +139,6 @@ def _find_objections(case: PolicyCase, rules: list[SigningRules]) -> dict[bytes,
 def _find_shortcomings(
     case: PolicyCase, rules: list[SigningRules], objections: dict[bytes, str]
 ) -> list[str]:
-    """Return messages about the rules and roots for which too few have signed."""
     out = []
     for one in rules:
         count = _count_valid_signers(case, one)
@@ -151,7 +150,6 @@ def _find_shortcomings(
 
 
 def _find_allowed_authors(case: PolicyCase) -> set[str]:
-    """Return the keys that may be the author: valid signers that are not revoked."""
     return {
         format_key(key)
         for key in case.signers.valid
@@ -160,12 +158,10 @@ def _find_allowed_authors(case: PolicyCase) -> set[str]:
 
 
 def _known_rules(case: PolicyCase) -> list[SigningRules]:
-    """Return the rules in force that could be read."""
     return [one for one in case.in_force if isinstance(one, SigningRules)]
 
 
 def _revoking_rules(case: PolicyCase) -> list[SigningRules]:
-    """Return the rules whose revocations apply."""
     return _known_rules(case) or [case.revocation_rules]
 
 

@@ -1,4 +1,4 @@
-"""Remove a skill, or bring it back to an earlier version, in one snapshot."""
+"""Delete a skill, or revert it to an earlier version, in one snapshot."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..core.transaction import locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
+from .next_version import find_last_version
 from .skill_files import (
     flat_skill_folder,
     list_skill_entries,
@@ -19,7 +20,6 @@ from .skill_files import (
     record_upsert,
     upsert_result,
 )
-from .version_history import find_last_version
 
 
 def delete_skill(session: Session, text: str, message: str = "") -> Upserted:

@@ -1,4 +1,4 @@
-"""Decide with bit masks whether a signature counts.
+"""Whether a key had the right to sign a snapshot, decided with bit masks.
 
 Each snapshot that some trust file names has a bit. The mask of a snapshot has the bits
 of those it is or descends from, and always `EVERY_SNAPSHOT`; so "from X on" is one `&`.

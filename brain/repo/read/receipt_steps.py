@@ -47,7 +47,7 @@ def extend_receipt(
 ) -> bytes:
     """Return the text of a receipt that was made elsewhere, with the steps of a snapshot.
 
-    It says between which bundles the snapshot lies that will carry it.
+    Its `bundle_after` is that of the snapshot, which will carry it.
     """
     more = build_edit_steps(session, before, after, edits, operation)
     return encode_receipt(
@@ -63,7 +63,7 @@ def build_write_steps(
     operation: SnapshotOperation,
     at: int = 0,
 ) -> tuple[RunStep, ...]:
-    """Return the steps that differences, sorted by path, are."""
+    """Return the steps that made the differences, which are sorted by path."""
     groups: dict[str, list[Difference]] = {}
     omitted = count = 0
     for change in changes:
@@ -100,37 +100,28 @@ def _build_writes(changes: list[Difference]) -> tuple[FileWrite, ...]:
 
 
 def _find_skill_home(session: Session, before: Bundle, after: Bundle, path: str) -> str:
-    """Return where the skill lies that a file is, or belongs to; "" if to none."""
+    """Return the path of the skill that a file is or belongs to, "" if there is none."""
     if not path.startswith(f"{SKILLS_SECTION}/"):
         return ""
-    found = (
-        place
-        for place in _candidate_paths(path)
-        if _is_skill_on_either_side(session, before, after, place)
-    )
-    return next(found, "")
-
-
-def _is_skill_on_either_side(session: Session, before: Bundle, after: Bundle, path: str) -> bool:
-    """Tell whether a path is a skill on either side."""
-    return any(
-        bundles.get_entry(session.nodes, bundle, path) is not None
-        and skill_rows.is_skill(session, bundle, path)
-        for bundle in (after, before)
-    )
+    for candidate in _candidate_paths(path):
+        for bundle in (after, before):
+            if bundles.has_entry(session.nodes, bundle, candidate) and skill_rows.is_skill(
+                session, bundle, candidate
+            ):
+                return candidate
+    return ""
 
 
 def _find_skill_versions(
     session: Session, before: Bundle, after: Bundle, home: str, operation: SnapshotOperation
 ) -> tuple[str, str]:
-    """Return the versions of a skill before and after, as the operation says or the files do."""
     if operation[0] == "upsert" and operation[1] == skill_rows.slug_from_full_path(home):
         return operation[2], operation[3]
     return _read_skill_version(session, before, home), _read_skill_version(session, after, home)
 
 
 def _candidate_paths(path: str) -> Iterable[str]:
-    """Yield where the skill may lie that a file belongs to: there, or in a folder above."""
+    """Yield the paths of a skill that a file may be or belong to, the nearest first."""
     yield path
     section, inner = paths.split_section(path)
     while "/" in inner:

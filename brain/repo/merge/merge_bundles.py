@@ -64,8 +64,6 @@ class MergeOutcome(NamedTuple):
 
 
 class _PathMerge(NamedTuple):
-    """The merge of one path: the edits that settle it, or why it is unresolved."""
-
     edits: Sequence[tuple[str, TreeEntry | None]] = ()
     skill: MergedVersions | None = None
     unresolved: UnresolvedConflict | None = None
@@ -275,7 +273,6 @@ def _merge_deletion(conflict: PathConflict, choice: Decision | None) -> _PathMer
 def _resolve_collision(
     our_path: str, collision: PathConflict, choice: Decision, edits: Edits
 ) -> None:
-    """Take one of two colliding files, or both, theirs under another name."""
     assert collision.theirs is not None
     if choice == THEIRS:
         edits[our_path] = None
@@ -287,7 +284,6 @@ def _resolve_collision(
 
 
 def _set_merged_version(content: bytes, draft: DraftMerge, slug: str) -> bytes | None:
-    """Return a content that the user chose; in a skill, the version of the merge is set."""
     if draft.skill is None:
         return content
     try:
