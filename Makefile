@@ -27,6 +27,9 @@ NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @modelcontextprotocol/inspector@2
 	@msgpack/msgpack@3.1.3 @noble/hashes@1.8.0 @noble/curves@1.9.7
 APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 
+LINTERS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && \
+	$(BIN)/lint-imports --no-logo && $(BIN)/python -m tests.house_rules
+
 .PHONY: demo test lint fuzz mutation bench docs vectors clean
 .DELETE_ON_ERROR:
 
@@ -38,8 +41,7 @@ demo: $(VENV)/installed
 # assertions are rewritten are kept as bytecode, which halves the time that reading them takes.
 test: $(VENV)/tools $(VENV)/test
 	@unset PYTHONDONTWRITEBYTECODE; \
-	( said=$$($(MAKE) --no-print-directory lint 2>&1); status=$$?; \
-		echo "$$said"; exit $$status ) & linters=$$!; \
+	( said=$$({ $(LINTERS); } 2>&1); status=$$?; echo "$$said"; exit $$status ) & linters=$$!; \
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses auto --dist loadfile \
 		--no-loadscope-reorder $(ARGS); status=$$?; \
 	wait $$linters || { echo "The linters found faults, printed above." >&2; exit 1; }; \
@@ -54,11 +56,7 @@ mutation: $(VENV)/tools $(VENV)/test
 		$(if $(COUNT),--count $(COUNT)) $(ARGS)
 
 lint: $(VENV)/test
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python -m tests.house_rules
+	@$(LINTERS)
 
 # Measured as a user has it: a plain install, no editable finder at start-up.
 bench: $(VENV)-bench/bin/python

@@ -66,6 +66,10 @@ _SET = {
 }
 
 
+def _is_unset(name: str) -> bool:
+    return name in _UNSET or (name.startswith(_SETTINGS_OF_USER) and name not in _SET)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _session_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Forget the user's settings, and give what several tests share a cache folder of its own."""
@@ -77,7 +81,7 @@ def _session_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     ):
         os.chmod(scratch, 0o1777)  # a few tests act as another user there
         for name in list(os.environ):
-            if name.startswith(_SETTINGS_OF_USER) or name in _UNSET:
+            if _is_unset(name):
                 patch.delenv(name)
         for name, value in _SET.items():
             patch.setenv(name, value)
@@ -96,15 +100,16 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch: pytest.MonkeyPatch, _homes: Path) -> Iterator[None]:
-    """Point the user's folders at an empty place and forget what other fixtures set."""
+    """Point the user's folders at an empty place and forget what fixtures and tests have set."""
     home = f"{_homes}/{next(_home_numbers)}"
     os.mkdir(home)
     sys.setrecursionlimit(_RECURSION)
     for name in list(os.environ):
-        if name.startswith(_SETTINGS_OF_USER) and name not in _SET:
+        if _is_unset(name):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", home)
-    monkeypatch.setenv("USERPROFILE", home)
+    for name, value in {**_SET, "HOME": home, "USERPROFILE": home}.items():
+        if os.environ.get(name) != value:
+            monkeypatch.setenv(name, value)
     yield
     try:
         os.rmdir(home)

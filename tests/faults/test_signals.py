@@ -37,7 +37,7 @@ def run(
     folder: Path, trace: Path, fault: str = "", command: Sequence[str] = ("snapshot",)
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of `brain`; strace, and so this, ends when the last of its processes has."""
-    watch = ["strace", "--seccomp-bpf", "-f", "-y", "-s", "200", "-o", os.fspath(trace)]
+    watch = ["strace", "-f", "-y", "-s", "200", "-o", os.fspath(trace)]
     watch += ["-e", "signal=none", "-e", "trace=" + ",".join(CALLS)]
     if fault:
         watch += ["-e", f"inject={fault}"]

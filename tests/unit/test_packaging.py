@@ -55,7 +55,8 @@ def fresh_venv(folder: Path) -> Path:
 def install(python: Path, *what: object) -> None:
     run(
         *(sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"),
-        *("install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"),
+        *("install", "--quiet", "--no-compile", "--no-deps", "--no-index"),
+        "--no-build-isolation",
         *("--ignore-installed", *what),
     )
 
