@@ -184,6 +184,21 @@ def test_a_store_is_rewritten_where_there_is_room_for_two(
     assert store.compact()
 
 
+@pytest.mark.parametrize("code", ["no_space", "io_error"])
+def test_a_full_disk_leaves_old_pages_and_any_other_error_is_raised(
+    store: SqliteStore, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(db: Connection) -> None:
+        raise StoreError("it fails", code=code)
+
+    monkeypatch.setattr(sweep, "_vacuum", fail)
+    if code == "no_space":
+        assert store.compact() is False
+    else:
+        with pytest.raises(StoreError, match="it fails"):
+            store.compact()
+
+
 def test_a_sweep_removes_so_many_and_no_more(store: SqliteStore) -> None:
     with store.transaction() as tx:
         for number in range(3):
