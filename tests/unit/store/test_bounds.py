@@ -87,6 +87,20 @@ def test_a_blob_of_256_kib_is_cut_into_chunks(store: SqliteStore, size: int, row
     assert store.read_blob(id) == content and store.blob_size(id) == size
 
 
+def test_a_blob_is_read_as_a_whole_up_to_the_limit(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = random.Random(1).randbytes(300_000)
+    with store.transaction() as tx:
+        id = tx.put_blob(content)
+    monkeypatch.setattr(limits, "MAX_IN_MEMORY_BYTES", 300_000)
+    assert store.read_blob(id) == content
+    monkeypatch.setattr(limits, "MAX_IN_MEMORY_BYTES", 299_999)
+    with pytest.raises(InvalidInput) as error:
+        store.read_blob(id)
+    assert error.value.code == "too_large" and b"".join(store.stream_blob(id)) == content
+
+
 def test_a_larger_file_than_a_brain_takes_is_refused(store: SqliteStore) -> None:
     for size, fits in ((limits.MAX_FILE_BYTES, True), (limits.MAX_FILE_BYTES + 1, False)):
         chunk_list = ChunkList(0, b"", 0, [ID, ID], [size - 1_000_000, 1_000_000])
@@ -182,6 +196,21 @@ def test_a_store_is_rewritten_where_there_is_room_for_two(
     assert not store.compact()
     monkeypatch.undo()
     assert store.compact()
+
+
+@pytest.mark.parametrize("code", ["no_space", "io_error"])
+def test_a_full_disk_leaves_old_pages_and_any_other_error_is_raised(
+    store: SqliteStore, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(db: Connection) -> None:
+        raise StoreError("it fails", code=code)
+
+    monkeypatch.setattr(sweep, "_vacuum", fail)
+    if code == "no_space":
+        assert store.compact() is False
+    else:
+        with pytest.raises(StoreError, match="it fails"):
+            store.compact()
 
 
 def test_a_sweep_removes_so_many_and_no_more(store: SqliteStore) -> None:
