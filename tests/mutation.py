@@ -89,8 +89,7 @@ def groups() -> dict[str, Group]:
         ),
         "proofs": _group(
             "brain/proofs",
-            tests="tests/conformance/test_vectors.py tests/property/test_proofs.py"
-            " tests/integration/repo/history/test_prove.py",
+            tests="tests/conformance/test_vectors.py tests/integration/repo/history/test_prove.py",
         ),
         "store": _group(
             "brain/store",
