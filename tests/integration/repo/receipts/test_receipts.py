@@ -446,3 +446,10 @@ def test_a_receipt_of_another_that_is_missing_does_not_break_a_run(brain: Brain)
     task.close()
     delete_blob(brain, blob_id(b"A letter that is lost").hex())
     assert codes(brain) == set()
+
+
+def test_a_receipt_that_nothing_carries_is_said_to_be_that_alone(run: Brain) -> None:
+    forged = last(run)._replace(reason="forged")
+    found = run.receipts.verify_file(encode_receipt(forged))
+    assert not found.ok and "not_carried" in {one.code for one in found.findings}
+    assert "missing_object" not in {one.code for one in found.findings}
