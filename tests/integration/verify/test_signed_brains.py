@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.errors import InvalidInput
+from brain.errors import BrainError, InvalidInput
 from brain.objects import operation
 from brain.objects.tree_entry import FILE, TreeEntry
 from brain.repo.core.transaction import locked_write_transaction
 from brain.repo.open.session import Session
+from brain.repo.read.ancestor_set import AncestorSet
+from brain.repo.signing import missing_signatures
 from brain.trust import (
     equivocation_proof,
     locate_policy,
@@ -444,3 +446,53 @@ def test_only_the_file_at_the_top_is_a_trust_file(brain: Brain, path: str) -> No
     brain.snapshot()
     assert brain.verify().findings == []
     assert told(brain, required=True) == {"unsigned", "forged_author"}
+
+
+def test_a_late_merge_beside_its_sibling_is_an_equivocation_without_a_proof(brain: Brain) -> None:
+    base = brain.head or ""
+    for branch in ("idea", "side"):
+        brain.branches.create(branch)
+    first = learn(brain, 0, "one")
+    brain.branches.switch("side")
+    for number in range(4):
+        learn(brain, None, f"side-{number}")
+    brain.branches.switch("idea")
+    (brain.root / "SOUL.md").write_text("calm\n")
+    sign_with(brain, None)
+    session = session_of(brain)
+    side = session.reader.read_ref("heads/side")
+    assert side is not None
+    sign_with(brain, 0)
+    with locked_write_transaction(session, "merge", "late") as txn:
+        txn.record_snapshot({}, ("graft",), "late", merged=(side,))
+    (found,) = brain.trust.find_equivocations()
+    assert (found.key, found.parent, found.proof) == (NAMES[0], base, None)
+    assert set(found.snapshots) == {first, brain.head}
+
+
+def test_equivocations_are_not_looked_for_in_a_lineage_that_cannot_be_read(brain: Brain) -> None:
+    learn(brain, 0, "one")
+    session = session_of(brain)
+    with session.store.transaction() as tx:
+        tx.update_ref("heads/broken", None, b"\7" * 32)
+    with pytest.raises(BrainError) as caught:
+        brain.trust.find_equivocations()
+    assert caught.value.code == "missing_object"
+
+
+def test_snapshots_with_too_few_signatures_are_listed_and_signed(brain: Brain) -> None:
+    trusting(brain, 0)
+    sign_with(brain, None)
+    session = session_of(brain)
+    unsigned = [brain.skills.upsert("Oracle", f"{n}\n", description="d").snapshot for n in "abc"]
+    assert missing_signatures.find_unsigned(session) == unsigned
+    assert missing_signatures.find_unsigned(session, "@~1") == unsigned[:2]
+
+    def sign(revision: str, excluded: AncestorSet | None = None) -> list[str]:
+        made = missing_signatures.sign_missing(session, revision, KEY_SEEDS[0], excluded)
+        return [one.snapshot for one in made]
+
+    assert sign("@~1", AncestorSet(session, bytes.fromhex(unsigned[0]))) == unsigned[1:2]
+    assert sign("@") == [unsigned[0], unsigned[2]]
+    assert sign("@") == [] == missing_signatures.find_unsigned(session)
+    assert told(brain) == set()

@@ -27,6 +27,7 @@ from brain.verify import (
     cache_check,
     graph_check,
     object_check,
+    parallel,
     parent_diff,
     receipt_presence,
     table_check,
@@ -433,3 +434,29 @@ def test_a_store_that_names_no_brain_hides_no_damaged_object(brain: Brain) -> No
     assert "the store names no brain" in [finding.message for finding in found.findings]
     assert "corrupt_object" in {finding.code for finding in found.findings}
     assert (found.ok, found.brain, found.head, found.snapshots) == (False, "", "", 0)
+
+
+def test_a_store_is_split_into_parts_that_fill_half_a_queue_at_most(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "MAX_QUEUED_JOBS", 6)
+    monkeypatch.setattr(object_check, "OBJECTS_PER_PART", 1)
+    steps: list[tuple[str, int, int]] = []
+    found = verification.verify_brain(brain._session, progress=lambda *step: steps.append(step))
+    assert found.ok and brain._session.reader.count_objects() > 12
+    assert [step for step in steps if step[0] == "parts"] == [("parts", n, 3) for n in range(3)]
+
+
+def test_what_no_ref_leads_to_hides_no_finding_about_what_one_does(brain: Brain) -> None:
+    session = brain._session
+    honest = session.head()
+    forge(brain, lambda s: s._replace(bundle=OTHER))
+    wrong = session.head()
+    with session.store.transaction() as tx:
+        tx.update_ref("heads/main", wrong, honest)
+        log_operation(session, tx, "undo", "back", [("heads/main", wrong, honest)])
+    session.clear_loaded()
+    assert verify_folder(brain.root, False).findings == []
+    forge(brain, lambda s: s._replace(bundle=OTHER, message="again"))
+    found = [(one.code, one.snapshot) for one in verify_folder(brain.root, False).findings]
+    assert found == [("missing_object", session.head().hex())] * 2  # of its edge, and signatures

@@ -16,7 +16,7 @@ from brain.proofs import json_fields, proof_builder, proof_json
 from brain.proofs.proof_builder import build_descent_proof, build_path_proof, build_section_proof
 from brain.proofs.proof_json import parse_proof, render_proof
 from brain.proofs.proof_types import DescentProof
-from brain.proofs.proof_verification import check_proof
+from brain.proofs.proof_verification import check_proof, verify_proof_bytes
 from brain.results import Proof
 from tests.support.recorded_snapshots import (
     OTHER_BLOB_ID,
@@ -197,3 +197,11 @@ def test_a_chain_of_no_snapshot_is_refused() -> None:
     ids = (OTHER_BLOB_ID,) * 3
     error = refused(render_proof(DescentProof(*ids, [])))
     assert error.code == "broken_chain" and error.message.endswith("it holds no snapshot")
+
+
+def test_what_a_proof_does_not_speak_of_is_empty_or_zero() -> None:
+    proven = verify_proof_bytes(json_bytes(SMALL.absence_proof("n/b")))
+    assert tuple(proven) == (
+        *("absence", SMALL.id, SMALL.id, SMALL.snapshot.bundle, "n/b"),
+        *(0, b"", 0, "", b"", 0, b"", b""),
+    )

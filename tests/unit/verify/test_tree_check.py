@@ -339,12 +339,17 @@ def test_a_path_that_no_brain_may_hold_is_refused_wherever_it_is(section: str, p
     assert caught.value.code == "bad_path"
 
 
+@pytest.mark.parametrize(
+    ("files", "levels"),
+    [(FILES, 3), ([file_entry(f"{number:05}") for number in range(2000)], 2)],
+    ids=["the least nodes", "usual nodes"],
+)
 def test_only_what_differs_is_read_and_only_paths_that_came_are_cut(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, files: list[TreeEntry], levels: int
 ) -> None:
     forger = Forger()
-    edited = [*FILES[:40], file_entry(FILES[40].path, "edited"), *FILES[41:]]
-    before, after = forger.store(cut(FILES)), forger.store(cut(edited))
+    edited = [*files[:40], file_entry(files[40].path, "edited"), *files[41:]]
+    before, after = forger.store(cut(files)), forger.store(cut(edited))
     hashed: list[str] = []
 
     def is_boundary(level: int, path: str, count: int) -> bool:
@@ -354,8 +359,8 @@ def test_only_what_differs_is_read_and_only_paths_that_came_are_cut(
     monkeypatch.setattr(tree_check, "is_node_boundary", is_boundary)
     store = forger._store
     (diff,) = check_bundles(store.open_nodes(), {"s": before}, {"s": after})
-    assert (diff.old_entries, diff.new_entries) == ([FILES[40]], [edited[40]])
-    levels, right_edge = 3, 3
+    assert (diff.old_entries, diff.new_entries) == ([files[40]], [edited[40]])
+    right_edge = levels
     assert len(store.loads) <= 2 * levels + right_edge
     assert len(hashed) == levels - 1  # whether the new nodes end with a cut; the root need not
 

@@ -88,3 +88,68 @@ def test_a_manifest_that_names_no_files_there_is_refused(brain: Brain, text: str
     with pytest.raises(InvalidInput) as caught:
         brain.prompt.build()
     assert caught.value.code == "bad_manifest"
+
+
+def imported(brain: Brain, *steps: ImportStep) -> dict[str, str]:
+    """Import steps; return the snapshot of each revision on the branch."""
+    brain.imports.record_states(SOURCE, steps)
+    head = next(b.snapshot for b in brain.branches.list().branches if b.name == SOURCE.branch)
+    found = {}
+    for info in brain.history.log(head):
+        revision = info.operation.get("revision")
+        if revision:
+            found.setdefault(str(revision), info.snapshot)
+    return found
+
+
+def state(revision: str, content: str, *parents: str, path: str = SKILL) -> ImportStep:
+    return ImportStep([(path, text(content))], False, revision, revision, parents=parents)
+
+
+def test_revisions_are_recorded_on_their_parents(brain: Brain) -> None:
+    found = imported(
+        brain,
+        state("c1", "one"),
+        state("c2", "two", "c1"),
+        state("side", "x", "c1", path="memory/m.md"),
+        state("c3", "three", "c2", "side"),
+    )
+    assert set(found) == {"c1", "c2", "side", "c3"}
+    parents = {name: brain.history.show(here).info.parents for name, here in found.items()}
+    assert parents["c1"] == [brain._session.brain_id().hex()]
+    assert parents["c2"] == parents["side"] == [found["c1"]]
+    assert parents["c3"] == [found["c2"], found["side"]]
+
+
+def test_revisions_that_were_imported_are_not_recorded_again(brain: Brain) -> None:
+    first = imported(brain, state("c1", "one"), state("c2", "two", "c1"))
+    again = brain.imports.record_states(SOURCE, [state("c1", "one"), state("c2", "two", "c1")])
+    assert (again.steps, again.snapshot) == (0, first["c2"])
+    more = imported(brain, state("c2", "two", "c1"), state("c3", "three", "c2"))
+    assert more["c2"] == first["c2"]
+    assert brain.history.show(more["c3"]).info.parents == [first["c2"]]
+
+
+def test_a_revision_without_changes_is_recorded_if_it_has_parents(brain: Brain) -> None:
+    found = imported(brain, state("c1", "one"), state("c2", "one", "c1"))
+    assert set(found) == {"c1", "c2"}
+    done = brain.imports.record_states(SOURCE, [ImportStep([(SKILL, text("one"))])])
+    assert done.steps == 0
+
+
+def test_a_parent_that_was_not_imported_is_refused_and_nothing_recorded(brain: Brain) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        brain.imports.record_states(SOURCE, [state("c1", "one"), state("c2", "two", "c0")])
+    assert caught.value.code == "unknown_parent" and "c0" in caught.value.message
+    assert [branch.name for branch in brain.branches.list().branches] == ["main"]
+
+
+def test_a_merge_of_very_many_parents_is_recorded_in_steps(brain: Brain) -> None:
+    sides = [state(f"s{n}", f"{n}", "c1", path=f"memory/{n}.md") for n in range(20)]
+    names = tuple(f"s{n}" for n in range(20))
+    found = imported(brain, state("c1", "one"), *sides, state("m", "all", "c1", *names))
+    last = brain.history.show(found["m"]).info
+    before = brain.history.show(last.parents[0]).info
+    assert (len(last.parents), len(before.parents)) == (1 + 20 - 15, 1 + 15)
+    assert [*before.parents[1:], *last.parents[1:]] == [found[name] for name in names]
+    assert brain.verify().findings == []

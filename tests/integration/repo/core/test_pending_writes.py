@@ -11,7 +11,9 @@ import pytest
 from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.repo.core import pending_writes
 from brain.worktree.symlinks import encode_link_target
+from tests.integration.repo.conftest import write_file
 from tests.support.store_tampering import execute_in_store
 
 SOURCE = ImportSource("git", "skills", "adopted/skills")
@@ -188,3 +190,22 @@ def test_what_is_not_in_the_store_is_missed_before_anything_is_recorded(
     assert caught.value.code == "missing_object"
     assert (brain.head, brain.status().branch) == before
     brain.skills.upsert("here", "More.\n")
+
+
+def test_only_content_of_a_file_that_the_store_has_may_be_written_over(brain: Brain) -> None:
+    session = brain._session
+    write_file(brain, "known.md", "known\n")
+    write_file(brain, "secret.md", "a secret\n")
+    brain.snapshot()
+    brain.files.redact("secret.md", reason="a name")
+    write_file(brain, "secret.md", "a secret\n")
+    write_file(brain, "unknown.md", "unknown\n")
+    os.mkfifo(brain.root / "pipe")
+    (brain.root / "folder").mkdir()
+    stored = {
+        path: pending_writes._is_content_stored(session, path)
+        for path in ("known.md", "secret.md", "unknown.md", "pipe", "folder")
+    }
+    assert stored == {
+        "known.md": True, "secret.md": True, "unknown.md": False, "pipe": False, "folder": False
+    }  # fmt: skip

@@ -12,7 +12,9 @@ from tests.support.derived_data import drop_memory_cache
 
 
 def index(brain: Brain) -> str:
-    return brain.prompt.build_index().index
+    found = brain.prompt.build_index()
+    assert found.skills == found.index.count("▸ ")
+    return found.index
 
 
 def fresh_index(brain: Brain) -> str:
@@ -52,11 +54,12 @@ def test_an_index_of_another_revision_is_built_from_the_cached_one_and_not_kept(
     brain: Brain,
 ) -> None:
     brain.skills.upsert("First", "x\n", description="d")
-    old = index(brain)
+    old = brain.prompt.build_index()
     brain.skills.upsert("Second", "x\n", description="d")
-    assert index(brain) != old
+    brain.skills.upsert("First", description="another")
+    assert index(brain) != old.index
     kept = note(brain)
-    assert brain.prompt.build_index("@~1").index == old
+    assert brain.prompt.build_index("@~2") == old
     assert note(brain) == kept
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 from pathlib import Path
+
+import pytest
 
 from brain import Brain, commit_batch
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
+from brain.repo.ledgers import commit_batch as batch
 from brain.repo.ledgers import last_seen_head
+from brain.repo.open.session import Session
 from tests.support.process_death import dies_before_call
 
 
@@ -44,3 +50,40 @@ def test_brains_that_a_crash_left_without_their_record_get_it_from_the_next_run(
         with Brain.open(folder) as brain:
             heads = last_seen_head.read_last_seen_heads(brain._session.reader)
             assert [head.seq for head in heads.values()] == [1], folder
+
+
+def test_an_error_of_the_system_leaves_out_one_brain_before_or_after_it_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        Brain.init(folder, name=folder.name, author="tester").close()
+    log = EmbeddedLedger(tmp_path / "log")
+    open_session, opened = batch.open_session, []
+
+    def refuse_first(folder: Path, author: str) -> Session:
+        opened.append(folder)
+        if len(opened) == refused:
+            raise OSError(errno.EACCES, "refused", str(folder))
+        return open_session(folder, author)
+
+    monkeypatch.setattr(batch, "open_session", refuse_first)
+    refused = 1
+    before = commit_batch(folders, log)
+    assert [(one.path, one.code) for one in before.left] == [(str(folders[0]), "no_access")]
+    assert before.left[0].message.startswith("refused")
+    assert len(before.committed) == 1
+    opened.clear()
+    refused = 3  # the second brain is unchanged, so the third opening records the first
+    after = commit_batch(folders, log)
+    assert (after.unchanged, after.committed) == (1, [])
+    assert [(one.path, one.code) for one in after.left] == [(str(folders[0]), "no_access")]
+    assert after.left[0].message.startswith("committed, but the brain could not record it: refused")
+
+
+def test_a_second_copy_of_a_brain_is_left_out(tmp_path: Path) -> None:
+    Brain.init(tmp_path / "a", author="tester").close()
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    done = commit_batch([tmp_path / "a", tmp_path / "b"], EmbeddedLedger(tmp_path / "log"))
+    assert [one.seq for one in done.committed] == [1]
+    assert [(one.path, one.code) for one in done.left] == [(str(tmp_path / "b"), "brain_twice")]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from brain import Brain, FormatError, InvalidInput, NotFound
+from brain.digest import blob_id
 from brain.objects import operation
 from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt, keep_text
 from brain.repo.core.transaction import locked_write_transaction
@@ -433,3 +434,22 @@ def test_a_run_without_steps_records_nothing_and_ends(brain: Brain) -> None:
     with pytest.raises(InvalidInput) as caught:
         task.close()
     assert caught.value.code == "task_ended"
+
+
+def test_a_receipt_of_another_that_is_missing_does_not_break_a_run(brain: Brain) -> None:
+    task = brain.task("Mine")
+    with task.activate():
+        task.upsert_skill("a", "x\n", description="d")
+    brain.skills.upsert("b", "y\n", description="d", receipt=b"A letter that is lost")
+    with task.activate():
+        task.upsert_skill("a", "z\n")
+    task.close()
+    delete_blob(brain, blob_id(b"A letter that is lost").hex())
+    assert codes(brain) == set()
+
+
+def test_a_receipt_that_nothing_carries_is_said_to_be_that_alone(run: Brain) -> None:
+    forged = last(run)._replace(reason="forged")
+    found = run.receipts.verify_file(encode_receipt(forged))
+    assert not found.ok and "not_carried" in {one.code for one in found.findings}
+    assert "missing_object" not in {one.code for one in found.findings}
