@@ -90,10 +90,8 @@ def _find_anchors(
     base: Sequence[bytes], other: Sequence[bytes], ours: LineSpan, theirs: LineSpan
 ) -> list[tuple[int, int]]:
     """Return the pairs of lines that are unique on both sides, ascending in both."""
-    unique = _find_unique_lines(other, theirs)
-    pairs = [
-        (i, unique[line]) for line, i in _find_unique_lines(base, ours).items() if line in unique
-    ]
+    ours_unique, unique = _find_unique_lines(base, ours), _find_unique_lines(other, theirs)
+    pairs = [(i, unique[line]) for line, i in ours_unique.items() if line in unique]
     return _longest_increasing(sorted(pairs))
 
 

@@ -2,7 +2,7 @@
 
 A unit is a line of JSON Lines, or a section, list item or paragraph of notes. The units of
 each side keep their order. If all of them carry a time, they are interleaved by time;
-otherwise one side follows the other, in an order that depends on the bytes alone.
+otherwise one side follows the other, in an order that depends on the bytes only.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _split_notes(lines: TextLines) -> list[MemoryUnit]:
     for index, line in enumerate(lines):
         if line.strip() == ENTRY_SEPARATOR:
             separators.append(index)
-        text = line.decode("latin-1")  # the patterns look at ASCII alone
+        text = line.decode("latin-1")  # the patterns match ASCII only
         if FENCE.match(text):
             fenced = not fenced
         elif fenced:

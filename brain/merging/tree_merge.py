@@ -1,4 +1,4 @@
-"""Three-way merge of bundles, path by path; the cost grows with the changes alone.
+"""Three-way merge of bundles, path by path; the cost grows with the changes only.
 
 A path that one side changed is taken from that side. If one side moved a file unchanged
 and the other edited it, the edit moves along. A path that both sides changed differently
@@ -42,7 +42,7 @@ class TreeMerge(NamedTuple):
     """The edits to our side, and the conflicts to settle first.
 
     `collisions` are pairs of paths, one from each side, that no folder can hold together:
-    a file and a folder of one name, or names that differ by case or Unicode form alone.
+    a file and a folder of one name, or names that differ only by case or Unicode form.
     `added` are the paths that exactly one side added.
     """
 

@@ -1,4 +1,4 @@
-"""Check from its text alone that a symbolic link stays inside the brain.
+"""Check by its text only that a symbolic link stays inside the brain.
 
 `..` is allowed only at the beginning, where it leads up from the folder of the link, which is
 not a link itself. The names after it may be links that obey the same rule. So no chain of

@@ -8,7 +8,7 @@ same file.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from operator import methodcaller
 
 from .. import limits
@@ -141,24 +141,27 @@ def are_plain_paths(section: str, inner: Collection[str]) -> bool:
     return (
         section != TOP_SECTION
         and _is_plain_path(f"{section}/x")
-        and _are_plain(inner, limits.MAX_PATH_DEPTH - 1)
+        and _are_plain(inner, limits.MAX_PATH_DEPTH - 1, _DOUBTFUL_SIGNS)
     )
 
 
 def check_paths(paths: Collection[str]) -> None:
     """Check full paths, at little cost if they are plain. Raises as `check_path`."""
-    if any(":" in path for path in paths) or not _are_plain(paths, limits.MAX_PATH_DEPTH):
+    if not _are_plain(paths, limits.MAX_PATH_DEPTH, (*_DOUBTFUL_SIGNS, ":")):
         for path in paths:
             check_path(path)
 
 
-def _are_plain(paths: Collection[str], depth: int) -> bool:
+_DOUBTFUL_SIGNS = ("/.", "//", "/|", "~", "\\")
+
+
+def _are_plain(paths: Collection[str], depth: int, doubtful_signs: Iterable[str]) -> bool:
     # One text with `|/` between two paths: a path with a bad start or end makes a bad pair.
     text = f"/{'|/'.join(paths)}|"
     return (
         text.isascii()
         and text.isprintable()
-        and not any(sign in text for sign in ("/.", "//", "/|", "~", "\\"))
+        and not any(sign in text for sign in doubtful_signs)
         and max(map(len, paths), default=0) <= limits.MAX_FILE_NAME_BYTES
         and max(map(_count_slashes, paths), default=0) < depth
     )

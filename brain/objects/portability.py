@@ -49,12 +49,11 @@ def require_portable(
     """
     changed_entries = {path: entry for path, entry in edits.items() if entry is not None}
     paths.check_paths(changed_entries)
-    added_paths = [
-        path for path in changed_entries if not (before and bundles.has_entry(nodes, before, path))
+    added = [
+        path for path in changed_entries if not before or not bundles.has_entry(nodes, before, path)
     ]
-    for fault in find_portability_faults(
-        nodes, before, after, changed_entries.items(), added_paths, read
-    ):
+    entries = changed_entries.items()
+    for fault in find_portability_faults(nodes, before, after, entries, added, read):
         raise InvalidInput(fault.message, code=fault.code, hint="rename it, or leave it out")
 
 

@@ -185,27 +185,27 @@ def _update_level(
     """Apply `changes` to one level; return the resulting changes of the level above."""
     above: dict[str, NodeEntry | None] = {}
     kind = LEAF if level == 0 else INNER
-    done = 0
-    while done < len(changes):
-        cursor.seek(changes[done][0])
+    start = 0
+    while start < len(changes):
+        cursor.seek(changes[start][0])
         pending: list[NodeEntry] = []
         while True:
             old = cursor.node
             above.setdefault(old.last, None)
             is_last = cursor.is_last()
-            upto = len(changes) if is_last else _index_after(changes, done, old.last)
-            here = changes[done:upto]
+            stop = len(changes) if is_last else _index_after(changes, start, old.last)
+            here = changes[start:stop]
             if not pending and (lines := _find_replacements(old, here)) is not None:
                 # Cuts depend on paths only, so this node ends where it did.
                 above[old.last] = _add_child(nodes, old.replace_entries(lines))
-                done = upto
+                start = stop
                 break
             for line in _merge_changes(old, here):
                 pending.append(line)
                 if is_node_boundary(level, line[0], len(pending)):
                     _close_node(nodes, kind, pending, above, old)
                     pending = []
-            done = upto
+            start = stop
             if not pending:
                 break
             if is_last:

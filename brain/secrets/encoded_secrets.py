@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import accumulate, compress, count
+from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
 from . import key_patterns
@@ -139,13 +139,8 @@ class SplitText(NamedTuple):
 
     def long_words(self) -> list[bytes]:
         """Return the words of key lines that are long enough for a secret, in order."""
-        lines = self.lines
-        return [
-            word
-            for number in self.key_lines
-            for word in lines[number].split()
-            if len(word) >= MIN_SECRET_BYTES
-        ]
+        words = chain.from_iterable(self.lines[number].split() for number in self.key_lines)
+        return [word for word in words if len(word) >= MIN_SECRET_BYTES]
 
 
 def split_text_lines(text: bytes) -> SplitText:

@@ -69,11 +69,9 @@ def _match_to_hit(text: bytes, word: bytes, at: int, match: re.Match[bytes]) -> 
     if _HARMLESS_PREFIX().search(name) or _HARMLESS_SUFFIX().search(suffix):
         return None
     value = value.rstrip(b".:!?*]}\\&")
-    if (
-        len(set(value)) < _MIN_DISTINCT_BYTES
-        or _PLACEHOLDER().search(value)
-        or _CODE_EXPRESSION().search(value)
-    ):
+    if _PLACEHOLDER().search(value) or _CODE_EXPRESSION().search(value):
+        return None
+    if len(set(value)) < _MIN_DISTINCT_BYTES:
         return None
     is_explicit = word in _PASSWORD_KEYWORDS or _SECRET_PREFIX().search(name) is not None
     rule = _classify_value(word, value, bool(sign), is_explicit)

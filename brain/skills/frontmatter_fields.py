@@ -1,8 +1,7 @@
 """Front matter as fields with their offsets, and edits of single fields.
 
 The text is everything between the two `---` lines; offsets count its characters. An
-edit returns the new text and leaves every other character as it is. Values are given
-as they are to be written, quoted where needed.
+edit returns the new text and changes no other character. Callers quote values where needed.
 """
 
 from __future__ import annotations

@@ -121,9 +121,8 @@ def _parse_scalar(
     field = _parse_one_line(key, raw, offset, lines_end)
     index += 1
     if field is None:
-        return (
-            _parse_quoted_lines(split_lines, index, offset, key, raw) if raw[0] in "\"'" else None
-        )
+        is_quoted = raw[0] in "\"'"
+        return _parse_quoted_lines(split_lines, index, offset, key, raw) if is_quoted else None
     if index < len(lines) and lines[index][:1] == " " and raw[0] not in "\"'[{":
         words = [field.value]
         end = lines_end

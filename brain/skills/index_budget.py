@@ -31,9 +31,9 @@ TextMeasure = Callable[[str], int]
 
 _CLAUSE_END = re.compile("[.,;:!?)](?= )|(?= [(–—-] )|[。、，；：！？]")
 _MIN_CLAUSE_CHARS, _MAX_CLAUSE_CHARS = 16, 80
-"""Fewest and most characters of a first clause that may stand for a description."""
+"""Fewest and most characters of a first clause that may replace a description."""
 _FALLBACK_BYTES = 48
-"""Bytes of words that stand for a description without such a clause."""
+"""Bytes of words that replace a description without such a clause."""
 _TRAILING_PUNCTUATION = " .,;:!?-–—([{\"'“‘"
 
 
@@ -113,7 +113,7 @@ _AuthorGroup = tuple[int, list[IndexCandidate]]
 
 def format_all(skills: Sequence[IndexCandidate], count: TokenCounter) -> IndexText:
     """Return the complete index."""
-    text = _format_index([_ShownSkill(skill, skill.description) for skill in skills], 0)
+    text = _format_index(_show_all(skills), 0)
     return IndexText(text, len(skills), 0, count(text))
 
 
@@ -153,19 +153,13 @@ def _group_by_author(skills: Sequence[IndexCandidate]) -> list[_AuthorGroup]:
     by_author: dict[str, list[IndexCandidate]] = {}
     for skill in skills:
         by_author.setdefault(skill.author, []).append(skill)
-    return sorted(
-        [
-            (sum(map(_full_size, skills_of_author)), skills_of_author)
-            for skills_of_author in by_author.values()
-        ]
-    )
+    return sorted((sum(map(_full_size, group)), group) for group in by_author.values())
 
 
 def _fit_to_bytes(
     groups: Sequence[_AuthorGroup], byte_budget: int, count: TokenCounter
 ) -> IndexText:
-    """Return the index in at most `byte_budget` bytes."""
-    total = sum(len(skills_of_author) for _, skills_of_author in groups)
+    total = sum(len(group) for _, group in groups)
     shown = _share_bytes(groups, byte_budget)
     if len(shown) < total:
         shown = _share_bytes(groups, byte_budget - utf8_size(format_omitted_count(total)) - 1)
@@ -176,18 +170,18 @@ def _fit_to_bytes(
 
 
 def _share_bytes(groups: Sequence[_AuthorGroup], byte_budget: int) -> list[_ShownSkill]:
-    """Share the bytes among the authors; return what is shown."""
+    """Return the skills that are shown if the bytes are shared among the authors."""
     shown: list[_ShownSkill] = []
-    for number, (need, skills_of_author) in enumerate(groups):
+    for number, (need, group) in enumerate(groups):
         share = (byte_budget + 1) // (len(groups) - number)  # the last line has no newline
-        shown_of_author = (
-            [_ShownSkill(skill, skill.description) for skill in skills_of_author]
-            if need <= share
-            else _reduce_group(skills_of_author, share)
-        )
-        byte_budget -= utf8_size(_format_index(shown_of_author, 0)) + 1 if shown_of_author else 0
-        shown += shown_of_author
+        shown_group = _show_all(group) if need <= share else _reduce_group(group, share)
+        byte_budget -= utf8_size(_format_index(shown_group, 0)) + 1 if shown_group else 0
+        shown += shown_group
     return shown
+
+
+def _show_all(skills: Sequence[IndexCandidate]) -> list[_ShownSkill]:
+    return [_ShownSkill(skill, skill.description) for skill in skills]
 
 
 def _full_size(skill: IndexCandidate) -> int:
@@ -200,9 +194,8 @@ def _full_size(skill: IndexCandidate) -> int:
 def _reduce_group(skills: Sequence[IndexCandidate], share: int) -> list[_ShownSkill]:
     """Return what is shown of one author's skills if their lines do not fit."""
     if (_LINE_OVERHEAD + _MIN_DESCRIPTION_BYTES) * len(skills) <= share:
-        shortened = _shorten_descriptions(
-            skills, share - sum(utf8_size(skill.name) + _LINE_OVERHEAD for skill in skills)
-        )
+        overhead = sum(utf8_size(skill.name) + _LINE_OVERHEAD for skill in skills)
+        shortened = _shorten_descriptions(skills, share - overhead)
         if shortened:
             return shortened
     return _restore_descriptions(*_list_names(skills, share))
@@ -247,13 +240,8 @@ def _restore_descriptions(shown: Sequence[_ShownSkill], byte_budget: int) -> lis
     described: list[_ShownSkill] = []
     for place, (skill, _) in enumerate(shown):
         text = shorten_text(skill.description, min_useful_size(skill.description))
-        byte_budget -= (
-            utf8_size(text)
-            + utf8_size(skill.name)
-            + _LINE_OVERHEAD
-            - utf8_size(escape_listed_name(skill.name))
-            - _SEPARATOR_BYTES
-        )
+        byte_budget += utf8_size(escape_listed_name(skill.name)) + _SEPARATOR_BYTES
+        byte_budget -= utf8_size(text) + utf8_size(skill.name) + _LINE_OVERHEAD
         if byte_budget < 0:
             return described + list(shown[place:])
         described.append(_ShownSkill(skill, text))
@@ -268,7 +256,7 @@ def _format_index(shown: Sequence[_ShownSkill], left_out: int) -> str:
     for skill, text in shown:
         if not text:
             named.setdefault(skill.category, []).append(skill.name)
-    lines += [
-        format_name_list(category, sorted(names)) for category, names in sorted(named.items())
-    ]
-    return "\n".join([*lines, format_omitted_count(left_out)] if left_out else lines)
+    lines += [format_name_list(name, sorted(names)) for name, names in sorted(named.items())]
+    if left_out:
+        lines.append(format_omitted_count(left_out))
+    return "\n".join(lines)

@@ -1,7 +1,7 @@
 """The index as sorted text in pages, and changes of a few lines of it.
 
 Pages are UTF-8: every line ends with a newline, and lines ascend by name, then by
-description. The order follows from the lines alone, so the text is a function of its
+description. The order follows from the lines only, so the text is a function of its
 lines, and a change costs a binary search per line. Page boundaries mean nothing, but
 never separate two equal lines. docs/adr/0016 compares this with a table.
 """

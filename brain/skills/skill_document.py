@@ -116,7 +116,7 @@ def read_declared_names(content: bytes) -> set[str]:
 
 
 def check_description(description: str) -> str:
-    """Return a description as it is written: on one line, surrounding space removed.
+    """Return a description on one line, without surrounding space.
 
     Raises `InvalidInput` with code `bad_type`, `bad_char` or `description_too_long`.
     """

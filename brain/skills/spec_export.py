@@ -15,7 +15,7 @@ from .. import limits
 from . import document_parts, frontmatter_fields, skill_version
 from .document_parts import DocumentParts
 from .document_update import add_front_matter
-from .frontmatter import load_front_matter, parse_front_matter
+from .frontmatter import load_front_matter, parse_front_matter, parse_if_any
 from .frontmatter_fields import (
     BLOCK_MAP_KIND,
     NULL_KIND,
@@ -50,9 +50,7 @@ def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = (
     document = document_parts.split_document(content)
     if not document.opening:
         document = add_front_matter(document)
-    known = (
-        stated_version(parse_front_matter(document.front_matter)) if document.front_matter else None
-    )
+    known = stated_version(parse_if_any(document.front_matter))
     document = fill_defaults(document, slug, slug, "", known or skill_version.FIRST_VERSION)
     front_matter = parse_front_matter(document.front_matter.replace("\r\n", "\n"))
     values = _read_values(front_matter)

@@ -83,9 +83,9 @@ def find_mixed_letters(text: str) -> list[str]:
 
 def map_confusables_to_latin(text: str) -> str:
     """Return `text` with each letter that resembles a Latin one replaced by it."""
-    return (
-        text if text.isascii() else "".join(_latin_confusables().get(char, char) for char in text)
-    )
+    if text.isascii():
+        return text
+    return "".join(_latin_confusables().get(char, char) for char in text)
 
 
 def _find_foreign_letters(word: str) -> list[str]:
@@ -97,10 +97,8 @@ def _find_foreign_letters(word: str) -> list[str]:
 
 def _split_letter_runs(text: str) -> list[str]:
     """Return the runs of letters with their marks; digits may be among them."""
-    chars = [
-        char if script_code(char) not in (COMMON_SCRIPT, UNKNOWN_SCRIPT) else " " for char in text
-    ]
-    return "".join(chars).split(" ")
+    no_letters = (COMMON_SCRIPT, UNKNOWN_SCRIPT)
+    return "".join(char if script_code(char) not in no_letters else " " for char in text).split(" ")
 
 
 def _is_stable(char: str) -> bool:

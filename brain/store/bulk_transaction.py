@@ -79,9 +79,7 @@ class BulkTransaction(SqliteTransaction):
             f"SELECT count(*) FROM (SELECT 1 FROM blobs LIMIT {MAX_EMPTY_STORE_BLOBS})"
         )
         if blobs[0] < MAX_EMPTY_STORE_BLOBS:
-            self._is_outside_wal = db.fetch_without_waiting("PRAGMA journal_mode=DELETE") == [
-                ("delete",)
-            ]
+            self._is_outside_wal = self._set_journal_mode("delete")
         db.execute(f"PRAGMA cache_size=-{BULK_CACHE_KIB}")
         if self._is_outside_wal:
             db.execute("PRAGMA synchronous=EXTRA")
@@ -107,8 +105,9 @@ class BulkTransaction(SqliteTransaction):
             self._worker.shutdown()
         db = self._connection
         db.execute("PRAGMA cache_size=-2000")
-        if self._is_outside_wal and db.fetch_without_waiting("PRAGMA journal_mode=WAL") == [
-            ("wal",)
-        ]:
+        if self._is_outside_wal and self._set_journal_mode("wal"):
             db.execute("PRAGMA synchronous=FULL")
             self._is_outside_wal = False
+
+    def _set_journal_mode(self, mode: str) -> bool:
+        return self._connection.fetch_without_waiting(f"PRAGMA journal_mode={mode}") == [(mode,)]

@@ -53,7 +53,7 @@ PRAGMA journal_size_limit={MAX_WAL_BYTES};
 
 
 class DatabaseLabels(NamedTuple):
-    """How messages name a database file, its content and its folder.
+    """The names of a database file, its content and its folder in messages.
 
     `damaged` is the hint for a damaged file.
     """
@@ -72,24 +72,17 @@ STORE_LABELS = DatabaseLabels(
 )
 
 _WRITABLE_HINT = "check who may write to {folder}"
-_ENGINE_ERROR_TABLE: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
-    (apsw.FullError, "no_space", "no space left", "free some space and try again"),
-    (apsw.ReadOnlyError, "read_only", "cannot be written", _WRITABLE_HINT),
-    (apsw.PermissionsError, "read_only", "cannot be written", _WRITABLE_HINT),
-    (
-        apsw.CantOpenError,
-        "cannot_open",
-        "cannot be opened",
-        "check who may read and write {folder}",
-    ),
-    (apsw.NotADBError, "bad_store", "is not a store", "{damaged}"),
-    (apsw.CorruptError, "bad_store", "is damaged", "{damaged}"),
-    (apsw.ConstraintError, "bad_store", "is damaged", "{damaged}"),
-    (apsw.SQLError, "bad_store", "is damaged", "{damaged}"),
-    (apsw.TooBigError, "bad_store", "is damaged", "{damaged}"),
-    (apsw.IOError, "io_error", "cannot be read or written", "check the disk and its free space"),
-    (apsw.NoMemError, "no_memory", "needs more memory than there is", "free some memory"),
-    (apsw.ConnectionClosedError, "closed", "is closed", "open the brain again"),
+_OPENABLE_HINT = "check who may read and write {folder}"
+_DAMAGE_ERRORS = (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError, apsw.TooBigError)
+_ENGINE_ERROR_TABLE: tuple[tuple[tuple[type[apsw.Error], ...], str, str, str], ...] = (
+    ((apsw.FullError,), "no_space", "no space left", "free some space and try again"),
+    ((apsw.ReadOnlyError, apsw.PermissionsError), "read_only", "cannot be written", _WRITABLE_HINT),
+    ((apsw.CantOpenError,), "cannot_open", "cannot be opened", _OPENABLE_HINT),
+    ((apsw.NotADBError,), "bad_store", "is not a store", "{damaged}"),
+    (_DAMAGE_ERRORS, "bad_store", "is damaged", "{damaged}"),
+    ((apsw.IOError,), "io_error", "cannot be read or written", "check the disk and its free space"),
+    ((apsw.NoMemError,), "no_memory", "needs more memory than there is", "free some memory"),
+    ((apsw.ConnectionClosedError,), "closed", "is closed", "open the brain again"),
 )
 
 
@@ -100,7 +93,7 @@ _ENGINE_ERRORS = (apsw.Error, UnicodeDecodeError)
 def translate_engine_error(
     error: Exception, name: str, labels: DatabaseLabels = STORE_LABELS
 ) -> Exception:
-    """Return what to raise for an engine error; misuse by this program stays as it is."""
+    """Return the typed error for an engine error; misuse by this program is not translated."""
     if isinstance(error, UnicodeDecodeError):
         return StoreError(f"{name} is damaged: text that is not UTF-8", hint=labels.damaged)
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
@@ -108,11 +101,10 @@ def translate_engine_error(
             f"another process is writing to {labels.content_label}",
             hint="wait until it is done, and try again",
         )
-    for kind, code, what, hint in _ENGINE_ERROR_TABLE:
-        if isinstance(error, kind):
-            return StoreError(
-                f"{name} {what}: {error}", code=code, hint=hint.format_map(labels._asdict())
-            )
+    for kinds, code, problem, hint_format in _ENGINE_ERROR_TABLE:
+        if isinstance(error, kinds):
+            message, hint = f"{name} {problem}: {error}", hint_format.format_map(labels._asdict())
+            return StoreError(message, code=code, hint=hint)
     return error
 
 
@@ -189,10 +181,10 @@ class Connection:
             cursor.close(True)
 
     def fetch_by_keys(self, sql: str, keys: Sequence[Any]) -> Iterator[SqlRow]:
-        """Yield the rows of `sql`, in which `{keys}` stands for a list of keys, `{rows}` for rows.
+        """Yield the rows of `sql`, with a list of keys for `{keys}` or of rows for `{rows}`.
 
-        Keys are looked up in slices, so any number is fine. The last slice is
-        padded with its own last key, so that there are few statements, not many.
+        Keys are looked up in slices. The last slice is padded with its last key, so that there
+        are few different statements.
         """
         for start in range(0, len(keys), KEYS_PER_QUERY):
             keys_slice = list(keys[start : start + KEYS_PER_QUERY])

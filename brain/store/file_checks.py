@@ -37,17 +37,24 @@ def open_regular_file(path: str | os.PathLike[str], flags: int, mode: int = 0o60
     return handle
 
 
-def check_regular_file(path: str | os.PathLike[str], found: os.stat_result) -> None:
+def check_regular_file(path: str | os.PathLike[str], st: os.stat_result) -> None:
     """Check that this is a regular file with one name that belongs to the user.
 
     Root may open the files of others. Raises `StoreError` (`bad_store`, `foreign_owner`).
     """
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(st.st_mode):
         raise _unsafe_file_error(path, "is not a regular file")
-    if os.geteuid() not in (0, found.st_uid):
+    if os.geteuid() not in (0, st.st_uid):
         raise _unsafe_file_error(path, "belongs to another user", "foreign_owner")
-    if found.st_nlink > 1:
+    if st.st_nlink > 1:
         raise _unsafe_file_error(path, "has another name elsewhere (a hard link)")
+
+
+def copy_owner(handle: int, folder: str | os.PathLike[str]) -> None:
+    """Give a file that root creates the owner of its folder."""
+    if os.geteuid() == 0:
+        owner = os.stat(folder)
+        os.fchown(handle, owner.st_uid, owner.st_gid)
 
 
 def _unsafe_file_error(
@@ -74,8 +81,8 @@ class FileIdentities:
     def remember(self) -> None:
         """Remember the existing files, which the database has open; then check the others."""
         for file in self._paths:
-            if file not in self._identities and (found := _file_identity(file)):
-                self._identities[file] = found
+            if file not in self._identities and (identity := _file_identity(file)):
+                self._identities[file] = identity
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
@@ -97,7 +104,7 @@ class FileIdentities:
 
 def _file_identity(file: str) -> tuple[int, int] | None:
     try:
-        found = os.lstat(file)
+        st = os.lstat(file)
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return st.st_dev, st.st_ino

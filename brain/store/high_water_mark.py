@@ -13,7 +13,7 @@ from contextlib import suppress
 from blake3 import blake3
 
 from ..errors import StoreError
-from .file_checks import open_regular_file
+from .file_checks import copy_owner, open_regular_file
 
 MARK_FILE_NAME = "mark"
 _CHECKSUM_BYTES = 8
@@ -26,11 +26,12 @@ def write_mark(store: str, head: bytes) -> None:
     """
     path = _mark_path(store)
     with suppress(OSError, StoreError):  # the next transaction raises a `StoreError` again
-        fresh = not os.path.lexists(path)
+        is_new = not os.path.lexists(path)
         handle = open_regular_file(path, os.O_WRONLY | os.O_CREAT)
         try:
-            if fresh:
-                _set_owner(handle, os.path.dirname(path))
+            if is_new:
+                os.fchmod(handle, 0o600)
+                copy_owner(handle, os.path.dirname(path))
             os.pwrite(handle, head + _mark_checksum(head), 0)
         finally:
             os.close(handle)
@@ -77,14 +78,6 @@ def check_operations_not_lost(marked_head: bytes, head: bytes) -> None:
             hint="restore the folder .brain from a copy;"
             " to continue without them, delete .brain/mark",
         )
-
-
-def _set_owner(handle: int, folder: str) -> None:
-    """Give a new mark the permissions and the owner of the store, also if root creates it."""
-    os.fchmod(handle, 0o600)
-    if os.geteuid() == 0:
-        owner = os.stat(folder)
-        os.fchown(handle, owner.st_uid, owner.st_gid)
 
 
 def _mark_path(store: str) -> str:

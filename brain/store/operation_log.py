@@ -99,9 +99,9 @@ def count_stray_operations(db: Connection, head: tuple[int, bytes]) -> int:
 
 
 def _check_row(number: int, id: bytes, data: bytes) -> OperationRow:
-    if wrong := field_limits.find_operation_error(number, id, data):
+    if fault := field_limits.find_operation_error(number, id, data):
         raise StoreError(
-            f"operation {number} is damaged: {wrong}", code="corrupt_operation", hint=_DAMAGED_HINT
+            f"operation {number} is damaged: {fault}", code="corrupt_operation", hint=_DAMAGED_HINT
         )
     return OperationRow(number, id, data)
 

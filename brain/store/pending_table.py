@@ -33,9 +33,9 @@ def inspect_pending_rows(db: Connection) -> tuple[list[PendingWrite], list[str]]
         f"SELECT {_PENDING_COLUMNS} FROM pending ORDER BY path"
     ):
         row = PendingWrite(path.decode("utf-8", "surrogateescape"), *fields)
-        if (wrong := field_limits.find_pending_error(row)) or _pending_checksum(row) != expected:
+        if (fault := field_limits.find_pending_error(row)) or _pending_checksum(row) != expected:
             name = printable_text(row.path, 80)
-            why = wrong or "it does not fit its checksum"
+            why = fault or "it does not fit its checksum"
             damaged.append(f"the pending write of the file {name} is damaged: {why}")
         else:
             intact.append(row)

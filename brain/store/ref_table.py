@@ -44,9 +44,9 @@ def load_facts(db: Connection) -> dict[str, bytes]:
             hint=_DAMAGED_HINT,
         )
     for name, value in facts.items():
-        if wrong := field_limits.find_fact_error(name, value):
+        if fault := field_limits.find_fact_error(name, value):
             raise StoreError(
-                f"the fact {printable_text(name, 80)} of the store is damaged: {wrong}",
+                f"the fact {printable_text(name, 80)} of the store is damaged: {fault}",
                 code="corrupt_ref",
                 hint=_DAMAGED_HINT,
             )

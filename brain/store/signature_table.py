@@ -42,10 +42,10 @@ def put_signature_row(db: Connection, snapshot: bytes, key: bytes, signature: by
 def _check_row(
     snapshot: bytes, key: bytes, signature: bytes, expected: bytes
 ) -> tuple[bytes, bytes, bytes]:
-    wrong = field_limits.find_signature_error(snapshot, key, signature)
-    if wrong or checksums.row_checksum(snapshot, key, signature) != expected:
+    fault = field_limits.find_signature_error(snapshot, key, signature)
+    if fault or checksums.row_checksum(snapshot, key, signature) != expected:
         raise StoreError(
-            f"a signature in the store is damaged: {wrong or 'it does not fit its checksum'}",
+            f"a signature in the store is damaged: {fault or 'it does not fit its checksum'}",
             code="corrupt_signature",
             hint="restore the folder .brain from a copy, or sign again",
         )

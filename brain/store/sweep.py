@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..errors import StoreError
-from .blobs.codec import CODEC_CHUNK_LIST
 from .connection import Connection
 from .protocol import ObjectKind
 from .schema import typed_columns
 from .sqlite_reader import SqliteReader
 
-_CHUNK_LIST_COLUMNS = typed_columns("id BLOB, data BLOB")
 _SWEEP_ORDER = (ObjectKind.SNAPSHOT, ObjectKind.BUNDLE, ObjectKind.NODE)
 """Objects are removed before those they refer to, so that no reference ever dangles."""
 
@@ -43,10 +41,7 @@ def sweep_unmarked(reader: SqliteReader, marked: set[bytes], max_count: int) -> 
 
 def _find_chunks(reader: SqliteReader, marked: set[bytes]) -> set[bytes]:
     """Return all chunks and prefixes of the large blobs among `marked`."""
-    rows = reader._db.fetch_all(
-        f"SELECT {_CHUNK_LIST_COLUMNS} FROM blobs WHERE codec = ?", (CODEC_CHUNK_LIST,)
-    )
-    chunk_lists = {id: reader._decode_chunk_list(id, data) for id, data in rows}
+    chunk_lists = reader.load_chunk_lists()
     parts: set[bytes] = set()
     stack = [id for id in chunk_lists if id in marked]
     while stack:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Locked, StoreError
 from ..util.file_lock import LockTimeout, lock_file
-from .file_checks import open_regular_file
+from .file_checks import copy_owner, open_regular_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,9 +64,7 @@ def _open_lock_file(folder: Path, label: str) -> int:
         handle = open_regular_file(path, os.O_RDWR | os.O_CREAT)
         if os.fstat(handle).st_mode & 0o600 != 0o600:  # new, under a umask that denies everything
             os.fchmod(handle, 0o600)
-        if os.geteuid() == 0:
-            owner = os.stat(folder)
-            os.fchown(handle, owner.st_uid, owner.st_gid)
+        copy_owner(handle, folder)
         return handle
     except OSError as error:
         raise _lock_error(folder, label, error) from error

@@ -5,7 +5,7 @@ process exclude each other too, and the system releases it when its holder dies.
 child shares the lock of its parent.
 
 A wait without a limit sleeps in the kernel. A wait with a limit polls, since `flock` has
-no timeout: a signal to interrupt it would go to the main thread alone, and a thread that
+no timeout: a signal to interrupt it would go to the main thread only, and a thread that
 sleeps in it cannot be stopped, may obtain the lock after its caller has given up, and
 keeps the process from forking.
 """

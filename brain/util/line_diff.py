@@ -177,15 +177,15 @@ def _build_hunks(region: ChangedRegion) -> Iterator[list[str]]:
 
 def _add_context(region: ChangedRegion) -> list[DiffOpcode]:
     lead, tail = len(region.lead), len(region.tail)
-    old, new = lead + len(region.old), lead + len(region.new)
-    inner: list[DiffOpcode] = [
-        (tag, i1 + lead, i2 + lead, j1 + lead, j2 + lead)
-        for tag, i1, i2, j1, j2 in _match_lines(region)
+    old, new = len(region.old), len(region.new)
+    inner = [
+        ("equal", -lead, 0, -lead, 0),
+        *_match_lines(region),
+        ("equal", old, old + tail, new, new + tail),
     ]
-    before: DiffOpcode = ("equal", 0, lead, 0, lead)
-    after: DiffOpcode = ("equal", old, old + tail, new, new + tail)
     opcodes: list[DiffOpcode] = []
-    for tag, i1, i2, j1, j2 in [before, *inner, after]:
+    for tag, *offsets in inner:
+        i1, i2, j1, j2 = (offset + lead for offset in offsets)
         if opcodes and tag == "equal" == opcodes[-1][0]:
             opcodes[-1] = ("equal", opcodes[-1][1], i2, opcodes[-1][3], j2)
         elif i2 > i1 or j2 > j1:

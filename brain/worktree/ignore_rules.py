@@ -35,19 +35,8 @@ DEFAULT_RULES_VERSION = b"2"
 
 _IGNORED_NAMES = frozenset({".ds_store", "thumbs.db"})
 _IGNORED_FOLDERS = frozenset(
-    {
-        "__pycache__",
-        "node_modules",
-        ".venv",
-        ".cache",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".tox",
-        ".nox",
-        ".hypothesis",
-        ".ipynb_checkpoints",
-    }
+    "__pycache__ node_modules .venv .cache .mypy_cache .pytest_cache .ruff_cache .tox .nox"
+    " .hypothesis .ipynb_checkpoints".split()
 )
 _SECRET_FILES = frozenset({".netrc", ".pypirc", ".npmrc", ".git-credentials"})
 _KEY_PREFIXES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
@@ -67,21 +56,16 @@ def is_ignored_by_default(name: str, is_folder: bool) -> bool:
         return True
     if is_folder:
         return low in _IGNORED_FOLDERS
-    if low[0] == low[-1] == "#" and len(low) > 1:
+    if low in _SECRET_FILES or (low[0] == low[-1] == "#" and len(low) > 1):
         return True
-    return (
-        low in _SECRET_FILES or low.startswith(_IGNORED_PREFIXES) or low.endswith(_IGNORED_SUFFIXES)
-    )
+    return low.startswith(_IGNORED_PREFIXES) or low.endswith(_IGNORED_SUFFIXES)
 
 
 def is_secret_file_name(name: str) -> bool:
     """Tell whether an excluded file called `name` usually holds secrets."""
     low = name.lower()
-    return (
-        low.startswith((".env", *_KEY_PREFIXES))
-        or low in _SECRET_FILES
-        or low.endswith(_KEY_SUFFIXES)
-    )
+    is_key = low.startswith(_KEY_PREFIXES) or low.endswith(_KEY_SUFFIXES)
+    return is_key or low in _SECRET_FILES or low.startswith(".env")
 
 
 IGNORE_FILE_NAME = ".brainignore"

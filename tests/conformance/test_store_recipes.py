@@ -103,9 +103,9 @@ def test_verification_names_a_recipe_of_another_size_without_reading_its_chunks(
     with again(brain) as opened:
         found = opened.verify(deep=deep)
     assert not found.ok and blob_id(CHUNK) not in chunks
-    told = {(one.code, one.path) for one in found.findings}
-    assert ("bad_size", "skills/small/SKILL.md") in told
-    assert ("corrupt_blob", "skills/small/SKILL.md") in told or not deep
+    findings = {(one.code, one.path) for one in found.findings}
+    assert ("bad_size", "skills/small/SKILL.md") in findings
+    assert ("corrupt_blob", "skills/small/SKILL.md") in findings or not deep
 
 
 def test_a_blob_that_no_entry_gives_a_size_for_is_not_read_whole_beyond_a_limit(

@@ -35,9 +35,9 @@ def by_dict(before: FilesByPath, after: FilesByPath) -> list[tree_diff.Differenc
 
 @given(small_file_sets, small_file_sets)
 def test_comparing_small_trees_is_comparing_dicts(before: FilesByPath, after: FilesByPath) -> None:
-    shelf = MemoryNodeStore()
-    old, new = build_tree(shelf, before), build_tree(shelf, after)
-    assert list(tree_diff.diff_trees(shelf.open_nodes(), old, new)) == by_dict(before, after)
+    node_store = MemoryNodeStore()
+    old, new = build_tree(node_store, before), build_tree(node_store, after)
+    assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
 
 
 @settings(max_examples=60)
@@ -45,13 +45,13 @@ def test_comparing_small_trees_is_comparing_dicts(before: FilesByPath, after: Fi
 def test_comparing_a_large_tree_with_its_successor_is_comparing_dicts(
     seed: int, total: int, removed: int, changed: int, added: int
 ) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     before = random_files(seed, total)
     edits = random_edits(seed, before, removed, changed, added)
     after = apply_edits(before, edits)
-    old, new = build_tree(shelf, before), build_tree(shelf, after)
-    assert list(tree_diff.diff_trees(shelf.open_nodes(), old, new)) == by_dict(before, after)
-    assert list(tree_diff.diff_trees(shelf.open_nodes(), new, old)) == by_dict(after, before)
+    old, new = build_tree(node_store, before), build_tree(node_store, after)
+    assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
+    assert list(tree_diff.diff_trees(node_store.open_nodes(), new, old)) == by_dict(after, before)
 
 
 @settings(max_examples=20)
@@ -59,24 +59,24 @@ def test_comparing_a_large_tree_with_its_successor_is_comparing_dicts(
 def test_comparing_unrelated_trees_of_any_two_sizes_is_comparing_dicts(
     seed: int, one: int, other: int
 ) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     before, after = random_files(seed, one), random_files(seed + 1, other)
-    old, new = build_tree(shelf, before), build_tree(shelf, after)
-    assert list(tree_diff.diff_trees(shelf.open_nodes(), old, new)) == by_dict(before, after)
+    old, new = build_tree(node_store, before), build_tree(node_store, after)
+    assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
 
 
 def test_ten_changes_among_twenty_thousand_load_few_nodes() -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     paths = [f"skills/{number:05}/SKILL.md" for number in range(20_000)]
     files = {path: file_entry(path) for path in paths}
-    old = build_tree(shelf, files)
+    old = build_tree(node_store, files)
     for seed in range(10):
         edits = random_edits(seed, files, 3, 4, 3)
-        new = edit_tree(shelf, old, edits)
-        nodes = shelf.open_nodes()
+        new = edit_tree(node_store, old, edits)
+        nodes = node_store.open_nodes()
         assert len(list(tree_diff.diff_trees(nodes, old, new))) == len(edits)
-        assert len(shelf.loads) < 150
-        assert len(set(shelf.loads)) == len(shelf.loads)
+        assert len(node_store.loads) < 150
+        assert len(set(node_store.loads)) == len(node_store.loads)
 
 
 @pytest.mark.parametrize("changes", [1, 10])
@@ -85,22 +85,22 @@ def test_the_nodes_that_a_comparison_loads_grow_with_changes_and_not_with_size(
 ) -> None:
     loads = []
     for total in (2000, 20_000):
-        shelf = MemoryNodeStore()
+        node_store = MemoryNodeStore()
         files = {f"{number:06}": file_entry(f"{number:06}") for number in range(total)}
-        old = build_tree(shelf, files)
+        old = build_tree(node_store, files)
         edits = random_edits(3, files, 0, changes, 0)
-        new = edit_tree(shelf, old, edits)
-        list(tree_diff.diff_trees(shelf.open_nodes(), old, new))
-        loads.append(len(shelf.loads))
+        new = edit_tree(node_store, old, edits)
+        list(tree_diff.diff_trees(node_store.open_nodes(), old, new))
+        loads.append(len(node_store.loads))
     small, large = loads
     assert large <= 8 * changes + 2 and large <= small + 6 * changes
 
 
 def test_equal_trees_are_compared_without_loading_a_node() -> None:
-    shelf = MemoryNodeStore()
-    root = build_tree(shelf, random_files(1, 3000))
-    assert list(tree_diff.diff_trees(shelf.open_nodes(), root, root)) == []
-    assert shelf.loads == []
+    node_store = MemoryNodeStore()
+    root = build_tree(node_store, random_files(1, 3000))
+    assert list(tree_diff.diff_trees(node_store.open_nodes(), root, root)) == []
+    assert node_store.loads == []
 
 
 @given(small_file_sets, small_file_sets, st.sets(brain_paths))

@@ -135,8 +135,8 @@ def check_fit(skills: list[IndexCandidate], budget: int) -> None:
     described = [one for one in parsed if one.description is not None]
     assert not Counter(one.name for one in described) - Counter(skill.name for skill in skills)
     for one in described:
-        mine = [skill.description for skill in skills if skill.name == one.name]
-        assert any(is_cut(one.description or "", text) for text in mine)
+        descriptions = [skill.description for skill in skills if skill.name == one.name]
+        assert any(is_cut(one.description or "", text) for text in descriptions)
     listed = Counter(one.name for one in parsed if one.description is None)
     assert not listed - Counter(index_lines.escape_listed_name(skill.name) for skill in skills)
     assert whole or not described

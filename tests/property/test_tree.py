@@ -30,10 +30,10 @@ from tests.support.node_store import MemoryNodeStore, file_entries, file_entry, 
 def test_updating_a_small_tree_is_building_it(
     before: FilesByPath, new: FilesByPath, gone: set[str]
 ) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     edits: EditsByPath = {**new, **dict.fromkeys(gone), **dict.fromkeys([*before][::3])}
-    root = edit_tree(shelf, build_tree(shelf, before), edits)
-    assert root == build_tree(shelf, apply_edits(before, edits))
+    root = edit_tree(node_store, build_tree(node_store, before), edits)
+    assert root == build_tree(node_store, apply_edits(before, edits))
 
 
 @settings(max_examples=60)
@@ -47,15 +47,15 @@ def test_updating_a_small_tree_is_building_it(
 def test_updating_a_large_tree_is_building_it(
     seed: int, total: int, removed: int, changed: int, added: int
 ) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     before = random_files(seed, total)
     edits = random_edits(seed, before, removed, changed, added)
-    built = build_tree(shelf, before)
-    right = build_tree(shelf, apply_edits(before, edits))
-    assert edit_tree(shelf, built, edits) == right
-    nodes = shelf.open_nodes()
+    built = build_tree(node_store, before)
+    right = build_tree(node_store, apply_edits(before, edits))
+    assert edit_tree(node_store, built, edits) == right
+    nodes = node_store.open_nodes()
     assert len(list(tree.walk_tree(nodes, built))) == len(before)
-    assert edit_tree(shelf, edit_tree(shelf, built, {}, nodes), edits, nodes) == right
+    assert edit_tree(node_store, edit_tree(node_store, built, {}, nodes), edits, nodes) == right
 
 
 @settings(max_examples=25)
@@ -63,52 +63,56 @@ def test_updating_a_large_tree_is_building_it(
 def test_removing_all_but_a_few_shrinks_the_tree_to_theirs(
     seed: int, total: int, left: int
 ) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     before = random_files(seed, total)
     kept = set(random.Random(seed).sample(sorted(before), min(left, len(before))))
     root = edit_tree(
-        shelf, build_tree(shelf, before), {path: None for path in before if path not in kept}
+        node_store,
+        build_tree(node_store, before),
+        {path: None for path in before if path not in kept},
     )
-    assert root == build_tree(shelf, {path: before[path] for path in kept})
+    assert root == build_tree(node_store, {path: before[path] for path in kept})
 
 
 def test_removing_everything_leaves_no_tree() -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     files = random_files(1, 4000)
-    root = build_tree(shelf, files)
-    assert edit_tree(shelf, root, dict.fromkeys(files)) is None
-    assert edit_tree(shelf, None, dict.fromkeys(files)) is None
+    root = build_tree(node_store, files)
+    assert edit_tree(node_store, root, dict.fromkeys(files)) is None
+    assert edit_tree(node_store, None, dict.fromkeys(files)) is None
 
 
 @settings(max_examples=20)
 @given(random_seeds, st.integers(1, 400), st.integers(1, 20))
 def test_the_order_of_edits_does_not_matter(seed: int, total: int, turns: int) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     files = random_files(seed, total)
     passing = {f"passing/{number}": file_entry(f"passing/{number}") for number in range(turns * 3)}
     steps: list[EditsByPath] = [{path: line} for path, line in files.items()]
     steps += [{path: line} for path, line in passing.items()]
     random.Random(seed).shuffle(steps)
     root: TreeRoot | None = None
-    nodes = shelf.open_nodes()  # all in memory, as one process has it
+    nodes = node_store.open_nodes()  # all in memory, as one process has it
     for step in steps:
-        root = edit_tree(shelf, root, step, nodes)
+        root = edit_tree(node_store, root, step, nodes)
     for path in sorted(passing, key=lambda path: path[::-1]):
-        root = edit_tree(shelf, root, {path: None}, nodes)
-    assert root == build_tree(shelf, files)
+        root = edit_tree(node_store, root, {path: None}, nodes)
+    assert root == build_tree(node_store, files)
 
 
 @settings(max_examples=20)
 @given(random_seeds, st.integers(2, 20_000))
 def test_every_tree_is_one_that_the_verifier_takes(seed: int, total: int) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     files = random_files(seed, total)
-    before = build_tree(shelf, files)
-    after = edit_tree(shelf, before, random_edits(seed, files, 5, 5, 5))
+    before = build_tree(node_store, files)
+    after = edit_tree(node_store, before, random_edits(seed, files, 5, 5, 5))
     assert before and after
     for old in ({}, {"s": before}):
-        (change,) = check_bundles(shelf.open_nodes(), old, {"s": after})
-        was, now = (set(tree.walk_tree(shelf.open_nodes(), root)) for root in (old.get("s"), after))
+        (change,) = check_bundles(node_store.open_nodes(), old, {"s": after})
+        was, now = (
+            set(tree.walk_tree(node_store.open_nodes(), root)) for root in (old.get("s"), after)
+        )
         assert sorted(change.old_entries) == sorted(was - now)
         assert sorted(change.new_entries) == sorted(now - was)
 
@@ -116,12 +120,12 @@ def test_every_tree_is_one_that_the_verifier_takes(seed: int, total: int) -> Non
 @settings(max_examples=30)
 @given(random_seeds, st.integers(1, 3000))
 def test_nodes_hold_24_to_162_entries_but_for_the_last_of_a_level(seed: int, total: int) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     files = random_files(seed, total)
-    root = build_tree(shelf, files)
+    root = build_tree(node_store, files)
     assert root is not None and root.files == len(files)
     assert root.bytes == sum(line.size for line in files.values())
-    for level in tree_levels(shelf.open_nodes(), root.node):
+    for level in tree_levels(node_store.open_nodes(), root.node):
         sizes = [len(node.entries) for node in level]
         assert max(sizes) <= 162
         assert min(sizes[:-1], default=24) >= 24
@@ -129,60 +133,60 @@ def test_nodes_hold_24_to_162_entries_but_for_the_last_of_a_level(seed: int, tot
 
 @given(small_file_sets, brain_paths)
 def test_an_entry_is_found_if_and_only_if_it_is_there(files: FilesByPath, path: str) -> None:
-    shelf = MemoryNodeStore()
-    root = build_tree(shelf, files)
-    assert tree.get_tree_entry(shelf.open_nodes(), root, path) == files.get(path)
+    node_store = MemoryNodeStore()
+    root = build_tree(node_store, files)
+    assert tree.get_tree_entry(node_store.open_nodes(), root, path) == files.get(path)
     for known in files:
-        assert tree.get_tree_entry(shelf.open_nodes(), root, known) == files[known]
+        assert tree.get_tree_entry(node_store.open_nodes(), root, known) == files[known]
 
 
 @given(small_file_sets, st.lists(brain_paths, max_size=6))
 def test_one_of_some_paths_is_found_if_and_only_if_one_is_there(
     files: FilesByPath, others: list[str]
 ) -> None:
-    shelf = MemoryNodeStore()
-    root = build_tree(shelf, files)
-    assert tree.has_any_path(shelf.open_nodes(), root, sorted(others)) == any(
+    node_store = MemoryNodeStore()
+    root = build_tree(node_store, files)
+    assert tree.has_any_path(node_store.open_nodes(), root, sorted(others)) == any(
         p in files for p in others
     )
     asked = sorted({*others, *list(files)[:1]})
-    assert tree.has_any_path(shelf.open_nodes(), root, asked) == bool(files)
+    assert tree.has_any_path(node_store.open_nodes(), root, asked) == bool(files)
 
 
 @settings(max_examples=25)
 @given(random_seeds, st.sampled_from([0, 1, 100, 4000]))
 def test_walking_yields_every_entry_in_order_from_any_start(seed: int, total: int) -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     files = random_files(seed, total)
-    root = build_tree(shelf, files)
+    root = build_tree(node_store, files)
     everything = [files[path] for path in sorted(files)]
-    assert list(tree.walk_tree(shelf.open_nodes(), root)) == everything
+    assert list(tree.walk_tree(node_store.open_nodes(), root)) == everything
     start = f"{random.Random(seed).randrange(9000):05}"
-    assert list(tree.walk_tree(shelf.open_nodes(), root, start)) == [
+    assert list(tree.walk_tree(node_store.open_nodes(), root, start)) == [
         e for e in everything if e.path >= start
     ]
     for line in everything[:: max(1, total // 20)]:
-        assert tree.get_tree_entry(shelf.open_nodes(), root, line.path) == line
-        assert tree.get_tree_entry(shelf.open_nodes(), root, line.path + "x") is None
+        assert tree.get_tree_entry(node_store.open_nodes(), root, line.path) == line
+        assert tree.get_tree_entry(node_store.open_nodes(), root, line.path + "x") is None
 
 
 def test_one_edit_in_twenty_thousand_loads_and_makes_a_node_per_level() -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     files = {f"{number:05}": file_entry(f"{number:05}") for number in range(20_000)}
-    root = build_tree(shelf, files)
+    root = build_tree(node_store, files)
     assert root is not None
-    height = len(tree_levels(shelf.open_nodes(), root.node))
-    nodes = shelf.open_nodes()
+    height = len(tree_levels(node_store.open_nodes(), root.node))
+    nodes = node_store.open_nodes()
     tree.update_tree(nodes, root, [("12345", file_entry("12345", "changed"))])
-    assert len(nodes.unstored) == len(shelf.loads) == height == 3
-    nodes = shelf.open_nodes()
+    assert len(nodes.unstored) == len(node_store.loads) == height == 3
+    nodes = node_store.open_nodes()
     tree.update_tree(nodes, root, [("12345-new", file_entry("12345-new"))])
     assert len(nodes.unstored) <= 2 * height + 1
 
 
 def test_entries_of_a_tree_of_any_size_are_those_it_was_built_of() -> None:
     for total in (1, 24, 162, 163, 10_000):
-        shelf = MemoryNodeStore()
+        node_store = MemoryNodeStore()
         lines = file_entries(f"{number:05}" for number in range(total))
-        nodes = shelf.open_nodes()
+        nodes = node_store.open_nodes()
         assert list(tree.walk_tree(nodes, tree.build_tree(nodes, lines))) == lines

@@ -11,17 +11,17 @@ from contextlib import suppress
 from blake3 import blake3
 
 from ... import limits
-from ...digest import blob_id
 from ...errors import BrainError, InvalidInput, NotFound, StoreError, corrupt_object_error
 from ..protocol import LARGE_BLOB_BYTES, BlobCheckResult, ExpectedSize
 from ..redaction_table import RedactionReader
 from ..schema import typed_columns
 from . import chunk_list as chunk_lists
 from .chunk_list import EMPTY_CHUNK_LIST, ChunkList
-from .codec import CODEC_CHUNK_LIST, BlobDecoder
+from .codec import CODEC_CHUNK_LIST, BlobDecoder, check_content
 
 _CONTENT_COLUMNS = typed_columns("codec INTEGER, data BLOB")
 _BLOB_COLUMNS = typed_columns("id BLOB, codec INTEGER, data BLOB")
+_ALL_CHUNK_LISTS_SQL = f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE codec = ? ORDER BY number"
 
 ROWS_PER_BATCH = 256
 """Rows read at a time; content of one batch is held in memory."""
@@ -78,7 +78,7 @@ class BlobReader(RedactionReader):
             small = [row for row in rows if row[1] != CODEC_CHUNK_LIST]
             for id, content in self._decoder.plan_decoding(small)():
                 fails = isinstance(content, StoreError)
-                yield id, self.read_blob(id) if fails else _check_content(id, content)
+                yield id, self.read_blob(id) if fails else check_content(id, content)
 
     def _lookup_error(self, id: bytes) -> NotFound | StoreError:
         if self._db.fetch_one("SELECT 1 FROM blobs WHERE id = ?", (id,)):
@@ -97,12 +97,12 @@ class BlobReader(RedactionReader):
     def _decode_content(self, id: bytes, codec: int, data: bytes) -> bytes:
         """Return the content of a row; read it again if a redaction changed it meanwhile."""
         try:
-            return _check_content(id, self._decoder.decode(id, codec, data))
+            return check_content(id, self._decoder.decode(id, codec, data))
         except StoreError:
             now = self._fetch_blob_row(id)
             if now == (codec, data):
                 raise
-            return _check_content(id, self._decoder.decode(id, *now))
+            return check_content(id, self._decoder.decode(id, *now))
 
     def _decode_chunk_list(self, id: bytes, data: bytes, size: int | None = None) -> ChunkList:
         """Return the chunk list of a large blob, after checking its size.
@@ -175,11 +175,7 @@ class BlobReader(RedactionReader):
         sizes: list[tuple[bytes, int]] = []
         faults: list[tuple[bytes, str]] = []
         chunks: dict[bytes, bytes] = {}
-        rows = self._db.fetch_all(
-            f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE codec = ? ORDER BY number",
-            (CODEC_CHUNK_LIST,),
-        )
-        for id, _, data in rows:
+        for id, _, data in self._db.fetch_all(_ALL_CHUNK_LISTS_SQL, (CODEC_CHUNK_LIST,)):
             try:
                 chunk_list = self._decode_chunk_list(id, data)
                 if chunk_list.depth and not chunk_lists.can_extend(
@@ -211,16 +207,13 @@ class BlobReader(RedactionReader):
         checker = LargeBlobChecker(self._fetch_chunk_list, self._read_chunk, prefixes, expected)
         yield from map(checker.check, large)
 
+    def load_chunk_lists(self) -> dict[bytes, ChunkList]:
+        """Return the chunk lists of all large blobs."""
+        rows = self._db.fetch_all(_ALL_CHUNK_LISTS_SQL, (CODEC_CHUNK_LIST,))
+        return {id: self._decode_chunk_list(id, data) for id, _, data in rows}
+
     def _fetch_chunk_list(self, id: bytes) -> ChunkList:
         codec, data = self._fetch_blob_row(id)
         if codec != CODEC_CHUNK_LIST:
             raise corrupt_object_error(id, "it has no chunk list")
         return self._decode_chunk_list(id, data)
-
-
-def _check_content(id: bytes, content: bytes | StoreError) -> bytes:
-    if isinstance(content, StoreError):
-        raise content
-    if blob_id(content) != id:
-        raise corrupt_object_error(id)
-    return content

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ...digest import blob_id
 from ...errors import StoreError, corrupt_object_error
 from .. import checksums, field_limits
 from ..connection import Connection
@@ -34,6 +35,15 @@ DecodedBlobs = list[tuple[bytes, bytes | StoreError]]
 
 MAX_ROW_CONTENT_BYTES = 1 << 20
 """Content of one row; checked before memory is allocated."""
+
+
+def check_content(id: bytes, content: bytes | StoreError) -> bytes:
+    """Return the content of blob `id`. Raises `StoreError` for an error, and another content."""
+    if isinstance(content, StoreError):
+        raise content
+    if blob_id(content) != id:
+        raise corrupt_object_error(id)
+    return content
 
 
 def load_dictionary(db: Connection, number: int) -> ZstdCompressionDict | None:

@@ -25,8 +25,6 @@ from .codec import CODEC_CHUNK_LIST, CODEC_ZSTD, BlobDecoder
 PutChunks = Callable[[list[tuple[bytes, bytes]]], None]
 """Stores chunks, given as (id, content)."""
 
-_CHUNK_LIST_COLUMNS = typed_columns("id BLOB, data BLOB")
-
 
 def erase_blob(
     reader: BlobReader, blob: bytes, find_standalone: FindStandalone, put_chunks: PutChunks
@@ -39,7 +37,7 @@ def erase_blob(
     db.execute("PRAGMA secure_delete=ON")
     codec, data = reader._fetch_blob_row(blob)
     pieces_by_dictionary = find_dictionary_pieces(db, reader.stream_blob(blob))
-    chunk_lists = _load_chunk_lists(reader)
+    chunk_lists = reader.load_chunk_lists()
     erased = {blob}
     if codec == CODEC_CHUNK_LIST:
         del chunk_lists[blob]
@@ -52,13 +50,6 @@ def erase_blob(
         _split_shared_chunk(reader, chunk_lists, blob, put_chunks)
     db.execute_many("DELETE FROM blobs WHERE id = ?", [(id,) for id in erased])
     replace_dictionaries(db, pieces_by_dictionary)
-
-
-def _load_chunk_lists(reader: BlobReader) -> dict[bytes, ChunkList]:
-    rows = reader._db.fetch_all(
-        f"SELECT {_CHUNK_LIST_COLUMNS} FROM blobs WHERE codec = ?", (CODEC_CHUNK_LIST,)
-    )
-    return {id: reader._decode_chunk_list(id, data) for id, data in rows}
 
 
 def _inline_prefix(

@@ -8,24 +8,24 @@ from brain.skills import document_parts
 HEAD = "---\nname: a\ndescription: About a\nversion: 3\n---\n"
 
 
-def taken(ours: str, theirs: str, base: str | None = None) -> str:
+def unite_bodies(ours: str, theirs: str, base: str | None = None) -> str:
     """Return the body that skill `a` has after it absorbed `b`."""
     old = None if base is None else base.encode()
-    mine, other = (
+    our_parts, their_parts = (
         document_parts.split_document(HEAD.encode() + text.encode()) for text in (ours, theirs)
     )
-    return unite_skills(mine, other, old, "b").body.decode()
+    return unite_skills(our_parts, their_parts, old, "b").body.decode()
 
 
-def heads(ours: str, theirs: str) -> str:
-    mine, other = (
+def unite_heads(ours: str, theirs: str) -> str:
+    our_parts, their_parts = (
         document_parts.split_document(f"---\n{text}---\nx\n".encode()) for text in (ours, theirs)
     )
-    return unite_skills(mine, other, None, "b").front_matter
+    return unite_skills(our_parts, their_parts, None, "b").front_matter
 
 
 def test_what_is_new_stands_in_a_section_of_its_own() -> None:
-    assert taken("# A\n\nOpen it.\n", "# B\n\nClose it.\n\n## Pitfalls\n\nIt leaks.\n") == (
+    assert unite_bodies("# A\n\nOpen it.\n", "# B\n\nClose it.\n\n## Pitfalls\n\nIt leaks.\n") == (
         "# A\n\nOpen it.\n\n## From b\n\nClose it.\n\n### Pitfalls\n\nIt leaks.\n"
     )
 
@@ -33,86 +33,89 @@ def test_what_is_new_stands_in_a_section_of_its_own() -> None:
 def test_paragraphs_and_items_that_are_there_are_not_said_twice() -> None:
     ours = "Open  the file.\n\n- Check it.\n- Close it.\n"
     theirs = "open the\nfile.\n\n1. check it.\n2. Burn it.\n\nThen rest.\n"
-    assert taken(ours, theirs) == f"{ours}\n## From b\n\n2. Burn it.\n\nThen rest.\n"
+    assert unite_bodies(ours, theirs) == f"{ours}\n## From b\n\n2. Burn it.\n\nThen rest.\n"
 
 
 def test_a_text_with_nothing_new_changes_nothing() -> None:
     ours = "# A\r\n\r\nOpen it.\r\n\r\n\r\n"
-    assert taken(ours, "# B\n\n## Steps\n\nOpen it.\n\n## Empty\n") == ours
+    assert unite_bodies(ours, "# B\n\n## Steps\n\nOpen it.\n\n## Empty\n") == ours
 
 
 def test_a_heading_with_nothing_left_below_it_goes() -> None:
     theirs = "## Steps\n\nOpen it.\n\n## More\n\n### Deep\n\nDig.\n\n## End\n"
-    assert taken("Open it.\n", theirs) == "Open it.\n\n## From b\n\n### More\n\n#### Deep\n\nDig.\n"
+    assert (
+        unite_bodies("Open it.\n", theirs)
+        == "Open it.\n\n## From b\n\n### More\n\n#### Deep\n\nDig.\n"
+    )
 
 
 def test_code_is_one_block_whatever_is_in_it() -> None:
     code = "```sh\n# no heading\n\n- no item\n````\n"
     theirs = "```sh\n# no heading\n\n- no item\n```\n"
-    assert taken("A.\n", theirs) == f"A.\n\n## From b\n\n{theirs}"
-    assert taken(f"A.\n\n{theirs}", theirs) == f"A.\n\n{theirs}"
-    assert taken("A.\n", code) == f"A.\n\n## From b\n\n{code}"
+    assert unite_bodies("A.\n", theirs) == f"A.\n\n## From b\n\n{theirs}"
+    assert unite_bodies(f"A.\n\n{theirs}", theirs) == f"A.\n\n{theirs}"
+    assert unite_bodies("A.\n", code) == f"A.\n\n## From b\n\n{code}"
 
 
 def test_the_line_endings_are_those_of_the_skill_that_stays() -> None:
-    assert taken("A.\r\n", "B.\n") == "A.\r\n\r\n## From b\r\n\r\nB.\r\n"
-    assert taken("", "B.\n") == "## From b\n\nB.\n"
+    assert unite_bodies("A.\r\n", "B.\n") == "A.\r\n\r\n## From b\r\n\r\nB.\r\n"
+    assert unite_bodies("", "B.\n") == "## From b\n\nB.\n"
 
 
 def test_what_comes_of_one_text_is_merged_by_lines() -> None:
     base = "One.\nTwo.\nThree.\nFour.\n"
     ours = "One!\nTwo.\nThree.\nFour.\n"
     theirs = "One.\nTwo.\nThree.\nFour!\nFive.\n"
-    assert taken(ours, theirs, base) == "One!\nTwo.\nThree.\nFour!\nFive.\n"
+    assert unite_bodies(ours, theirs, base) == "One!\nTwo.\nThree.\nFour!\nFive.\n"
 
 
 def test_of_lines_that_both_changed_both_stay() -> None:
-    assert taken("One.\nA.", "One.\nB.\n", "One.\nTwo.\n") == "One.\nA.\nB.\n"
+    assert unite_bodies("One.\nA.", "One.\nB.\n", "One.\nTwo.\n") == "One.\nA.\nB.\n"
 
 
 def test_fields_that_only_the_other_has_are_taken_over_but_for_what_names_it() -> None:
     ours = "name: a\ndescription: About a\nversion: 3\n"
     theirs = "name: b\nlicense: MIT\nallowed-tools: Read\nmetadata:\n  version: '9'\nversion: 9\n"
-    assert heads(ours, theirs) == f"{ours}license: MIT\nallowed-tools: Read\n"
-    assert heads("license: GPL\n", theirs) == "license: GPL\nallowed-tools: Read\n"
-    assert heads("{name: a}\n", theirs) == "{name: a}\n"
+    assert unite_heads(ours, theirs) == f"{ours}license: MIT\nallowed-tools: Read\n"
+    assert unite_heads("license: GPL\n", theirs) == "license: GPL\nallowed-tools: Read\n"
+    assert unite_heads("{name: a}\n", theirs) == "{name: a}\n"
 
 
 def test_headings_are_demoted_by_one_level_and_no_deeper_than_six() -> None:
     theirs = "## Two\n\na\n\n##### Five #\n\nb\n\n###### Six\n\nc\n"
-    assert taken("A.\n", theirs) == (
+    assert unite_bodies("A.\n", theirs) == (
         "A.\n\n## From b\n\n### Two\n\na\n\n###### Five\n\nb\n\n###### Six\n\nc\n"
     )
 
 
 def test_only_the_first_title_goes() -> None:
-    assert taken("A.\n", "# B\n\nb\n\n# C\n\nc\n") == "A.\n\n## From b\n\nb\n\n## C\n\nc\n"
-    assert taken("A.\n", "## B\n\nb\n\n# C\n\nc\n") == "A.\n\n## From b\n\n### B\n\nb\n\nc\n"
+    assert unite_bodies("A.\n", "# B\n\nb\n\n# C\n\nc\n") == "A.\n\n## From b\n\nb\n\n## C\n\nc\n"
+    assert unite_bodies("A.\n", "## B\n\nb\n\n# C\n\nc\n") == "A.\n\n## From b\n\n### B\n\nb\n\nc\n"
 
 
 def test_a_heading_stays_above_text_and_deeper_headings_alone() -> None:
     theirs = "## A\n\n## B\n\n### C\n\nc\n\n### D\n\n## E\n\n### F\n\n#### G\n\ng\n"
     expected = "### B\n\n#### C\n\nc\n\n### E\n\n#### F\n\n##### G\n\ng\n"
-    assert taken("A.\n", theirs) == f"A.\n\n## From b\n\n{expected}"
+    assert unite_bodies("A.\n", theirs) == f"A.\n\n## From b\n\n{expected}"
 
 
 def test_a_list_with_text_in_it_is_a_block_of_its_own() -> None:
     ours = "- Check it.\n"
-    assert taken(ours, "- Check it.\n  Twice.\n") == (
+    assert unite_bodies(ours, "- Check it.\n  Twice.\n") == (
         "- Check it.\n\n## From b\n\n- Check it.\n  Twice.\n"
     )
-    assert taken(ours, "* check  IT.\n") == ours
+    assert unite_bodies(ours, "* check  IT.\n") == ours
 
 
 def test_a_fence_ends_with_as_many_marks_of_its_own_kind() -> None:
     for block in ("~~~\n\n```\n\n~~~\n", "````\n\n```\n\n````\n", "```\n\n``` x\n\n```\n"):
-        assert taken("A.\n", f"{block}\n## Next\n") == f"A.\n\n## From b\n\n{block}"
-    assert taken("A.\n", "```\n\n## In\n") == "A.\n\n## From b\n\n```\n\n## In\n"
+        assert unite_bodies("A.\n", f"{block}\n## Next\n") == f"A.\n\n## From b\n\n{block}"
+    assert unite_bodies("A.\n", "```\n\n## In\n") == "A.\n\n## From b\n\n```\n\n## In\n"
 
 
 def test_a_block_ends_before_a_heading_and_a_fence_follows_its_text() -> None:
-    assert taken("a\n", "a\n## H\nb\n") == "a\n\n## From b\n\n### H\n\nb\n"
-    assert taken("a\n", "b\n```\nc\n```\nd\n") == "a\n\n## From b\n\nb\n```\nc\n```\nd\n"
+    assert unite_bodies("a\n", "a\n## H\nb\n") == "a\n\n## From b\n\n### H\n\nb\n"
+    assert unite_bodies("a\n", "b\n```\nc\n```\nd\n") == "a\n\n## From b\n\nb\n```\nc\n```\nd\n"
 
 
 def test_fields_are_not_taken_over_from_or_into_what_has_no_block_of_them() -> None:
@@ -128,4 +131,4 @@ def test_fields_are_not_taken_over_from_or_into_what_has_no_block_of_them() -> N
 
 
 def test_of_lines_that_both_changed_equal_ones_stay_once() -> None:
-    assert taken("A.\nB.\n", "B.\nC.\n", "One.\n") == "A.\nB.\nC.\n"
+    assert unite_bodies("A.\nB.\n", "B.\nC.\n", "One.\n") == "A.\nB.\nC.\n"

@@ -130,32 +130,32 @@ def test_a_bundle_that_would_not_be_read_again_is_not_made() -> None:
 
 @pytest.fixture
 def small() -> tuple[MemoryNodeStore, Bundle]:
-    shelf = MemoryNodeStore()
-    nodes = shelf.open_nodes()
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
     bundle = bundles.build_bundle(nodes, file_entries(PATHS))
-    shelf.store_new_nodes(nodes)
-    return shelf, bundle
+    node_store.store_new_nodes(nodes)
+    return node_store, bundle
 
 
 def test_an_entry_is_found_by_its_full_path(small: tuple[MemoryNodeStore, Bundle]) -> None:
-    shelf, bundle = small
+    node_store, bundle = small
     for path in PATHS:
-        assert bundles.get_entry(shelf.open_nodes(), bundle, path) == file_entry(path)
+        assert bundles.get_entry(node_store.open_nodes(), bundle, path) == file_entry(path)
     for path in ("nothing", "skills", "skills/z", "SOUL.md/x", "other/x"):
-        assert bundles.get_entry(shelf.open_nodes(), bundle, path) is None
+        assert bundles.get_entry(node_store.open_nodes(), bundle, path) is None
 
 
 def test_walking_yields_full_paths_section_by_section(
     small: tuple[MemoryNodeStore, Bundle],
 ) -> None:
-    shelf, bundle = small
-    found = [line.path for line in bundles.walk_entries(shelf.open_nodes(), bundle)]
+    node_store, bundle = small
+    found = [line.path for line in bundles.walk_entries(node_store.open_nodes(), bundle)]
     assert found == ["SOUL.md", "a/y", "a-b/x", *PATHS[3:]]
 
 
 def test_a_section_is_walked_from_a_full_path_on(small: tuple[MemoryNodeStore, Bundle]) -> None:
-    shelf, bundle = small
-    nodes = shelf.open_nodes()
+    node_store, bundle = small
+    nodes = node_store.open_nodes()
     assert list(bundles.walk_section(nodes, bundle, "skills")) == file_entries(PATHS[4:])
     assert list(bundles.walk_section(nodes, bundle, "skills", "skills/y")) == file_entries(
         PATHS[5:]
@@ -167,8 +167,8 @@ def test_a_section_is_walked_from_a_full_path_on(small: tuple[MemoryNodeStore, B
 def test_an_update_shares_the_sections_it_does_not_touch(
     small: tuple[MemoryNodeStore, Bundle],
 ) -> None:
-    shelf, bundle = small
-    nodes = shelf.open_nodes()
+    node_store, bundle = small
+    nodes = node_store.open_nodes()
     after = bundles.update_bundle(
         nodes, bundle, {"skills/y.md": None, "new/z": file_entry("new/z")}
     )
@@ -184,9 +184,9 @@ def test_an_update_shares_the_sections_it_does_not_touch(
 
 
 def test_a_section_whose_last_file_goes_goes_with_it(small: tuple[MemoryNodeStore, Bundle]) -> None:
-    shelf, bundle = small
+    node_store, bundle = small
     after = bundles.update_bundle(
-        shelf.open_nodes(), bundle, {"memory/MEMORY.md": None, "SOUL.md": None}
+        node_store.open_nodes(), bundle, {"memory/MEMORY.md": None, "SOUL.md": None}
     )
     assert list(after) == ["a", "a-b", "skills"]
 
@@ -194,6 +194,6 @@ def test_a_section_whose_last_file_goes_goes_with_it(small: tuple[MemoryNodeStor
 def test_comparing_a_bundle_with_itself_reads_nothing(
     small: tuple[MemoryNodeStore, Bundle],
 ) -> None:
-    shelf, bundle = small
-    assert list(bundles.diff_bundles(shelf.open_nodes(), bundle, dict(bundle))) == []
-    assert shelf.loads == []
+    node_store, bundle = small
+    assert list(bundles.diff_bundles(node_store.open_nodes(), bundle, dict(bundle))) == []
+    assert node_store.loads == []

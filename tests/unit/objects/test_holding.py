@@ -93,9 +93,9 @@ def test_looking_up_finds_what_going_through_all_finds() -> None:
             place = bisect_left(paths, start)
             return paths[place] if place < len(paths) else None
 
-        twins = {one for one in names if one != name and fold_name(one) == fold_name(name)}
+        equal_names = {one for one in names if one != name and fold_name(one) == fold_name(name)}
         found = portability.find_case_variant(first_from, "x/", name)
-        assert found in twins if twins else found is None, (name, paths)
+        assert found in equal_names if equal_names else found is None, (name, paths)
 
 
 def test_a_new_name_is_looked_up_without_going_through_its_folder() -> None:

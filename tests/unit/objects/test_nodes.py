@@ -13,32 +13,32 @@ def leaf(name: str) -> TreeNode:
 
 
 def test_a_node_is_loaded_once_and_then_at_hand() -> None:
-    shelf = MemoryNodeStore()
+    node_store = MemoryNodeStore()
     node = leaf("a")
-    shelf.stored[node.id] = node.encode()
-    nodes = shelf.open_nodes()
+    node_store.stored[node.id] = node.encode()
+    nodes = node_store.open_nodes()
     assert nodes.get(node.id) is nodes.get(node.id)
-    assert shelf.loads == [node.id]
+    assert node_store.loads == [node.id]
 
 
 def test_a_new_node_is_fresh_until_it_is_settled() -> None:
-    shelf = MemoryNodeStore()
-    nodes = shelf.open_nodes()
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
     node = leaf("a")
     assert nodes.add(node) == nodes.add(leaf("a")) == node.id
     assert nodes.unstored == {node.id: node.encode()}
     nodes.mark_stored()
     assert nodes.unstored == {}
     assert nodes.get(node.id).entries == node.entries
-    assert shelf.loads == []
+    assert node_store.loads == []
 
 
 def test_a_node_that_is_stored_and_at_hand_is_not_built_anew() -> None:
-    shelf = MemoryNodeStore()
-    nodes = shelf.open_nodes()
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
     made = nodes.add(leaf("a"))
-    shelf.store_new_nodes(nodes)
-    shelf.stored[leaf("b").id] = leaf("b").encode()
+    node_store.store_new_nodes(nodes)
+    node_store.stored[leaf("b").id] = leaf("b").encode()
     nodes.get(leaf("b").id)
     assert [nodes.add(leaf(name)) for name in "ab"] == [made, leaf("b").id]
     assert nodes.unstored == {}
@@ -80,25 +80,25 @@ def test_bytes_that_are_no_node_are_refused() -> None:
 
 
 def test_memory_holds_a_bounded_number_of_nodes_and_loses_no_fresh_one() -> None:
-    shelf = MemoryNodeStore()
-    nodes = shelf.open_nodes()
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
     ids = [nodes.add(leaf(f"{number:05}")) for number in range(MAX_CACHED_NODES + 500)]
     assert len(nodes.unstored) == len(ids)
     assert [nodes.get(node_id).id for node_id in ids] == ids
-    assert shelf.loads == []
-    shelf.store_new_nodes(nodes)
+    assert node_store.loads == []
+    node_store.store_new_nodes(nodes)
     for node_id in ids[-500:]:
         nodes.get(node_id)
-    assert shelf.loads == []
+    assert node_store.loads == []
     nodes.get(ids[0])
-    assert shelf.loads == [ids[0]]
+    assert node_store.loads == [ids[0]]
 
 
 def test_a_sweep_returns_each_node_and_holds_no_more_than_a_part_of_them() -> None:
-    shelf = MemoryNodeStore()
-    nodes = shelf.open_nodes()
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
     ids = [nodes.add(leaf(f"{number:05}")) for number in range(MAX_CACHED_SWEEP_NODES + 50)]
-    shelf.store_new_nodes(nodes)
-    swept = shelf.open_nodes()
+    node_store.store_new_nodes(nodes)
+    swept = node_store.open_nodes()
     assert [swept.peek(node_id).id for node_id in [*ids, *ids]] == [*ids, *ids]
-    assert shelf.loads == [*ids, *ids[MAX_CACHED_SWEEP_NODES:]]
+    assert node_store.loads == [*ids, *ids[MAX_CACHED_SWEEP_NODES:]]

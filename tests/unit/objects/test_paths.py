@@ -148,7 +148,7 @@ def test_no_name_is_taken_that_some_system_reads_as_one_of_version_control(name:
 
 
 def test_what_folds_to_a_reserved_name_is_reserved() -> None:
-    """The names are told without the folding table, which says the same."""
+    """Names are checked without the folding table, with the same result."""
     names = (".git", "git~1", ".brain", "brain~1", ".brain.new", ".brain-tmp-")
     for code in (*range(0x80, 0xD800), *range(0xE000, 0x110000)):
         char = chr(code)

@@ -77,8 +77,8 @@ def test_inner_nodes_say_last_path_files_and_bytes_of_what_is_below() -> None:
 
 
 def test_a_changed_content_keeps_every_cut() -> None:
-    shelf = MemoryNodeStore()
-    nodes = shelf.open_nodes()
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
     paths = [f"{number:05}" for number in range(1000)]
     root = tree.build_tree(nodes, file_entries(paths))
     after = tree.update_tree(nodes, root, [(path, file_entry(path, "new")) for path in paths])
@@ -87,13 +87,13 @@ def test_a_changed_content_keeps_every_cut() -> None:
 
 
 def test_no_edits_read_nothing() -> None:
-    shelf = MemoryNodeStore()
-    nodes = shelf.open_nodes()
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
     root = tree.build_tree(nodes, file_entries("abc"))
-    shelf.store_new_nodes(nodes)
-    nodes = shelf.open_nodes()
+    node_store.store_new_nodes(nodes)
+    nodes = node_store.open_nodes()
     assert tree.update_tree(nodes, root, []) == root
-    assert shelf.loads == []
+    assert node_store.loads == []
 
 
 def test_removing_what_is_not_there_changes_nothing() -> None:
@@ -121,10 +121,10 @@ def test_one_entry_more_rewrites_a_few_nodes_wherever_it_lies(path: str) -> None
 
 
 def test_walking_from_a_path_opens_only_what_lies_beyond() -> None:
-    shelf = MemoryNodeStore()
-    nodes = shelf.open_nodes()
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
     root = tree.build_tree(nodes, file_entries(f"{number:05}" for number in range(5000)))
-    shelf.store_new_nodes(nodes)
-    found = list(tree.walk_tree(shelf.open_nodes(), root, "04990"))
+    node_store.store_new_nodes(nodes)
+    found = list(tree.walk_tree(node_store.open_nodes(), root, "04990"))
     assert [line.path for line in found] == [f"{number:05}" for number in range(4990, 5000)]
-    assert len(shelf.loads) <= 4
+    assert len(node_store.loads) <= 4

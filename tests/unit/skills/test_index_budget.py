@@ -78,12 +78,12 @@ def test_the_first_of_a_given_order_stay_longest_and_are_described_longest() -> 
 
 
 def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out() -> None:
-    mine = [skill._replace(description="Quiet and useful.") for skill in SKILLS]
+    quiet = [skill._replace(description="Quiet and useful.") for skill in SKILLS]
     for budget in (800, 2000, 8000):
-        made = fit(LOUD + mine, budget)
+        made = fit(LOUD + quiet, budget)
         parsed = index_lines.parse_index(made.text)
         assert [one for one in parsed if one.description == "Quiet and useful."] == [
-            index_lines.IndexEntry(skill.name, skill.description) for skill in mine
+            index_lines.IndexEntry(skill.name, skill.description) for skill in quiet
         ]
         assert sum(one.name.startswith("aaa") for one in parsed) > 20
         assert made.left_out == 5000 + 30 - len(parsed)

@@ -21,7 +21,7 @@ def is_valid(folder: Path, content: bytes) -> bool:
     return validate(place) == []
 
 
-def told(content: bytes) -> dict[str, object]:
+def front_matter_of(content: bytes) -> dict[str, object]:
     return frontmatter.load_front_matter(content)
 
 
@@ -32,27 +32,31 @@ def test_a_skill_that_keeps_the_specification_stays_as_it_is() -> None:
 
 def test_the_version_goes_into_the_metadata(tmp_path: Path) -> None:
     made = export_to_spec(skill_text("a", "Does b.", "version: 1.10\n").encode(), "a")
-    assert told(made)["metadata"] == {"version": "1.10"} and "version" not in told(made)
+    assert front_matter_of(made)["metadata"] == {
+        "version": "1.10"
+    } and "version" not in front_matter_of(made)
     assert is_valid(tmp_path, made)
 
 
 def test_a_skill_without_a_version_gets_none() -> None:
-    assert "metadata" not in told(
+    assert "metadata" not in front_matter_of(
         export_to_spec(skill_text("a", "b", "license: MIT\n").encode(), "a")
     )
-    assert "metadata" not in told(export_to_spec(b"# A skill\n\nBody.\n", "a"))
+    assert "metadata" not in front_matter_of(export_to_spec(b"# A skill\n\nBody.\n", "a"))
 
 
 def test_another_name_is_kept_as_the_title(tmp_path: Path) -> None:
     made = export_to_spec(skill_text("My Skill", "b").encode(), "a")
-    assert told(made)["name"] == "a" and told(made)["metadata"] == {"title": "My Skill"}
+    assert front_matter_of(made)["name"] == "a" and front_matter_of(made)["metadata"] == {
+        "title": "My Skill"
+    }
     assert is_valid(tmp_path, made)
 
 
 def test_fields_that_nobody_knows_are_kept_as_text(tmp_path: Path) -> None:
     extra = "tags: [x, y]\nmodel: opus\nmetadata:\n  hermes:\n    tags: [z]\n  shown: true\n"
     made = export_to_spec(skill_text("a", "b", extra).encode(), "a")
-    assert told(made)["metadata"] == {
+    assert front_matter_of(made)["metadata"] == {
         "hermes": '{"tags": ["z"]}',
         "shown": "true",
         "tags": '["x", "y"]',
@@ -68,13 +72,13 @@ def test_fields_that_a_client_reads_stay_as_they_are_written() -> None:
     made = export_to_spec(
         skill_text("a", "b", f"version: 3\n{hooks}").encode(), "a", frozenset(("hooks",))
     )
-    assert hooks.encode() in made and told(made)["metadata"] == {"version": "3"}
+    assert hooks.encode() in made and front_matter_of(made)["metadata"] == {"version": "3"}
 
 
 def test_metadata_that_a_client_reads_keeps_its_shape() -> None:
     extra = "metadata:\n  hermes:\n    tags: [z]\n"
     made = export_to_spec(skill_text("B", "b", extra).encode(), "a", frozenset(("metadata",)))
-    assert told(made)["metadata"] == {"hermes": {"tags": ["z"]}, "title": "B"}
+    assert front_matter_of(made)["metadata"] == {"hermes": {"tags": ["z"]}, "title": "B"}
 
 
 @pytest.mark.parametrize("keeps", [frozenset[str](), frozenset(("metadata",))])
@@ -85,7 +89,7 @@ def test_metadata_that_is_no_map_is_kept_as_text(
     keeps: frozenset[str], text: str, value: str
 ) -> None:
     made = export_to_spec(skill_text("B", "b", f"metadata: {text}\n").encode(), "a", keeps)
-    assert told(made)["metadata"] == {"metadata": value, "title": "B"}
+    assert front_matter_of(made)["metadata"] == {"metadata": value, "title": "B"}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +145,7 @@ def test_what_a_skill_says_is_all_there(
         assert "version" in fields  # that is none
         return
     assert is_valid(tmp_path_factory.mktemp("skill"), made)
-    said = told(made)
+    said = front_matter_of(made)
     inside = said.get("metadata", {})
     for key, value in fields.items():
         if key not in ("name", "version") and value.strip():
@@ -156,7 +160,7 @@ def test_a_key_that_yaml_reads_as_no_text_is_refused_unless_it_stands_in_quotes(
         export_to_spec(skill_text("a", "b", f"{key}: x\n").encode(), "a")
     assert (refused.value.code, refused.value.hint) == ("bad_key", "put quotes around it")
     made = export_to_spec(skill_text("a", "b", f"'{key}': x\n").encode(), "a")
-    assert told(made)["metadata"] == {key: "x"}
+    assert front_matter_of(made)["metadata"] == {key: "x"}
     assert is_valid(tmp_path, made)
 
 

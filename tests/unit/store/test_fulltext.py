@@ -47,16 +47,16 @@ def test_keys_are_found_by_the_stems_of_their_words(index: FullTextIndex) -> Non
 def test_stems_are_counted_as_of_now_whoever_changed_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine, other = (full_text_index.open_full_text_index(tmp_path, WEIGHTS) for _ in range(2))
-    fill(mine)
+    reader, other = (full_text_index.open_full_text_index(tmp_path, WEIGHTS) for _ in range(2))
+    fill(reader)
     for _ in range(2):
-        assert mine.count_documents(["date", "whale", "x"]) == {"date": 2, "x": 1}
+        assert reader.count_documents(["date", "whale", "x"]) == {"date": 2, "x": 1}
     with other.transaction():
         other.update(b"two", ["a"], [("d", ("whales", ""))])
-    assert mine.count_documents(["x", "date", "whale"]) == {"x": 1, "date": 1, "whale": 1}
+    assert reader.count_documents(["x", "date", "whale"]) == {"x": 1, "date": 1, "whale": 1}
     monkeypatch.setattr(full_text_index, "_MAX_CACHED_COUNTS", 0)
-    assert mine.count_documents(["whale", "y"]) == {"whale": 1, "y": 1}
-    mine.close()
+    assert reader.count_documents(["whale", "y"]) == {"whale": 1, "y": 1}
+    reader.close()
     other.close()
 
 

@@ -58,7 +58,7 @@ def raw(name: bytes) -> Callable[[Path], None]:
     return make
 
 
-def twins(first: str, second: str) -> Callable[[Path], None]:
+def write_both(first: str, second: str) -> Callable[[Path], None]:
     def make(root: Path) -> None:
         put_file(root, first)
         put_file(root, second)
@@ -72,7 +72,7 @@ REFUSED = [
     pytest.param(raw(b"a\x1b[2J"), "bad_char", "a\\x1b", id="files-15-escape"),
     pytest.param(raw("a\x85b".encode()), "bad_char", "a\\x85b", id="files-15-c1"),
     pytest.param(raw(b"a\\b"), "bad_path", "a", id="files-15-backslash"),
-    pytest.param(twins("a:b", "c"), "bad_path", "a:b", id="files-15-drive"),
+    pytest.param(write_both("a:b", "c"), "bad_path", "a:b", id="files-15-drive"),
     pytest.param(raw(b"GIT~1"), "reserved_name", "skills/GIT~1", id="short-name"),
     pytest.param(raw(b".git. "), "reserved_name", "skills/.git. ", id="dots-and-blanks"),
     pytest.param(raw(b".git:x"), "reserved_name", "skills/.git:x", id="stream"),
@@ -84,10 +84,14 @@ REFUSED = [
     ),
     pytest.param(raw("a\u202eb".encode()), "bad_char", "skills/a\\u202eb", id="turned-round"),
     pytest.param(raw(b"\xff\xfe"), "bad_name", "skills/", id="files-16"),
-    pytest.param(twins("README.md", "readme.md"), "case_collision", "readme.md", id="files-18"),
-    pytest.param(twins("s/A/x", "s/a/y"), "case_collision", "s/a", id="files-18-folders"),
-    pytest.param(twins("caf\u00e9", "cafe\u0301"), "case_collision", "caf", id="files-18-nfc"),
-    pytest.param(twins("STRASSE", "stra\u00dfe"), "case_collision", "STRASSE", id="files-18-fold"),
+    pytest.param(
+        write_both("README.md", "readme.md"), "case_collision", "readme.md", id="files-18"
+    ),
+    pytest.param(write_both("s/A/x", "s/a/y"), "case_collision", "s/a", id="files-18-folders"),
+    pytest.param(write_both("caf\u00e9", "cafe\u0301"), "case_collision", "caf", id="files-18-nfc"),
+    pytest.param(
+        write_both("STRASSE", "stra\u00dfe"), "case_collision", "STRASSE", id="files-18-fold"
+    ),
 ]
 
 

@@ -255,19 +255,19 @@ def test_many_files_in_any_order_come_out_right(root: Path, order: int) -> None:
     wanted = {f"skills/s{n}/SKILL.md": b"%d" % n for n in range(60)}
     wanted |= {f"skills/s{n}/references/{n}.md": b"r%d" % n for n in range(60)}
     wanted |= {f"memory/{n % 7}/{n}.md": b"m%d" % n for n in range(60)}
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     items = [(path, FILE, content) for path, content in wanted.items()][::order]
-    write_working_files(root, items, lambda *args: told.append(args))
+    write_working_files(root, items, lambda *args: reports.append(args))
     wanted["skills/kept.md"] = b"kept"
     assert read_all_files(root) == {path: plain_file(content) for path, content in wanted.items()}
     assert sorted(os.listdir(root)) == [".brain", "memory", "skills"]
 
 
 def test_progress_is_told_now_and_then(root: Path) -> None:
-    told: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     items = [(f"m/{n}", FILE, b"") for n in range(2050)]
-    write_working_files(root, items, lambda *args: told.append(args))
-    assert told == [("writing", 1024, 0), ("writing", 2048, 0)]
+    write_working_files(root, items, lambda *args: reports.append(args))
+    assert reports == [("writing", 1024, 0), ("writing", 2048, 0)]
 
 
 def test_removing_takes_the_folders_it_empties_but_not_the_section(root: Path) -> None:

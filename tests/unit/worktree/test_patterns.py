@@ -50,10 +50,10 @@ def test_2000_drawn_patterns_match_what_git_says(tmp_path: Path) -> None:
         (tmp_path / str(number) / ".gitignore").write_text(f"{pattern}\n")
     asked = "\0".join(f"{number}/{path}" for number in range(len(patterns)) for path in paths)
     command = ["git", "check-ignore", "--no-index", "-z", "--stdin"]
-    told = subprocess.run(
+    git_output = subprocess.run(
         command, check=True, cwd=tmp_path, input=asked, capture_output=True, text=True
     )
-    theirs = set(told.stdout.split("\0"))
+    theirs = set(git_output.stdout.split("\0"))
     ours = {
         f"{number}/{path}"
         for number, pattern in enumerate(patterns)

@@ -204,15 +204,15 @@ def test_more_files_than_the_limit_are_refused(
 def test_progress_is_told_while_folders_are_walked_and_compared(root: Path) -> None:
     for number in range(1100):
         put_file(root, f"memory/{number}.md")
-    told: list[tuple[str, int, int]] = []
-    scan_files(root, IgnoreRules(), None, lambda *args: told.append(args))
-    assert told == [("scanning", 1024, 0)]
+    reports: list[tuple[str, int, int]] = []
+    scan_files(root, IgnoreRules(), None, lambda *args: reports.append(args))
+    assert reports == [("scanning", 1024, 0)]
     settle_stat_cache(root)
-    told.clear()
+    reports.clear()
     found = scan_with_cache(root)
-    scan_files(root, IgnoreRules(), found.cache, lambda *args: told.append(args))
-    assert told[-1][0] == "scanning"
-    assert told[-1][2] == 1100 + 2  # two folders
+    scan_files(root, IgnoreRules(), found.cache, lambda *args: reports.append(args))
+    assert reports[-1][0] == "scanning"
+    assert reports[-1][2] == 1100 + 2  # two folders
 
 
 def test_a_root_reached_through_a_link_is_the_users_choice(root: Path, tmp_path: Path) -> None:
