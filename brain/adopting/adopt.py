@@ -9,6 +9,7 @@ brain learned meanwhile.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -61,13 +62,13 @@ def adopt(
         return _adopt_in_place(reader, detected, allow, opener)
     folder = into.absolute()
     if is_brain(folder):
-        with open_or_create(folder, opener) as brain:
+        with closing(open_or_create(folder, opener)) as brain:
             since = brain.imports.find_last_state(build_source(detected).branch)
             return _adopt_copy(
                 brain, detected, _read_source(reader, detected, since, allow, folder)
             )
     states = _read_to_first_file(detected, _read_source(reader, detected, None, allow, folder))
-    with rollback_on_failure(folder), open_or_create(folder, opener) as brain:
+    with rollback_on_failure(folder), closing(open_or_create(folder, opener)) as brain:
         return _adopt_copy(brain, detected, states)
 
 
@@ -202,7 +203,7 @@ def _adopt_in_place(
         raise _nothing_to_take_error(detected)
     with rollback_on_failure(home, partial(in_place.restore_ignore_file, home, rules)):
         in_place.write_in_place_files(home, detected.kind, rules, opener.name)
-        with open_or_create(home, opener) as brain:
+        with closing(open_or_create(home, opener)) as brain:
             imported = brain.imports.record_folder(
                 build_source(detected), f"Adopt {detected.kind} in place"
             )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from .. import results
     from ..repo.changes.import_source import ImportSource, ImportStep
@@ -69,10 +68,4 @@ class AdoptionBrain(Protocol):
     def imports(self) -> _Imports: ...
     @property
     def merge(self) -> _Merge: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def close(self) -> None: ...

@@ -19,7 +19,6 @@ from .debounce import Debouncer
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from .. import results
 
@@ -77,12 +76,7 @@ class Watch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._resources.close()
 
     def stop(self) -> None:
