@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from brain.chain import contracts
 from brain.chain.evm import abi
+from brain.chain.ledger_protocol import LedgerHead
 from brain.errors import BrainError, LedgerError
 from tests.support.chain.registry_contract import (
     abi_types,
@@ -72,7 +73,7 @@ def test_the_state_of_a_brain_is_read_as_another_codec_writes_it(
 ) -> None:
     answer = eth_abi.abi.encode(abi_types(BY_NAME["brain"], "outputs"), (owner, seq, head, signer))
     nobody = "" if signer == abi.ZERO_ADDRESS else signer
-    assert abi.decode_state(answer) == abi.ContractState(owner, seq, head, nobody)
+    assert abi.decode_state(answer) == LedgerHead(seq, head, owner, nobody)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import BrainError, Conflict, InvalidInput, LedgerError, printable_text
 from ..evidence.storage_layout import encode_uint256
+from ..ledger_protocol import LedgerHead
 from . import rpc_decode
 
 ABI_WORD_BYTES = 32
@@ -35,15 +36,6 @@ STALE_PARENT_SELECTOR = bytes.fromhex("753109bd")
 UNAUTHORIZED_SELECTOR = bytes.fromhex("82b42900")
 EXISTS_SELECTOR = bytes.fromhex("846ec056")
 EXPIRED_SELECTOR = bytes.fromhex("203d82d8")
-
-
-class ContractState(NamedTuple):
-    """The state of a brain in the contract. Addresses are 0x…; `signer` is "" if there is none."""
-
-    owner: str
-    seq: int
-    head: bytes
-    signer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,24 +71,20 @@ def encode_commit_for(
     return head + padded
 
 
-def decode_state(answer: bytes) -> ContractState | None:
-    """Return the state of a brain from the answer of `brain(id)`, None if it was never opened."""
+def decode_state(answer: bytes) -> LedgerHead | None:
+    """Return the head of a brain from the answer of `brain(id)`, None if it was never opened."""
     if len(answer) != 4 * ABI_WORD_BYTES:
         rpc_decode.refuse_answer("state of a brain", answer.hex())
-    owner, seq, head, signer = (
+    owner, seq_word, snapshot, signer = (
         answer[at : at + ABI_WORD_BYTES] for at in range(0, len(answer), ABI_WORD_BYTES)
     )
-    if int.from_bytes(seq, "big") >> 64 or any(owner[:12]) or any(signer[:12]):
+    seq = int.from_bytes(seq_word, "big")
+    if seq >> 64 or any(owner[:12]) or any(signer[:12]) or any(owner) != (seq > 0):
         rpc_decode.refuse_answer("state of a brain", answer.hex())
-    state = ContractState(
-        "0x" + owner[12:].hex(),
-        int.from_bytes(seq, "big"),
-        head,
-        "0x" + signer[12:].hex() if any(signer) else "",
-    )
-    if (state.owner == ZERO_ADDRESS) != (state.seq == 0):
-        rpc_decode.refuse_answer("state of a brain", answer.hex())
-    return state if state.seq else None
+    if not seq:
+        return None
+    signer_address = f"0x{signer[12:].hex()}" if any(signer) else ""
+    return LedgerHead(seq, snapshot, f"0x{owner[12:].hex()}", signer_address)
 
 
 def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:

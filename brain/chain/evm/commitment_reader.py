@@ -1,4 +1,4 @@
-"""Reads commitments from the chain: events, checked against the state, with their finality."""
+"""Reads commitments from the chain: events, checked against the head, with their finality."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class CommitmentReader:
         self._registry = registry
 
     def history(self, at: BrainView) -> list[Commitment]:
-        """Return all commitments of a brain, oldest first, which must end at its state."""
-        state = at.state
-        if state is None:
+        """Return all commitments of a brain, oldest first, which must end at its head."""
+        head = at.head
+        if head is None:
             return []
 
         def check(events: Sequence[CommittedEvent]) -> None:
             previous = NO_PARENT
             for seq, event in enumerate(events, 1):
                 if event.seq != seq or event.parent != previous:
-                    rpc_decode.refuse_answer(f"log of {state.seq} commitments in order", event.seq)
+                    rpc_decode.refuse_answer(f"log of {head.seq} commitments in order", event.seq)
                 previous = event.snapshot
-            if (len(events), previous) != (state.seq, state.head):
+            if (len(events), previous) != (head.seq, head.snapshot):
                 rpc_decode.refuse_answer("log that leads to the head", previous.hex())
 
         events = _retry_until_consistent(lambda: self._registry.find_events(at), check)
@@ -48,16 +48,16 @@ class CommitmentReader:
 
     def find(self, at: BrainView, snapshot: bytes) -> Commitment | None:
         """Return the last commitment of a snapshot, None if the chain has none."""
-        state = at.state
-        if state is None:
+        head = at.head
+        if head is None:
             return None
 
         def read_events() -> Iterable[CommittedEvent]:  # down to the last one of the snapshot
-            return self._registry.find_events(at, snapshot=snapshot, down_to=state.seq)
+            return self._registry.find_events(at, snapshot=snapshot, down_to=head.seq)
 
         def check(events: Sequence[CommittedEvent]) -> None:
             seq = events[-1].seq if events else 0
-            if seq > state.seq or (seq == state.seq) != (snapshot == state.head):
+            if seq > head.seq or (seq == head.seq) != (snapshot == head.snapshot):
                 rpc_decode.refuse_answer("log that matches the head", seq)
 
         events = _retry_until_consistent(read_events, check)

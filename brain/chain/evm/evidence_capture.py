@@ -85,7 +85,7 @@ class EvidenceCapture:
         self, at: BrainView, commitment: Commitment, final: QuorumView
     ) -> QuorumView:
         """Return the last final block in which a commitment was the head."""
-        if at.state is not None and commitment.seq == at.state.seq:
+        if at.head is not None and commitment.seq == at.head.seq:
             return final
         next_seq = commitment.seq + 1
         events = self._context.registry.find_events(

@@ -19,7 +19,6 @@ from ..ledger_protocol import (
     not_open_error,
 )
 from . import abi, durable_files, rpc_decode
-from .abi import ContractState
 from .account import Account
 from .anchors import Anchors
 from .deployment import Deployment
@@ -89,8 +88,7 @@ class EvmLedger:
 
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment that is in a block, None if the brain was never opened."""
-        state = self._context.view_brain(brain).state
-        return state and LedgerHead(state.seq, state.head, state.owner, state.signer)
+        return self._context.view_brain(brain).head
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Make the first commitment of a brain of this account.
@@ -180,7 +178,7 @@ class EvmLedger:
         with sender.exclusive_lock():
             # 2. Read the chain. If the head is the snapshot already, send nothing.
             at = self._context.view_brain(intent.brain)
-            if intent.kind == "open" or not at.state or at.state.head != intent.snapshot:
+            if intent.kind == "open" or not at.head or at.head.snapshot != intent.snapshot:
                 record = self._send_intent(sender, at, intent, calldata)
         # 6. Release the lock, and wait until the transaction is in a block.
         if record is not None:
@@ -195,7 +193,7 @@ class EvmLedger:
         Another pending commitment of this brain is a conflict, unless it can only fail:
         then it is abandoned.
         """
-        contract, head = self.config.contract, at.state.head if at.state else NO_PARENT
+        contract, head = self.config.contract, at.head.snapshot if at.head else NO_PARENT
         # 3. Broadcast the pending transactions of the journal again.
         pending = [
             record
@@ -211,7 +209,7 @@ class EvmLedger:
                     code="pending",
                     hint="wait until it is included, or offer more for it",
                 )
-        _refuse_intent(self.name, intent, at.state)
+        _refuse_intent(self.name, intent, at.head)
         for record in pending:
             sender.abandon(record)
         # 4. to 6. Price, sign, journal and broadcast the transaction.
@@ -222,7 +220,7 @@ class EvmLedger:
         if commitment.status == FINALIZED:
             self._context.rollback_guard.mark_final(at.id, commitment.seq)
             self._evidence.try_capture(commitment)
-        elif at.state is not None and commitment.seq == at.state.seq:
+        elif at.head is not None and commitment.seq == at.head.seq:
             self._evidence.prepare_proof(at.view, commitment)
 
     def _check_own_transaction(self, commitment: Commitment) -> None:
@@ -252,7 +250,7 @@ class EvmLedger:
                 ledger=self.name,
                 identity=self.identity,
                 brain=at.brain,
-                seq=(at.state.seq if at.state else 0) + 1,
+                seq=(at.head.seq if at.head else 0) + 1,
                 snapshot=snapshot,
                 parent=record.intent.parent,
                 # Included, but not in the state: the chain was reorganised in between.
@@ -266,12 +264,12 @@ class EvmLedger:
         )
 
 
-def _refuse_intent(ledger: str, intent: TxIntent, state: ContractState | None) -> None:
+def _refuse_intent(ledger: str, intent: TxIntent, head: LedgerHead | None) -> None:
     """Refuse an intent that the contract would refuse, before it costs gas."""
     if intent.kind == "open":
-        if state is not None:
+        if head is not None:
             raise already_open_error(ledger)
-    elif state is None:
+    elif head is None:
         raise not_open_error(ledger)
-    elif state.head != intent.parent:
-        raise abi.stale_parent_error(state.head, state.seq)
+    elif head.snapshot != intent.parent:
+        raise abi.stale_parent_error(head.snapshot, head.seq)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...errors import InvalidInput
 from ..evidence import storage_layout
-from .abi import ContractState
+from ..ledger_protocol import LedgerHead
 from .account import Account
 from .commitment_reader import CommitmentReader
 from .evm_config import EvmLedgerConfig
@@ -119,19 +119,19 @@ class LedgerContext:
             )
         return self.nodes.latest_view()
 
-    def read_state(self, view: QuorumView, id: bytes) -> ContractState | None:
-        """Return the state of a brain in the contract, None if it was never opened.
+    def read_head(self, view: QuorumView, id: bytes) -> LedgerHead | None:
+        """Return the head of a brain in the contract, None if it was never opened.
 
         Raises `VerificationFailed` (`rolled_back`) if it is behind what was seen before.
         """
-        state = self.registry.read_state(view, id)
-        self.rollback_guard.check_head(view, id, state)
-        return state
+        head = self.registry.read_head(view, id)
+        self.rollback_guard.check_head(view, id, head)
+        return head
 
     def view_brain(self, brain: bytes) -> BrainView:
-        """Return a brain at the latest block; raises as `read_state`."""
+        """Return a brain at the latest block; raises as `read_head`."""
         view, id = self.contract_view(), self.registry_id(brain)
-        return BrainView(brain, id, view, self.read_state(view, id))
+        return BrainView(brain, id, view, self.read_head(view, id))
 
     def quote(self, data: bytes) -> Quote:
         """Return the cost of a call to the contract, and send nothing."""

@@ -78,13 +78,13 @@ class Ownership:
         Returns the fields that `relay` takes. Raises `NotFound` (`not_open`), `Conflict`
         (`stale_parent`, `expired`), `InvalidInput` (`no_key`, `unauthorized`).
         """
-        _, id, view, state = self._context.view_brain(brain)
+        _, id, view, head = self._context.view_brain(brain)
         config, signer = self._context.config, self._context.account
-        if state is None:
+        if head is None:
             raise not_open_error(config.name)
-        if state.head != parent:
-            raise abi.stale_parent_error(state.head, state.seq)
-        commit = CommitAuthorization(id, snapshot, parent, state.seq + 1, deadline)
+        if head.snapshot != parent:
+            raise abi.stale_parent_error(head.snapshot, head.seq)
+        commit = CommitAuthorization(id, snapshot, parent, head.seq + 1, deadline)
         signature = signer.sign_commit(config.chain_id, config.contract, commit)
         # Wallet contracts have their own rules for signing: only the contract can apply them.
         self._context.registry.simulate_call(
@@ -125,10 +125,10 @@ class Ownership:
                 hint=f"it is for eip155:{fields['chain_id']}:{printable_text(fields['contract'])}",
             )
         id, snapshot, parent = (bytes.fromhex(fields[name]) for name in _ID_FIELDS[1:])
-        state = self._context.read_state(self._context.contract_view(), id)
-        if state is not None and state.seq >= fields["seq"]:
+        head = self._context.read_head(self._context.contract_view(), id)
+        if head is not None and head.seq >= fields["seq"]:
             raise Conflict(
-                f"commitment {fields['seq']} has been made: the ledger is at {state.seq}",
+                f"commitment {fields['seq']} has been made: the ledger is at {head.seq}",
                 code="stale_parent",
                 hint="an authorization is valid once; ask for a new one",
             )

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from ...errors import InvalidInput, LedgerError
 from .. import contracts
+from ..ledger_protocol import LedgerHead
 from . import abi, rpc_decode
-from .abi import CommittedEvent, ContractState
+from .abi import CommittedEvent
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
 from .rpc import RpcCall, RpcRefusal
@@ -38,12 +39,12 @@ class TxReceipt:
 
 
 class BrainView(NamedTuple):
-    """A brain in the contract at a block; `state` is None if it was never opened there."""
+    """A brain in the contract at a block; `head` is None if it was never opened there."""
 
     brain: bytes
     id: bytes
     view: QuorumView
-    state: ContractState | None
+    head: LedgerHead | None
 
 
 class RegistryContract:
@@ -64,8 +65,8 @@ class RegistryContract:
         )
         self._check_runtime_code(code)
 
-    def read_state(self, view: QuorumView, id: bytes) -> ContractState | None:
-        """Return the state of a brain, None if it was never opened; raises as `check_code`."""
+    def read_head(self, view: QuorumView, id: bytes) -> LedgerHead | None:
+        """Return the head of a brain, None if it was never opened; raises as `check_code`."""
         contract = self._config.contract
         question = {"to": contract, "data": "0x" + abi.encode_call(abi.BRAIN_SELECTOR, id).hex()}
         calls: list[RpcCall] = [

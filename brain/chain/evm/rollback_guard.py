@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import BrainError, VerificationFailed
+from ..ledger_protocol import LedgerHead
 from . import durable_files
-from .abi import ContractState
 from .node_quorum import NodeQuorum, QuorumView
 
 
@@ -35,13 +35,13 @@ class RollbackGuard:
         self._folder = folder
         self._nodes = nodes
 
-    def check_head(self, view: QuorumView, id: bytes, state: ContractState | None) -> None:
+    def check_head(self, view: QuorumView, id: bytes, head: LedgerHead | None) -> None:
         """Compare a head with the highest one seen, and store it if it is higher.
 
         Raises `VerificationFailed` (`rolled_back`).
         """
         observed = self._read_observed(id)
-        seq, snapshot = (state.seq, state.head.hex()) if state else (0, "")
+        seq, snapshot = (head.seq, head.snapshot.hex()) if head else (0, "")
         if observed and (seq, snapshot) == (observed.seq, observed.snapshot):
             return
         if observed and seq <= observed.seq and (observed.final or self._is_on_chain(observed)):
@@ -51,7 +51,7 @@ class RollbackGuard:
                 code="rolled_back",
                 hint="a node lies or lags, or the chain was rolled back; use other nodes",
             )
-        if state:
+        if head:
             self._write_observed(
                 id, ObservedHead(seq, snapshot, view.block.number, view.block.hash, False)
             )
