@@ -299,9 +299,9 @@ class Brain(BrainParts):
         """
         from ..verify import verification
 
-        verify = verification.verify_brain_deeply if deep else verification.verify_brain
         requirements = verification.parse_requirements(require_signatures, roots)
-        verified = self._opened.run(verify, requirements, *progress_args(progress))
+        arguments = requirements, deep, *progress_args(progress)
+        verified = self._opened.run(verification.verify_brain, *arguments)
         if not ledgers or not verified.head:
             return verified
         from ..repo.ledgers import ledger_verify

@@ -26,12 +26,7 @@ def build_card_check(session: Session) -> CardCheck:
     """Return a predicate that finds blobs whose cached card differs from their content's."""
     try:
         cached = dict(session.cache.list_metadata())
-    except (
-        CacheUnusable,
-        FormatError,
-        NotFound,
-        StoreError,
-    ):  # the brain cannot be identified, nor its cache
+    except (CacheUnusable, FormatError, NotFound, StoreError):  # the brain has no readable id
         cached = {}
 
     def differs(blob: bytes, content: bytes) -> bool:
@@ -124,7 +119,7 @@ def _check_lineages(
             continue
         seen.add(here)
         waiting += session.load_snapshot(here).parents
-        expected = snapshot_rows.derive_snapshot_briefly(session, here, skill_rows.find_cards)
+        expected = snapshot_rows.derive_snapshot(session, here, skill_rows.find_cards, brief=True)
         expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
         if (
             sorted(expected.rows) != sorted(cached.get(here, []))

@@ -95,7 +95,9 @@ class EdgeChecker:
             self.result.policy_changes.append(snapshot_id)
             return
         if any(
-            change.section == paths.TOP_SECTION and _is_policy_change(change) for change in changes
+            change.section == paths.TOP_SECTION and line[0] == POLICY_PATH
+            for change in changes
+            for line in chain(change.old_entries, change.new_entries)
         ):
             self.result.policy_changes.append(snapshot_id)
         if self._collects_sizes:
@@ -160,10 +162,6 @@ class EdgeChecker:
                     continue
                 path = paths.join_section(change.section, inner)
                 self.result.findings.append(error_finding(code, message, edge.name, path))
-
-
-def _is_policy_change(change: SectionDiff) -> bool:
-    return any(line[0] == POLICY_PATH for line in chain(change.old_entries, change.new_entries))
 
 
 def _new_blobs(edges: Iterable[_PendingEdge]) -> Iterable[bytes]:

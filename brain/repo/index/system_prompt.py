@@ -31,12 +31,12 @@ def build_prompt(session: Session, revision: str, request: IndexRequest) -> Prom
     """
     snapshot_id = resolve_revision(session, revision)
     bundle = session.bundle_of(snapshot_id)
-    rendered, how = skill_index.render_index(session, snapshot_id, request)
+    rendered = skill_index.render_index(session, snapshot_id, request)
     origin = _describe_origin(session, snapshot_id)
     system = manifest.load_manifest(session, snapshot_id).system
     parts = [
         *_read_prompt_files(session, bundle, system),
-        f"# Skills\n\n{_frame_skills(origin, rendered.text)}",
+        f"# Skills\n\n{_frame_skills(origin, rendered.index)}",
     ]
     cut = []
     for path, most in memory_files.list_prompt_memories(session, snapshot_id):
@@ -52,20 +52,21 @@ def build_prompt(session: Session, revision: str, request: IndexRequest) -> Prom
     whole = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
     return Prompt(
         whole,
-        rendered.text,
-        rendered.shown,
+        rendered.index,
+        rendered.skills,
         rendered.left_out,
         request.count_tokens(whole),
         cut,
-        *how,
+        rendered.selected_by,
+        rendered.fallback,
     )
 
 
 def build_framed_index(session: Session, revision: str, request: IndexRequest) -> str:
     """Return the framed index, as in the prompt."""
     snapshot_id = resolve_revision(session, revision)
-    rendered = skill_index.render_index(session, snapshot_id, request).index_text
-    return _frame_skills(_describe_origin(session, snapshot_id), rendered.text)
+    rendered = skill_index.render_index(session, snapshot_id, request)
+    return _frame_skills(_describe_origin(session, snapshot_id), rendered.index)
 
 
 def _frame_skills(origin: str, text: str) -> str:

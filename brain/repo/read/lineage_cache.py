@@ -52,7 +52,8 @@ def stage_snapshot(
         if skill_rows.may_be_skill(path)
         and (was := bundles.get_entry(session.nodes, before, path) if before else None) != entry
     ]
-    changed += snapshot_rows.find_reclassified_skills(session, after, changed)
+    known = {path for path, _, _ in changed}
+    changed += skill_rows.find_reclassified(session, after, changed, known)
     if len(changed) >= skill_rows.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
         snapshot_rows.note_declared_names(
             session, changed, card_cache.load_cards

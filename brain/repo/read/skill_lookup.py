@@ -86,7 +86,7 @@ def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkil
 
 
 def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
-    """Return the full path of the skill that `text` means, None where there is none.
+    """Return the full path of the skill that `text` means, None without one.
 
     Raises `InvalidInput` (`ambiguous_skill`).
     """
@@ -109,7 +109,7 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
 
 
 def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
-    """Tell whether the skill at `path` is called so by its place or its name in this bundle."""
+    """Tell whether the slug of `text` is that of the path or the name of a skill."""
     if "/" in text:
         return True
     slug = slugify(text)

@@ -36,8 +36,8 @@ ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")
 
 MIN_BULK_PATHS = 500
-"""Changed paths from which on skills are found in one sweep, and one history row stands for
-all of them."""
+"""Number of changed paths from which on all skills of a bundle are listed at once, and one
+history row is written for all changes."""
 _MAX_CARDS_TO_REMEMBER = 64
 """Most cards of one call that are kept in memory: those of a change, not those of a list."""
 _MIN_BATCH_FILES = 4096
@@ -216,14 +216,16 @@ def find_reclassified(
     }
     for folder in sorted(folders):
         for entry in bundles.walk_below(session.nodes, after, f"{SKILLS_SECTION}/{folder}"):
-            if entry.path.count("/") == 2 and entry.path not in known:
+            if entry.path.count("/") != 2 or entry.path in known:
+                continue
+            if may_be_skill(entry.path):
                 yield Difference(entry.path, entry, entry)
 
 
 def build_skill_predicate(
     session: Session, bundle: Bundle, changed: list[Difference]
 ) -> SkillPredicate:
-    """Return what tells whether one of the `changed` paths is a skill in `bundle`."""
+    """Return a predicate for the `changed` paths: whether they are skills in `bundle`."""
     if not bundle:
         return lambda path: False
     if len(changed) < MIN_BULK_PATHS:

@@ -133,7 +133,11 @@ def _record_trust_file(
     txn: WriteTransaction, key: bytes, text: bytes, changed: bool, message: str
 ) -> TrustChanged:
     if changed:
-        _commit_trust_file(txn, text, message)
+        blob = txn.store_tx.put_blob(text)
+        txn.contents[blob] = text
+        entry = TreeEntry(POLICY_PATH, FILE, blob, len(text))
+        txn.record_snapshot({POLICY_PATH: entry}, operation.snapshot_operation(), message)
+        txn.writes[POLICY_PATH] = entry
     signed = read_signatures(txn.session, txn.head) if changed else []
     return TrustChanged(
         format_key(key) if key else None,
@@ -143,14 +147,6 @@ def _record_trust_file(
         changed,
         *_describe_policy(text),
     )
-
-
-def _commit_trust_file(txn: WriteTransaction, text: bytes, message: str) -> None:
-    blob = txn.store_tx.put_blob(text)
-    txn.contents[blob] = text
-    entry = TreeEntry(POLICY_PATH, FILE, blob, len(text))
-    txn.record_snapshot({POLICY_PATH: entry}, operation.snapshot_operation(), message)
-    txn.writes[POLICY_PATH] = entry
 
 
 def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
