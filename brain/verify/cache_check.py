@@ -12,7 +12,6 @@ from ..repo.read.skill_rows import SkillWithCard
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096
-"""Cards that are compared in one batch."""
 
 _WRONG_INDEX = "the cached index differs from the skills"
 

@@ -26,7 +26,6 @@ from .tree_check import SectionDiff
 FALSE_OPERATION = "false_operation"
 _SKILLS = "skills"
 _KINDS_WITHOUT_CHANGES = ("task", *operations.BINDING_KINDS)
-"""Kinds that leave the bundle of the parent as it is."""
 _SINGLE_SKILL_KINDS = ("upsert", "delete", "absorb", *operations.DECISION_KINDS)
 LIMITED_KINDS = frozenset((*_KINDS_WITHOUT_CHANGES, *_SINGLE_SKILL_KINDS, "restore", "redact"))
 """Kinds that limit what they may change."""

@@ -25,7 +25,6 @@ LOOKUP_BATCH_ENTRIES = 512
 """Changed entries from which on blobs are looked up, for all pending edges together."""
 
 _MAX_PORTABILITY_FINDINGS = 100
-"""Most findings about paths of one snapshot that no folder can hold."""
 
 _entry_blob = itemgetter(2)
 _entry_blob_and_size = itemgetter(2, 3)

@@ -23,7 +23,6 @@ from ..objects.tree_entry import TreeEntry
 from ..objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
 
 _PATHS_PER_CHECK = 256
-"""Paths checked in one batch."""
 
 
 class SectionDiff(NamedTuple):

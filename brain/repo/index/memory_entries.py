@@ -24,10 +24,8 @@ _LEADING_BLANKS = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*")
 _SEPARATOR_LINE = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING_OR_ITEM = re.compile(r"(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]")
-"""The start of a heading or a list item."""
 _MAX_JSON_DEPTH = 64
 _PREVIEW_CHARS = 120
-"""Characters of an entry in a list of all entries."""
 
 
 class MemoryEntry(NamedTuple):

@@ -20,7 +20,6 @@ from .skill_index import IndexRequest
 SYSTEM_PROMPT_PATH = "prompts/system.md"
 FRAGMENTS_FOLDER = "prompts/fragments/"
 _MAX_PART_BYTES = 4 << 20
-"""Bytes of one prompt or memory file that are read."""
 
 
 def build_prompt(session: Session, revision: str, request: IndexRequest) -> Prompt:

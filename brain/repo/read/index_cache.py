@@ -23,7 +23,6 @@ from ..open.session import Session
 from .skill_rows import SKILLS_SECTION, SkillWithCard
 
 _LINES_PER_BATCH = 4096
-"""Lines that are formatted together."""
 _FORMAT_VERSION = 1
 """Incremented when lines change their format; text of another format is rebuilt."""
 _HEADER_STRUCT = Struct(">B32sIII")

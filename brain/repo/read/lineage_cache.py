@@ -30,7 +30,6 @@ from . import card_cache, skill_rows, snapshot_rows
 from .skill_rows import BULK_PATH
 
 _SNAPSHOTS_PER_BATCH = 256
-"""Snapshots that are cached in one transaction."""
 _FORK_RANK_BITS = 49
 """More bits than a generation has: the origin of a fork sorts before all of the fork."""
 

@@ -41,7 +41,6 @@ history row is written for all changes."""
 _MAX_CARDS_TO_REMEMBER = 64
 """Most cards of one call that are kept in memory: those of a change, not those of a list."""
 _MIN_BATCH_FILES = 4096
-"""Fewest files that are examined together."""
 BULK_PATH = ""
 """The path of a history row about very many paths."""
 

@@ -17,7 +17,6 @@ from . import skill_rows
 from .skill_rows import BULK_PATH, CHANGED, CardLoader
 
 _CARDS_PER_BATCH = 4096
-"""Cards that are read together."""
 
 
 def derive_snapshot(

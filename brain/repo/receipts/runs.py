@@ -35,7 +35,6 @@ from ..read.receipt_steps import build_edit_steps
 _RUN_ID_BYTES = 16
 _MAX_MESSAGE_CHARS = 120
 _MAX_NAME_CHARS = 200
-"""The most characters of a name that are recorded."""
 MAX_JOINED_STEPS = 200_000
 """The most steps of one run that are joined."""
 

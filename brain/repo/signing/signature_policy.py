@@ -23,7 +23,6 @@ from ..read.ancestor_set import AncestorSet
 from .sign import list_valid_signatures
 
 _MAX_NAMED_KEYS = 3
-"""Keys named in a message if no root key is pinned."""
 _MAX_CACHED_ANSWERS = 64
 
 
