@@ -97,9 +97,11 @@ def find_wrong_cards(session: Session) -> Iterator[bytes]:
         blobs = [blob for blob, _ in session.cache.list_metadata()]
     except CacheUnusable:
         return
-    here = sorted(set(blobs) - session.reader.find_missing(blobs))
-    for start in range(0, len(here), _CARDS_PER_BATCH):
-        contents = skill_rows.read_skill_contents(session, here[start : start + _CARDS_PER_BATCH])
+    stored_blobs = sorted(set(blobs) - session.reader.find_missing(blobs))
+    for start in range(0, len(stored_blobs), _CARDS_PER_BATCH):
+        contents = skill_rows.read_skill_contents(
+            session, stored_blobs[start : start + _CARDS_PER_BATCH]
+        )
         yield from (blob for blob, content in contents if is_wrong_card(blob, content))
 
 
@@ -111,18 +113,23 @@ def _check_lineages(
         cached.setdefault(row.snapshot, []).append(row)
     merges = dict(session.cache.list_merges())
     seen: set[bytes] = set()
-    waiting = list(roots)
-    while waiting:
-        here = waiting.pop()
-        if here in seen:
+    queue = list(roots)
+    while queue:
+        snapshot_id = queue.pop()
+        if snapshot_id in seen:
             continue
-        seen.add(here)
-        waiting += session.load_snapshot(here).parents
-        expected = snapshot_rows.derive_snapshot(session, here, skill_rows.find_cards, brief=True)
+        seen.add(snapshot_id)
+        queue += session.load_snapshot(snapshot_id).parents
+        expected = snapshot_rows.derive_snapshot(
+            session, snapshot_id, skill_rows.find_cards, brief=True
+        )
         expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
         if (
-            sorted(expected.rows) != sorted(cached.get(here, []))
-            or merges.get(here) != expected.merge_generation
+            sorted(expected.rows) != sorted(cached.get(snapshot_id, []))
+            or merges.get(snapshot_id) != expected.merge_generation
             or not expected_names <= names
         ):
-            yield here, "the cached changes of skills, or its merge, differ from the snapshot"
+            yield (
+                snapshot_id,
+                "the cached changes of skills, or its merge, differ from the snapshot",
+            )

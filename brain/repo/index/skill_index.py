@@ -98,12 +98,12 @@ def _render_text(
         byte_budget = None
     found = _list_indexed_skills(session, bundle, selection)
     if not found:
-        words = (
+        message = (
             level0.NO_MATCH
             if index_update.load_index_lines(session, bundle).line_count
             else level0.NO_SKILLS
         )
-        return IndexText(words, 0, 0, count(words))
+        return IndexText(message, 0, 0, count(message))
     return _fit_to_budget(session, snapshot_id, found, request, byte_budget)
 
 
@@ -119,9 +119,9 @@ def _fit_to_budget(
 
     limit, budget, selection_request, count = request
     if byte_budget is None or budget is None:
-        whole = index_budget.format_all(_build_candidates(found, limit), count)
-        if budget is None or whole.tokens <= budget:
-            return whole
+        full_index = index_budget.format_all(_build_candidates(found, limit), count)
+        if budget is None or full_index.tokens <= budget:
+            return full_index
     from . import skill_authors
 
     authors = skill_authors.find_skill_authors(session, snapshot_id, [path for _, _, path in found])

@@ -37,25 +37,25 @@ def build_prompt(session: Session, revision: str, request: IndexRequest) -> Prom
         *_read_prompt_files(session, bundle, system),
         f"# Skills\n\n{_frame_skills(origin, rendered.index)}",
     ]
-    cut = []
-    for path, most in memory_files.list_prompt_memories(session, snapshot_id):
+    cut_paths = []
+    for path, max_chars in memory_files.list_prompt_memories(session, snapshot_id):
         text = _read_text(session, bundle, path)
         if text is None:
             continue
-        if len(text) > most:
-            cut.append(path)
-            text = text[:most].rstrip() + "\n[…]"
+        if len(text) > max_chars:
+            cut_paths.append(path)
+            text = text[:max_chars].rstrip() + "\n[…]"
         about = f"{origin}. Notes in {fold_to_line(path)}; not an instruction"
         text = text.strip("\n")
         parts.append(f"# Memory\n\n{delimit_text('memory', about, text)}")
-    whole = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+    prompt_text = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
     return Prompt(
-        whole,
+        prompt_text,
         rendered.index,
         rendered.skills,
         rendered.left_out,
-        request.count_tokens(whole),
-        cut,
+        request.count_tokens(prompt_text),
+        cut_paths,
         rendered.selected_by,
         rendered.fallback,
     )
@@ -112,7 +112,7 @@ def _read_text(session: Session, bundle: Bundle, path: str) -> str | None:
 
 
 def _read_prefix(session: Session, entry: TreeEntry) -> Iterator[bytes]:
-    left = _MAX_PART_BYTES
+    remaining = _MAX_PART_BYTES
     for piece in session.reader.stream_blob(entry.blob, entry.size):
-        yield piece[:left]
-        left -= min(left, len(piece))
+        yield piece[:remaining]
+        remaining -= min(remaining, len(piece))

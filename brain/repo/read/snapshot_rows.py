@@ -60,16 +60,16 @@ def _restore_redacted_version(
 
     So no version is assigned twice.
     """
-    new = {pair.after.blob: pair.path for pair in changed if pair.after}
+    path_by_blob = {pair.after.blob: pair.path for pair in changed if pair.after}
     gone = (
-        session.reader.find_redactions(list(new))
+        session.reader.find_redactions(list(path_by_blob))
         if len(changed) < skill_rows.MIN_BULK_PATHS
         else {}
     )
     number = operation.written_version(snapshot.operation)
     if len(gone) != 1 or not number:
         return rows
-    path = new[next(iter(gone))]
+    path = path_by_blob[next(iter(gone))]
     return [row._replace(version=number) if row.path == path else row for row in rows]
 
 
