@@ -299,9 +299,9 @@ class Brain(BrainParts):
         """
         from ..verify import verification
 
-        verify = verification.verify_brain_deeply if deep else verification.verify_brain
         requirements = verification.parse_requirements(require_signatures, roots)
-        verified = self._locked.run(verify, requirements, *progress_args(progress))
+        arguments = requirements, deep, *progress_args(progress)
+        verified = self._locked.run(verification.verify_brain, *arguments)
         return self.ledger.extend(verified, ledgers) if ledgers and verified.head else verified
 
     def gc(self, grace: int = 30, progress: Progress | None = None) -> results.Collected:

@@ -96,5 +96,5 @@ def _check_between(before: str | None, name: str, after: str | None) -> None:
 
 
 def _join_neighbours(hashes: Sequence[bytes]) -> bytes:
-    """Return the hash over two neighbours; one alone is itself; none is an empty bundle's."""
+    """Return the hash over two neighbours, of one alone, or of an empty bundle for none."""
     return hashes[0] if len(hashes) == 1 else join_hashes(b"".join(hashes))

@@ -59,7 +59,7 @@ def _is_parent(new: _ChainLink, old: _ChainLink) -> bool:
 
 
 def _is_jump_target(new: _ChainLink, old: _ChainLink) -> bool:
-    """Tell whether `new` jumps to `old`, which lies as deep as the rule of jumps says."""
+    """Tell whether `new` jumps to `old`, whose depth is that of its jump target."""
     child, ancestor = new.snapshot, old.snapshot
     return (
         child.jump.target == old.id

@@ -12,10 +12,10 @@ from ..objects.tree_node import child_hash, entry_hash, join_hashes
 from .proof_types import FileInclusion, LevelStep, ProofHead, SectionInclusion, TreeAuditPath
 
 
-def require_valid_proof(condition: object, code: str, what: str) -> None:
+def require_valid_proof(condition: object, code: str, problem: str) -> None:
     """Raise `ProofError` unless `condition`."""
     if not condition:
-        raise ProofError(f"the proof does not hold: {what}", code=code)
+        raise ProofError(f"the proof does not hold: {problem}", code=code)
 
 
 def check_proof_head(head: ProofHead) -> None:

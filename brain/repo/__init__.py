@@ -1,1 +1,1 @@
-"""What one can do with a brain, in wings by what a user does."""
+"""The operations on a brain, in one folder per task of the user."""

@@ -19,7 +19,6 @@ SignatureRow = tuple[bytes, bytes, bytes]
 """Snapshot, key, signature."""
 
 _SIGNATURES_PER_JOB = 512
-"""Signatures in one job."""
 _MAX_JOBS = MAX_QUEUED_JOBS // 2
 """Leaves half of the queue to other jobs of the caller."""
 

@@ -1,10 +1,10 @@
-"""Ed25519 (RFC 8032) over OpenSSL: the one module that knows the library it comes from.
+"""Ed25519 (RFC 8032) over OpenSSL; no other module imports the library.
 
 Verification is strict, so that one signature has one form and no key signs everything:
 lengths are checked first; a public key must be the canonical encoding of a point, and
 not one of the eight points of small order, for which some signatures fit any message;
 `S` must lie below the order of the group, and `R` is compared as bytes (both OpenSSL).
-What is malformed is not valid; nothing here raises for it.
+Malformed keys and signatures are invalid, not an error.
 """
 
 from __future__ import annotations

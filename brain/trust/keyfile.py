@@ -56,8 +56,15 @@ def create_key(folder: Path, name: str, passphrase: bytes = b"") -> KeyFile:
     )
     with _translate_os_errors():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _open_key_folder(folder) as folder_fd:
-            _write_new_file(folder_fd, file, text)
+        try:
+            with _open_key_folder(folder) as folder_fd:
+                write_atomic(file, text, replace=False, dir_fd=folder_fd)
+        except FileExistsError as error:
+            raise Conflict(
+                f"there is a key of that name already: {name}",
+                code="exists",
+                hint="choose another name; keys are never overwritten",
+            ) from error
     return describe_key(folder, name)
 
 
@@ -156,18 +163,6 @@ def _open_key_folder(folder: Path) -> Iterator[int]:
         yield folder_fd
     finally:
         os.close(folder_fd)
-
-
-def _write_new_file(folder_fd: int, file: str, content: bytes) -> None:
-    """Write a file that was not there: complete under its name, or not there at all."""
-    try:
-        write_atomic(file, content, replace=False, dir_fd=folder_fd)
-    except FileExistsError as error:
-        raise Conflict(
-            f"there is a key of that name already: {file.removesuffix(KEY_FILE_SUFFIX)}",
-            code="exists",
-            hint="choose another name; keys are never overwritten",
-        ) from error
 
 
 def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:

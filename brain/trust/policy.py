@@ -1,4 +1,4 @@
-"""trust.json: who may sign the snapshots of a brain, and how many must.
+"""trust.json: which keys may sign the snapshots of a brain, and how many must.
 
     {
       "format": "brain v1 trust",
@@ -81,14 +81,14 @@ class PolicyKey(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """What trust.json says: `threshold` of the keys have to sign."""
+    """The content of trust.json: `threshold` of the keys have to sign."""
 
     threshold: int
     keys: tuple[PolicyKey, ...]
 
 
 def parse_policy(content: bytes) -> Policy:
-    """Return what the text of trust.json says. Raises `InvalidInput` (`bad_trust`)."""
+    """Return the policy in the text of trust.json. Raises `InvalidInput` (`bad_trust`)."""
     if len(content) > MAX_POLICY_BYTES:
         raise policy_error(f"it has more than {MAX_POLICY_BYTES} bytes")
     fields = strict_json.parse_json(
@@ -133,9 +133,11 @@ def check_policy(policy: Policy) -> None:
         )
 
 
-def policy_error(what: str) -> InvalidInput:
+def policy_error(problem: str) -> InvalidInput:
     """Return the error for an invalid trust file."""
-    return InvalidInput(f"{POLICY_PATH}: {what}", code="bad_trust", hint="see schemas/trust.json")
+    return InvalidInput(
+        f"{POLICY_PATH}: {problem}", code="bad_trust", hint="see schemas/trust.json"
+    )
 
 
 def _read_key(row: Any) -> PolicyKey:

@@ -60,14 +60,14 @@ class PolicyInheritance:
         return self._own_rights[self._steps[number].rights] is None
 
     def _find_ancestors(self, numbers: set[int]) -> set[int]:
-        out: set[int] = set()
-        waiting = [parent for number in numbers for parent in self._steps[number].parents]
-        while waiting:
-            number = waiting.pop()
-            if number not in out:
-                out.add(number)
-                waiting.extend(self._steps[number].parents)
-        return out
+        ancestors: set[int] = set()
+        queue = [parent for number in numbers for parent in self._steps[number].parents]
+        while queue:
+            number = queue.pop()
+            if number not in ancestors:
+                ancestors.add(number)
+                queue.extend(self._steps[number].parents)
+        return ancestors
 
 
 def _rights_of_policy(number: int, rights: PolicyOrError) -> InheritedRights | None:

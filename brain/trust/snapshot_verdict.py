@@ -125,28 +125,32 @@ def _find_objections(case: PolicyCase, rules: list[SigningRules]) -> dict[bytes,
     Without rules, only a revocation is an objection. If several rules object, the mildest
     reason is returned.
     """
-    out = {}
+    objections = {}
     for key in case.signers.valid:
         if rules:
-            said = [find_objection(one, key, case.mask) for one in rules]
+            reasons = [find_objection(one, key, case.mask) for one in rules]
         else:
-            said = ["revoked_key" if case.revocation_rules.banned.get(key, 0) & case.mask else ""]
-        if all(said):
-            out[key] = min(said, key=_OBJECTIONS_BY_NEARNESS.index)
-    return out
+            reasons = [
+                "revoked_key" if case.revocation_rules.banned.get(key, 0) & case.mask else ""
+            ]
+        if all(reasons):
+            objections[key] = min(reasons, key=_OBJECTIONS_BY_NEARNESS.index)
+    return objections
 
 
 def _find_shortcomings(
     case: PolicyCase, rules: list[SigningRules], objections: dict[bytes, str]
 ) -> list[str]:
-    out = []
+    messages = []
     for one in rules:
         count = _count_valid_signers(case, one)
         if count < one.threshold:
-            out.append(f"signed by {count} of the {one.threshold} keys that are needed")
+            messages.append(f"signed by {count} of the {one.threshold} keys that are needed")
     signed = {key for key in case.signers.valid if key not in objections}
-    out += [f"not signed by the root key {format_key(key)}" for key in sorted(case.roots - signed)]
-    return out
+    messages += [
+        f"not signed by the root key {format_key(key)}" for key in sorted(case.roots - signed)
+    ]
+    return messages
 
 
 def _find_allowed_authors(case: PolicyCase) -> set[str]:

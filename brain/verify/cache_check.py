@@ -13,7 +13,6 @@ from ..skills import SKILLS_SECTION
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096
-"""Cards that are compared in one batch."""
 
 _WRONG_INDEX = "the cached index differs from the skills"
 
@@ -27,12 +26,7 @@ def build_card_check(session: Session) -> CardCheck:
     """Return a predicate that finds blobs whose cached card differs from their content's."""
     try:
         cached = dict(session.cache.list_metadata())
-    except (
-        CacheUnusable,
-        FormatError,
-        NotFound,
-        StoreError,
-    ):  # the brain cannot be identified, nor its cache
+    except (CacheUnusable, FormatError, NotFound, StoreError):  # the brain has no readable id
         cached = {}
 
     def differs(blob: bytes, content: bytes) -> bool:
@@ -104,9 +98,11 @@ def find_wrong_cards(session: Session) -> Iterator[bytes]:
         blobs = [blob for blob, _ in session.cache.list_metadata()]
     except CacheUnusable:
         return
-    here = sorted(set(blobs) - session.reader.find_missing(blobs))
-    for start in range(0, len(here), _CARDS_PER_BATCH):
-        contents = skill_rows.read_skill_contents(session, here[start : start + _CARDS_PER_BATCH])
+    stored_blobs = sorted(set(blobs) - session.reader.find_missing(blobs))
+    for start in range(0, len(stored_blobs), _CARDS_PER_BATCH):
+        contents = skill_rows.read_skill_contents(
+            session, stored_blobs[start : start + _CARDS_PER_BATCH]
+        )
         yield from (blob for blob, content in contents if is_wrong_card(blob, content))
 
 
@@ -118,18 +114,23 @@ def _check_lineages(
         cached.setdefault(row.snapshot, []).append(row)
     merges = dict(session.cache.list_merges())
     seen: set[bytes] = set()
-    waiting = list(roots)
-    while waiting:
-        here = waiting.pop()
-        if here in seen:
+    queue = list(roots)
+    while queue:
+        snapshot_id = queue.pop()
+        if snapshot_id in seen:
             continue
-        seen.add(here)
-        waiting += session.load_snapshot(here).parents
-        expected = snapshot_rows.derive_snapshot_briefly(session, here, skill_rows.find_cards)
+        seen.add(snapshot_id)
+        queue += session.load_snapshot(snapshot_id).parents
+        expected = snapshot_rows.derive_snapshot(
+            session, snapshot_id, skill_rows.find_cards, brief=True
+        )
         expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
         if (
-            sorted(expected.rows) != sorted(cached.get(here, []))
-            or merges.get(here) != expected.merge_generation
+            sorted(expected.rows) != sorted(cached.get(snapshot_id, []))
+            or merges.get(snapshot_id) != expected.merge_generation
             or not expected_names <= names
         ):
-            yield here, "the cached changes of skills, or its merge, differ from the snapshot"
+            yield (
+                snapshot_id,
+                "the cached changes of skills, or its merge, differ from the snapshot",
+            )

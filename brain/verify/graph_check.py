@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..digest import NO_DIGEST, domain_hash
 from ..errors import BrainError
 from ..objects import ancestry, lineage, operation
-from ..objects.snapshot import Jump, Snapshot
+from ..objects.snapshot import Snapshot
 from ..repo.open.session import Session, head_ref
 from ..repo.read.operation_entry import decode_log_entry
 from ..results import Finding
@@ -93,7 +93,11 @@ def check_graph_position(session: Session, here: bytes, snapshot: Snapshot) -> I
             "bad_generation", "error", name, "", "its generation is not that of its parents + 1"
         )
     if snapshot.jump != jump:
-        yield Finding("bad_jump", "error", name, "", _describe_jump_mismatch(snapshot.jump, jump))
+        message = (
+            f"jumps from depth {snapshot.jump.depth} to {snapshot.jump.target.hex()[:12]}, "
+            f"not from {jump.depth} to {jump.target.hex()[:12]}"
+        )
+        yield Finding("bad_jump", "error", name, "", message)
     if snapshot.operation[0] != "import":  # imports keep the times of their source
         yield from _check_time(session, name, snapshot, parents)
 
@@ -154,13 +158,6 @@ def _check_fork_origin(session: Session, name: str, genesis: Snapshot) -> Iterat
     if bundle != genesis.bundle:
         message = f"begins with another bundle than its origin {origin.hex()}"
         yield Finding("bad_origin", "error", name, "", message)
-
-
-def _describe_jump_mismatch(found: Jump, expected: Jump) -> str:
-    return (
-        f"jumps from depth {found.depth} to {found.target.hex()[:12]}, "
-        f"not from {expected.depth} to {expected.target.hex()[:12]}"
-    )
 
 
 def check_operation_log(session: Session) -> Iterator[Finding]:

@@ -26,7 +26,6 @@ from .tree_check import SectionDiff
 FALSE_OPERATION = "false_operation"
 _SKILLS = "skills"
 _KINDS_WITHOUT_CHANGES = ("task", *operations.BINDING_KINDS)
-"""Kinds that leave the bundle of the parent as it is."""
 _SINGLE_SKILL_KINDS = ("upsert", "delete", "absorb", *operations.DECISION_KINDS)
 LIMITED_KINDS = frozenset((*_KINDS_WITHOUT_CHANGES, *_SINGLE_SKILL_KINDS, "restore", "redact"))
 """Kinds that limit what they may change."""
@@ -134,19 +133,19 @@ def find_undestroyed_blobs(session: Session, edges: Iterable[OperationDiff]) -> 
 
 def _find_held_blobs(session: Session, redactions: list[OperationDiff]) -> set[bytes]:
     wanted = {diff.operation[2] for diff in redactions}
-    waiting = [root.node for diff in redactions for root in diff.after.values()]
+    queue = [root.node for diff in redactions for root in diff.after.values()]
     seen: set[bytes] = set()
     held: set[bytes] = set()
-    while waiting:
-        here = waiting.pop()
-        if here in seen:
+    while queue:
+        node_id = queue.pop()
+        if node_id in seen:
             continue
-        seen.add(here)
-        node = session.nodes.get(here)
+        seen.add(node_id)
+        node = session.nodes.get(node_id)
         if node.kind == LEAF:
             held.update(wanted.intersection(line[2] for line in node.entries))
         else:
-            waiting.extend(line[1] for line in node.entries)
+            queue.extend(line[1] for line in node.entries)
     return held
 
 

@@ -7,7 +7,7 @@ Findings about snapshots that no ref leads to are dropped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..digest import DIGEST_SIZE, NO_DIGEST
@@ -44,7 +44,9 @@ class ParallelCheck:
         self._sizes = sizes
         self._known_sizes = {**large, **(sizes.true_sizes if sizes else {})}
         self._progress = progress
-        self._brain_id = _read_brain_id(session)
+        self._brain_id = NO_DIGEST
+        with suppress(BrainError):  # a finding already
+            self._brain_id = session.read_brain_id()
         self._parts = session.reader.split_objects(
             object_check.OBJECTS_PER_PART, MAX_QUEUED_JOBS // 2
         )
@@ -116,10 +118,3 @@ class ParallelCheck:
             for place in places
             if (snapshot_id := bytes(ids[place : place + DIGEST_SIZE])) in snapshot_ids
         }
-
-
-def _read_brain_id(session: Session) -> bytes:
-    try:
-        return session.read_brain_id()
-    except BrainError:  # a finding already
-        return NO_DIGEST

@@ -25,7 +25,6 @@ LOOKUP_BATCH_ENTRIES = 512
 """Changed entries from which on blobs are looked up, for all pending edges together."""
 
 _MAX_PORTABILITY_FINDINGS = 100
-"""Most findings about paths of one snapshot that no folder can hold."""
 
 _entry_blob = itemgetter(2)
 _entry_blob_and_size = itemgetter(2, 3)
@@ -95,7 +94,9 @@ class EdgeChecker:
             self.result.policy_changes.append(snapshot_id)
             return
         if any(
-            change.section == paths.TOP_SECTION and _is_policy_change(change) for change in changes
+            change.section == paths.TOP_SECTION and line[0] == POLICY_PATH
+            for change in changes
+            for line in chain(change.old_entries, change.new_entries)
         ):
             self.result.policy_changes.append(snapshot_id)
         if self._collects_sizes:
@@ -160,10 +161,6 @@ class EdgeChecker:
                     continue
                 path = paths.join_section(change.section, inner)
                 self.result.findings.append(error_finding(code, message, edge.name, path))
-
-
-def _is_policy_change(change: SectionDiff) -> bool:
-    return any(line[0] == POLICY_PATH for line in chain(change.old_entries, change.new_entries))
 
 
 def _new_blobs(edges: Iterable[_PendingEdge]) -> Iterable[bytes]:

@@ -1,7 +1,7 @@
 """Check that the receipts and the evidence documents that snapshots name are stored.
 
-What receipts claim is checked by `receipt_verification`, run by run. A snapshot holds the
-same without its receipt, so nothing here is an error.
+`receipt_verification` checks the claims of receipts, run by run. The content of a snapshot
+does not depend on its receipt, so no finding here is an error.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from ..objects import bundle as bundles
 from ..objects import lineage
 from ..objects import operation as operations
 from ..objects.snapshot import Snapshot
-from ..receipts import FileWrite, Receipt, RunStep, decode_receipt
+from ..receipts import Receipt, RunStep, decode_receipt
 from ..repo.open.session import Session
 from ..repo.read import receipt_steps
 from ..repo.read.read_receipts import (
@@ -181,7 +181,8 @@ def _check_writes(
             "unnamed_write", snapshot_id, "changed, which no step claims", write.path
         )
     for write in sorted(set(claimed) - set(actual_writes)):
-        yield _error_finding("unproven_write", snapshot_id, _describe_mismatch(write), write.path)
+        message = "not written as a step claims" if write.blob else "not removed, as a step claims"
+        yield _error_finding("unproven_write", snapshot_id, message, write.path)
     if len(claimed) != len(set(claimed)):
         yield _error_finding("unproven_write", snapshot_id, "claims one file twice")
     if sum(step.omitted for step in steps) != sum(step.omitted for step in actual):
@@ -193,10 +194,6 @@ def _check_writes(
             yield _error_finding(
                 "unproven_step", snapshot_id, f"a {step.kind} step that wrote nothing"
             )
-
-
-def _describe_mismatch(write: FileWrite) -> str:
-    return "not removed, as a step claims" if not write.blob else "not written as a step claims"
 
 
 def _check_versions(
@@ -252,7 +249,7 @@ def _check_end(session: Session, last: ReceiptPart) -> Iterator[Finding]:
     since = session.load_snapshot(last.snapshot).generation
     found = find_closing_snapshots(session, session.head(), {last.receipt.run}, since)
     if not found:
-        message = "the run was not closed: nothing is recorded of what happened after this"
+        message = "the run was not closed: no later step of it is recorded"
         yield Finding("still_open", "warning", last.snapshot.hex(), "", message)
 
 

@@ -31,7 +31,7 @@ class RedactionCheck:
         self._origins: list[bytes] = []
 
     def add_snapshot(self, here: bytes, snapshot: Snapshot) -> None:
-        """Take the next snapshot of the walk."""
+        """Add the next snapshot of the walk."""
         if blob := operation.redacted_blob(snapshot.operation):
             self._redacted_by.setdefault(blob, []).append(here)
         if snapshot.is_genesis and (origin := operation.fork_origin(snapshot.operation)):

@@ -21,7 +21,7 @@ from . import graph_check
 
 
 class SignatureRequirements(NamedTuple):
-    """What the caller requires beyond the brain's own trust files.
+    """Requirements of the caller, beyond the brain's own trust files.
 
     `required`: every snapshot is signed, or comes before the first trust file. `roots`:
     keys that must have signed the first trust file, beside those that the user pinned.

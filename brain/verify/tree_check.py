@@ -23,11 +23,10 @@ from ..objects.tree_entry import TreeEntry
 from ..objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
 
 _PATHS_PER_CHECK = 256
-"""Paths checked in one batch."""
 
 
 class SectionDiff(NamedTuple):
-    """What differs in a section: entries of the tree before that are gone, and new ones."""
+    """The difference of a section: entries of the tree before that are gone, and new ones."""
 
     section: str
     old_entries: list[NodeEntry]
@@ -242,5 +241,5 @@ def _right_edge(nodes: NodeCache, node_id: bytes) -> set[bytes]:
     return edge
 
 
-def _tree_error(what: str) -> FormatError:
-    return FormatError(f"the tree is not canonical: {what}", code="bad_tree")
+def _tree_error(problem: str) -> FormatError:
+    return FormatError(f"the tree is not canonical: {problem}", code="bad_tree")

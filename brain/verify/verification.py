@@ -1,7 +1,7 @@
 """Verify a brain in numbered steps.
 
-An edge is a snapshot compared with its first parent. Steps marked "deep" are taken by
-`verify_brain_deeply` alone. The steps, each repeated as a comment at its code:
+An edge is a snapshot compared with its first parent. Steps marked "deep" are taken by a
+deep verification alone. The steps, each repeated as a comment at its code:
 
 1.  Store file: SQLite's integrity check passes, and no acknowledged operation is lost.
 2.  Refs: every ref points to a stored snapshot, and the current branch exists.
@@ -87,30 +87,15 @@ def parse_requirements(required: bool, roots: Sequence[str]) -> SignatureRequire
 def verify_brain(
     session: Session,
     requirements: SignatureRequirements = NO_REQUIREMENTS,
+    deep: bool = False,
     progress: Progress = no_progress,
 ) -> Verified:
-    """Take all steps but the deep ones."""
+    """Take all steps, or all but the deep ones.
 
-    def verify_once() -> Verified:
-        work = _VerificationPass(session, requirements, progress)
-        work.run()
-        return work.build_result()
-
-    return _retry_if_disturbed(session, verify_once)
-
-
-def verify_brain_deeply(
-    session: Session,
-    requirements: SignatureRequirements = NO_REQUIREMENTS,
-    progress: Progress = no_progress,
-) -> Verified:
-    """Take all steps.
-
-    Raises `BrainError` (`worker_died`) if a process that shared the work was killed.
+    Raises `BrainError` (`worker_died`) if a process that shared the deep steps was killed.
     """
-    return _retry_if_disturbed(
-        session, lambda: _verify_deeply_once(session, requirements, progress)
-    )
+    verify_once = _verify_deeply_once if deep else _verify_once
+    return _retry_if_disturbed(session, lambda: verify_once(session, requirements, progress))
 
 
 def _retry_if_disturbed(session: Session, check: Callable[[], Verified]) -> Verified:
@@ -135,6 +120,14 @@ def _read_epoch(session: Session) -> int:
         return session.reader.removal_epoch()
     except StoreError:  # reported by a step
         return 0
+
+
+def _verify_once(
+    session: Session, requirements: SignatureRequirements, progress: Progress
+) -> Verified:
+    work = _VerificationPass(session, requirements, progress)
+    work.run()
+    return work.build_result()
 
 
 def _verify_deeply_once(
@@ -206,7 +199,7 @@ def verify_folder(
         return Verified(False, "", "", 0, 0, TRUST_LEVEL, [finding_from_error(error)])
     session.pinned_roots_provider = roots
     try:
-        return (verify_brain_deeply if deep else verify_brain)(session, requirements, progress)
+        return verify_brain(session, requirements, deep, progress)
     finally:
         session.store.close()
 

@@ -26,7 +26,6 @@ _MANUAL_KINDS = ("snapshot", "merge")
 _VERSIONED_KINDS = ("upsert", "absorb", "delete")
 """Kinds that claim the version of the skill they wrote or removed."""
 _MAX_CACHED_CARDS = 4096
-"""Most cards kept in memory."""
 
 
 class VersionChange(NamedTuple):

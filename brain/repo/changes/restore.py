@@ -31,10 +31,12 @@ def restore_files(
     """
     wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
     with lock_for_writing(session):
-        source = resolve_revision(session, revision)
-        target = _select_entries(session, session.bundle_of(source), wanted)
+        source_id = resolve_revision(session, revision)
+        target = _select_entries(session, session.bundle_of(source_id), wanted)
         folder_scan = working_copy.scan_folder(session, progress)
-        with write_transaction(session, "restore", f"restore {source.hex()[:12]}", progress) as txn:
+        with write_transaction(
+            session, "restore", f"restore {source_id.hex()[:12]}", progress
+        ) as txn:
             head = _select_entries(session, txn.bundle, wanted)
             _refuse_unknown_paths(wanted, target, head)
             folder_edits = _diff_with_folder(txn, folder_scan, {*head, *target})
@@ -48,7 +50,7 @@ def restore_files(
             redacted = find_redacted_paths(session, target.values())
             edits = _diff_entries(recorded, target, redacted)
             if edits:
-                txn.record_snapshot(edits, operation.restore_operation(source))
+                txn.record_snapshot(edits, operation.restore_operation(source_id))
             txn.writes = _diff_entries({**recorded, **folder_edits}, target, redacted)
             refuse_invalid_edits(session, bundles.EMPTY_BUNDLE, txn.bundle, txn.writes)
     return build_restore_result(txn.head, txn.writes, redacted)

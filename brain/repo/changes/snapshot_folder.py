@@ -48,10 +48,7 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
         added=[path for path in changed if not is_recorded[path]],
         modified=[path for path in changed if is_recorded[path] and edits[path] is not None],
         removed=[path for path in changed if edits[path] is None],
-        notices=[
-            *folder_scan.scan.notices,
-            *map(_unwritten_notice, _pending_paths(session, pending)),
-        ],
+        notices=[*folder_scan.scan.notices, *_unwritten_notices(session, pending)],
         merging=pending_merge.revision if pending_merge else None,
         conflicts=merge_state.describe_conflicts(session, pending_merge.rows)
         if pending_merge
@@ -59,18 +56,13 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
     )
 
 
-def _pending_paths(session: Session, pending: Edits) -> list[str]:
-    root = session.root
-    return sorted(
-        path
-        for path, entry in pending.items()
-        if entry or file_fingerprint.lstat_or_none(root / path)
-    )
-
-
-def _unwritten_notice(path: str) -> Notice:
+def _unwritten_notices(session: Session, pending: Edits) -> list[Notice]:
     message = "recorded, but not yet written; the next writing command writes it"
-    return Notice(UNWRITTEN_CODE, path, message)
+    return [
+        Notice(UNWRITTEN_CODE, path, message)
+        for path, entry in sorted(pending.items())
+        if entry or file_fingerprint.lstat_or_none(session.root / path)
+    ]
 
 
 def snapshot_folder(

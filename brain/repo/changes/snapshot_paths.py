@@ -35,9 +35,8 @@ def snapshot_paths(
     files that a brain cannot hold.
     """
     wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
-    rules = IgnoreRules.load(session.root)
     with lock_for_writing(session):
-        scan = _scan_paths(session, rules, wanted, progress)
+        scan = _scan_paths(session, wanted, progress)
         _refuse_missing_paths(session, wanted, scan)
         return _record_paths(
             session, wanted, scan, lambda *_: message, message or "snapshot", progress
@@ -48,15 +47,13 @@ def snapshot_paths_auto_message(
     session: Session, build_message: MessageBuilder, description: str, wanted: Sequence[str]
 ) -> Recorded:
     """As `snapshot_paths`, with a message built from the edits; missing paths are no error."""
-    rules = IgnoreRules.load(session.root)
     with lock_for_writing(session):
-        scan = _scan_paths(session, rules, wanted, no_progress)
+        scan = _scan_paths(session, wanted, no_progress)
         return _record_paths(session, wanted, scan, build_message, description, no_progress)
 
 
-def _scan_paths(
-    session: Session, rules: IgnoreRules, wanted: Sequence[str], progress: Progress
-) -> PathScan:
+def _scan_paths(session: Session, wanted: Sequence[str], progress: Progress) -> PathScan:
+    rules = IgnoreRules.load(session.root)
     return scan_named_paths(session.root, rules, wanted, lambda done: progress("scanning", done, 0))
 
 

@@ -7,6 +7,8 @@ undo. `brain snapshot` writes no files, so undoing it leaves the folder as it is
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...digest import NO_DIGEST
 from ...errors import Conflict, NotFound, printable_text
 from ...objects import bundle as bundles
@@ -52,15 +54,7 @@ def undo_operation(session: Session) -> Restored:
     restore was changed since; `other_branch` if manual edits, which a switch recorded on
     another branch, would be lost.
     """
-    with lock_for_writing(session):
-        with store_transaction(session) as tx:
-            entry = _find_operation_to_undo(tx, head_ref(session.current_branch()))
-            old, new = entry.files_moved
-            refs = [(name, now, before) for name, before, now in entry.refs]
-            writes = _move_refs(session, tx, "undo", entry, refs, (new, old))
-            head = session.head()
-        apply_pending_writes(session, writes)
-    return build_restore_result(head, writes)
+    return _reverse(session, "undo", _find_operation_to_undo)
 
 
 def redo_operation(session: Session) -> Restored:
@@ -68,10 +62,19 @@ def redo_operation(session: Session) -> Restored:
 
     Raises `NotFound` (`nothing_to_redo`), or `Conflict` as `undo_operation`.
     """
+    return _reverse(session, "redo", _find_operation_to_redo)
+
+
+def _reverse(
+    session: Session, kind: str, find: Callable[[StoreReader, str], LoggedOperation]
+) -> Restored:
     with lock_for_writing(session):
         with store_transaction(session) as tx:
-            entry = _find_operation_to_redo(tx, head_ref(session.current_branch()))
-            writes = _move_refs(session, tx, "redo", entry, entry.refs, entry.files_moved)
+            entry = find(tx, head_ref(session.current_branch()))
+            refs, (old, new) = entry.refs, entry.files_moved
+            if kind == "undo":
+                refs, old, new = [(name, now, before) for name, before, now in refs], new, old
+            writes = _move_refs(session, tx, kind, entry, refs, (old, new))
             head = session.head()
         apply_pending_writes(session, writes)
     return build_restore_result(head, writes)

@@ -1,1 +1,1 @@
-"""What every write stands on: the transaction, pending writes, the working copy."""
+"""The base of every write: the transaction, pending writes, the working copy."""

@@ -8,7 +8,6 @@ from ..open.session import Session
 from ..read import card_cache, skill_rows
 
 _MAX_BATCH_BYTES = 1 << 20
-"""The content that is held in memory before it is stored."""
 
 
 class BlobBatch:

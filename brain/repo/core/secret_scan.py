@@ -151,7 +151,8 @@ def scan_revision(
     for path, entry, where in (_iter_historical_files if history else _iter_current_files)(
         session, head
     ):
-        if entry.kind != LINK and (not wanted or _is_below(path, wanted)):
+        is_wanted = any(path == name or path.startswith(name + "/") for name in wanted)
+        if entry.kind != LINK and (is_wanted or not wanted):
             files += 1
             places.setdefault(entry.blob, []).append((path, where))
     if wanted and not files:
@@ -190,10 +191,6 @@ def _scan_messages(session: Session, head: bytes) -> Iterator[results.RecordedSe
                 yield results.RecordedSecret(
                     "", found.line, found.column, found.rule, found.id, here.hex()
                 )
-
-
-def _is_below(path: str, wanted: Iterable[str]) -> bool:
-    return any(path == name or path.startswith(name + "/") for name in wanted)
 
 
 def _scan_blobs(

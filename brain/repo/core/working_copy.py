@@ -31,7 +31,6 @@ NO_CONTENTS: Mapping[bytes, bytes] = {}
 _BLOBS_PER_BATCH = 1024
 """Small blobs read from the store at once, a few megabytes."""
 _MAX_NAMED_FILES = 5
-"""The most files that an error names."""
 
 
 class FolderScan(NamedTuple):

@@ -16,7 +16,6 @@ from . import diff, unified_diff
 MAX_NAMED_CHANGES = 8
 """The most changes that are named; the others are counted."""
 _MAX_COMPARED_FILES = 500
-"""The most changed files that are compared; more are counted only."""
 
 
 def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]) -> str:

@@ -59,21 +59,13 @@ def diff_with_folder(session: Session, from_: str | None = None) -> Diff:
 
 def diff_pending_edits(
     session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]
-) -> ChangeSet:
+) -> Diff:
     """Return the changes by edits whose content is in the open transaction."""
     differences = _compare_edits(session, before, edits)
     after = bundles.update_bundle(session.nodes, before, edits)
     cards = card_cache.load_cards(session, _find_skill_blobs(differences))
-    return ChangeSet(
-        build_path_changes(differences), _diff_skills(session, before, after, differences, cards)
-    )
-
-
-class ChangeSet(NamedTuple):
-    """The changes by path, and by skill."""
-
-    changes: list[PathChange]
-    skills: list[SkillChange]
+    skills = _diff_skills(session, before, after, differences, cards)
+    return Diff("", "", build_path_changes(differences), skills)
 
 
 def _compare_edits(

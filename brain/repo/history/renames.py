@@ -14,7 +14,6 @@ from ..read import skill_rows
 _MIN_SIMILARITY = 0.5
 """The least part of equal lines at which a skill counts as renamed."""
 _MAX_CANDIDATES = 64
-"""The most removed skills of one snapshot that are compared."""
 _MAX_DIFFERENCES = 4096
 """The most differences of one snapshot that are read; a first import has more."""
 

@@ -12,7 +12,6 @@ from ...objects.tree_entry import ENTRY_KIND_NAMES
 from ...results import Diff, DiffStat, FileState, PathChange, UndiffableFile
 from ...util import line_diff
 from ...worktree import file_reader
-from ..core import working_copy
 from ..open.session import Session
 
 MAX_DIFF_BYTES = 128 << 20
@@ -131,6 +130,8 @@ def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
 
 def refuse_undiffable(session: Session, diff: Diff) -> None:
     """Raise `InvalidInput` (`not_shown`) if a patch cannot show a file that is added or changed."""
+    from ..core import working_copy
+
     undiffable = [file.path for file in find_undiffable(session, diff) if file.after is not None]
     if undiffable:
         raise InvalidInput(

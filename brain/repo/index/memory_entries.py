@@ -24,10 +24,8 @@ _LEADING_BLANKS = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*")
 _SEPARATOR_LINE = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING_OR_ITEM = re.compile(r"(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]")
-"""The start of a heading or a list item."""
 _MAX_JSON_DEPTH = 64
 _PREVIEW_CHARS = 120
-"""Characters of an entry in a list of all entries."""
 
 
 class MemoryEntry(NamedTuple):
@@ -62,12 +60,12 @@ class MemoryFormat(NamedTuple):
 
 def parse_memory(text: str, memory_format: MemoryFormat) -> ParsedMemory:
     """Split the text of a memory into its entries."""
-    found = _LEADING_BLANKS.match(text)
-    above = found[0] if found else ""
-    body = text[len(above) :]
+    blanks = _LEADING_BLANKS.match(text)
+    leading = blanks[0] if blanks else ""
+    body = text[len(leading) :]
     stripped = body.rstrip()
     line_end = "\r\n" if "\r\n" in text else "\n"
-    return ParsedMemory(above, memory_format.split(stripped), body[len(stripped) :], line_end)
+    return ParsedMemory(leading, memory_format.split(stripped), body[len(stripped) :], line_end)
 
 
 def format_memory(memory: ParsedMemory, last: str = "") -> str:
@@ -78,8 +76,8 @@ def format_memory(memory: ParsedMemory, last: str = "") -> str:
     if not memory.entries:
         return memory.leading
     is_new = memory.entries[-1].text != last
-    below = memory.trailing or (memory.line_end if is_new else "")
-    return f"{memory.leading}{''.join(chain.from_iterable(memory.entries))}{below}"
+    trailing_text = memory.trailing or (memory.line_end if is_new else "")
+    return f"{memory.leading}{''.join(chain.from_iterable(memory.entries))}{trailing_text}"
 
 
 def entries_size(entries: MemoryEntries) -> int:
@@ -124,8 +122,8 @@ def format_entry_list(entries: MemoryEntries, max_rows: int = 40) -> str:
         f"{n}. {printable_text(entry.text, _PREVIEW_CHARS)}"
         for n, entry in enumerate(entries[:max_rows], 1)
     ]
-    left = len(entries) - len(rows)
-    return "\n".join([*rows, f"({left} more)"] if left else rows)
+    unlisted_count = len(entries) - len(rows)
+    return "\n".join([*rows, f"({unlisted_count} more)"] if unlisted_count else rows)
 
 
 def _prepare_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> str:
@@ -140,10 +138,10 @@ def _find_entry(entries: MemoryEntries, old_text: str) -> int:
     wanted = old_text.strip().replace("\r\n", "\n")
     if not wanted:
         raise InvalidInput("old_text is empty", code="bad_arguments")
-    found = [
+    places = [
         place for place, entry in enumerate(entries) if wanted in entry.text.replace("\r\n", "\n")
     ]
-    if not found:
+    if not places:
         raise InvalidInput(
             f"no entry has '{printable_text(wanted)}'",
             code="no_match",
@@ -151,14 +149,14 @@ def _find_entry(entries: MemoryEntries, old_text: str) -> int:
             if entries
             else "there are no entries",
         )
-    if len({entries[place].text for place in found}) > 1:
+    if len({entries[place].text for place in places}) > 1:
         raise InvalidInput(
-            f"{len(found)} entries have '{printable_text(wanted)}'",
+            f"{len(places)} entries have '{printable_text(wanted)}'",
             code="ambiguous",
             hint="give more of the one you mean:\n"
-            + format_entry_list([entries[place] for place in found], 10),
+            + format_entry_list([entries[place] for place in places], 10),
         )
-    return found[0]
+    return places[0]
 
 
 def _split_notes(text: str) -> MemoryEntries:
@@ -192,14 +190,14 @@ def _block_starts(text: str) -> Iterator[int]:
 
 def _split_at(text: str, starts: Iterable[int]) -> MemoryEntries:
     """Split a text at `starts`; the trailing blanks of an entry become the next separator."""
-    out: MemoryEntries = []
+    entries: MemoryEntries = []
     before = ""
     for start, end in pairwise([*starts, len(text)]):
-        whole = text[start if out else 0 : end]
-        body = whole.rstrip() if end < len(text) else whole
-        out.append(MemoryEntry(before, body))
-        before = whole[len(body) :]
-    return out
+        block = text[start if entries else 0 : end]
+        body = block.rstrip() if end < len(text) else block
+        entries.append(MemoryEntry(before, body))
+        before = block[len(body) :]
+    return entries
 
 
 def _check_note(content: str) -> str:

@@ -28,9 +28,9 @@ def find_skill_authors(session: Session, snapshot_id: bytes, paths: Sequence[str
     newest: dict[str, int] = {}
     for path, age in _skill_change_ages(session, ages):
         newest[path] = min(age, newest.get(path, _UNKNOWN_AGE))
-    whole = newest.get(BULK_PATH, _UNKNOWN_AGE)
-    found = [min(newest.get(path, _UNKNOWN_AGE), whole) for path in paths]
-    return [written[age][1] if age < _UNKNOWN_AGE else "" for age in found]
+    bulk_age = newest.get(BULK_PATH, _UNKNOWN_AGE)
+    oldest_ages = [min(newest.get(path, _UNKNOWN_AGE), bulk_age) for path in paths]
+    return [written[age][1] if age < _UNKNOWN_AGE else "" for age in oldest_ages]
 
 
 def _skill_change_ages(session: Session, ages: dict[bytes, int]) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,6 @@ from ..read.index_cache import IndexLines, read_cached_index, skills_root_node
 from ..read.revisions import resolve_revision
 
 if TYPE_CHECKING:
-    from ...results import Index
     from ...skills.index_budget import IndexCandidate
     from ..search.select import SelectionRequest
 
@@ -42,10 +41,7 @@ def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
 
     Raises `InvalidInput` (`bad_limit`).
     """
-    from ...results import Index
-
-    rendered = render_index(session, resolve_revision(session, revision), request)
-    return Index(*rendered.index_text, *rendered.selected_by)
+    return render_index(session, resolve_revision(session, revision), request)
 
 
 def read_index_pages(session: Session, revision: str, request: IndexRequest) -> list[bytes]:
@@ -55,31 +51,22 @@ def read_index_pages(session: Session, revision: str, request: IndexRequest) -> 
         lines = _load_index_lines(session, session.bundle_of(snapshot_id))
         if lines.line_count:
             return lines.pages
-    return [render_index(session, snapshot_id, request).index_text.text.encode(), b"\n"]
+    return [render_index(session, snapshot_id, request).index.encode(), b"\n"]
 
 
-class RenderedIndex(NamedTuple):
-    """An index, with `by` and `fallback` of the `Selection` of its skills."""
-
-    index_text: IndexText
-    selected_by: tuple[str | None, str | None] = (None, None)
-
-
-def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> RenderedIndex:
+def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> Index:
     """Return the index of a snapshot. Raises as `read_index`."""
     limit, budget, selection_request, _ = request
     if (limit is not None and limit < 0) or (budget is not None and budget < 0):
         raise InvalidInput("a limit or budget below zero", code="bad_limit")
     if selection_request is None:
-        return RenderedIndex(_render_full_index(session, snapshot_id, request))
+        return Index(*_render_full_index(session, snapshot_id, request))
     from ..search import select
 
-    selection = select.select_from_bundle(
-        session, session.bundle_of(snapshot_id), selection_request
-    )
-    return RenderedIndex(
-        _render_text(session, snapshot_id, request, selection), (selection.by, selection.fallback)
-    )
+    bundle = session.bundle_of(snapshot_id)
+    selection = select.select_from_bundle(session, bundle, selection_request)
+    index_text = _render_text(session, snapshot_id, request, selection)
+    return Index(*index_text, selection.by, selection.fallback)
 
 
 def _render_full_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> IndexText:
@@ -121,10 +108,10 @@ def _render_text(
         byte_budget = None
     found = _list_indexed_skills(session, bundle, selection)
     if not found:
-        words = (
+        message = (
             level0.NO_MATCH if _load_index_lines(session, bundle).line_count else level0.NO_SKILLS
         )
-        return IndexText(words, 0, 0, count(words))
+        return IndexText(message, 0, 0, count(message))
     return _fit_to_budget(session, snapshot_id, found, request, byte_budget)
 
 
@@ -140,9 +127,9 @@ def _fit_to_budget(
 
     limit, budget, selection_request, count = request
     if byte_budget is None or budget is None:
-        whole = index_budget.format_all(_build_candidates(found, limit), count)
-        if budget is None or whole.tokens <= budget:
-            return whole
+        full_index = index_budget.format_all(_build_candidates(found, limit), count)
+        if budget is None or full_index.tokens <= budget:
+            return full_index
     from . import skill_authors
 
     authors = skill_authors.find_skill_authors(session, snapshot_id, [path for _, _, path in found])

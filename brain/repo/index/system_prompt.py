@@ -20,7 +20,6 @@ from .skill_index import IndexRequest
 SYSTEM_PROMPT_PATH = "prompts/system.md"
 FRAGMENTS_FOLDER = "prompts/fragments/"
 _MAX_PART_BYTES = 4 << 20
-"""Bytes of one prompt or memory file that are read."""
 
 
 def build_prompt(session: Session, revision: str, request: IndexRequest) -> Prompt:
@@ -31,41 +30,42 @@ def build_prompt(session: Session, revision: str, request: IndexRequest) -> Prom
     """
     snapshot_id = resolve_revision(session, revision)
     bundle = session.bundle_of(snapshot_id)
-    rendered, how = skill_index.render_index(session, snapshot_id, request)
+    rendered = skill_index.render_index(session, snapshot_id, request)
     origin = _describe_origin(session, snapshot_id)
     system = manifest.load_manifest(session, snapshot_id).system
     parts = [
         *_read_prompt_files(session, bundle, system),
-        f"# Skills\n\n{_frame_skills(origin, rendered.text)}",
+        f"# Skills\n\n{_frame_skills(origin, rendered.index)}",
     ]
-    cut = []
-    for path, most in memory_files.list_prompt_memories(session, snapshot_id):
+    cut_paths = []
+    for path, max_chars in memory_files.list_prompt_memories(session, snapshot_id):
         text = _read_text(session, bundle, path)
         if text is None:
             continue
-        if len(text) > most:
-            cut.append(path)
-            text = text[:most].rstrip() + "\n[…]"
+        if len(text) > max_chars:
+            cut_paths.append(path)
+            text = text[:max_chars].rstrip() + "\n[…]"
         about = f"{origin}. Notes in {fold_to_line(path)}; not an instruction"
         text = text.strip("\n")
         parts.append(f"# Memory\n\n{delimit_text('memory', about, text)}")
-    whole = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+    prompt_text = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
     return Prompt(
-        whole,
-        rendered.text,
-        rendered.shown,
+        prompt_text,
+        rendered.index,
+        rendered.skills,
         rendered.left_out,
-        request.count_tokens(whole),
-        cut,
-        *how,
+        request.count_tokens(prompt_text),
+        cut_paths,
+        rendered.selected_by,
+        rendered.fallback,
     )
 
 
 def build_framed_index(session: Session, revision: str, request: IndexRequest) -> str:
     """Return the framed index, as in the prompt."""
     snapshot_id = resolve_revision(session, revision)
-    rendered = skill_index.render_index(session, snapshot_id, request).index_text
-    return _frame_skills(_describe_origin(session, snapshot_id), rendered.text)
+    rendered = skill_index.render_index(session, snapshot_id, request)
+    return _frame_skills(_describe_origin(session, snapshot_id), rendered.index)
 
 
 def _frame_skills(origin: str, text: str) -> str:
@@ -112,7 +112,7 @@ def _read_text(session: Session, bundle: Bundle, path: str) -> str | None:
 
 
 def _read_prefix(session: Session, entry: TreeEntry) -> Iterator[bytes]:
-    left = _MAX_PART_BYTES
+    remaining = _MAX_PART_BYTES
     for piece in session.reader.stream_blob(entry.blob, entry.size):
-        yield piece[:left]
-        left -= min(left, len(piece))
+        yield piece[:remaining]
+        remaining -= min(remaining, len(piece))

@@ -18,7 +18,6 @@ from ..open.session import Session
 from ..read import index_update, pending_check
 
 _MIN_FREE_BYTES = 256 << 20
-"""The free disk space below which the doctor warns."""
 
 _MOUNT_INFO_FILE = Path("/proc/self/mountinfo")
 _NETWORK_FILE_SYSTEMS = {

@@ -32,7 +32,6 @@ from ..read.revisions import resolve_revision
 from .create import record_genesis, staged_store
 
 _BLOBS_PER_BATCH = 1024
-"""The small blobs that are copied at a time."""
 
 
 def fork_brain(

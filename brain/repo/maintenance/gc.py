@@ -5,8 +5,6 @@ If a reachable object is missing, the store is damaged and nothing is removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ...digest import NO_DIGEST
 from ...errors import FormatError, InvalidInput, NotFound, StoreError
 from ...objects import operation, verified_decode
@@ -52,7 +50,9 @@ def collect_garbage(
                 _find_roots(session, last_released)
             )
             marked.update(row.blob for row in tx.list_pending_writes())
-            marked.update(_merge_state_blobs(session))
+            if (pending_merge := load_merge_state(session)) is not None:
+                # No tree may refer yet to the blobs that were chosen in it.
+                marked.update(row.chosen for row in pending_merge.rows if row.chosen)
             _require_complete(tx, marked)
             count = tx.count_objects()
         if working_copy.read_cached_bundle_id(session) not in marked:
@@ -119,13 +119,6 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
         row.snapshot for row in last_seen_head.read_last_seen_heads(session.reader).values()
     )
     return roots - {NO_DIGEST}
-
-
-def _merge_state_blobs(session: Session) -> Iterator[bytes]:
-    pending_merge = load_merge_state(session)
-    for row in pending_merge.rows if pending_merge else ():
-        if row.chosen:
-            yield row.chosen
 
 
 def _require_complete(reader: StoreReader, marked: set[bytes]) -> None:

@@ -56,7 +56,7 @@ def refuse_during_merge(session: Session) -> None:
 
 
 def save_merge_state(tx: StoreTransaction, state: MergeState | None) -> None:
-    """Keep the state of a merge, or forget it."""
+    """Store the state of a pending merge, or delete it."""
     tx.write_meta(MERGE_STATE_KEY, pack(tuple(state)) if state else b"")
 
 
@@ -90,7 +90,9 @@ def describe_conflicts(session: Session, rows: tuple[ConflictRow, ...]) -> list[
             ours=row.ours.hex() or None,
             theirs=row.theirs.hex() or None,
             choice=row.choice or None,
-            file=_marker_path(row.path) if marker_file(session, row.path).is_file() else None,
+            file=f"{CONTROL_FOLDER}/{CONFLICTS_FOLDER}/{row.path}"
+            if marker_file(session, row.path).is_file()
+            else None,
         )
         for row in rows
     ]
@@ -99,10 +101,6 @@ def describe_conflicts(session: Session, rows: tuple[ConflictRow, ...]) -> list[
 def marker_file(session: Session, path: str) -> Path:
     """Return the file with the conflict markers of a path."""
     return session.control_folder / CONFLICTS_FOLDER / path
-
-
-def _marker_path(path: str) -> str:
-    return f"{CONTROL_FOLDER}/{CONFLICTS_FOLDER}/{path}"
 
 
 def read_marker_file(session: Session, path: str) -> bytes | None:

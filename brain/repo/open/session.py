@@ -47,7 +47,7 @@ def current_time_ms() -> int:
 
 
 class Session:
-    """What every operation works on: store, objects in memory, cache, and settings.
+    """The state that every operation needs: store, objects in memory, cache, and settings.
 
     `clock` returns milliseconds since 1970. `reader` is the store, or its open transaction.
     Objects are hashed to their ids as they are read, and kept in memory. Data derived from
@@ -156,10 +156,10 @@ class Session:
             self._redaction_digest = epoch, blob_id(b"".join(gone))[:16] if gone else b""
         return self._redaction_digest[1]
 
-    def report_progress(self, what: str, done: int, total: int) -> None:
+    def report_progress(self, phase: str, done: int, total: int) -> None:
         """Report long work on the cache; `total` is 0 if unknown."""
         if self.progress is not None:
-            self.progress(what, done, total)
+            self.progress(phase, done, total)
 
     def use_memory_cache(self) -> None:
         """Use an empty cache in memory; the one on the disk is unusable."""
@@ -231,7 +231,7 @@ class Session:
         self._snapshots[snapshot_id] = snapshot
 
     def load_bundle(self, bundle_id: bytes) -> Bundle:
-        """Return a bundle by its id. Raises as `load`."""
+        """Return a bundle by its id. Raises as `load_snapshot`."""
         found = self._bundles.get(bundle_id)
         if found is None:
             found = verified_decode.decode_verified_bundle(
@@ -288,7 +288,9 @@ class Session:
         """Return the name of the branch the head is on."""
         name = self.reader.read_meta("branch")
         if name is None:
-            raise StoreError("the store names no branch", hint="run `brain doctor`")
+            raise StoreError(
+                "the store does not name the current branch", hint="run `brain doctor`"
+            )
         return name.decode()
 
     def head(self) -> bytes:
@@ -340,14 +342,14 @@ class Session:
         return self._brain_id
 
     def read_brain_id(self) -> bytes:
-        """Return the id of the brain as the store says it, which a verification asks about."""
+        """Return the id of the brain that the store states, which a verification checks."""
         found = self.reader.read_meta("brain")
         if found is None:
-            raise StoreError("the store names no brain", hint="run `brain doctor`")
+            raise StoreError("the store does not name its brain", hint="run `brain doctor`")
         return found
 
 
-def validate_text(text: str, most: int, what: str) -> str:
+def validate_text(text: str, max_bytes: int, field: str) -> str:
     """Return a text that goes into a snapshot.
 
     Raises `InvalidInput` (`bad_char` for what is not UTF-8, `too_large`).
@@ -355,10 +357,10 @@ def validate_text(text: str, most: int, what: str) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"the {what} is not UTF-8", code="bad_char") from error
-    if size > most:
+        raise InvalidInput(f"the {field} is not UTF-8", code="bad_char") from error
+    if size > max_bytes:
         raise InvalidInput(
-            f"{what} of {size} bytes", code="too_large", hint=f"at most {most} bytes"
+            f"{field} of {size} bytes", code="too_large", hint=f"at most {max_bytes} bytes"
         )
     return text
 

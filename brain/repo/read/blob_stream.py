@@ -13,7 +13,7 @@ class RestartableStream:
         self.seek(0)
 
     def seek(self, offset: int) -> int:
-        """Go back to the start, the one place that is asked for."""
+        """Go back to the start; the store seeks nowhere else."""
         if offset:
             raise ValueError(offset)
         self._pieces = self._open_pieces()

@@ -1,7 +1,7 @@
 """Load the cards of skills, and keep new ones in the user's cache.
 
-A writer stages the cards of what it stores and writes them once that is stored; a reader
-stages those it had to read from content. All are read from objects hashed to their ids.
+A writer stages the cards of new skills, which are written after its transaction; a reader
+stages those that it had to read from content. Their content was hashed to its id.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..open.session import Session
 from .skill_rows import CONTENT_UNREAD_FLAGS, find_cards, note_declared_name
 
 _CARDS_PER_BATCH = 4096
-"""Staged cards from which on they are written."""
+"""Number of staged cards from which on they are written at once."""
 
 
 def load_cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, SkillMetadata]:
@@ -57,9 +57,9 @@ def write_staged_cards(session: Session) -> None:
     Cards of content that was redacted meanwhile are left out. The cache is opened before
     that check, so that a cache created after a later redaction never gets them.
     """
-    made, session.new_cards = session.new_cards, {}
-    if made:
+    staged, session.new_cards = session.new_cards, {}
+    if staged:
         cache = session.cache
-        gone = session.reader.find_redactions(list(made))
+        gone = session.reader.find_redactions(list(staged))
         with suppress(CacheUnusable), cache.transaction():
-            cache.put_metadata(pair for pair in made.items() if pair[0] not in gone)
+            cache.put_metadata(pair for pair in staged.items() if pair[0] not in gone)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .skill_rows import SkillWithCard
 
 _LINES_PER_BATCH = 4096
-"""Lines that are formatted together."""
 _FORMAT_VERSION = 1
 """Incremented when lines change their format; text of another format is rebuilt."""
 _HEADER_STRUCT = Struct(">B32sIII")

@@ -30,7 +30,6 @@ from . import card_cache, skill_rows, snapshot_rows
 from .skill_rows import BULK_PATH
 
 _SNAPSHOTS_PER_BATCH = 256
-"""Snapshots that are cached in one transaction."""
 _FORK_RANK_BITS = 49
 """More bits than a generation has: the origin of a fork sorts before all of the fork."""
 
@@ -52,7 +51,8 @@ def stage_snapshot(
         if skill_rows.may_be_skill(path)
         and (was := bundles.get_entry(session.nodes, before, path) if before else None) != entry
     ]
-    changed += snapshot_rows.find_reclassified_skills(session, after, changed)
+    known = {path for path, _, _ in changed}
+    changed += skill_rows.find_reclassified(session, after, changed, known)
     if len(changed) >= skill_rows.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
         snapshot_rows.note_declared_names(
             session, changed, card_cache.load_cards
@@ -138,19 +138,19 @@ def _list_uncached(session: Session, root: bytes) -> list[bytes]:
 
     The ancestors of a fork include those of its origin, if that is stored.
     """
-    new: dict[bytes, int] = {}
-    left = [(root, 0)]
-    while left:
-        here, forks = left.pop()
-        if here in new or is_cached(session, here):
+    ranks: dict[bytes, int] = {}
+    queue = [(root, 0)]
+    while queue:
+        snapshot_id, forks = queue.pop()
+        if snapshot_id in ranks or is_cached(session, snapshot_id):
             continue
-        snapshot = session.load_snapshot(here)
-        new[here] = snapshot.generation - (forks << _FORK_RANK_BITS)
-        left += [(parent, forks) for parent in snapshot.parents]
+        snapshot = session.load_snapshot(snapshot_id)
+        ranks[snapshot_id] = snapshot.generation - (forks << _FORK_RANK_BITS)
+        queue += [(parent, forks) for parent in snapshot.parents]
         origin = operation.fork_origin(snapshot.operation) if snapshot.is_genesis else NO_DIGEST
         if origin and session.reader.has_object(origin):
-            left.append((origin, forks + 1))
-    return sorted(new, key=new.__getitem__)
+            queue.append((origin, forks + 1))
+    return sorted(ranks, key=ranks.__getitem__)
 
 
 def read_skill_rows(
@@ -216,12 +216,12 @@ def _refuse_missing_ancestors(session: Session) -> None:
     asked_about = set(session.resolved_snapshots) - session.reader.find_missing(
         session.resolved_snapshots
     )
-    left, seen = [session.head(), *asked_about], set(session.complete_snapshots)
-    while left:
-        here = left.pop()
-        if here not in seen:
-            seen.add(here)
-            left += session.load_snapshot(here).parents
+    queue, seen = [session.head(), *asked_about], set(session.complete_snapshots)
+    while queue:
+        snapshot_id = queue.pop()
+        if snapshot_id not in seen:
+            seen.add(snapshot_id)
+            queue += session.load_snapshot(snapshot_id).parents
     session.complete_snapshots = seen
 
 

@@ -104,19 +104,19 @@ def describe_same_name(name: str, others: Iterable[str]) -> str:
 
 def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> Iterator[str]:
     """Yield the first other skill that may be confused with the one at `path`."""
-    looked_at = dict.fromkeys(
-        there
+    candidates = dict.fromkeys(
+        candidate
         for slug in _possible_slugs(name)
-        for there in skill_lookup.find_candidate_paths(session, slug)
-        if there != path and bundles.has_entry(session.nodes, bundle, there)
+        for candidate in skill_lookup.find_candidate_paths(session, slug)
+        if candidate != path and bundles.has_entry(session.nodes, bundle, candidate)
     )
-    for there in looked_at:
-        if skill_rows.is_skill(session, bundle, there):
-            called = skill_lookup.load_skill(
-                session, bundle, there
-            ).card.name or skill_rows.slug_from_full_path(there)
-            if deceptive_names.is_confusable(name, called):
-                yield there
+    for candidate in candidates:
+        if skill_rows.is_skill(session, bundle, candidate):
+            other_name = skill_lookup.load_skill(
+                session, bundle, candidate
+            ).card.name or skill_rows.slug_from_full_path(candidate)
+            if deceptive_names.is_confusable(name, other_name):
+                yield candidate
                 return
 
 

@@ -86,15 +86,15 @@ def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkil
 
 
 def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
-    """Return the full path of the skill that `text` means, None where there is none.
+    """Return the full path of the skill that `text` means, None without one.
 
     Raises `InvalidInput` (`ambiguous_skill`).
     """
     for candidates in _rank_candidate_paths(session, text):
-        there = [path for path in candidates if bundles.has_entry(session.nodes, bundle, path)]
+        existing = [path for path in candidates if bundles.has_entry(session.nodes, bundle, path)]
         skills = [
             path
-            for path in there
+            for path in existing
             if skill_rows.is_skill(session, bundle, path) and _has_name(session, bundle, path, text)
         ]
         if len(skills) > 1:
@@ -109,7 +109,7 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
 
 
 def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
-    """Tell whether the skill at `path` is called so by its place or its name in this bundle."""
+    """Tell whether the slug of `text` is that of the path or the name of a skill."""
     if "/" in text:
         return True
     slug = slugify(text)
@@ -133,8 +133,8 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
 
 def find_candidate_paths(session: Session, slug: str) -> list[str]:
     """Return the full paths at which a skill of that slug is, was or would be."""
-    usual = skill_rows.standard_skill_paths(slug)
-    return list(dict.fromkeys([*usual, *lineage_cache.find_nonstandard_paths(session, slug)]))
+    standard = skill_rows.standard_skill_paths(slug)
+    return list(dict.fromkeys([*standard, *lineage_cache.find_nonstandard_paths(session, slug)]))
 
 
 def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -> list[str]:
@@ -160,11 +160,13 @@ def _rank_candidate_paths(session: Session, text: str) -> list[list[str]]:
     if "/" in text:
         return [[f"skills/{text}/SKILL.md"], [f"skills/{text}.md", f"skills/{text}"]]
     slug = slugify(text)
-    places = find_candidate_paths(session, slug)
+    candidates = find_candidate_paths(session, slug)
     own = [
-        path for path in places if skill_layout.slug_from_path(paths.split_section(path)[1]) == slug
+        path
+        for path in candidates
+        if skill_layout.slug_from_path(paths.split_section(path)[1]) == slug
     ]
-    return [own, [path for path in places if path not in own]]
+    return [own, [path for path in candidates if path not in own]]
 
 
 def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:

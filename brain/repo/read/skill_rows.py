@@ -34,12 +34,11 @@ ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")
 
 MIN_BULK_PATHS = 500
-"""Changed paths from which on skills are found in one sweep, and one history row stands for
-all of them."""
+"""Number of changed paths from which on all skills of a bundle are listed at once, and one
+history row is written for all changes."""
 _MAX_CARDS_TO_REMEMBER = 64
 """Most cards of one call that are kept in memory: those of a change, not those of a list."""
 _MIN_BATCH_FILES = 4096
-"""Fewest files that are examined together."""
 BULK_PATH = ""
 """The path of a history row about very many paths."""
 
@@ -107,12 +106,12 @@ CONTENT_UNREAD_FLAGS = ("redacted", "too_large")
 
 def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
     """Return the cards of SKILL.md blobs, from their content."""
-    gone = session.reader.find_redactions(blobs)
-    contents = read_skill_contents(session, [blob for blob in blobs if blob not in gone])
+    redacted_blobs = session.reader.find_redactions(blobs)
+    contents = read_skill_contents(session, [blob for blob in blobs if blob not in redacted_blobs])
     out = {blob: read_skill_metadata(content, "") for blob, content in contents}
     redacted, too_large = CONTENT_UNREAD_FLAGS
-    rest = {blob: redacted if blob in gone else too_large for blob in blobs}
-    return {blob: out.get(blob) or SkillMetadata("", "", "1", flag) for blob, flag in rest.items()}
+    flags = {blob: redacted if blob in redacted_blobs else too_large for blob in blobs}
+    return {blob: out.get(blob) or SkillMetadata("", "", "1", flag) for blob, flag in flags.items()}
 
 
 def read_skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -208,20 +207,24 @@ def find_reclassified(
 
     See `skill_layout`. The paths that are `known` are left out.
     """
-    moved = [path.split("/") for path, was, now in changed if was is None or now is None]
+    moved_parts = [path.split("/") for path, was, now in changed if was is None or now is None]
     folders = {
-        parts[1] for parts in moved if len(parts) == 3 and parts[2] in skill_layout.SKILL_FILES
+        parts[1]
+        for parts in moved_parts
+        if len(parts) == 3 and parts[2] in skill_layout.SKILL_FILES
     }
     for folder in sorted(folders):
         for entry in bundles.walk_below(session.nodes, after, f"{SKILLS_SECTION}/{folder}"):
-            if entry.path.count("/") == 2 and entry.path not in known:
+            if entry.path.count("/") != 2 or entry.path in known:
+                continue
+            if may_be_skill(entry.path):
                 yield Difference(entry.path, entry, entry)
 
 
 def build_skill_predicate(
     session: Session, bundle: Bundle, changed: list[Difference]
 ) -> SkillPredicate:
-    """Return what tells whether one of the `changed` paths is a skill in `bundle`."""
+    """Return a predicate for the `changed` paths: whether they are skills in `bundle`."""
     if not bundle:
         return lambda path: False
     if len(changed) < MIN_BULK_PATHS:
@@ -258,20 +261,20 @@ def nonstandard_slugs(path: str, name: str) -> tuple[str, ...]:
 
     It answers to the slug of its place and to that of its name.
     """
-    own = _plain_path_slug(path)
-    if own and name in ("", own):
+    plain_slug = _plain_path_slug(path)
+    if plain_slug and name in ("", plain_slug):
         return ()
     return tuple(slug for slug in skill_slugs(path, name) if not _is_standard_path(path, slug))
 
 
 def skill_slugs(path: str, name: str) -> tuple[str, ...]:
     """Return the slugs that a skill answers to: that of its place, and that of its name."""
-    own = slug_from_full_path(path)
+    path_slug = slug_from_full_path(path)
     try:
-        other = slugify(name) if name and name != own else own
+        name_slug = slugify(name) if name and name != path_slug else path_slug
     except InvalidInput:
-        other = own
-    return tuple(dict.fromkeys((own, other)))
+        name_slug = path_slug
+    return tuple(dict.fromkeys((path_slug, name_slug)))
 
 
 def _is_standard_path(path: str, slug: str) -> bool:

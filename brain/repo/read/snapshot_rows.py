@@ -17,42 +17,34 @@ from . import skill_rows
 from .skill_rows import BULK_PATH, CHANGED, CardLoader
 
 _CARDS_PER_BATCH = 4096
-"""Cards that are read together."""
 
 
-def derive_snapshot(session: Session, here: bytes, load_cards: CardLoader) -> DerivedSnapshot:
-    """Derive the cache entry of a stored snapshot from its tree and its parent's."""
+def derive_snapshot(
+    session: Session, here: bytes, load_cards: CardLoader, brief: bool = False
+) -> DerivedSnapshot:
+    """Derive the cache entry of a stored snapshot from its tree and its parent's.
+
+    A `brief` one is quicker for very many changed skills, and then lacks their names.
+    """
     staged = session.staged_updates.get(here)
-    if staged is not None:
+    if staged is not None and not brief:
         return staged.derived
     snapshot = session.load_snapshot(here)
-    if (snapshot.brain or here) != session.brain_id():  # of what a fork came from
+    if (snapshot.brain or here) != session.brain_id():  # of the brain that a fork came from
         generation = snapshot.generation
         return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
     after = session.load_bundle(snapshot.bundle)
     before = session.parent_bundle(snapshot)
-    changed = list(_diff_skill_paths(session, before, after))
-    changed += find_reclassified_skills(session, after, changed)
-    if len(changed) >= skill_rows.MIN_BULK_PATHS:
-        note_declared_names(session, changed, load_cards)
-    found = derive_from_changes(session, here, snapshot, before, after, changed, load_cards)
-    return found._replace(rows=_restore_redacted_version(session, snapshot, changed, found.rows))
-
-
-def derive_snapshot_briefly(
-    session: Session, here: bytes, load_cards: CardLoader
-) -> DerivedSnapshot:
-    """As `derive_snapshot`, but quick and without names for very many changed skills."""
-    snapshot = session.load_snapshot(here)
-    if (snapshot.brain or here) == session.brain_id():
-        after = session.load_bundle(snapshot.bundle)
-        before = session.parent_bundle(snapshot)
-        changed = list(islice(_diff_skill_paths(session, before, after), skill_rows.MIN_BULK_PATHS))
-        if len(changed) == skill_rows.MIN_BULK_PATHS:
-            return derive_from_changes(
-                session, here, snapshot, before, after, changed, load_cards
-            )._replace(extra_names=())
-    return derive_snapshot(session, here, load_cards)
+    differences = _diff_skill_paths(session, before, after)
+    changed = list(islice(differences, skill_rows.MIN_BULK_PATHS if brief else None))
+    if not brief or len(changed) < skill_rows.MIN_BULK_PATHS:
+        known = {path for path, _, _ in changed}
+        changed += skill_rows.find_reclassified(session, after, changed, known)
+        if len(changed) >= skill_rows.MIN_BULK_PATHS:
+            note_declared_names(session, changed, load_cards)
+    derived = derive_from_changes(session, here, snapshot, before, after, changed, load_cards)
+    rows = _restore_redacted_version(session, snapshot, changed, derived.rows)
+    return derived._replace(rows=rows)
 
 
 def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
@@ -68,16 +60,16 @@ def _restore_redacted_version(
 
     So no version is assigned twice.
     """
-    new = {pair.after.blob: pair.path for pair in changed if pair.after}
+    path_by_blob = {pair.after.blob: pair.path for pair in changed if pair.after}
     gone = (
-        session.reader.find_redactions(list(new))
+        session.reader.find_redactions(list(path_by_blob))
         if len(changed) < skill_rows.MIN_BULK_PATHS
         else {}
     )
     number = operation.written_version(snapshot.operation)
     if len(gone) != 1 or not number:
         return rows
-    path = new[next(iter(gone))]
+    path = path_by_blob[next(iter(gone))]
     return [row._replace(version=number) if row.path == path else row for row in rows]
 
 
@@ -129,12 +121,3 @@ def derive_from_changes(
         for slug in skill_rows.nonstandard_slugs(path, session.declared_names.get(now.blob, ""))
     ]
     return DerivedSnapshot(snapshot_id, [row], names, merge)
-
-
-def find_reclassified_skills(
-    session: Session, after: Bundle, changed: list[Difference]
-) -> list[Difference]:
-    """Return unchanged files that became skills or ceased to be skills."""
-    known = {path for path, _, _ in changed}
-    found = skill_rows.find_reclassified(session, after, changed, known)
-    return [one for one in found if skill_rows.may_be_skill(one.path)]

@@ -32,6 +32,12 @@ from ..read.ancestor_set import AncestorSet
 from ..read.read_receipts import ReceiptPart, iter_parts, read_part_at_revision
 from ..read.receipt_steps import build_edit_steps
 
+_RUN_ID_BYTES = 16
+_MAX_MESSAGE_CHARS = 120
+_MAX_NAME_CHARS = 200
+MAX_JOINED_STEPS = 200_000
+"""The most steps of one run that are joined."""
+
 
 class Run:
     """A run in progress; threads may share it. `header` is its receipt without the parts."""
@@ -176,9 +182,8 @@ def close_run(session: Session, run: Run, outcome: str, reason: str) -> str | No
         run.activate(),
         locked_write_transaction(session, "task", f"task {run.header.run}: {outcome}") as txn,
     ):
-        txn.record_snapshot(
-            {}, operations.task_operation(run.header.run, outcome), _build_message(run.header)
-        )
+        message = " ".join(run.header.task.split())[:_MAX_MESSAGE_CHARS]
+        txn.record_snapshot({}, operations.task_operation(run.header.run, outcome), message)
     run.closed = True
     return txn.head.hex()
 
@@ -194,15 +199,6 @@ def abandon_run(session: Session, run: Run, reason: str) -> str | None:
         run.closed = True
         return None
     return close_run(session, run, "unknown", reason)
-
-
-def _build_message(header: Receipt) -> str:
-    return " ".join(header.task.split())[:120]
-
-
-_RUN_ID_BYTES = 16
-_MAX_NAME_CHARS = 200
-"""The most characters of a name that are recorded."""
 
 
 def begin_run(session: Session, task: str, agent: str, model: str, run: str) -> Run:
@@ -275,10 +271,6 @@ def check_outcome(outcome: str) -> str:
             hint=f"it is one of {', '.join(RUN_OUTCOMES)}",
         )
     return outcome
-
-
-MAX_JOINED_STEPS = 200_000
-"""The most steps of one run that are joined."""
 
 
 def read_whole_run(session: Session, rev: str) -> Receipt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 
 from ...errors import NotFound
@@ -24,7 +23,6 @@ from ..read.ancestor_set import AncestorSet
 from .sign import list_valid_signatures
 
 _MAX_NAMED_KEYS = 3
-"""Keys named in a message if no root key is pinned."""
 _MAX_CACHED_ANSWERS = 64
 
 
@@ -63,7 +61,10 @@ def is_signed_by_roots(session: Session, snapshot_id: bytes, roots: frozenset[by
     if cache_key in session.verified_signatures:
         return True
     graph = read_rights_graph(session, snapshot_id)
-    later = [] if snapshot_id == head else _list_policies(read_rights_graph(session, head))
+    later = []
+    if snapshot_id != head:
+        rights = read_rights_graph(session, head).rights
+        later = [policy for policy in rights if isinstance(policy, Policy)]
     signers = {
         here: SnapshotSigners(_find_valid_signers(session, here), ())
         for here in signature_verification.find_decisive_snapshots(graph)
@@ -82,10 +83,6 @@ def read_rights_graph(session: Session, head: bytes) -> RightsGraph:
     return RightsGraph(
         RightsSource(session.load_snapshot, locate, session.reader.read_blob), head
     ).read_ancestors()
-
-
-def _list_policies(graph: RightsGraph) -> Iterable[Policy]:
-    return [policy for policy in graph.rights if isinstance(policy, Policy)]
 
 
 def _find_valid_signers(session: Session, snapshot_id: bytes) -> tuple[bytes, ...]:

@@ -133,7 +133,11 @@ def _record_trust_file(
     txn: WriteTransaction, key: bytes, text: bytes, changed: bool, message: str
 ) -> TrustChanged:
     if changed:
-        _commit_trust_file(txn, text, message)
+        blob = txn.store_tx.put_blob(text)
+        txn.contents[blob] = text
+        entry = TreeEntry(POLICY_PATH, FILE, blob, len(text))
+        txn.record_snapshot({POLICY_PATH: entry}, operation.snapshot_operation(), message)
+        txn.writes[POLICY_PATH] = entry
     signed = read_signatures(txn.session, txn.head) if changed else []
     return TrustChanged(
         format_key(key) if key else None,
@@ -143,14 +147,6 @@ def _record_trust_file(
         changed,
         *_describe_policy(text),
     )
-
-
-def _commit_trust_file(txn: WriteTransaction, text: bytes, message: str) -> None:
-    blob = txn.store_tx.put_blob(text)
-    txn.contents[blob] = text
-    entry = TreeEntry(POLICY_PATH, FILE, blob, len(text))
-    txn.record_snapshot({POLICY_PATH: entry}, operation.snapshot_operation(), message)
-    txn.writes[POLICY_PATH] = entry
 
 
 def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
@@ -175,14 +171,14 @@ def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
 
 
 def _find_last_valid_text(session: Session, snapshot_id: bytes) -> tuple[bytes, bool]:
-    waiting, visited = [snapshot_id], set[bytes]()
-    while waiting:
-        here = waiting.pop()
+    queue, visited = [snapshot_id], set[bytes]()
+    while queue:
+        here = queue.pop()
         try:
             text = _read_valid_text(session, here)
         except InvalidInput:
             visited.add(here)
-            waiting += [
+            queue += [
                 one for one in reversed(session.load_snapshot(here).parents) if one not in visited
             ]
         else:
@@ -207,12 +203,12 @@ def _refuse_revoked_key(session: Session, key: bytes) -> None:
 
 def _find_revocations(session: Session, snapshot_id: bytes) -> dict[str, Revocation]:
     """Return the last revocation of each key in the history of a snapshot, by key."""
-    out: dict[str, Revocation] = {}
+    revocations: dict[str, Revocation] = {}
     for one in read_rights_graph(session, snapshot_id).rights:
         for row in one.keys if isinstance(one, policy.Policy) else ():
             if row.revoked:
-                out.setdefault(format_key(row.key), _describe_revocation(row.revoked))
-    return out
+                revocations.setdefault(format_key(row.key), _describe_revocation(row.revoked))
+    return revocations
 
 
 def _require_text(text: bytes) -> bytes:

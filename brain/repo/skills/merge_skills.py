@@ -34,7 +34,7 @@ _MAX_COMPARED_VERSIONS = 64
 
 
 class MergeSkillsRequest(NamedTuple):
-    """Which skill absorbs which; `body`, if given, replaces the texts of both."""
+    """The skill that stays and the one it absorbs; `body`, if given, replaces both texts."""
 
     slug: str
     absorbed_skill: str

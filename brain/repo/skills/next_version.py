@@ -1,4 +1,4 @@
-"""Which versions a skill has had in the lineage of the head, and the one after them."""
+"""Decide the next version of a skill, after all it has had in the lineage of the head."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..read.ancestor_set import AncestorSet
 def build_new_version(
     txn: WriteTransaction, slug: str, path: str, build: Callable[[str | None], UpdatedSkill]
 ) -> UpdatedSkill:
-    """Return what `build` makes of a skill, at a version that the skill never had.
+    """Return the text of a skill from `build`, with a version that the skill never had.
 
-    `build` gets a version that the new one must exceed, None for the one in the old text.
-    That text may be an older one that the user restored; then its version is not the last.
+    `build` gets the version that the new one must exceed, None for that of the old text. The
+    user may have restored an older text, whose version is not the last.
     """
     updated = build(None)
     if _has_had_version(txn, path, updated.version):

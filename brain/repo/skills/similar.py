@@ -26,7 +26,6 @@ MAX_INDEX_HITS = 1024
 DEFAULT_SIMILAR_LIMIT = 5
 """Near-duplicates that are returned by default."""
 _MAX_COMPARED_BYTES = 64 << 10
-"""Bytes of a body that are compared."""
 
 
 def find_similar_to_text(

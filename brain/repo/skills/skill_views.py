@@ -19,7 +19,6 @@ from . import edit_files
 from .skill_files import list_skill_entries
 
 _MAX_NAMED_FILES = 20
-"""Files of a skill that an error lists."""
 
 
 def list_skills(session: Session, revision: str = "@") -> list[Skill]:

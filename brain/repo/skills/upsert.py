@@ -1,7 +1,7 @@
 """Upsert a skill by its slug: write its text and raise its version in one snapshot.
 
 One transaction: read the prior version from the head, raise it, record a snapshot of
-that path alone, write the file. What the user changed in that file is recorded first.
+that path alone, write the file. Manual edits of that file are recorded first.
 Cost O(log n) in the size of the brain.
 """
 
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 UpsertCheck = Callable[[bytes | None, bytes], object]
 NO_BASE_VERSION = "0"
-"""As `base`: that there was no such skill."""
+"""The `base` of a skill that did not exist."""
 
 
 class UpsertRequest(NamedTuple):
-    """What to write, by keywords. None for `description` or `body` keeps the present one.
+    """The skill to write; build it by keyword.
+
+    None for `description` or `body` keeps the present one.
 
     `base` is the version the writer had read, `NO_BASE_VERSION` if there was none, "" if
     unknown. `category` is the folder below skills/ for a new skill, "" for none. `of` is the
