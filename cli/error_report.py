@@ -122,13 +122,12 @@ def _usage_failure(problem: click.ClickException) -> Failure:
     """Return the failure for a wrong call, with a hint to its help."""
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else "brain"
+    message = " ".join(problem.format_message().split())
     hint = f"see '{path} --help'"
     if isinstance(problem, click.NoSuchOption):
         known = _unknown_option_hint(path.partition(" ")[2], problem.option_name)
-        if known:
-            problem.possibilities = None  # those that click finds are only spelled alike
-            hint = known
-    message = " ".join(problem.format_message().split())
+        if known:  # the options that click suggests are only spelled alike
+            message, hint = f"No such option {problem.option_name!r}.", known
     return Failure("usage", printable_text(message, limit=400), hint, USAGE)
 
 
