@@ -125,7 +125,9 @@ def _usage_failure(problem: click.ClickException) -> Failure:
     message = " ".join(problem.format_message().split())
     hint = f"see '{path} --help'"
     if isinstance(problem, click.NoSuchOption):
-        hint = _unknown_option_hint(path.partition(" ")[2], problem.option_name) or hint
+        known = _unknown_option_hint(path.partition(" ")[2], problem.option_name)
+        if known:  # the options that click suggests are only spelled alike
+            message, hint = f"No such option {problem.option_name!r}.", known
     return Failure("usage", printable_text(message, limit=400), hint, USAGE)
 
 

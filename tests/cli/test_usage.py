@@ -120,7 +120,8 @@ def test_a_mistyped_option_is_answered_with_the_nearest_one(cli: Call) -> None:
 def test_an_earlier_spelling_of_an_option_is_answered_with_its_name(
     cli: Call, command: str, earlier: str, name: str
 ) -> None:
-    assert cli(*command.split(), earlier, "1").err.endswith(f"Hint: {earlier} is now {name}\n")
+    error = f"Error: No such option '{earlier}'.\nHint: {earlier} is now {name}\n"
+    assert cli(*command.split(), earlier, "1").err == error
     assert f"  {name}" in cli(*command.split(), "--help").out
 
 

@@ -12,7 +12,7 @@ import pytest
 from brain_cli import registry
 
 import brain as library
-from brain import Brain
+from brain import Brain, FormatError
 
 OPERATIONS = {
     "adopt": "adopt preview_adoption exists",
@@ -140,11 +140,16 @@ def test_the_operation_of_every_command_is_reachable(command: str, brain: Brain)
     assert command in OPERATIONS or functions
 
 
+def test_an_operation_on_a_file_needs_no_open_brain() -> None:
+    with pytest.raises(FormatError):
+        Brain.receipts.show_file(b"{}")
+
+
 def test_a_part_is_loaded_at_its_first_use(tmp_path: Path) -> None:
     Brain.init(tmp_path).close()
     code = f"""
 import sys
-from brain import Brain
+from brain import Brain, FormatError
 def loaded():
     return {{name for name in {PARTS} if f"brain.api.{{name}}" in sys.modules}}
 used = set()
