@@ -39,7 +39,10 @@ def test_no_write_is_acknowledged_after_a_file_of_the_store_is_gone(
         for _ in range(2):
             with pytest.raises(StoreError) as caught:
                 brain.skills.upsert("beta", "Beta.\n")
-            assert caught.value.code == "store_replaced" and "start it again" in caught.value.hint
+            assert (
+                caught.value.code == "store_replaced"
+                and "restart this program" in caught.value.hint
+            )
         assert not (brain.root / "skills/beta").exists()
         assert (brain.root / ".brain/mark").read_bytes() == mark
 
