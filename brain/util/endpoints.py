@@ -16,9 +16,9 @@ _VISIBLE_PATTERN = re.compile(r"[!-~]{1,200}", re.ASCII)
 
 
 def find_url_fault(url: str) -> str:
-    """Return the fault of an address, "" if it has none.
+    """Say what is wrong with an address: it is none, holds a key, or others could listen.
 
-    Refused are addresses with a key in them, and those where others could listen.
+    "" if nothing is.
     """
     try:
         parts = urlsplit(url)
@@ -51,10 +51,10 @@ def is_private_host(host: str) -> bool:
 
 
 def read_key_file(path: str, owner: str, command: str) -> str:
-    """Return the key in a file that only its owner can read.
+    """Return the key in a file, which nobody else may read.
 
-    Messages name the `owner` of the key, and the `command` that sets the file. Raises
-    `InvalidInput` (`no_key`, `key_readable`).
+    `whose` and `command` are for messages: of what it is the key, and what names its
+    file. Raises `InvalidInput` (`no_key`, `key_readable`).
     """
     try:
         with open(path, "rb") as file:

@@ -66,14 +66,14 @@ class VectorCache:
 
     def retain(self, blobs: Iterable[bytes]) -> None:
         """Forget all other vectors if there are many."""
-        used = [blob for blob in dict.fromkeys(blobs) if blob in self._vectors]
-        if len(self._vectors) <= 2 * len(used) + _MAX_UNUSED_VECTORS:
+        wanted = [blob for blob in dict.fromkeys(blobs) if blob in self._vectors]
+        if len(self._vectors) <= 2 * len(wanted) + _MAX_UNUSED_VECTORS:
             return
-        self._vectors = {blob: self._vectors[blob] for blob in used}
+        self._vectors = {blob: self._vectors[blob] for blob in wanted}
         with suppress(OSError):
             if not self._path:
                 return
-            data = self._file_header() + (_encode_run(self._vectors) if used else b"")
+            data = self._file_header() + (_encode_run(self._vectors) if wanted else b"")
             self._valid_bytes = write_atomic(self._path, data, durable=False)
 
     def _file_header(self) -> bytes:
