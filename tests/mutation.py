@@ -162,7 +162,7 @@ def _draw_mutant(path: str, chance: random.Random) -> Mutant | None:
     if not places:
         return None
     mutated = MutationVisitor.mutate_code(code, operator, chance.randrange(places))
-    if mutated is None or mutated == code:
+    if mutated is None or mutated == code or not _is_python(mutated):
         return None
     old, new = code.splitlines(), mutated.splitlines()
     line = next(
@@ -183,6 +183,15 @@ def _draw_mutant(path: str, chance: random.Random) -> Mutant | None:
         after=new[line - 1].strip(),
         source=mutated,
     )
+
+
+def _is_python(code: str) -> bool:
+    """Tell whether a mutant can be compiled; that of the star of a signature cannot."""
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _count_places(code: str, operator: object) -> int:

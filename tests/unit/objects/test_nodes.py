@@ -102,3 +102,32 @@ def test_a_sweep_returns_each_node_and_holds_no_more_than_a_part_of_them() -> No
     swept = node_store.open_nodes()
     assert [swept.peek(node_id).id for node_id in [*ids, *ids]] == [*ids, *ids]
     assert node_store.loads == [*ids, *ids[MAX_CACHED_SWEEP_NODES:]]
+
+
+def test_the_cache_holds_2048_nodes_and_drops_the_oldest_quarter_for_the_next() -> None:
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
+    ids = [nodes.add(leaf(f"{number:05}")) for number in range(2049)]
+    assert len(nodes._cached) == 255  # of the new ones
+    node_store.store_new_nodes(nodes)
+    nodes.clear()
+    for node_id in ids[:2048]:
+        nodes.get(node_id)
+    assert len(nodes._cached) == len(nodes._id_by_entries) == 2048
+    nodes.get(ids[2048])
+    assert list(nodes._cached) == ids[512:]
+    assert len(nodes._id_by_entries) == 1537
+
+
+def test_a_sweep_caches_512_nodes() -> None:
+    node_store = MemoryNodeStore()
+    nodes = node_store.open_nodes()
+    ids = [nodes.add(leaf(f"{number:05}")) for number in range(514)]
+    node_store.store_new_nodes(nodes)
+    nodes.clear()
+    for node_id in ids:
+        nodes.peek(node_id)
+    assert list(nodes._cached) == ids[:512]
+    fresh = nodes.add(leaf("fresh"))
+    nodes._cached.pop(fresh)
+    assert nodes.peek(fresh).id == fresh and fresh not in nodes._cached
