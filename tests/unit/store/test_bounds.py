@@ -30,6 +30,7 @@ from brain.store.blobs.chunk_list import (
 )
 from brain.store.blobs.encoder import BlobEncoder, BlobPacker
 from brain.store.connection import Connection
+from brain.store.protocol import ObjectKind
 from brain.store.sqlite_store import SqliteStore, create_store
 from brain.store.writer_lock import writer_lock
 
@@ -48,6 +49,11 @@ def test_the_file_is_marked_as_a_store_of_version_4(store: SqliteStore, tmp_path
     header = (tmp_path / "s/store.db").read_bytes()[:100]
     assert header[68:72] == b"brn1" and header[60:64] == (4).to_bytes(4, "big")
     assert struct.unpack(">H", header[16:18]) == (8192,)
+
+
+def test_kinds_of_objects_are_numbered_as_stores_have_them() -> None:
+    kinds = ObjectKind.BLOB, ObjectKind.NODE, ObjectKind.BUNDLE, ObjectKind.SNAPSHOT
+    assert kinds == (0, 1, 2, 3)
 
 
 def test_a_connection_waits_as_long_as_it_was_told(tmp_path: Path) -> None:

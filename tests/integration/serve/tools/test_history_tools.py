@@ -244,3 +244,10 @@ def test_four_hundred_skills_are_listed_one_by_one(agent: ToolCaller) -> None:
     answer = agent("skills_list", category="X/")
     assert answer.text.endswith("\n(400 of 401 skills: say what your task is to find others.)")
     assert answer.data["count"] == 401 and len(answer.data["skills"]) == 400
+
+
+def test_what_reads_changes_nothing(skilled: ToolCaller) -> None:
+    for tool in ("skills_list", "brain_diff", "brain_log", "brain_verify"):
+        assert skilled(tool).changed is False
+    assert skilled("skills_list", task="mail").changed is False
+    assert skilled("skill_view", name="mail").changed is False
