@@ -143,14 +143,14 @@ def reserve_stdout() -> Iterator[int]:
     if sys.stdout is None:
         raise OutputFailed("standard output is closed")
     sys.stdout.flush()
-    shown = sys.stdout.fileno()
-    private = os.dup(shown)
-    os.dup2(_STDERR_FD, shown)
+    public = sys.stdout.fileno()
+    private = os.dup(public)
+    os.dup2(_STDERR_FD, public)
     try:
         yield private
     finally:
         sys.stdout.flush()
-        os.dup2(private, shown)
+        os.dup2(private, public)
         os.close(private)
 
 

@@ -29,21 +29,21 @@ def change_trust(
     if name is not None:
         seed = user_keys.load_private_key(name, passphrase_file)
         app.sign_with = lambda: seed
-    done = action(app.brain)
-    emit(app, done, _trust_change_lines(done))
-    if done.changed and done.signature is None:
+    result = action(app.brain)
+    emit(app, result, _trust_change_lines(result))
+    if result.changed and result.signature is None:
         app.print_note(
             "Note: not signed; it takes effect once trusted keys have signed it with 'brain sign'"
         )
-    return done
+    return result
 
 
-def _trust_change_lines(done: TrustChanged) -> Iterator[str]:
-    if not done.changed:
+def _trust_change_lines(result: TrustChanged) -> Iterator[str]:
+    if not result.changed:
         yield "Nothing to change"
         return
-    yield from rights_lines(done.threshold, done.keys)
-    yield f"Snapshot {short_id(done.snapshot)}{', signed' if done.signature else ''}"
+    yield from rights_lines(result.threshold, result.keys)
+    yield f"Snapshot {short_id(result.snapshot)}{', signed' if result.signature else ''}"
 
 
 def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:
@@ -88,9 +88,9 @@ def pin_and_report_roots(app: App, brain: Brain, keys: Collection[str]) -> None:
     """
     file, named = user_roots.roots_path(), ", ".join(sorted(keys))
     try:
-        done = brain.trust.pin_first_roots(file, keys)
+        result = brain.trust.pin_first_roots(file, keys)
     except BrainError as error:
         app.print_note(f"Note: {named} could not be pinned in {escape(str(file))}: {error.message}")
         return
-    if done:
+    if result:
         app.print_note(f"Pinned for this brain as root, in {escape(str(file))}: {named}")

@@ -68,10 +68,10 @@ def switch_command(app: App, name: str, new: bool) -> None:
     if new:
         app.brain.branches.create(name)
     with ProgressBar(app) as bar:
-        done = app.brain.branches.switch(name, progress=bar)
-    files = f"{pluralize(len(done.written), 'file')} written, {len(done.removed)} removed"
-    files += redacted_suffix(done.redacted)
-    emit(app, done, [f"On {escape(done.branch)} at {short_id(done.snapshot)}; {files}"])
+        result = app.brain.branches.switch(name, progress=bar)
+    files = f"{pluralize(len(result.written), 'file')} written, {len(result.removed)} removed"
+    files += redacted_suffix(result.redacted)
+    emit(app, result, [f"On {escape(result.branch)} at {short_id(result.snapshot)}; {files}"])
 
 
 @brain_command(
@@ -111,20 +111,30 @@ def merge_command(
         return
     with ProgressBar(app) as bar:
         if rev is None:
-            done = app.brain.merge.resume(progress=bar)
+            result = app.brain.merge.resume(progress=bar)
         else:
-            done = app.brain.merge.start(rev, choice, message or "", progress=bar)
-    report_merge(app, done)
+            result = app.brain.merge.start(rev, choice, message or "", progress=bar)
+    report_merge(app, result)
 
 
 def _abort_merge(app: App) -> None:
     app.brain.merge.abort()
     from brain.results import Merged
 
-    shown = app.brain.history.show()
-    info = shown.info
+    info = app.brain.history.show().info
     nothing = Merged(
-        *(info.snapshot, info.bundle, info.parents, [], False, False, 0, 0, 0, [], [], None)
+        snapshot=info.snapshot,
+        bundle=info.bundle,
+        parents=info.parents,
+        bases=[],
+        changed=False,
+        fast_forward=False,
+        added=0,
+        modified=0,
+        removed=0,
+        skills=[],
+        conflicts=[],
+        commitment=None,
     )
     emit(app, nothing, [f"The merge was aborted; the head is still {short_id(info.snapshot)}"])
 
@@ -165,11 +175,11 @@ def resolve_command(app: App, paths: tuple[str, ...], choice: str | None) -> Non
 
 def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:
     yield from map(conflict_line, rows)
-    left = sum(row.choice is None for row in rows)
+    unresolved = sum(row.choice is None for row in rows)
     if not rows:
         yield "No merge has conflicts."
-    elif left:
-        yield f"{left} to resolve"
+    elif unresolved:
+        yield f"{unresolved} to resolve"
     else:
         yield "All resolved: finish with `brain merge --continue`"
 
@@ -189,16 +199,16 @@ def fork_command(app: App, directory: str, rev: str | None) -> None:
     where it comes from.
     """
     with ProgressBar(app) as bar:
-        done = app.brain.fork(directory, rev or "@", progress=bar)
+        result = app.brain.fork(directory, rev or "@", progress=bar)
     emit(
         app,
-        done,
+        result,
         [
-            f"Brain {short_id(done.brain)} in {escape(done.path)}",
-            f"It descends from {short_id(done.origin)}",
+            f"Brain {short_id(result.brain)} in {escape(result.path)}",
+            f"It descends from {short_id(result.origin)}",
         ],
     )
-    _warn_unsigned_fork(app, done.path)
+    _warn_unsigned_fork(app, result.path)
 
 
 def _warn_unsigned_fork(app: App, path: str) -> None:
@@ -214,5 +224,5 @@ def _warn_unsigned_fork(app: App, path: str) -> None:
         if child.signatures.find_missing():
             signed = [made.key for made in child.signatures.list()]
             call = f"brain -C {escape(shlex.quote(path))} sign"
-            asked = signing_advice(child.trust.show(), call, signed)
-            app.print_note(f"Note: 'brain verify' refuses the fork until it is signed: {asked}")
+            advice = signing_advice(child.trust.show(), call, signed)
+            app.print_note(f"Note: 'brain verify' refuses the fork until it is signed: {advice}")

@@ -49,12 +49,12 @@ def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: b
     if dry_run:
         _emit_price(app, app.brain.ledger.quote_open(found, rev or "@"))
         return
-    done = app.brain.ledger.open(found, rev or "@")
-    if done.transaction is not None:
+    result = app.brain.ledger.open(found, rev or "@")
+    if result.transaction is not None:
         from ..settings import evm_ledgers
 
-        evm_ledgers.save_creator(found, done.sender)
-    emit(app, done, committed_lines(done))
+        evm_ledgers.save_creator(found, result.sender)
+    emit(app, result, committed_lines(result))
 
 
 def _emit_price(app: App, price: CostQuote) -> None:
@@ -81,8 +81,8 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     if dry_run:
         _emit_price(app, app.brain.ledger.quote_commit(found, rev or "@"))
         return
-    done = app.brain.ledger.commit(found, rev or "@")
-    emit(app, done, committed_lines(done))
+    result = app.brain.ledger.commit(found, rev or "@")
+    emit(app, result, committed_lines(result))
 
 
 @brain_command(
@@ -117,27 +117,27 @@ def chain_batch_command(
         if dry_run:
             from ..settings import evm_ledgers
 
-            asked = chain.anchors.quote_anchor(bytes(31) + b"\1", 1) if chain else None
-            _emit_price(app, evm_ledgers.quote_price(chain or log, asked))
+            quote = chain.anchors.quote_anchor(bytes(31) + b"\1", 1) if chain else None
+            _emit_price(app, evm_ledgers.quote_price(chain or log, quote))
             return
-        done = commit_batch(folders, log, chain, author=app.author)
-    emit(app, done, _batch_lines(done))
-    if done.left:
+        result = commit_batch(folders, log, chain, author=app.author)
+    emit(app, result, _batch_lines(result))
+    if result.left:
         raise BrainError(
-            f"{pluralize(len(done.left), 'brain')} left out",
+            f"{pluralize(len(result.left), 'brain')} left out",
             code="left_out",
             hint="the reasons are printed above; the others are committed",
         )
 
 
-def _batch_lines(done: Batch) -> Iterator[str]:
-    for one in done.committed:
+def _batch_lines(result: Batch) -> Iterator[str]:
+    for one in result.committed:
         yield f"{short_id(one.brain)}: commitment {one.seq} of {short_id(one.snapshot)}"
-    for left in done.left:
-        yield escape(f"{left.path}: {left.message}")
-    same = f", {done.unchanged} had nothing new" if done.unchanged else ""
-    yield f"{pluralize(len(done.committed), 'brain')} committed to {escape(done.ledger)}{same}"
-    anchored = done.anchored
+    for omitted in result.left:
+        yield escape(f"{omitted.path}: {omitted.message}")
+    same = f", {result.unchanged} had nothing new" if result.unchanged else ""
+    yield f"{pluralize(len(result.committed), 'brain')} committed to {escape(result.ledger)}{same}"
+    anchored = result.anchored
     if anchored is None:
         return
     yield f"Log of {anchored.size:,} anchored in {escape(anchored.ledger)}, {anchored.status}"
@@ -145,7 +145,7 @@ def _batch_lines(done: Batch) -> Iterator[str]:
         return  # it was anchored before
     yield f"Transaction {anchored.transaction}"
     if anchored.gas is not None and anchored.fee is not None:
-        each = anchored.gas / max(len(done.committed) + done.unchanged, 1)
+        each = anchored.gas / max(len(result.committed) + result.unchanged, 1)
         yield f"Gas {anchored.gas:,}, {each:,.1f} a brain, {format_ether(anchored.fee)}"
 
 

@@ -59,21 +59,21 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         price = evm_ledgers.quote_price(chain, chain.deployment.quote_deploy())
         emit(app, price, price_lines(price))
         return
-    done = chain.deployment.deploy()
-    evm_ledgers.save_ledger_settings(chain.name, contract=done.contract, since=done.since)
-    sent = done.sent
+    result = chain.deployment.deploy()
+    evm_ledgers.save_ledger_settings(chain.name, contract=result.contract, since=result.since)
+    sent = result.sent
     document = {
         "ledger": chain.name,
-        "identity": f"eip155:{chain.config.chain_id}:{done.contract}",
-        "contract": done.contract,
-        "since": done.since,
+        "identity": f"eip155:{chain.config.chain_id}:{result.contract}",
+        "contract": result.contract,
+        "since": result.since,
         "status": sent.status if sent else "finalized",
         "transaction": sent.transaction if sent else None,
         "gas": sent.gas if sent else None,
         "fee": sent.fee if sent else None,
     }
-    was = "exists already" if sent is None else f"deployed in block {done.since}"
-    emit(app, document, [escape(f"Contract {done.contract} {was}"), *transaction_lines(sent)])
+    was = "exists already" if sent is None else f"deployed in block {result.since}"
+    emit(app, document, [escape(f"Contract {result.contract} {was}"), *transaction_lines(sent)])
 
 
 @brain_command(

@@ -45,29 +45,29 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
     data = read_receipt_file(source)
     receipts = app.brain.receipts
     run = receipts.read_run(source) if data is None else receipts.read_run_file(data)
-    done = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
-    emit(app, done, _synthesis_lines(done))
-    raise_if_not_committed(done.commitment)
+    result = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
+    emit(app, result, _synthesis_lines(result))
+    raise_if_not_committed(result.commitment)
 
 
-def _synthesis_lines(done: Synthesized) -> Iterator[str]:
-    if done.decision == "not_hard":
+def _synthesis_lines(result: Synthesized) -> Iterator[str]:
+    if result.decision == "not_hard":
         yield "The run was not hard, so the model was not asked; --anyway asks it."
         return
-    if done.decision == "nothing":
-        yield escape(f"No skill was made: {done.reason}")
-    elif done.snapshot is None:
-        verb = "improve" if done.decision == "improved" else "create"
-        yield escape(f"Would {verb} {done.slug}: {done.description}")
+    if result.decision == "nothing":
+        yield escape(f"No skill was made: {result.reason}")
+    elif result.snapshot is None:
+        verb = "improve" if result.decision == "improved" else "create"
+        yield escape(f"Would {verb} {result.slug}: {result.description}")
         yield ""
-        yield escape_lines(done.body.rstrip("\n"))
+        yield escape_lines(result.body.rstrip("\n"))
         yield ""
-    elif done.previous_version is None:
-        yield escape(f"{done.slug} added at version {done.version}: {done.reason}")
+    elif result.previous_version is None:
+        yield escape(f"{result.slug} added at version {result.version}: {result.reason}")
     else:
         yield escape(
-            f"{done.slug} upgraded {done.previous_version} → {done.version}: {done.reason}"
+            f"{result.slug} upgraded {result.previous_version} → {result.version}: {result.reason}"
         )
-    asked = f"{done.model}, {pluralize(done.requests, 'request')}"
-    yield escape(f"Asked {asked}, {done.tokens_in} tokens in, {done.tokens_out} out")
-    yield from commitment_lines(done.commitment)
+    model = f"{result.model}, {pluralize(result.requests, 'request')}"
+    yield escape(f"Asked {model}, {result.tokens_in} tokens in, {result.tokens_out} out")
+    yield from commitment_lines(result.commitment)

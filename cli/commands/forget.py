@@ -41,23 +41,23 @@ def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: 
           accepted: ["0123456789abcdef"]
     """
     with ProgressBar(app) as bar:
-        done = app.brain.secrets.scan(paths, rev or "@", history=history, progress=bar)
-    emit(app, done, _secret_lines(done, history))
-    if not done.ok:
+        result = app.brain.secrets.scan(paths, rev or "@", history=history, progress=bar)
+    emit(app, result, _secret_lines(result, history))
+    if not result.ok:
         raise BrainError(
-            f"{pluralize(len(done.findings), 'finding')}",
+            f"{pluralize(len(result.findings), 'finding')}",
             code="secrets",
             hint="destroy secrets with `brain redact PATH --history --reason TEXT` and replace "
             "them; accept the ids of false positives in manifest.yaml",
         )
 
 
-def _secret_lines(done: SecretScan, history: bool) -> Iterator[str]:
-    for leak in done.findings:
+def _secret_lines(result: SecretScan, history: bool) -> Iterator[str]:
+    for leak in result.findings:
         yield _secret_line(leak, history)
-    also = f", {done.accepted} accepted" if done.accepted else ""
-    if done.ok:
-        yield f"No secrets in {pluralize(done.files, 'file')}{also}."
+    also = f", {result.accepted} accepted" if result.accepted else ""
+    if result.ok:
+        yield f"No secrets in {pluralize(result.files, 'file')}{also}."
 
 
 def _secret_line(leak: RecordedSecret, history: bool) -> str:
@@ -87,18 +87,19 @@ def redact_command(app: App, path: str, reason: str, rev: str | None, history: b
     """
     if history and rev is not None:
         raise click.UsageError("--history and --rev cannot be combined.")
-    done = app.brain.files.redact(path, reason=reason, rev=rev or "@", history=history)
-    emit(app, done, _redaction_lines(done))
+    result = app.brain.files.redact(path, reason=reason, rev=rev or "@", history=history)
+    emit(app, result, _redaction_lines(result))
 
 
-def _redaction_lines(done: Redacted) -> Iterator[str]:
-    contents = pluralize(len(done.blobs), "content")
-    yield f"Redacted {escape(done.path)}: {contents} destroyed, snapshot {short_id(done.snapshot)}"
-    for path in done.removed:
+def _redaction_lines(result: Redacted) -> Iterator[str]:
+    contents = pluralize(len(result.blobs), "content")
+    snapshot = short_id(result.snapshot)
+    yield f"Redacted {escape(result.path)}: {contents} destroyed, snapshot {snapshot}"
+    for path in result.removed:
         yield f"  removed {escape(path)}"
-    for branch in done.branches:
+    for branch in result.branches:
         yield f"  branch {escape(branch)} still lists it, without its content"
-    if not done.scrubbed:
+    if not result.scrubbed:
         yield "  old pages of the store are still in use; 'brain gc' clears them later"
 
 
@@ -116,13 +117,13 @@ def gc_command(app: App, grace: int | None) -> None:
     reach. Nothing is removed from a damaged store.
     """
     with ProgressBar(app) as bar:
-        done = app.brain.gc(30 if grace is None else grace, progress=bar)
+        result = app.brain.gc(30 if grace is None else grace, progress=bar)
     emit(
         app,
-        done,
+        result,
         [
-            f"Removed {pluralize(done.removed, 'object')}, kept {done.kept}",
-            f"{done.before / 1e6:.1f} MB before, {done.after / 1e6:.1f} MB after",
-            *([] if done.compacted else ["The space could not be freed yet; try again later"]),
+            f"Removed {pluralize(result.removed, 'object')}, kept {result.kept}",
+            f"{result.before / 1e6:.1f} MB before, {result.after / 1e6:.1f} MB after",
+            *([] if result.compacted else ["The space could not be freed yet; try again later"]),
         ],
     )

@@ -65,10 +65,10 @@ def adopt_command(
     if "" in (path, into):
         raise click.BadParameter("the folder name is empty", param_hint="PATH")
     if dry_run:
-        done = Brain.preview_adoption(place, target, kind, allow)
+        result = Brain.preview_adoption(place, target, kind, allow)
     else:
         new = not Brain.exists(target or place)
-        done = Brain.adopt(
+        result = Brain.adopt(
             place,
             target,
             kind,
@@ -78,53 +78,53 @@ def adopt_command(
             sign_with=app.signing_key(),
             ledgers=app.open_ledger,
         )
-        if new and done.brain:
-            _pin_root_keys(app, done)
-    emit(app, done, _adoption_lines(done))
-    if done.conflicts:
-        _raise_adopt_conflict(done)
+        if new and result.brain:
+            _pin_root_keys(app, result)
+    emit(app, result, _adoption_lines(result))
+    if result.conflicts:
+        _raise_adopt_conflict(result)
 
 
-def _pin_root_keys(app: App, done: Adopted) -> None:
+def _pin_root_keys(app: App, result: Adopted) -> None:
     """Pin the keys that signed the first snapshot of a new brain."""
     from brain import Brain
 
-    with Brain.open(done.path) as made:
+    with Brain.open(result.path) as made:
         pin_and_report_roots(app, made, [one.key for one in made.signatures.list(made.id)])
 
 
-def _adoption_lines(done: Adopted) -> Iterator[str]:
-    what = f"{done.kind} at {escape(done.source)}"
-    if done.brain and not done.changed and not done.conflicts:
-        yield f"Nothing changed since {what} was adopted; snapshot {short_id(done.snapshot)}"
+def _adoption_lines(result: Adopted) -> Iterator[str]:
+    what = f"{result.kind} at {escape(result.source)}"
+    if result.brain and not result.changed and not result.conflicts:
+        yield f"Nothing changed since {what} was adopted; snapshot {short_id(result.snapshot)}"
         return
-    verb = "Adopted" if done.brain else "Would adopt"
-    yield f"{verb} {', '.join(_adopted_counts(done))} from {what}"
-    if done.brain:
-        yield f"Snapshot {short_id(done.snapshot)} of the brain in {escape(done.path)}"
-    if done.left_out:
+    verb = "Adopted" if result.brain else "Would adopt"
+    yield f"{verb} {', '.join(_adopted_counts(result))} from {what}"
+    if result.brain:
+        yield f"Snapshot {short_id(result.snapshot)} of the brain in {escape(result.path)}"
+    if result.left_out:
         yield "Left out:"
-        yield from (f"  {line}" for line in skipped_lines(done.left_out))
-    yield from notice_lines(done.notices)
-    yield from map(conflict_line, done.conflicts)
+        yield from (f"  {line}" for line in skipped_lines(result.left_out))
+    yield from notice_lines(result.notices)
+    yield from map(conflict_line, result.conflicts)
 
 
-def _adopted_counts(done: Adopted) -> Iterator[str]:
+def _adopted_counts(result: Adopted) -> Iterator[str]:
     """Yield the counts of skills, files and, if several, states."""
-    names = [placed.path.rpartition("/")[2].lower() for placed in done.taken]
+    names = [placed.path.rpartition("/")[2].lower() for placed in result.taken]
     skills = sum(name == "skill.md" for name in names)
     if skills:
         yield pluralize(skills, "skill")
     yield pluralize(len(names), "file")
-    if done.steps > 1:
-        yield pluralize(done.steps, "state")
+    if result.steps > 1:
+        yield pluralize(result.steps, "state")
 
 
-def _raise_adopt_conflict(done: Adopted) -> None:
+def _raise_adopt_conflict(result: Adopted) -> None:
     from brain import Conflict
 
     raise Conflict(
-        f"{pluralize(len(done.conflicts), 'file')} changed both in the brain and at the source",
+        f"{pluralize(len(result.conflicts), 'file')} changed both in the brain and at the source",
         code="merge_conflict",
         hint="resolve them with `brain resolve`, then `brain merge --continue`, or `--abort`",
     )
@@ -174,7 +174,7 @@ def publish_command(
     """
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
-    done = app.brain.publish(
+    result = app.brain.publish(
         client,
         directory,
         rev or "@",
@@ -183,31 +183,31 @@ def publish_command(
         allow=allow,
         dry_run=dry_run,
     )
-    emit(app, done, _publication_lines(done, dry_run))
-    if done.conflicts:
-        _raise_publish_conflict(done)
+    emit(app, result, _publication_lines(result, dry_run))
+    if result.conflicts:
+        _raise_publish_conflict(result)
 
 
-def _publication_lines(done: Published, dry_run: bool) -> Iterator[str]:
-    for row in done.conflicts:
+def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
+    for row in result.conflicts:
         yield escape(f"C {row.path}: {row.message}")
-    if not done.conflicts:
+    if not result.conflicts:
         verb = "Would write" if dry_run else "Wrote"
         yield (
-            f"{verb} {pluralize(len(done.written), 'file')}, {len(done.removed)} removed, "
-            f"{done.unchanged} unchanged, in {escape(done.path)}"
+            f"{verb} {pluralize(len(result.written), 'file')}, {len(result.removed)} removed, "
+            f"{result.unchanged} unchanged, in {escape(result.path)}"
         )
-        yield f"Snapshot {short_id(done.snapshot)} in the form of {escape(done.kind)}"
-    if done.left_out:
+        yield f"Snapshot {short_id(result.snapshot)} in the form of {escape(result.kind)}"
+    if result.left_out:
         yield "Not published:"
-        yield from (f"  {line}" for line in skipped_lines(done.left_out))
+        yield from (f"  {line}" for line in skipped_lines(result.left_out))
 
 
-def _raise_publish_conflict(done: Published) -> None:
+def _raise_publish_conflict(result: Published) -> None:
     from brain import Conflict
 
     raise Conflict(
-        f"{pluralize(len(done.conflicts), 'file')} there changed since they were published; "
+        f"{pluralize(len(result.conflicts), 'file')} there changed since they were published; "
         "nothing was written",
         code="not_ours",
         hint="import them with `brain adopt`, or replace them with --overwrite",

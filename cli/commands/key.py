@@ -124,10 +124,10 @@ def key_trust_command(
     one is pinned as root key, if none is pinned yet: see 'brain key roots'.
     """
     public = user_keys.resolve_public_key(key)
-    done = change_trust(app, own, passphrase_file, lambda brain: brain.trust.add(public, name))
-    if done.signature and len(done.keys) == 1:
+    result = change_trust(app, own, passphrase_file, lambda brain: brain.trust.add(public, name))
+    if result.signature and len(result.keys) == 1:
         pin_and_report_roots(
-            app, app.brain, [one.key for one in app.brain.signatures.list(done.snapshot)]
+            app, app.brain, [one.key for one in app.brain.signatures.list(result.snapshot)]
         )
 
 

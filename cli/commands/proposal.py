@@ -105,10 +105,10 @@ def proposal_accept_command(app: App, snapshot: str, message: str | None, binary
     --continue` after conflicts.
     """
     with ProgressBar(app) as bar:
-        done = app.brain.proposals.accept(
+        result = app.brain.proposals.accept(
             snapshot, message or "", progress=bar, include_undiffable=binary
         )
-    report_merge(app, done)
+    report_merge(app, result)
 
 
 @brain_command("reject", examples=("brain proposal reject claude-code",), exits=WRITE_EXITS)

@@ -164,10 +164,18 @@ def receipt_import_command(
     if output is not None:
         write_output_file(output, data, overwrite)
     document = None if output is not None else _receipt_document(data)
-    about = (blob_id(data).hex(), receipt.run, len(receipt.steps), receipt.outcome, origin)
+    imported = ImportedReceipt(
+        receipt=blob_id(data).hex(),
+        run=receipt.run,
+        steps=len(receipt.steps),
+        outcome=receipt.outcome,
+        source=origin,
+        file=output,
+        document=document,
+    )
     emit(
         app,
-        ImportedReceipt(*about, output, document),
+        imported,
         _imported_receipt_lines(receipt, data, origin, output),
     )
     if output is None:

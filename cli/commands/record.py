@@ -98,8 +98,8 @@ def status_command(app: App) -> None:
 def _status_lines(found: Status, root: str) -> Iterator[str]:
     yield f"On {escape(found.branch)} at {short_id(found.head)} in {escape(root)}"
     if found.merging is not None:
-        left = sum(row.choice is None for row in found.conflicts)
-        yield f"Merging {escape(found.merging)}: {pluralize(left, 'conflict')} to resolve"
+        unresolved = sum(row.choice is None for row in found.conflicts)
+        yield f"Merging {escape(found.merging)}: {pluralize(unresolved, 'conflict')} to resolve"
         yield from map(conflict_line, found.conflicts)
     if found.clean:
         yield "Nothing changed since the last snapshot."
@@ -132,21 +132,21 @@ def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> N
     files is printed; `brain secrets` scans them.
     """
     with ProgressBar(app) as bar:
-        done = app.brain.snapshot(message or "", paths, progress=bar)
-    for line in notice_lines(done.notices):
+        result = app.brain.snapshot(message or "", paths, progress=bar)
+    for line in notice_lines(result.notices):
         app.print_note(line)
-    emit(app, done, _recorded_lines(done))
-    raise_if_not_committed(done.commitment)
+    emit(app, result, _recorded_lines(result))
+    raise_if_not_committed(result.commitment)
 
 
-def _recorded_lines(done: Recorded) -> Iterator[str]:
-    if not done.changed:
-        yield f"Nothing changed since snapshot {short_id(done.snapshot)}."
+def _recorded_lines(result: Recorded) -> Iterator[str]:
+    if not result.changed:
+        yield f"Nothing changed since snapshot {short_id(result.snapshot)}."
         return
-    counts = f"{done.added} added, {done.modified} modified, {done.removed} removed"
-    yield f"Snapshot {short_id(done.snapshot)}: {counts}"
-    yield f"Bundle   {short_id(done.bundle)}"
-    yield from commitment_lines(done.commitment)
+    counts = f"{result.added} added, {result.modified} modified, {result.removed} removed"
+    yield f"Snapshot {short_id(result.snapshot)}: {counts}"
+    yield f"Bundle   {short_id(result.bundle)}"
+    yield from commitment_lines(result.commitment)
 
 
 DEFAULT_DEBOUNCE_SECONDS = 0.5
@@ -214,13 +214,13 @@ def _refuse_output_into_brain(root: Path) -> None:
             )
 
 
-def _print_watched(app: App, done: Watched | None) -> None:
-    if done is not None:
-        for line in notice_lines(done.notices):
+def _print_watched(app: App, result: Watched | None) -> None:
+    if result is not None:
+        for line in notice_lines(result.notices):
             app.print_note(line)
-        emit_line(app, done, _watched_lines(done))
+        emit_line(app, result, _watched_lines(result))
         try:
-            raise_if_not_committed(done.commitment)
+            raise_if_not_committed(result.commitment)
         except BrainError as error:
             print_error(describe_error(error), as_json=app.as_json)
 
@@ -231,6 +231,6 @@ def _print_watch_failure(app: App, failed: WatchFailure) -> None:
         write_stderr("Recording is retried with the next change.")
 
 
-def _watched_lines(done: Watched) -> Iterator[str]:
-    yield f"Snapshot {short_id(done.snapshot)}: {escape(done.message)}"
-    yield from commitment_lines(done.commitment)
+def _watched_lines(result: Watched) -> Iterator[str]:
+    yield f"Snapshot {short_id(result.snapshot)}: {escape(result.message)}"
+    yield from commitment_lines(result.commitment)

@@ -42,8 +42,8 @@ def sign_command(
     """
     seed = user_keys.load_private_key(user_keys.require_signing_key(own), passphrase_file)
     if every:
-        done = SignedDocument(app.brain.signatures.sign_missing(rev or "@", key=seed))
-        emit(app, done, _signature_lines(done.signatures))
+        result = SignedDocument(app.brain.signatures.sign_missing(rev or "@", key=seed))
+        emit(app, result, _signature_lines(result.signatures))
     else:
         made = app.brain.signatures.sign(rev or "@", key=seed)
         emit(app, made, _signature_lines([made]))

@@ -77,7 +77,7 @@ def skill_upsert_command(
         from ..chosen_ledger import open_chosen_ledger
 
         commit_to = open_chosen_ledger(app, None)
-    done = app.brain.skills.upsert(
+    result = app.brain.skills.upsert(
         name,
         body,
         description=description,
@@ -87,14 +87,14 @@ def skill_upsert_command(
         base=base or "",
         commit_to=commit_to,
     )
-    emit(app, {**done._asdict(), "similar": similar}, _upsert_lines(done))
-    for line in notice_lines(done.notices):
+    emit(app, {**result._asdict(), "similar": similar}, _upsert_lines(result))
+    for line in notice_lines(result.notices):
         app.print_note(line)
     for one in similar:
         app.print_note(f"Note: similar to {one.slug}: {escape(one.description)}")
     if similar:
-        app.print_note(f"To merge both: brain skill merge {similar[0].slug} {done.slug}")
-    raise_if_not_committed(done.commitment)
+        app.print_note(f"To merge both: brain skill merge {similar[0].slug} {result.slug}")
+    raise_if_not_committed(result.commitment)
 
 
 def _read_receipt(name: str) -> Receipt | bytes:
@@ -104,11 +104,11 @@ def _read_receipt(name: str) -> Receipt | bytes:
     return decode_or_bytes(read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
 
 
-def _upsert_lines(done: Upserted) -> Iterator[str]:
-    yield upsert_line(done)
-    if done.changed:
-        yield f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}"
-    yield from commitment_lines(done.commitment)
+def _upsert_lines(result: Upserted) -> Iterator[str]:
+    yield upsert_line(result)
+    if result.changed:
+        yield f"Snapshot {short_id(result.snapshot)}, bundle {short_id(result.bundle)}"
+    yield from commitment_lines(result.commitment)
 
 
 @brain_command(
@@ -123,17 +123,17 @@ def skill_revert_command(app: App, slug: str, version: str | None) -> None:
     """
     if not version:
         raise click.UsageError("Missing option '--to': the version to restore.")
-    done = app.brain.skills.revert(slug, version)
+    result = app.brain.skills.revert(slug, version)
     emit(
         app,
-        done,
+        result,
         [
-            f"{upsert_line(done)} with the text of version {escape(version)}",
-            f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}",
-            *commitment_lines(done.commitment),
+            f"{upsert_line(result)} with the text of version {escape(version)}",
+            f"Snapshot {short_id(result.snapshot)}, bundle {short_id(result.bundle)}",
+            *commitment_lines(result.commitment),
         ],
     )
-    raise_if_not_committed(done.commitment)
+    raise_if_not_committed(result.commitment)
 
 
 @brain_command(
@@ -171,26 +171,26 @@ def skill_merge_command(
     section at the end. The files of B move to A. All of it is one snapshot; both
     histories stay, and 'brain undo' reverses it.
     """
-    done = app.brain.skills.merge(
+    result = app.brain.skills.merge(
         slug,
         other,
         description=description,
         body=None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill"),
         message=message or "",
     )
-    emit(app, done, _skill_merge_lines(done))
-    raise_if_not_committed(done.commitment)
+    emit(app, result, _skill_merge_lines(result))
+    raise_if_not_committed(result.commitment)
 
 
-def _skill_merge_lines(done: SkillMergeResult) -> Iterator[str]:
+def _skill_merge_lines(result: SkillMergeResult) -> Iterator[str]:
     yield escape(
-        f"{done.slug} upgraded {done.previous_version} → {done.version}:"
-        f" merged with {done.absorbed}, version {done.absorbed_version}"
+        f"{result.slug} upgraded {result.previous_version} → {result.version}:"
+        f" merged with {result.absorbed}, version {result.absorbed_version}"
     )
-    for path in done.files:
+    for path in result.files:
         yield escape(f"  {path}")
-    yield f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}"
-    yield from commitment_lines(done.commitment)
+    yield f"Snapshot {short_id(result.snapshot)}, bundle {short_id(result.bundle)}"
+    yield from commitment_lines(result.commitment)
 
 
 @brain_command(
@@ -203,14 +203,14 @@ def skill_delete_command(app: App, slug: str) -> None:
     A new skill of the same name continues its versions. 'brain undo' reverses the
     removal.
     """
-    done = app.brain.skills.delete(slug)
+    result = app.brain.skills.delete(slug)
     emit(
         app,
-        done,
+        result,
         [
-            escape(f"{done.slug} removed at version {done.version}"),
-            f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}",
-            *commitment_lines(done.commitment),
+            escape(f"{result.slug} removed at version {result.version}"),
+            f"Snapshot {short_id(result.snapshot)}, bundle {short_id(result.bundle)}",
+            *commitment_lines(result.commitment),
         ],
     )
-    raise_if_not_committed(done.commitment)
+    raise_if_not_committed(result.commitment)

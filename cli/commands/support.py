@@ -44,9 +44,9 @@ def doctor_command(app: App, repair: bool) -> None:
 
 
 def _repair_lines(repaired: list[DoctorCheck]) -> Iterator[str]:
-    for done in repaired:
-        yield f"{colorize('done', 'green')}  {escape(done.check)}: {escape(done.message)}"
-        yield f"      {escape(done.hint)}"
+    for result in repaired:
+        yield f"{colorize('done', 'green')}  {escape(result.check)}: {escape(result.message)}"
+        yield f"      {escape(result.hint)}"
 
 
 def _check_lines(checks: list[DoctorCheck]) -> Iterator[str]:

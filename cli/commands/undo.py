@@ -25,8 +25,8 @@ def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
     becomes a new snapshot.
     """
     with ProgressBar(app) as bar:
-        done = app.brain.restore(rev, paths, progress=bar)
-    emit(app, done, [restore_line(done)])
+        result = app.brain.restore(rev, paths, progress=bar)
+    emit(app, result, [restore_line(result)])
 
 
 @brain_command("undo", examples=("brain undo",), exits=OVERWRITE_EXITS)
@@ -35,8 +35,8 @@ def undo_command(app: App) -> None:
 
     The folder and the head return to their previous state. 'brain redo' reverses it.
     """
-    done = app.brain.undo()
-    emit(app, done, [restore_line(done)])
+    result = app.brain.undo()
+    emit(app, result, [restore_line(result)])
 
 
 @brain_command("redo", examples=("brain redo",), exits=OVERWRITE_EXITS)
@@ -45,5 +45,5 @@ def redo_command(app: App) -> None:
 
     Works until the next operation is recorded.
     """
-    done = app.brain.redo()
-    emit(app, done, [restore_line(done)])
+    result = app.brain.redo()
+    emit(app, result, [restore_line(result)])

@@ -130,8 +130,8 @@ def _verification_advice(app: App, findings: list[Finding]) -> str:
         return (
             "name the keys that may sign with `brain key trust KEY --as NAME`, or do not trust it"
         )
-    asked = signing_advice(app.brain.trust.show(), f"{app.command_prefix} sign --all")
-    return f"do not trust it, or, after a review, {asked}"
+    advice = signing_advice(app.brain.trust.show(), f"{app.command_prefix} sign --all")
+    return f"do not trust it, or, after a review, {advice}"
 
 
 def _verification_lines(found: Verified) -> Iterator[str]:

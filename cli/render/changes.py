@@ -44,12 +44,12 @@ def skill_change_line(change: SkillChange) -> str:
 def upsert_line(result: Upserted) -> str:
     """Describe the result of an upsert or a revert."""
     if not result.changed:
-        done = f"unchanged at version {result.version}"
+        words = f"unchanged at version {result.version}"
     elif result.previous_version is None:
-        done = f"added at version {result.version}"
+        words = f"added at version {result.version}"
     else:
-        done = f"upgraded {result.previous_version} → {result.version}"
-    return escape(f"{result.slug} {done}")
+        words = f"upgraded {result.previous_version} → {result.version}"
+    return escape(f"{result.slug} {words}")
 
 
 def operation_text(fields: dict[str, Any]) -> str:
@@ -82,8 +82,8 @@ def undiffable_line(one: UndiffableFile) -> str:
     """Describe a change that cannot be shown as text."""
     path = f"{one.from_path} → {one.path}" if one.from_path else one.path
     if one.before is None or one.after is None:
-        done = "removed" if one.after is None else "added"
-        sides = f"{done}, {_content_text(one.before or one.after)}"
+        change = "removed" if one.after is None else "added"
+        sides = f"{change}, {_content_text(one.before or one.after)}"
     else:
         sides = f"{_content_text(one.before)} → {_content_text(one.after)}"
     return escape(f"  {path}: {_UNDIFFABLE_REASONS[one.reason]}; {sides}")
@@ -114,10 +114,10 @@ def skipped_lines(found: list[Notice]) -> Iterator[str]:
         yield f"{escape(reason)}: {', '.join(paths[:_MAX_NAMED_PATHS])}{more}"
 
 
-def restore_line(done: Restored) -> str:
+def restore_line(result: Restored) -> str:
     """Describe the head after a restore, an undo or a redo."""
-    files = f"{pluralize(len(done.written), 'file')} written, {len(done.removed)} removed"
-    return f"Head is {short_id(done.snapshot)}; {files}{redacted_suffix(done.redacted)}"
+    files = f"{pluralize(len(result.written), 'file')} written, {len(result.removed)} removed"
+    return f"Head is {short_id(result.snapshot)}; {files}{redacted_suffix(result.redacted)}"
 
 
 def redacted_suffix(redacted: list[str]) -> str:
@@ -125,30 +125,30 @@ def redacted_suffix(redacted: list[str]) -> str:
     return f"; redacted: {', '.join(map(escape, redacted))}" if redacted else ""
 
 
-def report_merge(app: App, done: Merged) -> None:
+def report_merge(app: App, result: Merged) -> None:
     """Print what a merge did. Raises `Conflict` (`merge_conflict`) if there are conflicts."""
-    emit(app, done, _merge_lines(done))
-    if done.conflicts:
-        left = sum(row.choice is None for row in done.conflicts)
+    emit(app, result, _merge_lines(result))
+    if result.conflicts:
+        unresolved = sum(row.choice is None for row in result.conflicts)
         raise Conflict(
-            f"{pluralize(left, 'conflict')} to resolve; nothing was merged yet",
+            f"{pluralize(unresolved, 'conflict')} to resolve; nothing was merged yet",
             code="merge_conflict",
             hint="resolve them with `brain resolve`, then `brain merge --continue`, or `--abort`",
         )
-    raise_if_not_committed(done.commitment)
+    raise_if_not_committed(result.commitment)
 
 
-def _merge_lines(done: Merged) -> Iterator[str]:
-    for row in done.conflicts:
+def _merge_lines(result: Merged) -> Iterator[str]:
+    for row in result.conflicts:
         yield conflict_line(row)
-    if done.conflicts:
+    if result.conflicts:
         return
-    for skill in done.skills:
+    for skill in result.skills:
         yield merged_skill_line(skill)
-    if not done.changed:
-        yield f"Nothing to merge: the head, {short_id(done.snapshot)}, already has it"
+    if not result.changed:
+        yield f"Nothing to merge: the head, {short_id(result.snapshot)}, already has it"
         return
-    files = f"{done.added} added, {done.modified} modified, {done.removed} removed"
-    how = "Fast-forwarded to" if done.fast_forward else "Merged as"
-    yield f"{how} {short_id(done.snapshot)}; {escape(files)}"
-    yield from commitment_lines(done.commitment)
+    files = f"{result.added} added, {result.modified} modified, {result.removed} removed"
+    how = "Fast-forwarded to" if result.fast_forward else "Merged as"
+    yield f"{how} {short_id(result.snapshot)}; {escape(files)}"
+    yield from commitment_lines(result.commitment)

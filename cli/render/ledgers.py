@@ -33,18 +33,20 @@ def ledger_advice(findings: Sequence[Finding]) -> str:
     return "see `brain chain status`"
 
 
-def committed_lines(done: Committed) -> Iterator[str]:
+def committed_lines(result: Committed) -> Iterator[str]:
     """Describe a commitment and its cost."""
-    covers = "" if done.snapshots is None else f", covers {pluralize(done.snapshots, 'snapshot')}"
-    yield (
-        f"Committed {short_id(done.snapshot)} to {escape(done.ledger)} as commitment"
-        f" {done.seq}{covers}: {done.status}, {done.trust_level}"
+    covers = (
+        "" if result.snapshots is None else f", covers {pluralize(result.snapshots, 'snapshot')}"
     )
-    if done.transaction:
-        yield f"Transaction {done.transaction}"
-    if done.gas is not None:
-        fee = f", {format_ether(done.fee)}" if done.fee is not None else ""
-        yield f"Gas {done.gas:,}{fee}"
+    yield (
+        f"Committed {short_id(result.snapshot)} to {escape(result.ledger)} as commitment"
+        f" {result.seq}{covers}: {result.status}, {result.trust_level}"
+    )
+    if result.transaction:
+        yield f"Transaction {result.transaction}"
+    if result.gas is not None:
+        fee = f", {format_ether(result.fee)}" if result.fee is not None else ""
+        yield f"Gas {result.gas:,}{fee}"
 
 
 def commitment_lines(made: Committed | NotCommitted | None) -> Iterator[str]:

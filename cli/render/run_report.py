@@ -83,8 +83,10 @@ def _step_row(step: Mapping[str, Any]) -> tuple[str, str, str]:
     if writes:
         more = len(writes) + step.get("omitted", 0) - 1
         return step["kind"], name, f"{writes[0]} and {more} more" if more else writes[0]
-    said = [_shorten(step[side].get("excerpt", "")) for side in ("input", "output") if side in step]
-    return step["kind"], name, " -> ".join(said)
+    excerpts = [
+        _shorten(step[side].get("excerpt", "")) for side in ("input", "output") if side in step
+    ]
+    return step["kind"], name, " -> ".join(excerpts)
 
 
 def _shorten(text: str) -> str:
