@@ -1,4 +1,4 @@
-"""Every command line in the README and in docs/ is a call that parses."""
+"""Commands and options that the README and docs/ show exist."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from brain_cli.root_command import PROGRAM_NAME, root_group
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 PLACEHOLDER = re.compile(r"[…\[\]<>]")
+INLINE_COMMAND = re.compile(r"`brain ([^`]*)`")
 
 
 def fenced_commands(text: str) -> Iterator[str]:
@@ -56,3 +57,41 @@ def test_the_documents_have_command_lines() -> None:
 @pytest.mark.parametrize(("document", "line"), COMMANDS, ids=[line for _, line in COMMANDS])
 def test_a_command_line_of_a_document_parses(document: str, line: str) -> None:
     parse_command(line)
+
+
+def find_unknown_word(words: list[str]) -> str:
+    """Return the first word that is neither a command nor an option of that command, or ""."""
+    command: click.Command = root_group
+    options: set[str] = set()
+    for word in ["", *words]:
+        if word == "--":
+            break
+        if word.startswith("--") and word != "--help":
+            if word.partition("=")[0].rstrip(",.;:") not in options:
+                return word
+            continue
+        if word and isinstance(command, LazyGroup) and re.fullmatch(r"[a-z][a-z-]*", word):
+            child = command.get_command(click.Context(command), word)
+            if child is None:
+                return word
+            command = child
+        options.update(name for param in command.params for name in param.opts)
+    return ""
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in DOCUMENTS if path.name != "FORMAT.md"], ids=lambda path: path.name
+)
+def test_a_command_within_a_sentence_exists_with_its_options(path: Path) -> None:
+    lines = [
+        re.sub(r"^mcp(?= --)", "mcp serve", line)  # the command that `brain mcp` runs
+        for line in INLINE_COMMAND.findall(path.read_text("utf-8"))
+    ]
+    assert [line for line in lines if find_unknown_word(re.split(r"[\s\[\]|]+", line))] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["index --limit 3", "accuse", "key accuse X", "skill upsert --no-such X", "lineage"]
+)
+def test_a_command_or_option_that_is_gone_is_found(line: str) -> None:
+    assert find_unknown_word(line.split())
