@@ -183,8 +183,12 @@ def imported(project: Path) -> set[str]:
     return names
 
 
+OWN_OR_STUBS = {"brain", "brain_cli", "_typeshed"}
+"""Packages of this project, and types that every type checker brings."""
+
+
 def test_every_foreign_import_is_a_dependency(project: Path) -> None:
-    foreign = imported(project) - sys.stdlib_module_names - {"brain", "brain_cli"}
+    foreign = imported(project) - sys.stdlib_module_names - OWN_OR_STUBS
     settings = tomllib.loads((project / "pyproject.toml").read_text())["project"]
     extras = {**settings["optional-dependencies"], "test": [], "bench": []}
     lines = [*settings["dependencies"], *(line for extra in extras.values() for line in extra)]

@@ -90,8 +90,7 @@ def refuse_read_only(session: Session) -> None:
 def build_commit_request(session: Session, ledger: Ledger, snapshot: bytes) -> CommitRequest:
     """Return the request to commit a snapshot; raises as `commit_snapshot`, sends nothing."""
     brain = session.brain_id()
-    head = ledger.head(brain)
-    _refuse_rollback(session, ledger, head)
+    head = _read_head(session, ledger, brain)
     if head is not None and head.snapshot != snapshot:
         _refuse_fork(session, ledger, head.snapshot, snapshot)
     return CommitRequest(brain, snapshot, head.snapshot if head else NO_PARENT)
@@ -139,8 +138,7 @@ def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Com
 def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
     """Return the state of this brain in a ledger. Raises `VerificationFailed` (`rolled_back`)."""
     brain = session.brain_id()
-    head = ledger.head(brain)
-    _refuse_rollback(session, ledger, head)
+    head = _read_head(session, ledger, brain)
     snapshot = resolve_revision(session, revision)
     history = ledger.history(brain)
     if snapshot not in {commitment.snapshot for commitment in history}:
@@ -209,16 +207,19 @@ def _record_commitment(session: Session, ledger: Ledger, commitment: Commitment)
     return describe_commitment(session, ledger, commitment)
 
 
-def _refuse_rollback(session: Session, ledger: Ledger, head: LedgerHead | None) -> None:
-    fault = last_seen_head.describe_rollback(
-        ledger, head, last_seen_head.read_last_seen_heads(session.store).get(ledger.identity)
-    )
+def _read_head(session: Session, ledger: Ledger, brain: bytes) -> LedgerHead | None:
+    """Return the ledger's head. Raises `VerificationFailed` (`rolled_back`)."""
+    # Read first: another process may commit, and record it, after the head was read.
+    last_seen = last_seen_head.read_last_seen_heads(session.store).get(ledger.identity)
+    head = ledger.head(brain)
+    fault = last_seen_head.describe_rollback(ledger, head, last_seen)
     if fault:
         raise VerificationFailed(
             fault,
             code="rolled_back",
             hint="it is another ledger, it was rolled back, or a node lags; do not commit to it",
         )
+    return head
 
 
 def _refuse_fork(session: Session, ledger: Ledger, head: bytes, snapshot: bytes) -> None:

@@ -79,4 +79,4 @@ def describe_rollback(ledger: Ledger, head: LedgerHead | None, last: LastSeenHea
     seq = head.seq if head else 0
     if last is None or seq >= last.seq or isinstance(ledger, PricedLedger):
         return ""
-    return f"{ledger.name} held commitment {last.seq} of this brain, and seq ends at {seq}"
+    return f"{ledger.name} held commitment {last.seq} of this brain, and now ends at {seq}"

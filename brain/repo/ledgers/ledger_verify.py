@@ -68,10 +68,16 @@ def _check_ledger(session: Session, ledger: Ledger) -> tuple[list[Finding], Ledg
     findings = [
         _error_finding(fault.code, f"{ledger.name}: {fault.message}") for fault in ledger.verify()
     ]
+    # 2. It still holds the last commitment that was seen in it. What was seen is read first:
+    #    another process may commit, and record it, after the head was read.
+    last_seen = None
+    try:
+        last_seen = read_last_seen_heads(session.reader).get(ledger.identity)
+    except FormatError as error:
+        findings.append(_error_finding(error.code, error.message))
     head = ledger.head(brain)
     history = ledger.history(brain)
-    # 2. It still holds the last commitment that was seen in it.
-    findings += _find_rollbacks(session, ledger, head, history)
+    findings += _find_rollbacks(ledger, last_seen, head, history)
     # 3. Its commitments are of snapshots that are here, each descending from the one before.
     findings += _find_order_faults(session, ledger.name, history)
     if head is None:
@@ -113,13 +119,11 @@ def _read_identity(ledger: Ledger) -> str:
 
 
 def _find_rollbacks(
-    session: Session, ledger: Ledger, head: LedgerHead | None, history: Sequence[Commitment]
+    ledger: Ledger,
+    last: LastSeenHead | None,
+    head: LedgerHead | None,
+    history: Sequence[Commitment],
 ) -> Iterator[Finding]:
-    try:
-        last = read_last_seen_heads(session.reader).get(ledger.identity)
-    except FormatError as error:
-        yield _error_finding(error.code, error.message)
-        return
     fault = describe_rollback(ledger, head, last)
     if fault:
         yield _error_finding("rolled_back", fault)

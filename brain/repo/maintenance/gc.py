@@ -79,9 +79,7 @@ def _sweep_unmarked(session: Session, marked: set[bytes], last_released: int) ->
     max_count, total = _NO_LIMIT, 0
     while True:
         try:
-            with store_transaction(session) as tx:
-                tx.write_meta(_RELEASED_OPERATION_KEY, last_released.to_bytes(8, "big"))
-                removed = tx.sweep_objects(marked, max_count)
+            removed = _sweep_once(session, marked, last_released, max_count)
         except StoreError as error:
             if error.code != "no_space" or max_count == 1:
                 raise
@@ -93,6 +91,12 @@ def _sweep_unmarked(session: Session, marked: set[bytes], last_released: int) ->
         if removed < max_count:
             return total
         session.store.compact()  # frees the space of the write-ahead log
+
+
+def _sweep_once(session: Session, marked: set[bytes], last_released: int, max_count: int) -> int:
+    with store_transaction(session) as tx:
+        tx.write_meta(_RELEASED_OPERATION_KEY, last_released.to_bytes(8, "big"))
+        return tx.sweep_objects(marked, max_count)
 
 
 def _last_released_operation(session: Session, grace: int) -> int:

@@ -431,7 +431,7 @@ def test_a_store_that_names_no_brain_hides_no_damaged_object(brain: Brain) -> No
     brain.close()
     set_fact(brain.root, "meta:brain", None)
     found = verify_folder(brain.root, False)
-    assert "the store names no brain" in [finding.message for finding in found.findings]
+    assert "the store does not name its brain" in [finding.message for finding in found.findings]
     assert "corrupt_object" in {finding.code for finding in found.findings}
     assert (found.ok, found.brain, found.head, found.snapshots) == (False, "", "", 0)
 

@@ -296,7 +296,9 @@ def test_a_redaction_is_described_by_its_snapshot() -> None:
     assert error.message == f"the content of blob {ID.hex()} {text}"
     other = made._replace(author="", operation=operation.snapshot_operation())
     conflict = redaction_table.redacted_conflict_error(ID, ID, encode_snapshot(other))
-    assert conflict.message.endswith(f"which was redacted on 2023-11-14, snapshot {short}")
+    assert conflict.message.endswith(
+        f"was redacted on 2023-11-14, snapshot {short}, and is not stored again"
+    )
     bare = redaction_table.redacted_content_error(ID, ID, None)
     assert bare.message.endswith(f" was redacted by snapshot {short}")
     assert {error.code, conflict.code, bare.code} == {"redacted"}

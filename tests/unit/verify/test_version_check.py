@@ -17,7 +17,7 @@ from brain.objects.tree_entry import FILE, LINK, TreeEntry
 from brain.results import Finding
 from brain.skills.skill_metadata import SkillMetadata
 from brain.verify import version_check
-from brain.verify.operation_check import OperationDiff
+from brain.verify.operation_check import Edge, OperationDiff
 from brain.verify.tree_check import SectionDiff
 from brain.verify.version_check import VersionChange, VersionCheck
 
@@ -61,9 +61,8 @@ def cards(monkeypatch: pytest.MonkeyPatch) -> Cards:
 
 def change(operation: SnapshotOperation, *differences: Difference, **other: Any) -> VersionChange:
     made = Snapshot(*(SNAPSHOT_FORMAT, ID, ID, (ID,), 1, Jump(1, ID), "", 0, operation, "", b""))
-    return VersionChange(
-        "aa", made, other.get("before", {}), other.get("after", {}), [*differences]
-    )
+    edge = Edge("aa", made, other.get("before", {}), other.get("after", {}), [])
+    return VersionChange(edge, [*differences])
 
 
 def between(cards: Cards, old: str, new: str, path: str = PATH) -> Difference:
@@ -242,11 +241,11 @@ def selected(operation: SnapshotOperation, *paths: str, kind: int = FILE, **othe
     lines = [(path.removeprefix("skills/"), kind, ID, 1) for path in paths]
     old = [(*line[:2], ORACLE, 1) for line in lines] if other.get("old", True) else []
     changes = [SectionDiff(other.get("section", "skills"), old, lines)]
-    snapshot = change(operation).snapshot
+    snapshot = change(operation).edge.snapshot
     entries = {path: TreeEntry(path, kind, ID, 1) for path in paths}
-    edge = OperationDiff("aa", operation, {}, {}, entries, entries) if other.get("edge") else None
+    diff = OperationDiff("aa", operation, {}, entries, entries) if other.get("edge") else None
     before = other.get("before", {"skills": TreeRoot(ID, 1, 1)})
-    made = VersionChange.from_edge("aa", snapshot, before, {}, changes, edge)
+    made = VersionChange.from_edge(Edge("aa", snapshot, before, {}, changes), diff)
     return None if made is None else [difference.path for difference in made.differences]
 
 

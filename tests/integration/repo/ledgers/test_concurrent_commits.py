@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.chain.ledger_protocol import Commitment
+from brain.chain.ledger_protocol import Commitment, LedgerHead
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.results import Committed
 
@@ -28,6 +28,44 @@ class Overtaken(EmbeddedLedger):
             first, self._first = self._first, None
             first()
         return super().commit(brain, snapshot, parent)
+
+
+class OvertakenHead(EmbeddedLedger):
+    """The real log, in which somebody else commits just after its head was read."""
+
+    def __init__(self, folder: Path, then: Callable[[], object]) -> None:
+        super().__init__(folder)
+        self._then: Callable[[], object] | None = then
+
+    def head(self, brain: bytes) -> LedgerHead | None:
+        head = super().head(brain)
+        if self._then is not None:
+            then, self._then = self._then, None
+            then()
+        return head
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda brain, ledger: brain.ledger.commit(ledger).seq == 2,
+        lambda brain, ledger: brain.ledger.status(ledger).behind == 1,
+        lambda brain, ledger: brain.ledger.verify([ledger]).ok,
+    ],
+    ids=["commit", "status", "verify"],
+)
+def test_a_commitment_of_somebody_else_meanwhile_is_no_rollback(
+    brain: Brain, tmp_path: Path, use: Callable[[Brain, EmbeddedLedger], bool]
+) -> None:
+    log = EmbeddedLedger(tmp_path / "log")
+    brain.ledger.commit(log)
+    brain.skills.upsert("A", "One.\n")
+
+    def commit_elsewhere() -> None:
+        with Brain.open(brain.root) as other:
+            assert other.ledger.commit(log).seq == 2
+
+    assert use(brain, OvertakenHead(tmp_path / "log", commit_elsewhere))
 
 
 def test_who_is_overtaken_by_an_older_snapshot_commits_after_it(

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from brain.repo.merge.reconcile import MergeOutcome, Merger, UnresolvedConflict
 
 from brain.merging.tree_merge import EditedBundle, PathConflict
 from brain.objects import ancestry
 from brain.objects import bundle as bundles
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_entry import FILE, TreeEntry
+from brain.repo.merge.merge_bundles import MergeOutcome, Merger, UnresolvedConflict
 
 OLD = TreeEntry("a.md", FILE, bytes(32), 1)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from brain.repo.merge.reconcile import build_sibling_path
 
 from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.repo.core.transaction import log_operation
+from brain.repo.merge.merge_bundles import build_sibling_path
 from tests.integration.repo.conftest import skill_text, write_file
 
 Change = Callable[[Brain], object]

@@ -353,7 +353,7 @@ def test_a_change_says_how_full_the_memory_is(agent: ToolCaller) -> None:
     ("arguments", "message"),
     [
         ({}, "action is missing."),
-        ({"action": "read", "content": "x"}, "read stands alone."),
+        ({"action": "read", "content": "x"}, "read cannot be one of several operations."),
         ({"action": "add"}, "content is missing: add needs it."),
         ({"action": "replace", "content": "x"}, "old_text is missing: replace needs it."),
         ({"action": "replace", "old_text": "x"}, "content is missing: replace needs it."),

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 import rlp as oracle
-from brain.chain.evidence.expectations import parse_expectations
 
 from brain.chain.evidence import (
     block_header,
     evidence_builder,
     evidence_format,
     keccak,
+    offline_check,
     rlp,
     state_proof,
     storage_layout,
@@ -184,24 +184,24 @@ def test_1024_digests_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "size", "text"),
     [
-        ("owner", "0x" + "AB" * 20),
-        ("block_hash", "0x" + "aB" * 32),
+        ("owner", 20, "0x" + "AB" * 20),
+        ("block_hash", 32, "0x" + "aB" * 32),
     ],
 )
-def test_hex_of_a_reader_is_taken_in_any_case_and_in_full(name: str, text: str) -> None:
-    assert getattr(parse_expectations(**{name: text}), name) == bytes.fromhex(text[2:])
+def test_hex_of_a_reader_is_taken_in_any_case_and_in_full(name: str, size: int, text: str) -> None:
+    assert offline_check._parse_prefixed_hex(text, size, name) == bytes.fromhex(text[2:])
     for bad in (text[:-1], text[:-2], text + "00", text[2:], "0x" + text, text[:-1] + "g"):
         with pytest.raises(InvalidInput) as caught:
-            parse_expectations(**{name: bad})
+            offline_check.check_evidence(b"", **{name: bad})
         assert caught.value.code == "bad_id"
 
 
 def test_of_hex_that_is_none_80_characters_are_shown() -> None:
     for text, shown in (("x" * 80, "x" * 80), ("x" * 81, "x" * 80 + "…")):
         with pytest.raises(InvalidInput) as caught:
-            parse_expectations(owner=text)
+            offline_check.check_evidence(b"", owner=text)
         assert caught.value.message == f"not an address: '{shown}'"
         assert caught.value.hint == "it is 0x and 40 hex digits"
 

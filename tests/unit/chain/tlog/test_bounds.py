@@ -17,21 +17,27 @@ from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.chain.tlog.signed_note import SignedNote, encode_base64
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError, StoreError
 from brain.store import database_file
-from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED, commit_snapshots, derive_id
+from tests.support.tlog_ledgers import (
+    WITNESS,
+    WITNESS_SEED,
+    commit_snapshots,
+    derive_id,
+    sign_cosignature,
+)
 
 
 def cosign(log: EmbeddedLedger, size: int) -> str:
     text = log.checkpoint(size)
     signed = signed_note.parse_note(text).text
-    return text + str(checkpoints.sign_cosignature(signed, WITNESS, WITNESS_SEED, 7))
+    return text + str(sign_cosignature(signed, WITNESS, WITNESS_SEED, 7))
 
 
 def test_a_cosignature_reaches_as_far_as_times_do() -> None:
     last = (1 << 63) - 1
-    line = checkpoints.sign_cosignature("x\n", WITNESS, WITNESS_SEED, last)
+    line = sign_cosignature("x\n", WITNESS, WITNESS_SEED, last)
     found = checkpoints.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
     assert found == Cosignature(WITNESS, last)
-    line = checkpoints.sign_cosignature("x\n", WITNESS, WITNESS_SEED, last + 1)
+    line = sign_cosignature("x\n", WITNESS, WITNESS_SEED, last + 1)
     with pytest.raises(ProofError, match=r"the cosignature of witness\.example/w1 is not valid"):
         checkpoints.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
 
