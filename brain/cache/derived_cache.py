@@ -94,7 +94,7 @@ class DerivedCache:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a `transaction` is open."""
+        """True if a `transaction` is open."""
         return self._db.in_transaction
 
     @contextmanager

@@ -43,7 +43,7 @@ class ModelConfig:
 
     @property
     def is_local(self) -> bool:
-        """Whether the endpoint is on this machine."""
+        """True if the endpoint is on this machine."""
         return bool(self.base_url) and endpoints.is_loopback(urlsplit(self.base_url).hostname or "")
 
 

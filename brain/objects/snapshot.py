@@ -55,7 +55,7 @@ class Snapshot(NamedTuple):
 
     @property
     def is_genesis(self) -> bool:
-        """Whether this is the first snapshot of its brain."""
+        """True for the first snapshot of a brain."""
         return not self.parents
 
 

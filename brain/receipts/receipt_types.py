@@ -100,7 +100,7 @@ class Receipt(NamedTuple):
 
     @property
     def is_closed(self) -> bool:
-        """Whether the run has ended."""
+        """True if the run has ended."""
         return self.outcome != ""
 
     @property

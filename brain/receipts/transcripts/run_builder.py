@@ -168,7 +168,7 @@ class RunBuilder:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the run has neither steps nor a task."""
+        """True if the run has neither steps nor a task."""
         return not self._steps and not self.task
 
     def build_receipt(self, format_name: str, digest: bytes) -> Receipt:

@@ -40,7 +40,7 @@ class ActiveRun(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether the run has ended."""
+        """True if the run has ended."""
 
     def begin_draft(self) -> RunDraft:
         """Begin the receipts of one transaction."""

@@ -64,7 +64,7 @@ class Session:
     """
 
     has_folder = True
-    """Whether snapshots are written to the folder, and its manual edits recorded first."""
+    """True if snapshots are written to the folder, and its manual edits are recorded first."""
 
     def __init__(
         self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = current_time_ms
@@ -145,7 +145,7 @@ class Session:
 
     @property
     def _is_outside_transaction(self) -> bool:
-        """Whether neither the store nor the cache has an open transaction."""
+        """True if neither the store nor the cache has an open transaction."""
         in_cache = self._cache is not None and self._cache.in_transaction
         return self.reader is self.store and not in_cache
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -80,13 +79,5 @@ def test_what_only_speaks_of_keystores_is_none(text: str) -> None:
 
 
 def test_many_beginnings_of_keystores_take_no_longer_than_their_bytes() -> None:
-    """Twice as many bytes would take four times as long, if each looked through what follows."""
-
-    def seconds(count: int) -> float:
-        text = b'"kdf" "ciphertext": "' * count
-        start = time.perf_counter()
-        assert find_secrets(text) == []
-        return time.perf_counter() - start
-
-    seconds(1000)
-    assert min(seconds(20_000) for _ in range(3)) < 8 * min(seconds(5_000) for _ in range(5)) + 0.05
+    """If each looked through what follows, 10^11 steps would be taken, and the test not end."""
+    assert find_secrets(b'"kdf" "ciphertext": "' * 100_000) == []

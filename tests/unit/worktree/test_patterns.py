@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import subprocess
-import time
 import warnings
 from pathlib import Path
 
@@ -78,12 +77,11 @@ def test_2000_drawn_patterns_match_what_git_says(tmp_path: Path) -> None:
     ],
 )
 def test_no_pattern_takes_longer_than_pattern_times_path(pattern: str) -> None:
+    """A matcher that tries again would need years, so the test would not end."""
     match = compile_pattern(pattern)
-    began = time.process_time()
     for path in ("a" * 255, "/".join(["a" * 30] * 30), "/".join("a" * 512)):
         match(path)
-        match(path + "c")
-    assert time.process_time() - began < 2.0  # one that tries again would need years
+        assert match(path + "c") is None
 
 
 @pytest.mark.parametrize("line", ["[[a]", "[+--]", "[a&&b]", "[a||b]", "[~~]", r"[\w]", "(?i)a"])
