@@ -22,13 +22,13 @@ _BYTE_CLASSES = bytes(map(_byte_class, range(256)))
 
 
 _COMMON_PAIRS = frozenset(
-    f"{first}{second}"
-    for first, *others in (
+    group[0] + second
+    for group in (
         "abcdgilmnprstuy baelou caehiklortu daeios eacdefglmnprstvx faeio geir haeio "
         "iacdefglmnoprstvz ke laeilostuy maeimop nacdegiost ocdlmnoprstuvw paeiloprt qu "
         "racdeikmnorstuy sacehiopstu taehiorstuy ueilmnprst vaei wio"
     ).split()
-    for second in others
+    for second in group[1:]
 )
 """Pairs of letters that are more frequent in words than by chance: "ab", "ac", …, "wo"."""
 _MIN_WORD_SCORE = -0.25
