@@ -173,7 +173,10 @@ PASSWORD = "wq7zkf" + "29Xb"
     ("tool", "given"),
     [
         ("skill_manage", {"action": "create", "name": "b", "content": "{}"}),
-        ("skill_manage", {"action": "patch", "name": "a", "old_string": "\nDo it.", "new_string": "\n{}"}),
+        (
+            "skill_manage",
+            {"action": "patch", "name": "a", "old_string": "\nDo it.", "new_string": "\n{}"},
+        ),
         (
             "skill_manage",
             {"action": "write_file", "name": "a", "file_path": "assets/k", "file_content": "{}"},
