@@ -7,6 +7,7 @@ import pytest
 from brain import Brain
 from brain.errors import InvalidInput
 from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.util.utc_time import utc_time
 
 SOURCE = ImportSource("git", "skills", "adopted/skills")
 SKILL = "skills/a/SKILL.md"
@@ -42,8 +43,8 @@ def test_who_made_a_state_and_when_is_kept_with_its_revision(brain: Brain) -> No
     done = brain.imports.record_states(SOURCE, steps)
     second, first, _ = brain.history.log(done.snapshot)
     assert [(s.author, s.time, s.message) for s in (first, second)] == [
-        ("Bob", 1000, "First"),
-        ("Eve", 2000, "Second"),
+        ("Bob", utc_time(1000), "First"),
+        ("Eve", utc_time(2000), "Second"),
     ]
     assert second.operation["revision"] == brain.imports.find_last_state(SOURCE.branch) == "c2"
     assert brain.imports.find_last_state("other") is None
