@@ -172,3 +172,15 @@ def test_revisions_name_heads_ancestors_branches_and_prefixes(brain: Brain) -> N
         brain.history.show("@~41")
     with pytest.raises(NotFound):
         brain.history.show("0" * 64)
+
+
+def test_a_switch_is_in_the_operation_log_and_an_undo_passes_over_it(brain: Brain) -> None:
+    brain.skills.upsert("a", "one\n", description="d")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    newest = brain.history.list_operations(1)[0]
+    assert (newest.kind, newest.refs) == ("switch", {})
+    brain.branches.switch("main")
+    brain.undo()
+    assert [branch.name for branch in brain.branches.list().branches] == ["main"]
+    assert [skill.slug for skill in brain.skills.list()] == ["a"]

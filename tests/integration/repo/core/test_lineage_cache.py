@@ -11,7 +11,7 @@ from brain.cache.derived_cache import CacheUnusable, DerivedCache
 from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
 from brain.repo.open.session import Session
-from brain.repo.read import lineage_cache, skill_rows
+from brain.repo.read import lineage_cache, skill_rows, snapshot_rows
 from brain.store.protocol import ObjectKind
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import drop_memory_cache
@@ -185,3 +185,17 @@ def test_a_skill_that_a_large_restore_brings_back_is_found_by_its_name(
         writer.restore(undone)
     with Brain.open(brain.root) as other:
         assert other.skills.view("real-name").path == paths[0]
+
+
+def test_what_a_writer_changed_the_next_reader_does_not_derive(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brain.skills.upsert("Oracle", "One.\n", description="d")
+    brain.skills.upsert("Oracle", "Two.\n")
+
+    def refuse(*_: object) -> object:
+        raise AssertionError("the snapshot is in the cache")
+
+    monkeypatch.setattr(snapshot_rows, "derive_snapshot", refuse)
+    with Brain.open(brain.root) as other:
+        assert [row.version for row in other.skills.history("oracle")] == [2, 1]
