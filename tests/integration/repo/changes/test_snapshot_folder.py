@@ -197,3 +197,11 @@ def test_a_file_that_was_undone_and_then_deleted_is_no_removal(tmp_path: Path) -
         assert brain.status().removed == []
         (tmp_path / "manifest.yaml").unlink()
         assert brain.status().clean and not brain.snapshot().changed
+
+
+def test_a_file_is_no_folder_for_a_brain(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(InvalidInput) as refused:
+        Brain.init(tmp_path / "file")
+    assert refused.value.code == "not_a_folder"
+    assert (tmp_path / "file").read_text() == "text"
