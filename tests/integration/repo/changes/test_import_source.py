@@ -162,6 +162,7 @@ def test_a_merge_of_very_many_parents_is_recorded_in_steps(brain: Brain) -> None
         ("memory/a/x.md", "memory/A/y.md"),
         ("memory/stra\u00dfe.md", "memory/STRASSE.md"),
         ("memory/stra\u00dfe/x.md", "memory/STRASSE/y.md"),
+        ("stra\u00dfe/x.md", "STRASSE/y.md"),
         ("memory/a", "memory/a/x.md"),
         ("memory/a/x.md", "memory/A"),
     ],

@@ -319,3 +319,14 @@ def test_a_task_whose_beginning_was_undone_begins_at_the_head(brain: Brain) -> N
     assert receipt.snapshot_before.hex() == before.snapshot
     assert receipt.bundle_before.hex() == before.bundle
     assert brain.receipts.verify().ok
+
+
+def test_a_task_begins_where_it_was_begun_though_others_wrote_since(brain: Brain) -> None:
+    before = brain.history.show().info
+    task = brain.task("Improve")
+    brain.skills.upsert("a", "x\n", description="d")
+    with task.activate():
+        brain.skills.upsert("b", "y\n", description="d")
+    (receipt,) = whole(brain)
+    assert receipt.snapshot_before.hex() == before.snapshot
+    assert brain.receipts.verify().ok

@@ -229,6 +229,8 @@ def test_skills_are_listed_the_same_however_many_files_are_read_at_once(
 ) -> None:
     for name in ("a.md", "b/SKILL.md", "b/notes.md", "b/x/deep.md", "c/d.md", "c/e.md", "f.md"):
         write_file(brain, f"skills/{name}", skill_text(name.replace("/", "-").lower()))
+    for number in range(200):
+        write_file(brain, f"skills/b/notes-{number}.md", "x\n")
     brain.snapshot()
     paths = [one.path for one in brain.skills.list()]
     assert [path for path in paths if path.startswith("skills/b/")] == ["skills/b/SKILL.md"]
