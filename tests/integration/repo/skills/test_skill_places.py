@@ -224,6 +224,28 @@ def test_an_old_version_comes_back_under_the_name_that_the_skill_has_now(
     assert brain.status().clean
 
 
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("skills/tool/SKILL.md", "skills/dev/tool/SKILL.md"),
+        ("skills/dev/tool/SKILL.md", "skills/ops/tool/SKILL.md"),
+        ("skills/tool.md", "skills/tool/SKILL.md"),
+    ],
+)
+def test_an_old_version_comes_back_in_the_category_that_the_skill_has_now(
+    brain: Brain, was: str, now: str
+) -> None:
+    write_file(brain, was, skill_text("tool", 1, "One.\n"))
+    brain.snapshot()
+    (brain.root / was).unlink()
+    write_file(brain, now, skill_text("tool", 2, "Two.\n"))
+    brain.snapshot()
+    done = brain.skills.revert("tool", "1")
+    assert (done.slug, done.path, done.version) == ("tool", now, 3)
+    assert [one.path for one in brain.skills.list()] == [now]
+    assert brain.skills.view("tool").body == "One.\n" and brain.status().clean
+
+
 def test_skills_are_listed_the_same_however_many_files_are_read_at_once(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
