@@ -330,3 +330,15 @@ def test_a_task_begins_where_it_was_begun_though_others_wrote_since(brain: Brain
     (receipt,) = whole(brain)
     assert receipt.snapshot_before.hex() == before.snapshot
     assert brain.receipts.verify().ok
+
+
+def test_a_step_begins_as_long_before_it_is_recorded_as_it_took(brain: Brain) -> None:
+    brain._session.clock = lambda: 1_000_000
+    with brain.task("Look") as task:
+        task.record_tool_call("fast")
+        task.record_tool_call("slow", took=400)
+        task.record_tool_call("endless", took=2_000_000)
+    (receipt,) = whole(brain)
+    assert [(step.at, step.took) for step in receipt.steps] == [
+        (1_000_000, 0), (999_600, 400), (0, 2_000_000),
+    ]  # fmt: skip
