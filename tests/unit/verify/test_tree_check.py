@@ -326,6 +326,19 @@ def test_a_changed_entry_is_reported_before_and_after(base: str) -> None:
         assert list(diff.walk_added_paths()) == []
 
 
+@pytest.mark.parametrize("after", HONEST)
+@pytest.mark.parametrize("before", HONEST)
+def test_every_file_that_came_or_went_is_reported_whatever_nodes_the_trees_share(
+    before: str, after: str
+) -> None:
+    forger = Forger()
+    old, new = set(HONEST[before]), set(HONEST[after])
+    roots = [{"s": forger.store(cut(HONEST[name]))} for name in (before, after)]
+    diffs = list(check_bundles(forger._nodes, *roots))
+    assert sorted(line for diff in diffs for line in diff.old_entries) == sorted(old - new)
+    assert sorted(line for diff in diffs for line in diff.new_entries) == sorted(new - old)
+
+
 @pytest.mark.parametrize("place", [0, 255, 256, 257, SECTION_FILES - 1])
 @pytest.mark.parametrize("section", ["s", "."])
 def test_a_path_that_no_brain_may_hold_is_refused_wherever_it_is(section: str, place: int) -> None:
