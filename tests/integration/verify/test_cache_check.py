@@ -77,6 +77,20 @@ def test_a_row_of_a_history_that_is_missing_or_false_names_its_snapshot(
         monkeypatch.undo()
 
 
+def test_every_snapshot_behind_merges_of_merges_is_compared(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brain.branches.create("late", "@~1")
+    brain.branches.switch("late")
+    brain.skills.upsert("Trader", "Trade.\n", description="d")
+    brain.merge.start("main")
+    assert brain.skills.history("oracle") and deviations(brain) == []
+    changed = {row.snapshot.hex() for row in session_of(brain).cache.list_history_rows()}
+    assert brain.history.show("@~1").info.snapshot in changed
+    patch_cache(brain, monkeypatch, "list_history_rows", lambda rows: [])
+    assert {here for here, message in deviations(brain) if message == WRONG_CHANGES} == changed
+
+
 @pytest.mark.parametrize("generation", [None, 99])
 def test_a_merge_that_is_missing_or_false_is_named(
     brain: Brain, monkeypatch: pytest.MonkeyPatch, generation: int | None
