@@ -500,3 +500,15 @@ def test_a_damaged_blob_is_named_by_its_file_beside_a_tree_that_cannot_be_read(
     sql(brain, "UPDATE blobs SET data = x'00' WHERE id = ?", blob)
     found = [one for one in verify_folder(brain.root, True).findings if one.code == "corrupt_blob"]
     assert [(one.snapshot, one.path) for one in found] == [(honest.hex(), "memory/note.md")]
+
+
+def test_a_branch_that_is_lost_hides_nothing_of_the_others(brain: Brain) -> None:
+    brain.branches.create("idea")
+    DAMAGES["6 trees"][0](brain)
+    brain.close()
+    set_fact(brain.root, "ref:heads/main", None)
+    found = verify_folder(brain.root, False)
+    assert [finding.code for finding in found.findings] == [
+        *("bad_ref", "ref_mismatch", "bad_store", "missing_object")
+    ]
+    assert (found.ok, found.snapshots) == (False, 4)
