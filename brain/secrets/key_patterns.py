@@ -13,7 +13,7 @@ from functools import cache
 from . import randomness
 from .lazy_regex import lazy_pattern
 from .placeholders import is_placeholder, is_weak_password
-from .secret_hit import CERTAIN, DOUBTFUL, SecretHit
+from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
 
 _ALPHANUMERIC = rb"[A-Za-z0-9]"
 _URL_SAFE = rb"[A-Za-z0-9_-]"
@@ -88,7 +88,6 @@ _PLACEHOLDER_URL = lazy_pattern(
 )
 
 
-_DOUBTFUL_RULES = {"url-password"}
 _DOUBTFUL_KEY = lazy_pattern(
     rb"[rs]k_test_|sk-(?!ant-|proj-|svcacct-|admin-|or-v1-|[A-Za-z0-9]{32,}\Z)"
 )
@@ -186,13 +185,16 @@ def _is_genuine(rule: str, secret: bytes) -> bool:
 
 def _is_url_password(found: bytes) -> bool:
     """Tell a password in a URL from a port, a placeholder and an example."""
-    user, _, password = found.removeprefix(b"://").removesuffix(b"@").partition(b":")
+    _, password = _split_url_user(found)
     if _PLACEHOLDER_URL().search(found) or password.isdigit() or len(set(found)) <= 6:
         return False
-    if user and user in password:
-        return False
     is_chosen = randomness.is_password_like(password) or not randomness.looks_like_words(password)
-    return is_chosen and not is_placeholder(password) and not is_weak_password(password)
+    return is_chosen and not is_placeholder(password)
+
+
+def _split_url_user(found: bytes) -> tuple[bytes, bytes]:
+    user, _, password = found.removeprefix(b"://").removesuffix(b"@").partition(b":")
+    return user, password
 
 
 def _grade_key(rule: str, match: re.Match[bytes]) -> str:
@@ -202,8 +204,11 @@ def _grade_key(rule: str, match: re.Match[bytes]) -> str:
         near = _AWS_SECRET().finditer(match.string[max(start, 0) : stop])
         has_secret = any(randomness.is_random_value(secret[0]) for secret in near)
         return CERTAIN if has_secret else DOUBTFUL
-    is_certain = rule not in _DOUBTFUL_RULES and not _DOUBTFUL_KEY().match(match[0])
-    return CERTAIN if is_certain else DOUBTFUL
+    if rule == "url-password":
+        user, password = _split_url_user(match[0])
+        is_example = is_weak_password(password) or (user and user in password)
+        return EXAMPLE if is_example else DOUBTFUL
+    return DOUBTFUL if _DOUBTFUL_KEY().match(match[0]) else CERTAIN
 
 
 def _scan_pem_keys(text: bytes) -> Iterator[SecretHit]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from . import randomness
 from .lazy_regex import lazy_pattern
 from .placeholders import decode_text, is_placeholder, is_weak_password
-from .secret_hit import CERTAIN, DOUBTFUL, SecretHit
+from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
 
 _KEYWORDS = (b"passw", b"passphrase", b"pwd", b"secret", b"credential", b"token", b"key", b"bearer")
 _PASSWORD_KEYWORDS = _KEYWORDS[:5]
@@ -54,6 +54,7 @@ _JWT = lazy_pattern(rb"eyJ[A-Za-z0-9_-]*\.eyJ")
 """A JSON web token, which has a rule of its own."""
 _HEX_VALUE = lazy_pattern(rb"(?:0[xX])?[0-9a-fA-F]{16,}")
 _UUID_VALUE = lazy_pattern(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_PASSWORD_RULE = "assigned-password"
 _ETHEREUM_RULE = "ethereum-private-key"
 _ETHEREUM_KEY_DIGITS = 64
 _MIN_DISTINCT_BYTES = 5
@@ -122,20 +123,18 @@ def _classify_value(word: bytes, value: bytes, is_assigned: bool, is_explicit: b
     if len(value) >= 16 and randomness.is_random_value(plain):
         return "assigned-secret"
     if is_assigned and word in _PASSWORD_KEYWORDS and _is_password(plain):
-        return "assigned-password"
+        return _PASSWORD_RULE
     return ""
 
 
 def _is_password(value: bytes) -> bool:
-    return (
-        randomness.is_password_like(value)
-        and not is_weak_password(value)
-        and _NAME_IN_WORDS().match(value) is None
-    )
+    return randomness.is_password_like(value) and _NAME_IN_WORDS().match(value) is None
 
 
 def _grade_value(rule: str, name: bytes, suffix: bytes, value: bytes) -> str:
     """Return CERTAIN for keys that both their name and their length tell."""
+    if rule == _PASSWORD_RULE and is_weak_password(value):
+        return EXAMPLE
     is_private_key = rule == _ETHEREUM_RULE and b"priv" in name.lower()
     is_aws_key = suffix.lower() == b"_access_key" and _AWS_SECRET().fullmatch(value)
     return CERTAIN if is_private_key or is_aws_key else DOUBTFUL

@@ -26,6 +26,13 @@ def test_text_without_secrets_is_left_as_it_is() -> None:
     assert mask_secrets(b"nothing here") == (b"nothing here", 0)
 
 
+@pytest.mark.parametrize("text", ["{}=Summer2024!", "mysql://root:{}123@db/app", "{}: {}123"])
+def test_an_example_of_a_password_is_masked_though_it_is_not_reported(text: str) -> None:
+    content = text.replace("{}", "pass" + "word").encode()
+    assert find_secrets(content) == []
+    assert mask_secrets(content)[1] == 1
+
+
 def test_of_a_private_key_nothing_stays() -> None:
     assert mask_secrets(b"a " + PEM.encode() + b"z") == (b"a [redacted: private-key]\nz", 1)
     left, _ = mask_secrets(PEM.encode()[:-40])
