@@ -16,6 +16,7 @@ from ..core import read_files, working_copy
 from ..core.pending_writes import find_pending_writes
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session
+from ..read import skill_rows
 from ..read.merge_state_format import load_merge_state
 
 SNAPSHOT_OPERATION = operation.snapshot_operation()
@@ -139,7 +140,7 @@ def build_snapshot_result(
 
 
 def _name_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[Notice]:
-    if not any(path.startswith("skills/") for path in edits):
+    if not any(map(skill_rows.may_be_skill, edits)):
         return []
     from ..read import lookalikes
 

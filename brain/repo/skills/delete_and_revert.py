@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import printable_text
-from ...objects import operation, paths
+from ...objects import operation
 from ...objects.tree_entry import TreeEntry
 from ...results import Upserted
 from ...skills import skill_document, skill_layout, skill_version
@@ -84,4 +84,4 @@ def _reverted_path(path: str, old_skill: FoundSkill, skill: FoundSkill | None) -
 
 
 def _place_name(skill: FoundSkill) -> str:
-    return skill_layout.name_from_path(paths.split_section(skill.path)[1])
+    return skill_layout.name_from_path(skill.path)
