@@ -112,6 +112,23 @@ def address_from_path(path: str) -> str:
     return folder if "/" in folder and file in SKILL_FILES else path
 
 
+def new_skill_folder(skill_paths: Iterable[str]) -> str:
+    """Return the folder for new skills of a brain without a section `skills`.
+
+    That is the folder of a client, such as `.agents/skills`, if it holds all of the given
+    skills, and else `skills`.
+    """
+    common = ""
+    for path in skill_paths:
+        folders = path.split("/")[:-2]
+        ends = (end for end, name in enumerate(folders, 1) if name in _CLIENT_FOLDERS)
+        folder = "/".join(folders[: next(ends, 0)])
+        if not folder or folder != (common or folder):
+            return SKILLS_SECTION
+        common = folder
+    return common or SKILLS_SECTION
+
+
 def new_skill_path(slug: str, layout: str) -> str:
     """Return the path of a new skill; one named like a companion file gets a folder.
 

@@ -49,6 +49,14 @@ def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[SkillP
             yield from _iter_skills_elsewhere(session, section, root.node)
 
 
+def find_new_skill_folder(session: Session, bundle: Bundle) -> str:
+    """Return the folder for new skills; see `skill_layout.new_skill_folder`."""
+    if SKILLS_SECTION in bundle:
+        return SKILLS_SECTION
+    every = (path for part in iter_skill_batches(session, bundle) for path, _, _ in part)
+    return skill_layout.new_skill_folder(every)
+
+
 def _iter_section_skills(session: Session, bundle: Bundle) -> Iterator[list[SkillPath]]:
     for part in _iter_file_batches(session, bundle):
         entries = [(f"{SKILLS_SECTION}/{path}", kind, blob) for path, kind, blob, _ in part]
