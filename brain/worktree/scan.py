@@ -24,7 +24,7 @@ class ScanResult(NamedTuple):
 
     `changed` are the files not proven unchanged, and `removed` the paths of the cache that are
     no longer files of the brain, both sorted; without a cache all files are changed. `files` is
-    the number of files. `left_out_skills` are not in `notices` as well.
+    the number of files.
 
     The next cache is made from the other fields: fingerprints of listed folders, paths of lost
     folders, the cache before, and the moment when the scan began.
@@ -69,11 +69,10 @@ def scan_files(
         from .left_out_skills import find_left_out_skills
 
         left_out_skills = find_left_out_skills(root, walk.left_out)
-    skill_paths = {place.path for place in left_out_skills}
     return ScanResult(
         changed=sorted(walk.changed.values()),
         removed=sorted(rescan.removed),
-        notices=sorted(notice for notice in walk.notices if notice.path not in skill_paths),
+        notices=sorted(walk.notices),
         left_out_skills=left_out_skills,
         files=walk.files,
         folders=walk.folders,

@@ -262,7 +262,7 @@ def check_name_collisions(prefix: str, names: list[str]) -> None:
         raise InvalidInput(
             portability.case_collision_message(prefix + name, prefix + other),
             code="case_collision",
-            hint="rename one of them",
+            hint="rename one of them, or exclude it in .brainignore",
         )
 
 

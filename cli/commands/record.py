@@ -19,7 +19,7 @@ from ..options import message_option
 from ..output import emit, emit_line
 from ..params import SecondsType, TextType
 from ..progress_bar import ProgressBar
-from ..render.changes import conflict_line, left_out_skill_lines, notice_lines
+from ..render.changes import conflict_line, left_out_skill_lines, scan_note_lines
 from ..render.human_format import colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..std_streams import write_stderr
@@ -107,7 +107,7 @@ def status_command(app: App) -> None:
     """
     with ProgressBar(app) as bar:
         found = app.brain.status(progress=bar)
-    for line in (*notice_lines(found.notices), *left_out_skill_lines(found.left_out_skills)):
+    for line in scan_note_lines(found):
         app.print_note(line)
     emit(app, found, _status_lines(found, str(app.brain.root)))
 
@@ -150,7 +150,7 @@ def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> N
     """
     with ProgressBar(app) as bar:
         result = app.brain.snapshot(message or "", paths, progress=bar)
-    for line in (*notice_lines(result.notices), *left_out_skill_lines(result.left_out_skills)):
+    for line in scan_note_lines(result):
         app.print_note(line)
     emit(app, result, _recorded_lines(result))
     raise_if_not_committed(result.commitment)
@@ -233,7 +233,7 @@ def _refuse_output_into_brain(root: Path) -> None:
 
 def _print_watched(app: App, result: Watched | None) -> None:
     if result is not None:
-        for line in (*notice_lines(result.notices), *left_out_skill_lines(result.left_out_skills)):
+        for line in scan_note_lines(result):
             app.print_note(line)
         emit_line(app, result, _watched_lines(result))
         try:

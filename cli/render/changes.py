@@ -23,10 +23,13 @@ if TYPE_CHECKING:
         MergedSkill,
         Notice,
         PathChange,
+        Recorded,
         Restored,
         SkillChange,
+        Status,
         UndiffableFile,
         Upserted,
+        Watched,
     )
 
 
@@ -111,11 +114,18 @@ _LEFT_OUT_REASONS = {
     "link_outside": "behind links that lead outside the brain",
     "ignored": "ignored by .brainignore",
     "hidden_folder": "in hidden folders and others that hold no skills",
-    "link": "links to files that are no skills",
+    "link": "links that lead to no skill",
     "top": "at the top, where its folder is the whole brain",
 }
 """Reasons of `LeftOutSkills` in words."""
 _UNRECORDED_REASONS = ("link_outside", "ignored")
+
+
+def scan_note_lines(result: Status | Recorded | Watched) -> Iterator[str]:
+    """Describe what a scan skipped; links to skills are counted, the other notices listed."""
+    counted = {place.path for place in result.left_out_skills}
+    yield from notice_lines([notice for notice in result.notices if notice.path not in counted])
+    yield from left_out_skill_lines(result.left_out_skills)
 
 
 def left_out_skill_lines(found: Sequence[LeftOutSkills]) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
+from ...objects.tree_entry import LINK
 from ...skills import SKILLS_SECTION, skill_layout, skill_version
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
@@ -90,11 +91,10 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
     Raises `InvalidInput` (`ambiguous_skill`).
     """
     for candidates in _rank_candidate_paths(session, text):
-        existing = [path for path in candidates if bundles.has_entry(session.nodes, bundle, path)]
         skills = [
             path
-            for path in existing
-            if skill_rows.is_skill(session, bundle, path) and _has_name(session, bundle, path, text)
+            for path in filter_skills(session, bundle, candidates)
+            if _has_name(session, bundle, path, text)
         ]
         if len(skills) > 1:
             raise InvalidInput(
@@ -106,6 +106,14 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
         if skills:
             return skills[0]
     return None
+
+
+def filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -> Iterator[str]:
+    """Yield those of some full paths at which a skill is."""
+    for path in candidates:
+        entry = bundles.get_entry(session.nodes, bundle, path)
+        if entry and entry.kind != LINK and skill_rows.is_skill(session, bundle, path):
+            yield path
 
 
 def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
