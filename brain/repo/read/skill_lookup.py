@@ -55,8 +55,8 @@ class FoundSkill(NamedTuple):
 def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
     """Return all skills of `bundle`, by path, without reading bodies."""
     return [
-        FoundSkill(skill_rows.slug_from_full_path(path), path, blob, card)
-        for path, _, blob, card in iter_skills(session, bundle)
+        FoundSkill(skill_layout.slug_from_name(name), path, blob, card)
+        for path, name, blob, card in iter_skills(session, bundle)
     ]
 
 

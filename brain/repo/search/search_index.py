@@ -125,7 +125,7 @@ def _load_all_documents(session: Session, bundle: Bundle) -> list[SearchDocument
 
 def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> SearchDocument:
     return SearchDocument(
-        path, skill_rows.slug_from_full_path(path), card.name or name, card.description, blob
+        path, skill_layout.slug_from_name(name), card.name or name, card.description, blob
     )
 
 
