@@ -40,13 +40,16 @@ class FrontMatterField(NamedTuple):
 class FrontMatter(NamedTuple):
     """The fields at the top level and those of the map `metadata`.
 
-    `is_flow` says that the whole front matter is one map in braces.
+    `is_flow` says that the whole front matter is one map in braces. `problem` says why YAML
+    refuses the text, and `refused` are the values that it refuses: these were recovered.
     """
 
     text: str
     fields: dict[str, FrontMatterField]
     metadata: dict[str, FrontMatterField]
     is_flow: bool
+    problem: InvalidInput | None = None
+    refused: tuple[FrontMatterField, ...] = ()
 
     def raw_value(self, field: FrontMatterField) -> str:
         """Return the value of `field` as written."""
@@ -56,22 +59,20 @@ class FrontMatter(NamedTuple):
         """Return the line number in the file at which `field` starts."""
         return self.text.count("\n", 0, field.key_start) + 2
 
-    def text_value(self, key: str) -> str:
+    def shown_text(self, key: str) -> str:
         """Return the text of a top-level field, "" if it is missing or empty.
 
-        Raises `InvalidInput` with code `bad_type` if it is not text.
+        A value of another type is shown as written if it stands on one line.
         """
         field = self.fields.get(key)
-        if field is None or field.kind == NULL_KIND:
+        if field is None:
             return ""
-        if field.kind != TEXT_KIND:
-            raise InvalidInput(
-                f"line {self.line_number(field)}: {key} is not text:"
-                f" {printable_text(self.raw_value(field))}",
-                code="bad_type",
-                hint="put quotes around it",
-            )
-        return field.value
+        return field.value if field.kind == TEXT_KIND else self.one_line_value(field)
+
+    def one_line_value(self, field: FrontMatterField) -> str:
+        """Return a value as written, "" if it has several lines."""
+        raw = self.raw_value(field).strip()
+        return "" if field.kind in (NULL_KIND, BLOCK_MAP_KIND) or "\n" in raw else raw
 
     def version_fields(self) -> list[FrontMatterField]:
         """Return the fields that hold the version: at the top level, in metadata, or both."""

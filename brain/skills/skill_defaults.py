@@ -7,7 +7,7 @@ from . import frontmatter_fields, skill_version
 from .document_parts import DocumentParts
 from .frontmatter import parse_front_matter, parse_if_any
 from .frontmatter_fields import FrontMatter
-from .skill_metadata import summarize_body
+from .skill_metadata import summarize_document
 from .visible_text import fold_to_line
 from .yaml_scalar import quote_scalar
 
@@ -18,17 +18,19 @@ def fill_defaults(
     """Return `document`, which must have front matter, at the version `number`.
 
     A missing name becomes `slug`, and `title` is then kept as `metadata.title` if it
-    differs. A missing description becomes `description`, else the first line of the
-    body, else the title. Raises `InvalidInput` with code `bad_type`, `bad_version` or those
-    of `parse_front_matter`.
+    differs. A missing description becomes `description`, else the field `summary`, else the
+    first line of the body, else the title. Raises `InvalidInput` with code `bad_type`,
+    `bad_version` or those of `parse_front_matter`.
     """
+    document = document.close()
     newline = document.newline
     front_matter = parse_if_any(document.front_matter)
-    has_no_name = not front_matter.text_value("name").strip()
+    has_no_name = not front_matter.shown_text("name").strip()
     if has_no_name:
         front_matter = _set_field(front_matter, "name", slug, newline)
-    if not front_matter.text_value("description").strip():
-        text = description or summarize_body(document.body) or fold_to_line(title)
+    if not front_matter.shown_text("description").strip():
+        text = description or summarize_document(front_matter, document.body)
+        text = text or fold_to_line(title)
         front_matter = _set_field(front_matter, "description", text, newline)
     front_matter = _set_version(front_matter, number, newline)
     if has_no_name and title != slug and "title" not in front_matter.metadata:

@@ -11,6 +11,7 @@ from brain.skills.skill_document import (
     set_version,
     upsert_document,
 )
+from brain.skills.skill_metadata import read_skill_metadata
 
 PRIOR = b"""---
 name: a-skill
@@ -212,13 +213,8 @@ def test_a_file_without_front_matter_is_wrapped_and_counts_as_version_1() -> Non
         ({"description": "a\x1bb"}, "bad_char"),
         ({"description": "a\ud800b"}, "bad_char"),
         ({"description": 5}, "bad_type"),
-        ({"body": b"---\nname: 123\n---\n"}, "bad_type"),
-        ({"body": b"---\nname: [a]\n---\n"}, "bad_type"),
-        ({"body": b"---\nname: 2024-01-01\n---\n"}, "bad_type"),
-        ({"body": b"---\ndescription: NO\n---\n"}, "bad_type"),
         ({"body": b"---\nname: " + b"n" * 257 + b"\n---\n"}, "name_too_long"),
         ({"body": b"---\ndescription: " + b"d" * 65000 + b"\n---\n"}, "description_too_long"),
-        ({"body": b"---\nname: n\n"}, "unclosed_frontmatter"),
         ({"body": b"a\0b"}, "bad_char"),
         ({"body": b"\xff"}, "not_utf8"),
         ({"body": b"x" * ((4 << 20) + 1)}, "too_large"),
@@ -232,6 +228,13 @@ def test_a_save_that_cannot_be_taken_is_refused(
     with pytest.raises(InvalidInput) as caught:
         save(prior, **arguments)  # type: ignore[arg-type]
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("value", ["123", "[a]", "2024-01-01", "NO", "{a: b}", "0x10", "~a", "@a"])
+def test_a_name_and_a_description_of_another_type_are_written_as_text(value: str) -> None:
+    made = save(None, f"---\nname: {value}\ndescription: {value}\n---\n".encode())
+    card = read_skill_metadata(made.content, "")
+    assert (made.name, card.name, card.description, card.flags) == (value, value, value, "")
 
 
 def test_a_long_description_that_was_there_before_may_stay() -> None:

@@ -130,9 +130,7 @@ def test_metadata_that_is_no_map_cannot_take_a_title() -> None:
     assert caught.value.code == "bad_type"
 
 
-@pytest.mark.parametrize(
-    "prior", [b"---\nname: n\n", b"---\na: b: c\n---\nx", b"\xff\xfe", b"---\n- a\n---\n"]
-)
+@pytest.mark.parametrize("prior", [b"\xff\xfe", b"---\na: " + b"[" * 300 + b"\n---\n"])
 def test_a_head_that_cannot_be_read_gives_way_only_to_a_whole_document(prior: bytes) -> None:
     for body in (None, b"bare"):
         with pytest.raises(InvalidInput):
