@@ -124,7 +124,7 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
         margin = " " * key_column(front_matter)
         return f"{front_matter.text}{margin}metadata:{newline}{margin}  {key}: {raw}{newline}"
     if field.kind == NULL_KIND:
-        return replace_value(front_matter, field, f"{{{quote_scalar(key)}: {raw}}}")
+        return _fill_empty_metadata(front_matter, field, key, raw, newline)
     if field.kind == FLOW_MAP_KIND:
         return _insert_into_braces(front_matter.text, field.start, key, raw)
     if field.kind != BLOCK_MAP_KIND:
@@ -136,6 +136,18 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
     first = line_start_offset(front_matter.text, field.start)
     margin = front_matter.text[first : field.start]
     return f"{front_matter.text[:first]}{margin}{key}: {raw}{newline}{front_matter.text[first:]}"
+
+
+def _fill_empty_metadata(
+    front_matter: FrontMatter, field: FrontMatterField, key: str, raw: str, newline: str
+) -> str:
+    if front_matter.is_flow:
+        return replace_value(front_matter, field, f"{{{quote_scalar(key)}: {raw}}}")
+    text = front_matter.text
+    line = (text[: field.start].rstrip(" \t") + text[field.end : field.lines_end]).rstrip("\r\n")
+    margin = " " * key_column(front_matter)
+    rest = text[field.lines_end :]
+    return f"{line}{newline}{margin}  {key}: {raw}{newline}{rest}"
 
 
 def key_column(front_matter: FrontMatter) -> int:
@@ -151,5 +163,10 @@ def line_start_offset(text: str, offset: int) -> int:
 
 def _insert_into_braces(text: str, start: int, key: str, raw: str) -> str:
     brace = text.index("{", start) + 1
-    comma = "" if text[brace:].lstrip().startswith("}") else ", "
-    return f"{text[:brace]}{quote_scalar(key)}: {raw}{comma}{text[brace:]}"
+    rest = text[brace:].lstrip()
+    gap = text[brace : len(text) - len(rest)]
+    if rest.startswith("}"):
+        return f"{text[:brace]}{quote_scalar(key)}: {raw}{text[brace:]}"
+    is_line = "\n" in gap
+    first = f"{gap if is_line else ''}{quote_scalar(key)}: {raw},"
+    return f"{text[:brace]}{first}{'' if is_line else ' '}{text[brace:]}"

@@ -29,6 +29,7 @@ _FIELD_LINE = re.compile(
     r"|(?P<known>name|description|version):(?!//))[ \t]*"
 )
 _BLOCK_HEADER = re.compile(r"[|>][-+0-9]{0,2}[ \t]*(?:#[^\n]*)?$")
+_CLOSING_CHARACTERS = {'"': '"', "'": "'", "[": "]", "{": "}"}
 LIMIT_CODES = frozenset(("too_deep", "too_many_nodes"))
 """Codes of front matter that is not recovered, because it exceeds a limit."""
 
@@ -70,7 +71,8 @@ def quote_refused(front_matter: FrontMatter, prior: FrontMatter) -> str:
     """Return the text with every value quoted that YAML refuses or reads as another type.
 
     Other types matter for the name and the description. Values that `prior` has as well
-    stay as they are.
+    stay as they are. Raises the problem of YAML for a quote or bracket that is never closed:
+    what was meant is then unclear.
     """
     same_lines = {prior.text[field.key_start : field.end] for field in prior.fields.values()}
     same_lines.update(prior.text[field.key_start : field.end] for field in prior.refused)
@@ -83,9 +85,16 @@ def quote_refused(front_matter: FrontMatter, prior: FrontMatter) -> str:
     for field in sorted(written.values(), reverse=True, key=lambda field: field.start):
         value = field.value or front_matter.one_line_value(field)
         if value and text[field.key_start : field.end] not in same_lines:
+            if front_matter.problem is not None and _has_unclosed_start(value):
+                raise front_matter.problem
             gap = " " if text[field.start - 1] == ":" else ""
             text = f"{text[: field.start]}{gap}{quote_scalar(value)}{text[field.end :]}"
     return text
+
+
+def _has_unclosed_start(value: str) -> bool:
+    closing = _CLOSING_CHARACTERS.get(value[0])
+    return closing is not None and closing not in value[1:]
 
 
 def _recover_fields(text: str, start: int, end: int, is_top: bool) -> RecoveredFields:

@@ -196,6 +196,8 @@ def _check_other_fields(front_matter: FrontMatter) -> Iterator[Problem]:
     for key, field in front_matter.fields.items():
         if key not in SPEC_FIELDS:
             message = f"not a field of the specification: {printable_text(key)}"
+            if key == "version":
+                message = f"{message}; its place there is metadata.version"
             yield Problem("unknown_field", WARNING, front_matter.line_number(field), message)
     yield from _check_kind(front_matter, "compatibility", (TEXT_KIND,))
     yield from _check_kind(front_matter, "license", (TEXT_KIND, NULL_KIND))

@@ -44,8 +44,9 @@ def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     """
     simple = frontmatter_regex.match_simple_metadata(content)
     if simple is not None:
-        if _is_final(simple):
-            return SkillMetadata(*simple, "")
+        number = simple.version.strip("\"'")
+        if _is_final(simple.name, simple.description, number):
+            return SkillMetadata(simple.name, simple.description, number, "")
         raw_versions = [simple.version] if simple.version else []
         return _build_metadata(simple.name, simple.description, raw_versions, [], fallback_name)
     head = _parse_subset_head(content)
@@ -67,9 +68,8 @@ def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     return _metadata_from_front_matter(front_matter, document.body, flags, fallback_name)
 
 
-def _is_final(simple: frontmatter_regex.SimpleMetadata) -> bool:
+def _is_final(name: str, description: str, number: str) -> bool:
     """Tell whether the values need no folding, cutting or checks, as in most skills."""
-    name, description, number = simple
     return (
         number.isascii()
         and number.isdigit()

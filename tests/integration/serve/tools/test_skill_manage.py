@@ -163,7 +163,7 @@ def test_patch_replaces_a_piece_and_nothing_else(oracles: ToolCaller) -> None:
     assert answer.data["version"] == 2
     text = oracles.read_text("skills/oracles/SKILL.md")
     assert text.endswith(BODY.replace("Then the price.", "Then the source."))
-    assert "version: 2" in text and "description: Trust no stale price" in text
+    assert '  version: "2"\n' in text and "description: Trust no stale price" in text
 
 
 def test_patch_may_change_and_remove_lines_of_the_front_matter(agent: ToolCaller) -> None:
@@ -172,7 +172,7 @@ def test_patch_may_change_and_remove_lines_of_the_front_matter(agent: ToolCaller
     patch = {"old_string": "description: old\nlicense: MIT\n", "new_string": "description: new\n"}
     agent("skill_manage", action="patch", name="a", **patch)
     assert agent.read_text("skills/a/SKILL.md") == (
-        "---\nname: a\ndescription: new\nversion: 2\n---\nDo.\n"
+        '---\nname: a\ndescription: new\nmetadata:\n  version: "2"\n---\nDo.\n'
     )
 
 
@@ -187,7 +187,7 @@ def test_an_ambiguous_patch_says_where_it_matches(oracles: ToolCaller) -> None:
     patch = {"action": "patch", "name": "oracles", "old_string": "the age", "new_string": "it"}
     failure = oracles.expect_failure("skill_manage", **patch)
     assert failure.code == "ambiguous" and "2 times" in failure.text
-    assert "lines 6, 8" in failure.text and "replace_all" in failure.text
+    assert "lines 7, 9" in failure.text and "replace_all" in failure.text
     oracles("skill_manage", **patch, replace_all=True)
     assert oracles.read_text("skills/oracles/SKILL.md").count("the age") == 0
 
@@ -196,7 +196,7 @@ def test_a_patch_that_matches_nothing_shows_the_nearest_lines(oracles: ToolCalle
     failure = oracles.expect_failure(
         "skill_manage", action="patch", name="oracles", old_string="Then teh price.", new_string=""
     )
-    assert failure.code == "no_match" and "7: Then the price." in failure.text
+    assert failure.code == "no_match" and "8: Then the price." in failure.text
 
 
 def test_a_patch_that_breaks_the_front_matter_is_refused(oracles: ToolCaller) -> None:
@@ -229,7 +229,7 @@ def test_a_file_is_written_with_a_new_version_in_one_snapshot(oracles: ToolCalle
     )
     assert answer.data["version"] == 2 and operations(oracles) == ["upsert", "upsert"]
     assert oracles.read_text("skills/oracles/references/feeds.md") == "Feeds.\n"
-    assert "version: 2" in oracles.read_text("skills/oracles/SKILL.md")
+    assert '  version: "2"\n' in oracles.read_text("skills/oracles/SKILL.md")
     assert oracles.brain.status().clean
     patch = {"file_path": "references/feeds.md", "old_string": "Feeds", "new_string": "Sources"}
     assert oracles("skill_manage", action="patch", name="oracles", **patch).data["version"] == 3
