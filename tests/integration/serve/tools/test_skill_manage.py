@@ -59,6 +59,36 @@ def test_a_near_duplicate_is_named_where_one_is_made(oracles: ToolCaller) -> Non
     assert "similar" not in oracles("skill_manage", action="edit", name="mail", content=twin).data
 
 
+def test_create_with_the_text_that_is_there_says_so_and_edit_raises_the_version(
+    oracles: ToolCaller,
+) -> None:
+    again = oracles("skill_manage", action="create", name="oracles", content=SKILL)
+    assert again.data["version"] == 1 and "oracles has this text already" in again.text
+    assert operations(oracles) == ["upsert"]
+    edited = oracles("skill_manage", action="edit", name="oracles", content=SKILL)
+    assert edited.data["version"] == 2
+
+
+def test_create_with_an_unquoted_colon_is_written_with_quotes(agent: ToolCaller) -> None:
+    text = "---\nname: a\ndescription: Use when: asked\n---\nDo.\n"
+    agent("skill_manage", action="create", name="a", content=text)
+    assert 'description: "Use when: asked"\n' in agent.read_text("skills/a/SKILL.md")
+
+
+def test_patch_of_front_matter_that_yaml_refuses_changes_the_patched_line_alone(
+    agent: ToolCaller,
+) -> None:
+    text = "---\nname: a\ndescription: Use: it\nnote: b: c\nversion: 1\n---\nDo.\n"
+    file = agent.brain.root / "skills/a/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(text, "utf-8")
+    patch = {"old_string": "Do.", "new_string": "Do it."}
+    agent("skill_manage", action="patch", name="a", **patch)
+    patched = text.replace("version: 1", "version: 2").replace("Do.", "Do it.")
+    assert agent.read_text("skills/a/SKILL.md") == patched
+    assert "a: Use: it" in agent("skills_list").text
+
+
 def test_edit_of_a_skill_that_is_missing_creates_it(agent: ToolCaller) -> None:
     answer = agent("skill_manage", action="edit", name="oracles", content=SKILL)
     assert answer.text.startswith("Created oracles, version 1")
@@ -113,6 +143,7 @@ def test_a_skill_that_bears_another_name_is_written_by_its_slug(
         for given in (patch, more, edit, made)
     ]
     assert versions == [2, 3, 4, 5] and len(agent.brain.skills.list()) == 1
+    made["content"] = "Fifth.\n"
     assert agent("skill_manage", name=name, **made).data["version"] == 6
 
 
