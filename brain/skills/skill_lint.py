@@ -25,7 +25,7 @@ from .frontmatter_fields import (
     FrontMatter,
     FrontMatterField,
 )
-from .visible_text import find_hidden, truncate
+from .visible_text import find_hidden
 from .yaml_scalar import quote_scalar
 
 ERROR = "error"
@@ -136,15 +136,19 @@ def _recovery_problem(front_matter: FrontMatter, error: InvalidInput) -> Problem
     """Return the problem of front matter that YAML refuses, with a line that mends it."""
     line = _LINE_NUMBER.search(error.message)
     number = int(line[1]) if line else 0
-    message = f"{error.message}; YAML refuses this front matter, and agents read it line by line"
+    reason = error.message.removeprefix(f"line {number}: ")
+    mend = "mend or remove this line"
     if front_matter.refused:
         field = min(
             front_matter.refused, key=lambda item: abs(front_matter.line_number(item) - number)
         )
+        number = front_matter.line_number(field)
         key = front_matter.text[field.key_start : field.start].rstrip(" \t:")
-        fix = truncate(f"{key}: {quote_scalar(field.value)}", MAX_FIX_CHARS)
-        message = f"{message}; write {printable_text(fix)}"
-    return Problem(error.code, WARNING, number, message)
+        written = f"{key}: {quote_scalar(field.value)}"
+        is_short = len(written) <= MAX_FIX_CHARS
+        mend = f"write {written}" if is_short else f"put quotes around the value of {key}"
+    message = f"YAML refuses this ({reason}), and agents read it as text; {mend}"
+    return Problem(error.code, WARNING, number, printable_text(message, 2 * MAX_FIX_CHARS))
 
 
 def _check_text_field(front_matter: FrontMatter, key: str, most: int) -> Iterator[Problem]:
