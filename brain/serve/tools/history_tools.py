@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -110,17 +109,15 @@ def _snapshot_line(info: SnapshotInfo) -> str:
     title = printable_text(
         info.message or text_format.format_operation(info.operation), MAX_LINE_CHARS
     )
-    return f"{text_format.short_id(info.snapshot)}  {_iso_time(info.time)}  {author}  {title}"
-
-
-def _iso_time(milliseconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(milliseconds // 1000))
+    return (
+        f"{text_format.short_id(info.snapshot)}  {info.time:%Y-%m-%dT%H:%M:%SZ}  {author}  {title}"
+    )
 
 
 def _snapshot_data(info: SnapshotInfo) -> dict[str, Any]:
     return {
         **pick_fields(info, "snapshot", "bundle", "parents", "author"),
-        "time": _iso_time(info.time),
+        "time": f"{info.time:%Y-%m-%dT%H:%M:%SZ}",
         "message": info.message[:MAX_LINE_CHARS],
         "operation": info.operation,
     }
