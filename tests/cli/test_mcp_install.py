@@ -27,6 +27,15 @@ def home(*parts: str) -> Path:
     return Path.home().joinpath(*parts)
 
 
+@pytest.fixture(autouse=True)
+def no_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Leave no client on the PATH; return the folder that is it."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    return programs
+
+
 PLACES: list[tuple[str, tuple[str, ...], str, Any]] = [
     ("claude", (".claude.json",), "mcpServers", json.loads),
     ("codex", (".codex", "config.toml"), "mcp_servers", tomllib.loads),
@@ -254,13 +263,13 @@ def test_a_name_that_some_client_would_not_take_is_refused(
     ],
 )
 def test_json_gains_a_member_and_keeps_the_rest(before: str, after: str) -> None:
-    made = json_editor.set_json_entry(before, "s", "b", 1)  # type: ignore[arg-type]
+    made = json_editor.set_json_entry(before, ("s",), "b", 1)  # type: ignore[arg-type]
     assert made == after
     assert parse_json_nodes(made).value["s"]["b"] == 1
 
 
 def test_a_line_of_slashes_is_passed_over_at_once() -> None:
-    made = json_editor.set_json_entry('{"s": {"x": 2\n' + "/" * 10_000 + "\n}}", "s", "b", {})
+    made = json_editor.set_json_entry('{"s": {"x": 2\n' + "/" * 10_000 + "\n}}", ("s",), "b", {})
     assert parse_json_nodes(made).value == {"s": {"x": 2, "b": {}}}
 
 
@@ -288,12 +297,12 @@ def test_any_json_is_the_same_but_for_the_entry(
     text = json.dumps(settings, indent=indent, ensure_ascii=ascii_only)
     if not isinstance(settings.get("mcpServers", {}), dict):
         with pytest.raises(ValueError, match="not an object"):
-            json_editor.set_json_entry(text, "mcpServers", "brain", ENTRY)
+            json_editor.set_json_entry(text, ("mcpServers",), "brain", ENTRY)
         return
-    made = json_editor.set_json_entry(text, "mcpServers", "brain", ENTRY)
+    made = json_editor.set_json_entry(text, ("mcpServers",), "brain", ENTRY)
     wanted = {**settings, "mcpServers": {**settings.get("mcpServers", {}), "brain": ENTRY}}
     assert json.loads(made) == parse_json_nodes(made).value == wanted
-    assert json_editor.set_json_entry(made, "mcpServers", "brain", ENTRY) == made
+    assert json_editor.set_json_entry(made, ("mcpServers",), "brain", ENTRY) == made
 
 
 @pytest.mark.parametrize(
@@ -316,7 +325,7 @@ def test_any_json_is_the_same_but_for_the_entry(
 )
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        json_editor.set_json_entry(text, "s", "b", {})
+        json_editor.set_json_entry(text, ("s",), "b", {})
 
 
 @pytest.mark.parametrize(
@@ -336,7 +345,7 @@ def test_what_is_no_json_is_refused(text: str) -> None:
     ],
 )
 def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
-    assert toml_yaml_editor.set_toml_entry(before, "s", "b", {"command": "c"}) == after
+    assert toml_yaml_editor.set_toml_entry(before, ("s",), "b", {"command": "c"}) == after
 
 
 @pytest.mark.parametrize(
@@ -352,15 +361,15 @@ def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
 )
 def test_toml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        toml_yaml_editor.set_toml_entry(text, "s", "b", {"command": "c"})
+        toml_yaml_editor.set_toml_entry(text, ("s",), "b", {"command": "c"})
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: list[str]) -> None:
     entry = {"command": command, "args": arguments}
-    assert tomllib.loads(toml_yaml_editor.set_toml_entry("", "s", "b", entry))["s"]["b"] == entry
+    assert tomllib.loads(toml_yaml_editor.set_toml_entry("", ("s",), "b", entry))["s"]["b"] == entry
     try:
-        text = toml_yaml_editor.set_yaml_entry("", "s", "b", entry)
+        text = toml_yaml_editor.set_yaml_entry("", ("s",), "b", entry)
     except ValueError:
         return  # characters that YAML does not hold
     assert yaml.safe_load(text)["s"]["b"] == entry
@@ -384,10 +393,10 @@ def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: li
     ],
 )
 def test_yaml_gains_an_entry_and_keeps_the_rest(before: str, after: str) -> None:
-    assert toml_yaml_editor.set_yaml_entry(before, "s", "b", {"command": "c"}) == after
+    assert toml_yaml_editor.set_yaml_entry(before, ("s",), "b", {"command": "c"}) == after
 
 
 @pytest.mark.parametrize("text", ["s: [1]", "s: 1", "- 1", "a: &x 1\ns: *x", "s: {x: {a: 1}}", "{"])
 def test_yaml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        toml_yaml_editor.set_yaml_entry(text, "s", "b", {"command": "c"})
+        toml_yaml_editor.set_yaml_entry(text, ("s",), "b", {"command": "c"})
