@@ -15,9 +15,11 @@ import pytest
 import yaml
 from brain_cli.clients import json_editor, toml_yaml_editor
 from brain_cli.clients.json_editor import parse_json_nodes
+from brain_cli.commands.mcp import MCP_CLIENTS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brain.clients.client_table import load_clients
 from tests.cli.conftest import Call
 
 ENTRY = {"command": "/opt/brain", "args": ["-C", '/a "b"\\ü', "mcp"]}
@@ -400,3 +402,100 @@ def test_yaml_gains_an_entry_and_keeps_the_rest(before: str, after: str) -> None
 def test_yaml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         toml_yaml_editor.set_yaml_entry(text, ("s",), "b", {"command": "c"})
+
+
+def server_of(file: Path, client: str, name: str = "brain") -> Any:
+    """Return the entry in a settings file of a client."""
+    settings = load_clients()[client].mcp
+    assert settings
+    load = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}
+    found = load[settings.file_format](file.read_text())
+    for key in (*settings.servers, name):
+        found = found[key]
+    return found
+
+
+def test_the_clients_are_those_of_the_table() -> None:
+    assert tuple(name for name, row in load_clients().items() if row.mcp) == MCP_CLIENTS
+
+
+@pytest.mark.parametrize("client", MCP_CLIENTS)
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_each_client_of_the_table_gets_an_entry_of_its_form_once(
+    agent: Path, cli: Call, client: str, scope: str
+) -> None:
+    told = cli("mcp", "install", client, "--scope", scope, "--name", "mine", "--json")
+    settings = load_clients()[client].mcp
+    assert settings
+    if scope == "project" and not settings.project:
+        assert told.error["code"] == "no_scope"
+        return
+    entry = server_of(Path(told.document["path"]), client, "mine")
+    assert entry == told.document["entry"] and told.document["command"] is None
+    assert entry.keys() == settings.entry.keys()
+    words = json.dumps(entry).replace("${workspaceFolder}", "")
+    assert '"mcp"' in words and "{name}" not in words and "{command}" not in words
+    again = cli("mcp", "install", client, "--scope", scope, "--name", "mine", "--json")
+    assert again.document["changed"] is False
+
+
+CLAUDE = """#!/bin/sh
+echo "$@" > {log}
+cat > {file} <<'END'
+{{"mcpServers": {{"brain": {{
+    "type": "stdio", "command": "{program}", "args": [{words}], "env": {{}}
+}}}}}}
+END
+"""
+
+
+def make_program(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text)
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def installed(agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install a program that adds a server as Claude Code does; return what it was called with."""
+    monkeypatch.setenv("PATH", f"{no_client}:/usr/bin:/bin")
+    entry = cli("mcp", "install", "claude", "--dry-run", "--json").document["entry"]
+    log = no_client / "log"
+    words = ", ".join(map(json.dumps, entry["args"]))
+    text = CLAUDE.format(log=log, file=home(".claude.json"), program=entry["command"], words=words)
+    make_program(no_client, "claude", text)
+    return log
+
+
+def test_the_own_command_of_a_client_is_preferred_and_named(
+    agent: Path, cli: Call, installed: Path
+) -> None:
+    dry = cli("mcp", "install", "claude", "--dry-run")
+    assert dry.out.startswith("Would add with `claude mcp add --scope user brain -- ")
+    assert not installed.exists()
+    told = cli("mcp", "install", "claude")
+    assert told.out.startswith("Added with `claude mcp add --scope user brain -- ")
+    assert installed.read_text().startswith("mcp add --scope user brain -- /")
+    assert "env" in server_of(home(".claude.json"), "claude")  # as the client wrote it
+    again = cli("mcp", "install", "claude", "--json")
+    assert again.document["changed"] is False
+
+
+@pytest.mark.parametrize("text", ["#!/bin/sh\necho no luck >&2\nexit 3\n", "#!/bin/sh\nexit 0\n"])
+def test_a_client_whose_command_fails_gets_its_file_changed(
+    agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("PATH", f"{no_client}:/usr/bin:/bin")
+    make_program(no_client, "codex", text)
+    told = cli("mcp", "install", "codex")
+    assert told.status == 0 and told.out.startswith(f"Added to {home('.codex', 'config.toml')}")
+    assert "codex mcp add brain -- " in told.err and " failed: " in told.err
+    assert server_of(home(".codex", "config.toml"), "codex")["args"][-1] == "mcp"
+
+
+def test_another_entry_is_never_left_to_the_command_of_a_client(
+    agent: Path, cli: Call, installed: Path
+) -> None:
+    home(".claude.json").write_text('{"mcpServers": {"brain": {"command": "mine"}}}')
+    assert cli("mcp", "install", "claude").status == 12
+    assert cli("mcp", "install", "claude", "--force").status == 0
+    assert not installed.exists() and server_of(home(".claude.json"), "claude")["type"] == "stdio"
