@@ -80,7 +80,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
 def _prefer_named_home(
     path: Path, found: list[tuple[SourceReader, DetectedSource]]
 ) -> list[tuple[SourceReader, DetectedSource]]:
-    """Leave out the homes of other programs, if the folder has the name of one that was found."""
+    """Leave out other programs, if the folder has the name of the home of one that was found."""
     named = {
         reader.kind
         for reader, _ in found
@@ -89,9 +89,7 @@ def _prefer_named_home(
     return [
         pair
         for pair in found
-        if not named
-        or pair[0].kind in named
-        or not (isinstance(pair[0], HomeReader) and pair[0].layout.home_name)
+        if not named or pair[0].kind in named or not isinstance(pair[0], HomeReader)
     ]
 
 
