@@ -95,7 +95,7 @@ def test_no_file_is_made_where_the_program_does_not_look(claude: Brain) -> None:
 
 def test_memory_without_a_suffix_is_notes(tmp_path: Path) -> None:
     folder = write_files(
-        tmp_path / "goose", {".goosehints": "Be brief.\n", "config.yaml": "a: 1\n"}
+        tmp_path / ".config/goose", {".goosehints": "Be brief.\n", "config.yaml": "a: 1\n"}
     )
     Brain.adopt(folder, kind="goose")
     with Brain.open(folder) as brain:
