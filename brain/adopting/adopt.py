@@ -19,6 +19,7 @@ from ..errors import InvalidInput, printable_text
 from ..repo.changes.import_source import ImportSource
 from ..repo.open.discovery import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
+from ..skills.skill_layout import SKILL_FILES
 from ..skills.slug import fold_to_slug
 from . import ignore_filter, in_place
 from .brain_protocol import AdoptionBrain
@@ -40,6 +41,8 @@ from .source_protocol import (
     SourceStates,
 )
 from .sources import detect_source
+
+_NOT_IN_PLACE_REASON = "only a brain in another folder can hold a copy: brain adopt PATH BRAIN"
 
 
 def adopt(
@@ -230,14 +233,31 @@ def _map_in_place(
     ignored = [
         path for path in homes if path not in recorded_paths and is_ignored(rules.rules, path)
     ]
+    elsewhere = _skills_elsewhere(states, recorded_paths, ignored)
     brain_files = recorded_paths | in_place.OWN_FILES
     skipped = [notice for notice in states.skipped if notice.path not in brain_files]
+    skipped += [Notice("not_in_place", path, _NOT_IN_PLACE_REASON) for path in elsewhere]
     skipped += [
         Notice(ignore_filter.IGNORED_CODE, path, ignore_filter.IGNORED_REASON)
         for path in sorted(ignored)
+        if not any(path.startswith(f"{folder}/") for folder in elsewhere)
     ]
     recorded = {path: path for path in recorded_paths - in_place.OWN_FILES}
     return states._replace(skipped=skipped, source_paths=recorded)
+
+
+def _skills_elsewhere(
+    states: SourceStates, recorded_paths: set[str], ignored: list[str]
+) -> list[str]:
+    """Return the folders of skills that only a copy can hold, because of where they lie."""
+    there = set(ignored)
+    return sorted(
+        home.rpartition("/")[0]
+        for brain, home in states.source_paths.items()
+        if home.rpartition("/")[2] in SKILL_FILES
+        and home not in recorded_paths
+        and (brain != home or home not in there)
+    )
 
 
 def _adopted_result(
