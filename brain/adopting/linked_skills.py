@@ -44,7 +44,7 @@ class LinkedSkills:
                 self._allowed.append(Path(os.path.realpath(shared)))
 
     def resolve(self, path: str) -> LinkTarget | None:
-        """Return where the link at `path` leads, None if that is no skill.
+        """Return where the link at `path` leads, None if it is not a skill.
 
         Raises `SkipFile` if it leads to an adopted skill, or outside of what may be read.
         """

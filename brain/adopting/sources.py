@@ -42,7 +42,8 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
         raise InvalidInput(
             f"{printable_text(path)} does not exist",
             code="no_source",
-            hint="name the folder of a program, such as ~/.hermes",
+            hint="name the folder of a program, such as ~/.hermes, or the URL of a repository,"
+            " such as https://github.com/OWNER/NAME",
         )
     readers = source_readers()
     if kind is not None and not any(_is_of_kind(reader, kind) for reader in readers):
