@@ -39,7 +39,12 @@ def skill_manage(brain: Brain, arguments: Arguments) -> ToolResult:
     return _ACTION_FUNCTIONS[named.pop()](brain, arguments)
 
 
-def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
+def _create_skill(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Save a skill; the text that it has already is not recorded as a new version."""
+    return _save_skill(brain, arguments, if_changed=True)
+
+
+def _save_skill(brain: Brain, arguments: Arguments, if_changed: bool = False) -> ToolResult:
     name, content = arguments["name"], arguments.get("content")
     description = arguments.get("description")
     if not (content or description):
@@ -56,6 +61,7 @@ def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
         description=description,
         category=arguments.get("category", ""),
         target=of,
+        if_changed=if_changed,
         check=NewSecretCheck(brain),
     )
     new = upserted.previous_version is None
@@ -166,11 +172,13 @@ def _write_result(written: Upserted, verb: str) -> ToolResult:
     names = ("slug", "name", "version", "previous_version", "path", "snapshot", "bundle")
     data = pick_fields(written, *names)
     text = f"{verb} {written.slug}, version {written.version} (snapshot {written.snapshot[:12]})."
+    if not written.changed:
+        text = f"{written.slug} has this text already, at version {written.version}."
     return ToolResult("\n".join([text, *map(notice_line, written.notices)]), data, written.changed)
 
 
 _ACTION_FUNCTIONS = {
-    "create": _save_skill,
+    "create": _create_skill,
     "edit": _save_skill,
     "patch": _patch_file,
     "delete": _delete_skill,
