@@ -25,6 +25,7 @@ from .frontmatter_fields import (
     FrontMatter,
     FrontMatterField,
 )
+from .risky_text import find_risky_text
 from .visible_text import find_hidden
 from .yaml_scalar import quote_scalar
 
@@ -253,6 +254,9 @@ def _collect_advice(document: DocumentParts, front_matter: FrontMatter) -> Itera
             line = start + hidden.string.count("\n", 0, hidden.start())
             message = f"a hidden character: {printable_text(hidden[0])}"
             yield Problem("hidden_text", WARNING, line, message)
+        for found in find_risky_text(text):
+            message = f"the text {found.risk}: {printable_text(found.excerpt)}"
+            yield Problem("risky_text", WARNING, start + found.line, message)
     conflict = any(mark in document.body for mark in _CONFLICT_MARKERS) and _CONFLICT_LINE.search(
         document.body
     )

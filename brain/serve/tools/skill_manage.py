@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable_text
 from ...skills import index_lines
 from ...skills.slug import is_slug
-from .secret_guard import guard_change, refuse_new_secrets
+from .secret_guard import NewSecretCheck
 from .skill_read import file_argument
 from .text_replacement import replace_in_text
 from .tool import ToolResult, notice_line, pick_fields
@@ -63,7 +62,7 @@ def _save_skill(brain: Brain, arguments: Arguments, if_changed: bool = False) ->
         category=arguments.get("category", ""),
         target=of,
         if_changed=if_changed,
-        check=partial(refuse_new_secrets, brain),
+        check=NewSecretCheck(brain),
     )
     new = upserted.previous_version is None
     return _add_similar(_write_result(upserted, "Created" if new else "Improved"), similar)
@@ -155,11 +154,14 @@ def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
 def _edit_skill_file(
     brain: Brain, name: str, inner: str, change: ContentChange, message: str
 ) -> Upserted:
+    check = NewSecretCheck(brain)
     try:
-        return brain.skills.edit(name, guard_change(brain, change), file=inner, message=message)
+        edited = brain.skills.edit(name, check.guard(change), file=inner, message=message)
     except _FileMissing:
         brain.skills.read_file(name, inner)  # raises an error that lists the existing files
         raise
+    doubts = check.doubts if inner else ()  # the notices cover the text of the skill
+    return edited._replace(notices=[*edited.notices, *doubts])
 
 
 def _missing_argument(name: str) -> ToolFailure:
