@@ -1,6 +1,6 @@
 """Reads and saves every SKILL.md below a folder, and prints how many came through unharmed.
 
-    python -m tests.real.front_matter FOLDER [SHOWN.json ...]
+    python -m tests.campaigns.front_matter FOLDER [SHOWN.json ...]
 
 Each SHOWN.json is an object of path and description, as a client shows it; a file that the
 client does not list is left out or null. Nothing in the folder is changed.
