@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.errors import BrainError
+
 from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import allow_option, revision_option
@@ -60,7 +62,8 @@ def adopt_command(
     Letta (MemFS, .af files), any folder with skills, at any depth, and git repositories with
     skills, of which each commit becomes a snapshot (only with INTO). PATH may be the URL of a
     repository (https, ssh, file); INTO is then by default a folder with its name. Secrets,
-    databases and caches are left out.
+    databases and caches are left out; a file that only may hold a secret is imported and
+    reported.
     """
     from brain import Brain
     from brain.adopting.git.clone import parse_repository_url
@@ -179,7 +182,8 @@ def publish_command(
     DIR is a project or the home of the program, or a folder of skills. Memory and
     prompts are exported too if the program has a place for them. The metadata of a copy
     has its version and the fields that the program does not know. Published files that
-    the brain no longer has are removed; files that were edited there are kept.
+    the brain no longer has are removed; files that were edited there are kept. A file
+    with a secret is held back and reported; the exit status is then 1.
     """
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
@@ -195,6 +199,8 @@ def publish_command(
     emit(app, result, _publication_lines(result, dry_run))
     if result.conflicts:
         _raise_publish_conflict(result)
+    if result.held_back:
+        _raise_held_back(result)
 
 
 def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
@@ -210,6 +216,9 @@ def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
     if result.left_out:
         yield "Not published:"
         yield from (f"  {line}" for line in skipped_lines(result.left_out))
+    if result.held_back:
+        yield "Held back:"
+        yield from (escape(f"  {row.path}: {row.message}") for row in result.held_back)
 
 
 def _raise_publish_conflict(result: Published) -> None:
@@ -220,4 +229,12 @@ def _raise_publish_conflict(result: Published) -> None:
         "nothing was written",
         code="not_ours",
         hint="import them with `brain adopt`, or replace them with --overwrite",
+    )
+
+
+def _raise_held_back(result: Published) -> None:
+    raise BrainError(
+        f"{pluralize(len(result.held_back), 'file')} held back because of secrets",
+        code="secrets_found",
+        hint="remove the secrets, or publish a false positive with --allow ID",
     )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, InvalidInput, ToolFailure, printable_text
 from ...repo.skills.edit_memory import MemoryOperation
 from ...skills.visible_text import clean_text
-from .secret_guard import refuse_new_secrets
+from .secret_guard import NewSecretCheck
 from .skill_read import MAX_FILE_CHARS
-from .tool import Tool, ToolResult, pick_fields
+from .tool import Tool, ToolResult, notice_line, pick_fields
 from .tool_definitions import MEMORY_ACTIONS
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
         )
         for change in changes
     ]
-    check = partial(refuse_new_secrets, brain)
+    check = NewSecretCheck(brain)
     try:
         changed = brain.memory.apply(arguments["target"], operations, check=check)
     except InvalidInput as error:
@@ -48,7 +47,8 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
     data = pick_fields(changed, "path", "entries", "characters", "limit", "snapshot")
     verb = "Remembered" if changed.changed else "Nothing to do: it is there already"
     usage = _usage_text(changed.path, changed.entries, changed.characters, changed.limit)
-    return ToolResult(f"{verb}. {usage}", data, changed.changed)
+    text = "\n".join([f"{verb}. {usage}", *map(notice_line, check.doubts)])
+    return ToolResult(text, data, changed.changed)
 
 
 def describe_home_targets(brain: Brain, tool: Tool) -> Tool:
