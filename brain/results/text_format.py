@@ -26,6 +26,10 @@ def format_skill_change(change: SkillChange) -> str:
             words = f"added at version {change.to_version}"
         case "removed":
             words = f"removed at version {change.from_version}"
+        case "renamed":
+            rises = change.from_version != change.to_version
+            versions = f", {change.from_version} → {change.to_version}" if rises else ""
+            return f"{change.from_slug} renamed to {change.slug}{versions}"
         case _:
             words = f"changed, still at version {change.to_version}"
     return f"{change.slug} {words}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ..command import OVERWRITE_EXITS, argument, brain_command
 from ..context import App
 from ..output import emit
-from ..params import NonEmptyType, TextType
+from ..params import NonEmptyType
 from ..progress_bar import ProgressBar
 from ..render.changes import restore_line
+from ..revision_paths import PathType, resolve_paths
 
 
 @brain_command(
@@ -16,16 +17,16 @@ from ..render.changes import restore_line
     exits=OVERWRITE_EXITS,
 )
 @argument("rev", type=NonEmptyType())
-@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
 def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
     """Restore files from a snapshot.
 
-    PATH is a file or folder, relative to the top of the brain (default: all files).
+    PATH is a file or folder, relative to the current folder (default: all files).
     Changes in the folder that no snapshot has are recorded first; the restored state
     becomes a new snapshot.
     """
     with ProgressBar(app) as bar:
-        result = app.brain.restore(rev, paths, progress=bar)
+        result = app.brain.restore(rev, resolve_paths(app, paths), progress=bar)
     emit(app, result, [restore_line(result)])
 
 
