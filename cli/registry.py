@@ -56,8 +56,8 @@ ROOT_COMMANDS: CommandTable = {
     },
     "Undo": {
         "restore": ("undo", "Restore files from a snapshot."),
-        "undo": ("undo", "Undo the last operation."),
-        "redo": ("undo", "Redo the operation that was undone last."),
+        "undo": ("undo", "Undo the last operation, and say what it was."),
+        "redo": ("undo", "Redo what was undone last, and say what it was."),
         "op": ("", "Show the operation log."),
     },
     "Remove": {

@@ -1,4 +1,4 @@
-"""Arguments that name revisions and paths, told apart as in git.
+"""Arguments that name revisions and paths, which are separated as in git.
 
 Paths are relative to where the user stands: to the folder of -C or BRAIN_DIR, else to the
 current folder. What stands behind `--` is a path; without it, the first argument that names a
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RevisionsAndPaths(NamedTuple):
-    """Arguments that were told apart; the paths are relative to the brain, none for all."""
+    """Separated arguments; the paths are relative to the brain, none for all."""
 
     revisions: list[str]
     paths: list[str]
@@ -78,15 +78,15 @@ def _is_revision(app: App, term: str) -> bool:
     )
 
 
-def resolve_paths(app: App, given: Sequence[str]) -> list[str]:
+def resolve_paths(app: App, arguments: Sequence[str]) -> list[str]:
     """Return paths relative to the brain; none if one of them is its top, that is all of it.
 
     Raises `InvalidInput` (`bad_path`) for a path outside the brain.
     """
-    if not given:
+    if not arguments:
         return []
     root, base = os.path.abspath(app.brain.root), _base_folder(app)
-    resolved = [_relative_path(root, base, path) for path in given]
+    resolved = [_relative_path(root, base, path) for path in arguments]
     return [] if "." in resolved else resolved
 
 

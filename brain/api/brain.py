@@ -245,13 +245,13 @@ class Brain(BrainParts):
 
         return self._locked.run(restore.restore_files, rev, list(paths), *progress_args(progress))
 
-    def undo(self) -> results.Restored:
-        """Undo the last operation. Raises `NotFound` or `Conflict`."""
+    def undo(self, operation: int | None = None) -> results.Undone:
+        """Undo the last operation, or that of a number. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._locked.run(undo.undo_operation)
+        return self._locked.run(undo.undo_operation, operation)
 
-    def redo(self) -> results.Restored:
+    def redo(self) -> results.Undone:
         """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 

@@ -26,7 +26,7 @@ _NAMES = {
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
     "folder_changes": (
         "Adopted AdoptedFile Collected Imported Init MemoryChanged MemoryRead "
-        "Published Recorded Redacted Restored Status Watched"
+        "Published Recorded Redacted Restored Status Undone Watched"
     ),
     "history": (
         "BisectTest Bisected BlameLine Diff DiffStat FileState Operation PathChange "

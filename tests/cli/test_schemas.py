@@ -85,6 +85,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("secrets", results.SecretScan),
         ("sectionInfo", results.SectionInfo),
         ("restored", results.Restored),
+        ("undone", results.Undone),
         ("logEntry", results.Operation),
         ("finding", results.Finding),
         ("signature", results.Signature),
