@@ -86,6 +86,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Write": {
             "upsert": ("skill_write", "Create a skill, or write its next version."),
             "revert": ("skill_write", "Restore an earlier text as a new version."),
+            "rename": ("skill_write", "Give a skill another name; its versions and history go on."),
             "merge": ("skill_write", "Merge one skill into another and remove it."),
             "delete": ("skill_write", "Remove a skill; its history stays."),
         },

@@ -82,6 +82,9 @@ def _format_skill_operation(fields: dict[str, Any]) -> str:
             words = f"{slug} upgraded {old} → {new}"
         case {"kind": "delete", "slug": slug, "version": version}:
             words = f"{slug} removed at version {version}"
+        case {"kind": "absorb", "slug": slug, "from_version": "", "absorbed": other}:
+            old, new = fields["absorbed_version"], fields["to_version"]
+            words = f"{other} renamed to {slug}, {old} → {new}"
         case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
             words = f"{slug} absorbed {other} → {new}"
         case {"kind": str(kind), "slug": slug, "verdict": str(verdict)}:

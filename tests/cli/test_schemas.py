@@ -217,6 +217,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("skill-view", ["skill", "view", "reentrancy"], None),
     ("skill-history", ["skill", "history", "oracle-manipulation"], upsert),
     ("skill-revert", ["skill", "revert", "oracle-manipulation", "--to", "1"], upsert),
+    ("skill-rename", ["skill", "rename", "reentrancy", "re-entry"], None),
     ("skill-delete", ["skill", "delete", "reentrancy"], None),
     ("skill-merge", ["skill", "merge", "reentrancy", "oracle-manipulation"], upsert),
     ("skill-similar", ["skill", "similar", "reentrancy"], upsert),
