@@ -48,6 +48,7 @@ ROOT_COMMANDS: CommandTable = {
     },
     "Branch and merge": {
         "branch": ("branch", "List, create or delete branches."),
+        "tag": ("tag", "Name a snapshot for good, or list the tags."),
         "switch": ("branch", "Switch to another branch."),
         "merge": ("branch", "Merge the work of another branch into this one."),
         "proposal": ("", "List, show, accept or reject proposals of agents."),

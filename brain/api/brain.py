@@ -31,7 +31,7 @@ class Brain(BrainParts):
     `brain.skills.upsert(…)`, `brain.history.log()`. A part is loaded at its first use.
 
     Ids are hex text, times `datetime` in UTC, paths relative to the brain. A
-    revision is an id, a unique prefix of six or more digits, a branch, `@` for the head, or
+    revision is an id, a unique prefix of six or more digits, a branch, a tag, `@` for the head, or
     one of these followed by `~N`. Reading never writes. Threads may share an instance;
     writers, also of other processes, take turns. Every error is a `BrainError`.
     """

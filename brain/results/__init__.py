@@ -38,7 +38,7 @@ _NAMES = {
     ),
     "merges": (
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
-        "Switched"
+        "Switched Tag"
     ),
     "skills": (
         "Index Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
