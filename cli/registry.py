@@ -26,6 +26,7 @@ ROOT_COMMANDS: CommandTable = {
         "log": ("history", "List snapshots, newest first."),
         "show": ("history", "Show one snapshot."),
         "diff": ("history", "Show the differences between two states."),
+        "grep": ("grep", "Search the skills and other text files of a snapshot."),
         "blame": ("trace", "Show which snapshot wrote each line of a skill."),
         "bisect": ("trace", "Find the snapshot that made a check fail."),
         "why": ("trace", "Show the work behind each version of a skill."),

@@ -84,6 +84,27 @@ class HistoryPart(Part):
 
         return self._locked.run(unified_diff.find_undiffable, diff)
 
+    def grep(
+        self,
+        pattern: str,
+        rev: str = "@",
+        *,
+        ignore_case: bool = False,
+        fixed: bool = False,
+        paths: Sequence[str] = (),
+    ) -> Iterator[results.GrepMatch]:
+        """Yield the lines of text files at a revision that match a regular expression.
+
+        With `fixed`, `pattern` is plain text; with `paths`, only files at or below them are
+        searched. Raises `InvalidInput` (`bad_pattern`, `slow_pattern`).
+        """
+        from ..repo.history import grep
+
+        request = grep.GrepRequest(
+            pattern=pattern, revision=rev, ignore_case=ignore_case, is_fixed=fixed, paths=paths
+        )
+        return self._locked.iterate(grep.grep, request)
+
     def blame(self, slug: str, rev: str = "@") -> list[results.BlameLine]:
         """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""
         from ..repo.history import blame

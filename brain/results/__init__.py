@@ -29,7 +29,7 @@ _NAMES = {
         "Published Recorded Redacted Restored Status Undone Watched"
     ),
     "history": (
-        "BisectTest Bisected BlameLine Diff DiffStat FileState Operation PathChange "
+        "BisectTest Bisected BlameLine Diff DiffStat FileState GrepMatch Operation PathChange "
         "SectionInfo SkillChange SnapshotDetails UndiffableFile"
     ),
     "ledgers": (

@@ -126,6 +126,14 @@ class BlameLine(NamedTuple):
     receipt: str | None
 
 
+class GrepMatch(NamedTuple):
+    """A line that matches a pattern; `line` counts from 1."""
+
+    path: str
+    line: int
+    text: str
+
+
 class BisectTest(NamedTuple):
     """A snapshot that was checked; `verdict` is good, bad or untold."""
 

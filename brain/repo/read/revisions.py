@@ -1,8 +1,8 @@
 """Resolve revisions: the ways to name a snapshot.
 
-`@` is the head. The name of a branch is its head, that of a tag its snapshot. An id, or a unique prefix of one of six
-digits or more, is that snapshot. `~N` behind any of these is its N-th ancestor along first
-parents.
+`@` is the head. The name of a branch is its head, that of a tag its snapshot. An id, or a
+unique prefix of one of six digits or more, is that snapshot. `~N` behind any of these is its
+N-th ancestor along first parents.
 """
 
 from __future__ import annotations
