@@ -9,6 +9,7 @@ from ..command import argument, brain_command, flag
 from ..context import App
 from ..options import revision_option
 from ..output import emit
+from ..pager import paged
 from ..params import NonEmptyType
 from ..render.human_format import colorize
 from ..revision_paths import PathType, resolve_paths
@@ -33,6 +34,7 @@ _MAX_LINE_CHARS = 400
 @revision_option("The snapshot to search.")
 @flag("-i", "--ignore-case", help="Take upper and lower case as equal.")
 @flag("-F", "--fixed", help="Search for PATTERN as plain text.")
+@paged
 def grep_command(
     app: App,
     pattern: str,

@@ -13,6 +13,7 @@ from ..context import App
 from ..json_format import to_json
 from ..options import patch_option, revision_argument, stat_option
 from ..output import emit
+from ..pager import paged
 from ..params import CountType, SlugType
 from ..render import lineage_graph as lanes
 from ..render.changes import operation_text, path_change_line, skill_change_line
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @flag("--graph", help="Draw how the snapshots descend from each other.")
 @stat_option
 @patch_option
+@paged
 def log_command(
     app: App,
     terms: tuple[str, ...],
@@ -123,6 +125,7 @@ def _log_line(info: SnapshotInfo, columns: int, indent: int = 0) -> str:
 @revision_argument
 @stat_option
 @patch_option
+@paged
 def show_command(app: App, rev: str | None, stat: bool, patch: bool) -> None:
     """Show one snapshot.
 
@@ -191,6 +194,7 @@ _PATH_CHANGE_COLORS = {"A": "green", "D": "red"}
 @argument("terms", metavar="[FROM [TO]] [-- PATH...]", nargs=-1, type=PathType())
 @stat_option
 @patch_option
+@paged
 def diff_command(app: App, terms: tuple[str, ...], stat: bool, patch: bool) -> None:
     """Show the differences between two states.
 

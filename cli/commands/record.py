@@ -89,11 +89,17 @@ def status_command(app: App) -> None:
 
     A is added, M modified, D removed.
     """
+    show_status(app)
+
+
+def show_status(app: App) -> Status:
+    """Print and return the status."""
     with ProgressBar(app) as bar:
         found = app.brain.status(progress=bar)
     for line in notice_lines(found.notices):
         app.print_note(line)
     emit(app, found, _status_lines(found, str(app.brain.root)))
+    return found
 
 
 def _status_lines(found: Status, root: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ..context import App
 from ..error_report import FAILURE, Failure
 from ..options import revision_option
 from ..output import emit
+from ..pager import paged
 from ..params import NonEmptyType, SlugType
 from ..render.human_format import colorize, first_line, local_time, pluralize, short_id
 from ..render.run_report import counts_text, source_text
@@ -35,6 +36,7 @@ class BlameDocument(NamedTuple):
 )
 @argument("slug", type=SlugType())
 @revision_option("The snapshot to look at.")
+@paged
 def blame_command(app: App, slug: str, rev: str | None) -> None:
     """Show which snapshot wrote each line of a skill.
 
