@@ -76,7 +76,8 @@ def bisect_command(app: App, good: str | None, bad: str | None, check: tuple[str
 
     Runs COMMAND in a temporary folder with the files of a snapshot: status 0 means good,
     125 means untestable, any other up to 127 means bad, and a greater one stops the
-    search. BRAIN_SNAPSHOT has the id of the snapshot. The brain is not changed.
+    search. The two ends are tested first. BRAIN_SNAPSHOT has the id of the snapshot. The
+    brain is not changed.
     """
     if not good:
         raise click.UsageError("Missing option '--good': a snapshot that passes.")

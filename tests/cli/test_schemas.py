@@ -122,6 +122,11 @@ def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
     assert found["additionalProperties"] is False
 
 
+BISECT = "bisect --json --good @~2 -- sh -c".split()
+BISECT.append("! grep -q 'version: 3' skills/oracle-manipulation/SKILL.md")
+"""A check that `upsert` breaks, for the skill that is at version 1 before two of them."""
+
+
 def upsert(cli: Call) -> None:
     Path("body.md").write_text("# Oracles\n\nBetter.\n")
     assert cli("skill", "upsert", "oracle-manipulation", "-f", "body.md").status == 0
@@ -271,7 +276,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("why", ["why", "oracle-manipulation@1"], None),
     ("log", ["log"], work),
     ("blame", ["blame", "oracle-manipulation"], upsert),
-    ("bisect", ["bisect", "--good", "@~2", "true"], lambda cli: (upsert(cli), upsert(cli))),
+    ("bisect", BISECT, lambda cli: (upsert(cli), upsert(cli))),
     ("sign", ["sign", "@~1"], lambda cli: cli("key", "new")),
     ("sign", ["sign", "--all", "--key", "bob"], lambda cli: (trust(cli), upsert(cli))),
     ("show", ["show"], trust),
