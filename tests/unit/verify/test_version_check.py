@@ -189,6 +189,14 @@ def test_every_skill_that_was_edited_by_hand_is_reported(cards: Cards) -> None:
     assert reported == [paths[0], paths[2]]
 
 
+@pytest.mark.parametrize(("old", "new"), [("", "1"), ("1", ""), ("redacted", "1"), ("1", "2")])
+def test_a_file_that_needs_no_higher_version_hides_no_skill_after_it(
+    cards: Cards, old: str, new: str
+) -> None:
+    needless, edited = between(cards, old, new, "skills/a.md"), between(cards, "1", "1")
+    assert [row[2] for row in found(change(("snapshot",), needless, edited))] == [PATH]
+
+
 @pytest.mark.parametrize(
     "operation", [("upsert", "oracle", "1", "2"), ("delete", "oracle", "1"), ("snapshot",)]
 )
@@ -264,6 +272,13 @@ def test_versions_are_not_checked_of_new_files_links_and_files_elsewhere() -> No
     assert selected(("snapshot",), PATH, old=False) == []
     assert selected(("snapshot",), PATH, kind=LINK) == []
     assert selected(("snapshot",), PATH, section="memory") == []
+
+
+def test_versions_of_skills_are_checked_in_every_section() -> None:
+    paths = ["lib/oracle/SKILL.md", "lib/oracle.md"]
+    before = {"plugins": TreeRoot(ID, 2, 2)}
+    found = selected(("snapshot",), *paths, section="plugins", before=before)
+    assert found == ["plugins/lib/oracle/SKILL.md"]
 
 
 def test_an_edge_needs_the_cards_of_both_sides(cards: Cards) -> None:

@@ -154,3 +154,39 @@ def test_a_merge_of_very_many_parents_is_recorded_in_steps(brain: Brain) -> None
     assert (len(last.parents), len(before.parents)) == (1 + 20 - 15, 1 + 15)
     assert [*before.parents[1:], *last.parents[1:]] == [found[name] for name in names]
     assert brain.verify().findings == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("memory/a.md", "memory/A.md"),
+        ("memory/a/x.md", "memory/A/y.md"),
+        ("memory/stra\u00dfe.md", "memory/STRASSE.md"),
+        ("memory/stra\u00dfe/x.md", "memory/STRASSE/y.md"),
+        ("stra\u00dfe/x.md", "STRASSE/y.md"),
+        ("memory/a", "memory/a/x.md"),
+        ("memory/a/x.md", "memory/A"),
+    ],
+)
+def test_of_names_that_other_systems_take_for_one_the_later_is_left_out_and_said_once(
+    brain: Brain, first: str, second: str
+) -> None:
+    both = [(first, text("1")), (second, text("2"))]
+    steps = [ImportStep(both), ImportStep([*both, ("memory/other.md", text("3"))])]
+    done = brain.imports.record_states(SOURCE, steps)
+    assert [(one.code, one.path) for one in done.left] == [("case_collision", second)]
+    names = {file.path for file in brain.files.list(done.snapshot)} - {"manifest.yaml"}
+    assert names == {first, "memory/other.md"}
+    again = brain.imports.record_states(SOURCE, [ImportStep([(first, None), (second, text("2"))])])
+    assert again.left == []
+    names = {file.path for file in brain.files.list(again.snapshot)} - {"manifest.yaml"}
+    assert names == {second, "memory/other.md"}
+
+
+def test_a_folder_is_recorded_as_an_import_of_its_source(brain: Brain) -> None:
+    (brain.root / "memory/a.md").write_text("a")
+    done = brain.imports.record_folder(SOURCE, "Take it over")
+    assert (done.branch, done.steps, done.snapshot) == ("main", 1, brain.head)
+    info = brain.history.show().info
+    assert (info.operation["kind"], info.message) == ("import", "Take it over")
+    assert brain.imports.record_folder(SOURCE, "Again").steps == 0
