@@ -31,7 +31,7 @@ class Brain(BrainParts):
     `brain.skills.upsert(…)`, `brain.history.log()`. A part is loaded at its first use.
 
     Ids are hex text, times `datetime` in UTC, paths relative to the brain. A
-    revision is an id, a unique prefix of six or more digits, a branch, `@` for the head, or
+    revision is an id, a unique prefix of six or more digits, a branch, a tag, `@` for the head, or
     one of these followed by `~N`. Reading never writes. Threads may share an instance;
     writers, also of other processes, take turns. Every error is a `BrainError`.
     """
@@ -246,13 +246,13 @@ class Brain(BrainParts):
 
         return self._locked.run(restore.restore_files, rev, list(paths), *progress_args(progress))
 
-    def undo(self) -> results.Restored:
-        """Undo the last operation. Raises `NotFound` or `Conflict`."""
+    def undo(self, operation: int | None = None) -> results.Undone:
+        """Undo the last operation, or that of a number. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._locked.run(undo.undo_operation)
+        return self._locked.run(undo.undo_operation, operation)
 
-    def redo(self) -> results.Restored:
+    def redo(self) -> results.Undone:
         """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
