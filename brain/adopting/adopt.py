@@ -252,6 +252,9 @@ def _adopted_result(
     conflicts: list[MergeConflict] | None = None,
 ) -> Adopted:
     adopted = sorted(states.source_paths.items())
+    name_notices: list[Notice] = []
+    if brain and not conflicts:
+        name_notices = brain.skills.check_names([path for path, _ in adopted])
     return Adopted(
         brain=brain.id if brain else None,
         snapshot=brain.head if brain else None,
@@ -265,7 +268,5 @@ def _adopted_result(
         taken=[AdoptedFile(path, source) for path, source in adopted],
         left_out=states.skipped,
         conflicts=conflicts or [],
-        notices=brain.skills.check_names([path for path, _ in adopted])
-        if brain and not conflicts
-        else [],
+        notices=[*states.doubts, *name_notices],
     )

@@ -69,7 +69,9 @@ class HomeReader:
             message=f"Adopt {self.layout.title} {detected.path.name}",
             keeps_path=skipped.is_unread,
         )
-        return SourceStates(iter((step,)), skipped.notices, source_paths, skipped.skipped_paths)
+        return SourceStates(
+            iter((step,)), skipped.notices, source_paths, skipped.skipped_paths, skipped.doubts
+        )
 
 
 def _read_files(

@@ -35,14 +35,15 @@ class SourceStates(NamedTuple):
 
     `steps` can be iterated once. The other fields are complete after that: `skipped` are
     notices, of which one may count many files of a folder; `skipped_paths` has code and path
-    of each of them; `source_paths` maps paths of the brain to paths of the source, as of the
-    last step.
+    of each of them; `doubts` are notices about taken files that may hold a secret;
+    `source_paths` maps paths of the brain to paths of the source, as of the last step.
     """
 
     steps: Iterator[ImportStep]
     skipped: list[Notice]
     source_paths: dict[str, str]
     skipped_paths: Sequence[tuple[str, str]] = ()
+    doubts: Sequence[Notice] = ()
 
 
 class SourceReader(Protocol):
@@ -62,7 +63,7 @@ class SourceReader(Protocol):
     ) -> SourceStates:
         """Read the source after the revision `since`, the last one imported; None for all.
 
-        Files with secrets are skipped (code `secret`; the reason has rule, line and id),
-        unless `allow` has the id of the finding. Raises `InvalidInput` for a source that
+        Files with certain secrets are skipped (code `secret`; the reason has rule, line and
+        id), unless `allow` has the id of the finding. Raises `InvalidInput` for a source that
         turns out to be of another kind, or damaged.
         """

@@ -107,8 +107,8 @@ class Brain(BrainParts):
     ) -> results.Adopted:
         """Adopt another program's files: in place, or into the brain `into`, new or existing.
 
-        `kind` names the program where it is not clear. Files with secrets are left out unless
-        `allow` has the ids of the findings. The keywords are as for `init` and `open`. On
+        `kind` names the program where it is not clear. Files with certain secrets are left out
+        unless `allow` has the ids of the findings. The keywords are as for `init` and `open`. On
         failure no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`,
         `ambiguous_source`, `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or
         as `merge.start`.
@@ -358,8 +358,8 @@ class Brain(BrainParts):
         """Write skills, memory and prompts into the folder of another program.
 
         With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
-        drops the fields that only the client reads. `allow` has ids of findings that are no
-        secrets. Raises `InvalidInput` (`bad_client`, `own_folder`, `secrets_found`,
+        drops the fields that only the client reads. A file with a secret is held back, unless
+        `allow` has the id of the finding. Raises `InvalidInput` (`bad_client`, `own_folder`,
         `bad_record`), `Locked`, or an error of the file system.
         """
         from ..adopting.publish import PublishRequest, publish

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from . import randomness
 from .lazy_regex import lazy_pattern
+from .secret_hit import CERTAIN, DOUBTFUL, SecretHit
 
 _ALPHANUMERIC = rb"[A-Za-z0-9]"
 _URL_SAFE = rb"[A-Za-z0-9_-]"
@@ -70,6 +70,14 @@ _PLACEHOLDER_URL = lazy_pattern(
 )
 
 
+_DOUBTFUL_RULES = {"url-password"}
+_DOUBTFUL_KEY = lazy_pattern(
+    rb"[rs]k_test_|sk-(?!ant-|proj-|svcacct-|admin-|or-v1-|[A-Za-z0-9]{32,}\Z)"
+)
+"""Keys for tests, and keys of no issuer in particular."""
+_AWS_SECRET = lazy_pattern(rb"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_PAIR_BYTES = 400
+"""The largest distance between the two halves of an AWS key."""
 _PUTTY_MARK = b"Private-Lines:"
 _PUTTY_BODY = lazy_pattern(rb"Private-Lines: {0,4}[0-9]{1,4}\r?\n([A-Za-z0-9+/=]{16,80})")
 _KEYSTORE_MARK = b"kdf"
@@ -80,15 +88,6 @@ _KEYSTORE_BODY = lazy_pattern(
 _KEYSTORE_CHECKSUM = lazy_pattern(rb"\\?\"(?:mac|checksum)\\?\"\s{0,40}:")
 _KEYSTORE_WINDOW_BYTES = 4096
 """The largest distance of the encrypted key from the name of its key derivation function."""
-
-
-class SecretHit(NamedTuple):
-    """A secret with its rule and its place, in bytes."""
-
-    rule: str
-    start: int
-    stop: int
-    secret: bytes
 
 
 def scan_key_patterns(text: bytes, long_words: list[bytes]) -> Iterator[SecretHit]:
@@ -118,7 +117,7 @@ def scan_issuer_keys(text: bytes) -> Iterator[SecretHit]:
         while at >= 0:
             match = pattern.match(text, at)
             if match and _is_genuine(rule, match[0]):
-                yield SecretHit(rule, at, match.end(), match[0])
+                yield SecretHit(rule, at, match.end(), match[0], _grade_key(rule, match))
             at = text.find(prefix, match.end() if match else at + len(prefix))
     yield from _scan_jwts(text)
 
@@ -134,7 +133,7 @@ def _scan_jwts(text: bytes) -> Iterator[SecretHit]:
         if match:
             end = match.end()
             if _is_genuine("jwt", match[0]):
-                yield SecretHit("jwt", match.start(), end, match[0])
+                yield SecretHit("jwt", match.start(), end, match[0], CERTAIN)
         at = text.find(_JWT_MIDDLE, max(at + 1, end))
 
 
@@ -158,6 +157,17 @@ def _is_genuine(rule: str, secret: bytes) -> bool:
     return len(set(secret)) > 9
 
 
+def _grade_key(rule: str, match: re.Match[bytes]) -> str:
+    """Return the grade of a key; the id of an AWS key counts only with the secret near it."""
+    if rule == "aws-access-key":
+        start, stop = match.start() - _AWS_PAIR_BYTES, match.end() + _AWS_PAIR_BYTES
+        near = _AWS_SECRET().finditer(match.string[max(start, 0) : stop])
+        has_secret = any(randomness.is_random_value(secret[0]) for secret in near)
+        return CERTAIN if has_secret else DOUBTFUL
+    is_certain = rule not in _DOUBTFUL_RULES and not _DOUBTFUL_KEY().match(match[0])
+    return CERTAIN if is_certain else DOUBTFUL
+
+
 def _scan_pem_keys(text: bytes) -> Iterator[SecretHit]:
     """Yield private keys in PEM (RFC 7468) and PuTTY's format; a BEGIN line alone is not one."""
     at = text.find(_PEM_MARK)
@@ -166,14 +176,14 @@ def _scan_pem_keys(text: bytes) -> Iterator[SecretHit]:
         match = _PEM_BODY().match(text, end)
         begin = text.rfind(b"-----BEGIN ", max(0, at - 40), at)
         if match and begin >= 0 and len(set(match[1])) > 4:
-            yield SecretHit("private-key", begin, match.end(), match[1])
+            yield SecretHit("private-key", begin, match.end(), match[1], CERTAIN)
             end = match.end()
         at = text.find(_PEM_MARK, end)
     at = text.find(_PUTTY_MARK)
     while at >= 0:
         match = _PUTTY_BODY().match(text, at)
         if match and len(set(match[1])) > 4:
-            yield SecretHit("private-key", at, match.end(), match[1])
+            yield SecretHit("private-key", at, match.end(), match[1], CERTAIN)
         at = text.find(_PUTTY_MARK, at + len(_PUTTY_MARK))
 
 
@@ -189,7 +199,7 @@ def _scan_keystores(text: bytes) -> Iterator[SecretHit]:
         if match and _KEYSTORE_CHECKSUM().search(near):
             start = max(end, at - _KEYSTORE_WINDOW_BYTES)
             end = start + match.end()
-            yield SecretHit("keystore", start + match.start(), end, match[1])
+            yield SecretHit("keystore", start + match.start(), end, match[1], CERTAIN)
             at = text.find(_KEYSTORE_MARK, max(at + len(_KEYSTORE_MARK), end))
         else:
             at = text.find(_KEYSTORE_MARK, at + _KEYSTORE_WINDOW_BYTES // 2)

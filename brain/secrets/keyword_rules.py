@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from . import randomness
-from .key_patterns import SecretHit
 from .lazy_regex import lazy_pattern
+from .secret_hit import CERTAIN, DOUBTFUL, SecretHit
 
 _KEYWORDS = (b"passw", b"passphrase", b"pwd", b"secret", b"credential", b"token", b"key", b"bearer")
 _PASSWORD_KEYWORDS = _KEYWORDS[:5]
@@ -44,6 +44,7 @@ _CODE_EXPRESSION = lazy_pattern(
 )
 _HEX_VALUE = lazy_pattern(rb"(?:0[xX])?[0-9a-fA-F]{16,}")
 _UUID_VALUE = lazy_pattern(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ETHEREUM_RULE = "ethereum-private-key"
 _ETHEREUM_KEY_DIGITS = 64
 _MIN_DISTINCT_BYTES = 5
 
@@ -75,7 +76,10 @@ def _match_to_hit(text: bytes, word: bytes, at: int, match: re.Match[bytes]) -> 
         return None
     is_explicit = word in _PASSWORD_KEYWORDS or _SECRET_PREFIX().search(name) is not None
     rule = _classify_value(word, value, bool(sign), is_explicit)
-    return SecretHit(rule, match.start(3), match.start(3) + len(value), value) if rule else None
+    if not rule:
+        return None
+    grade = CERTAIN if rule == _ETHEREUM_RULE else DOUBTFUL
+    return SecretHit(rule, match.start(3), match.start(3) + len(value), value, grade)
 
 
 def _classify_value(word: bytes, value: bytes, is_assigned: bool, is_explicit: bool) -> str:
@@ -87,7 +91,7 @@ def _classify_value(word: bytes, value: bytes, is_assigned: bool, is_explicit: b
         if not is_explicit:
             return ""
         digits = len(value) - 2 * (value[:2] in (b"0x", b"0X"))
-        return "ethereum-private-key" if digits == _ETHEREUM_KEY_DIGITS else "assigned-secret"
+        return _ETHEREUM_RULE if digits == _ETHEREUM_KEY_DIGITS else "assigned-secret"
     if len(value) >= 16 and randomness.is_random_value(value):
         return "assigned-secret"
     if is_assigned and word in _PASSWORD_KEYWORDS and randomness.is_password_like(value):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .excerpt import secret_mark
 from .finder import MAX_SECRET_FINDINGS, find_hits
-from .key_patterns import SecretHit
 from .lazy_regex import lazy_pattern
+from .secret_hit import SecretHit
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")
 _MIN_URL_PART_CHARS = 8
@@ -30,7 +31,7 @@ def mask_secrets(content: bytes) -> tuple[bytes, int]:
     end = count = 0
     for hit in hits:
         if hit.start >= end:
-            pieces += [content[end : hit.start], b"[redacted: %b]" % hit.rule.encode()]
+            pieces += [content[end : hit.start], secret_mark(hit).encode()]
             count += 1
         end = max(end, _hit_end(content, hit))
     pieces.append(content[end:])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.errors import BrainError
+
 from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import allow_option, revision_option
@@ -57,7 +59,7 @@ def adopt_command(
     Supports Hermes, Claude Code, Codex and OpenClaw (homes, projects, workspaces),
     agents of Letta (MemFS, .af files), any folder of skills, and git repositories with
     skills, of which each commit becomes a snapshot (only with INTO). Secrets, databases
-    and caches are left out.
+    and caches are left out; a file that only may hold a secret is imported and reported.
     """
     from brain import Brain
 
@@ -170,7 +172,8 @@ def publish_command(
     DIR is a project or the home of the program, or a folder of skills. Memory and
     prompts are exported too if the program has a place for them. The metadata of a copy
     has its version and the fields that the program does not know. Published files that
-    the brain no longer has are removed; files that were edited there are kept.
+    the brain no longer has are removed; files that were edited there are kept. A file
+    with a secret is held back and reported; the exit status is then 1.
     """
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
@@ -186,6 +189,8 @@ def publish_command(
     emit(app, result, _publication_lines(result, dry_run))
     if result.conflicts:
         _raise_publish_conflict(result)
+    if result.held_back:
+        _raise_held_back(result)
 
 
 def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
@@ -201,6 +206,9 @@ def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
     if result.left_out:
         yield "Not published:"
         yield from (f"  {line}" for line in skipped_lines(result.left_out))
+    if result.held_back:
+        yield "Held back:"
+        yield from (escape(f"  {row.path}: {row.message}") for row in result.held_back)
 
 
 def _raise_publish_conflict(result: Published) -> None:
@@ -211,4 +219,12 @@ def _raise_publish_conflict(result: Published) -> None:
         "nothing was written",
         code="not_ours",
         hint="import them with `brain adopt`, or replace them with --overwrite",
+    )
+
+
+def _raise_held_back(result: Published) -> None:
+    raise BrainError(
+        f"{pluralize(len(result.held_back), 'file')} held back because of secrets",
+        code="secrets_found",
+        hint="remove the secrets, or publish a false positive with --allow ID",
     )

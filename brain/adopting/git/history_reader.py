@@ -122,7 +122,7 @@ def read_history(
             for path in [path for path, name in source_paths.items() if name not in at_head]:
                 del source_paths[path]
 
-    return SourceStates(steps(), skipped.notices, source_paths)
+    return SourceStates(steps(), skipped.notices, source_paths, doubts=skipped.doubts)
 
 
 def layout_from_names(names: Iterable[str]) -> HomeLayout:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 
 from brain.secrets import MAX_SECRET_FINDINGS, find_secrets, find_secrets_in_each
+from brain.secrets.finder import find_hits
 from tests.bench.generate import Corpus, skill
 from tests.support import planted_secrets
 
@@ -103,10 +104,20 @@ def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
 
 def test_a_finding_never_holds_the_secret() -> None:
     rng = random.Random(3)
-    for text in (planted_text(rng) for _ in range(50)):
-        for found in find_secrets(text):
-            words = [word for word in text.decode().split() if len(word) > 7]
-            assert not any(word in repr(found) for word in words)
+    for text in (planted_text(rng) for _ in range(200)):
+        findings = find_secrets(text)
+        for hit in find_hits(text):
+            words = [word for word in text[hit.start : hit.stop].split() if len(word) > 7]
+            assert not any(word.decode() in repr(findings) for word in words)
+
+
+def test_an_excerpt_is_the_line_with_every_secret_masked() -> None:
+    keys = [planted_secrets.SECRET_MAKERS["npm-token"](random.Random(n)) for n in (1, 2)]
+    first, second = find_secrets(f"one\n- from {keys[0]}, then {keys[1]}tail end\n".encode())
+    assert first.excerpt == "- from [redacted: npm-token] then"
+    assert second.excerpt == ", then [redacted: npm-token] end"
+    (cut,) = find_secrets(f"{'a ' * 50}{keys[0]} {'b ' * 50}".encode())
+    assert cut.excerpt == f"…{'a ' * 30}[redacted: npm-token] {'b ' * 19}b…"
 
 
 def test_a_key_in_json_text_with_escaped_line_ends_is_found() -> None:
