@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -44,14 +44,17 @@ class HomeFile(NamedTuple):
     file: SourceFile
 
 
-def scan_home(root: Path, layout: HomeLayout, skipped: SkippedFiles) -> Iterator[HomeFile]:
+def scan_home(
+    root: Path, layout: HomeLayout, skipped: SkippedFiles, skills_left_out: Mapping[str, int]
+) -> Iterator[HomeFile]:
     """Yield the files of the home at `root` to adopt, in the order of the rules.
 
     Follows no links and reads nothing outside of `root`. Skipped files are added to
-    `skipped`. Raises `InvalidInput` (`too_many`) for a home above the limits.
+    `skipped`, folders with the number of skills in them. Raises `InvalidInput` (`too_many`)
+    for a home above the limits.
     """
     with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
-        walk = _HomeWalk(folders, os.fstat(fd).st_dev, layout, skipped)
+        walk = _HomeWalk(folders, os.fstat(fd).st_dev, layout, skipped, skills_left_out)
         taken = _TakenPaths(skipped)
         size = 0
         for path in sorted(_limit_listed(walk.list_files("")), key=layout.rule_rank):
@@ -145,12 +148,18 @@ class _HomeWalk:
     """Lists the folders in which a rule of the layout can match."""
 
     def __init__(
-        self, folders: FolderHandles, device: int, layout: HomeLayout, skipped: SkippedFiles
+        self,
+        folders: FolderHandles,
+        device: int,
+        layout: HomeLayout,
+        skipped: SkippedFiles,
+        skills_left_out: Mapping[str, int],
     ) -> None:
         self._folders = folders
         self._device = device
         self._layout = layout
         self._skipped = skipped
+        self._skills_left_out = skills_left_out
 
     def list_files(self, folder: str) -> Iterator[str]:
         """Yield the paths of files and links below `folder` that may be adopted."""
@@ -213,8 +222,11 @@ class _HomeWalk:
             reason = "nested too deeply"
         if not reason and st.st_dev != self._device:
             reason = "on another disk"
-        if reason and (reached or folder in layout.reported_folders or layout.skip_reason(path)):
-            self._skipped.add("left_out", path, reason)
+        skills = self._skills_left_out.get(path, 0)
+        is_reported = reached or folder in layout.reported_folders or layout.skip_reason(path)
+        if reason and (skills or is_reported):
+            count = f", with {skills} skill{'s'[: skills != 1]}" if skills else ""
+            self._skipped.add("left_out", path, reason + count)
         return not reason
 
     def _report_nested_store(self, folder: str, path: str, name: str) -> None:

@@ -132,7 +132,10 @@ def _raise_adopt_conflict(result: Adopted) -> None:
     )
 
 
-PUBLISH_CLIENTS = ("claude", "codex", "hermes", "openclaw", "agentskills")
+PUBLISH_CLIENTS = (
+    *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
+    *("cline", "zed", "windsurf", "goose", "continue", "agentskills"),
+)
 
 
 @brain_command(
