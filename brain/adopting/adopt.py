@@ -14,12 +14,9 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
-from ..repo.changes.import_source import ImportSource
 from ..repo.open.discovery import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
-from ..skills.slug import fold_to_slug
 from . import ignore_filter, in_place
 from .brain_protocol import AdoptionBrain
 from .create_brain import (
@@ -39,7 +36,7 @@ from .source_protocol import (
     SourceReader,
     SourceStates,
 )
-from .sources import detect_source
+from .sources import build_source, detect_source
 
 
 def adopt(
@@ -87,13 +84,6 @@ def preview_adoption(
         return _adopted_result(detected, None, states, steps)
     states = _read_source(reader, detected, None, allow, into.absolute())
     return _adopted_result(detected, into, states, _consume_steps(states.steps))
-
-
-def build_source(detected: DetectedSource) -> ImportSource:
-    """Return the import source of a folder: its name, and a branch unique to the folder."""
-    name = fold_to_slug(detected.path.name) or detected.kind
-    place = blob_id(str(detected.path.resolve()).encode("utf-8", "surrogateescape")).hex()[:8]
-    return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
 
 
 def _detect_source(

@@ -57,7 +57,7 @@ def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = (
     if known is None:
         values.pop("version", None)
     extra = _extra_metadata(values, slug, client_fields)
-    lines = [f"name: {slug}", *_format_text_fields(values)]
+    lines = [f"name: {write_scalar(slug)}", *_format_text_fields(values)]
     is_map = isinstance(values.get(METADATA_KEY), dict | None)
     if not is_map:
         values[METADATA_KEY] = {METADATA_KEY: values[METADATA_KEY]}
