@@ -62,29 +62,80 @@ def find_origins(
     `rows` are those of the record in the folder. A row counts only if adopting would take the
     file at its path in the home to its path in the brain.
     """
-    origins = HomeOrigins()
-    for home, row in rows.items():
-        is_own = form_mode(row.form) in (ADOPTED_FORM, RENAMED_FORM)
-        if is_own and target.brain_path(home) == row.path:
-            origins.home_paths.setdefault(row.path, home)
-    used = set(origins.home_paths.values())
+    finder = _OriginFinder(folder, target, rows)
+    finder.add_published()
     for branch, layout in _adopted_branches(brain, folder, target.kind):
-        places = _InverseLayout(layout, target)
+        finder.enter_source(layout)
         is_merged = brain.history.check_ancestry(branch, snapshot).descends
         for info in brain.files.list(branch):
-            if info.path in BRAIN_OWNED_FILES:
-                continue
-            for home in places.home_paths(info.path):
-                if home in rows and rows[home].path != info.path:
-                    continue
-                origin = AdoptedOrigin(info=info, branch=branch, is_merged=is_merged)
-                origins.adopted.setdefault(home, origin)
-                is_there = home in rows or os.path.lexists(folder / home)
-                if is_there and info.path not in origins.home_paths and home not in used:
-                    origins.home_paths[info.path] = home
-                    used.add(home)
-                    break
-    return origins
+            if info.path not in BRAIN_OWNED_FILES:
+                finder.add(AdoptedOrigin(info=info, branch=branch, is_merged=is_merged))
+    return finder.origins
+
+
+class _OriginFinder:
+    """Collects origins; those of one source after the other.
+
+    A file that lies in the place of another client is no origin: this client gets a copy.
+    """
+
+    def __init__(self, folder: Path, target: HomeLayout, rows: Mapping[str, PublishedFile]) -> None:
+        self.origins = HomeOrigins()
+        self._folder, self._target, self._rows = folder, target, rows
+        self._used: set[str] = set()
+        self._source = target
+        self._skill_folders: dict[str, str] = {}
+
+    def add_published(self) -> None:
+        """Add the files that the record says were published in the bytes of the brain."""
+        for home, row in self._rows.items():
+            is_own = form_mode(row.form) in (ADOPTED_FORM, RENAMED_FORM)
+            if is_own and self._target.brain_path(home) == row.path:
+                self._use(row.path, home)
+
+    def enter_source(self, source: HomeLayout) -> None:
+        """Take the layout of the source from which the next files were adopted."""
+        self._source = source
+        places = source.skill_folders.places
+        self._skill_folders = {place: folder for folder, place in places.items()}
+
+    def add(self, origin: AdoptedOrigin) -> None:
+        """Add an adopted file, if it lies where the client reads it, or was removed there."""
+        path = origin.info.path
+        possible = [home for home in self._possible_homes(path) if self._may_hold(home, path)]
+        existing = [home for home in possible if self._exists(home)]
+        for home in existing[:1] or possible:
+            if self._is_read(home):
+                self.origins.adopted.setdefault(home, origin)
+                if existing:
+                    self._use(path, home)
+
+    def _use(self, path: str, home: str) -> None:
+        if path not in self.origins.home_paths and home not in self._used:
+            self.origins.home_paths[path] = home
+            self._used.add(home)
+
+    def _possible_homes(self, path: str) -> Iterator[str]:
+        place = path
+        while place := place.rpartition("/")[0]:
+            if place in self._skill_folders:
+                yield self._skill_folders[place] + path[len(place) :]
+        yield from self._source.home_paths(path)
+
+    def _may_hold(self, home: str, path: str) -> bool:
+        row = self._rows.get(home)
+        return self._source.brain_path(home) == path and (row is None or row.path == path)
+
+    def _exists(self, home: str) -> bool:
+        return home in self._rows or os.path.lexists(self._folder / home)
+
+    def _is_read(self, home: str) -> bool:
+        return (
+            self._source.kind == self._target.kind
+            or self._target.client == AGENTSKILLS.client
+            or self._target.has_rule_for(home)
+            or not PROJECT.has_rule_for(home)
+        )
 
 
 def _adopted_branches(
@@ -102,34 +153,3 @@ def _source_layout(reader: SourceReader, folder: Path) -> HomeLayout:
     """Return the layout of a source; files of a git history lie as in a folder of skills."""
     found = reader if isinstance(reader, HomeReader) else SkillFolderReader()
     return found.layout_at(folder)
-
-
-class _InverseLayout:
-    """Tells where a file of the brain may have been adopted from, for a client.
-
-    A file in the place of another client is no origin: it has to be published for this one.
-    """
-
-    def __init__(self, source: HomeLayout, target: HomeLayout) -> None:
-        self._source, self._target = source, target
-        self._folders = {place: folder for folder, place in source.skill_folders.places.items()}
-
-    def home_paths(self, path: str) -> Iterator[str]:
-        """Yield the possible paths in the home."""
-        for home in (*self._in_skill_folders(path), *self._source.home_paths(path)):
-            if self._is_read(home) and self._source.brain_path(home) == path:
-                yield home
-
-    def _in_skill_folders(self, path: str) -> Iterator[str]:
-        place = path
-        while place := place.rpartition("/")[0]:
-            if place in self._folders:
-                yield self._folders[place] + path[len(place) :]
-
-    def _is_read(self, home: str) -> bool:
-        return (
-            self._source.kind == self._target.kind
-            or self._target.client == AGENTSKILLS.client
-            or self._target.has_rule_for(home)
-            or not PROJECT.has_rule_for(home)
-        )

@@ -110,7 +110,7 @@ class _Publication:
         self._rendered = render_files(
             brain, self._snapshot, self._plan, self._form, self._previous, self._adopted
         )
-        self._notices = find_other_names(self._plan, self._form)
+        self._notices = find_other_names(self._plan, self._rendered, self._form)
         self._held_back: list[Notice] = []
         self._write: dict[str, str] = {}
         self._remove: list[str] = []

@@ -149,9 +149,11 @@ def render_skill_text(
     return SourceFile(FILE, export_to_spec(content, planned.folder_name, extra_fields))
 
 
-def find_other_names(plan: PublishPlan, form: RenderForm) -> list[Notice]:
+def find_other_names(
+    plan: PublishPlan, rendered: Mapping[str, RenderedFile], form: RenderForm
+) -> list[Notice]:
     """Return notices of adopted skills whose names the client does not accept."""
-    if form.kind not in _REQUIRES_FOLDER_NAME or form.is_strict or form.renames:
+    if form.kind not in _REQUIRES_FOLDER_NAME:
         return []
     return [
         Notice(
@@ -160,9 +162,9 @@ def find_other_names(plan: PublishPlan, form: RenderForm) -> list[Notice]:
             f"its name is {printable_text(planned.skill.name)}; {form.kind} requires that of its "
             f"folder, which --rename writes",
         )
-        for planned in plan.files.values()
-        if planned.is_adopted
-        and planned.skill is not None
+        for home, file in rendered.items()
+        if form_mode(file.entry.form) == ADOPTED_FORM
+        and (planned := plan.files[home]).skill is not None
         and planned.is_skill_text
         and planned.skill.name != planned.folder_name
     ]

@@ -87,7 +87,7 @@ class Outcome:
     seconds: float = 0.0
 
 
-def find_skills(folder: Path, limit: int | None, chosen: random.Random) -> list[Path]:
+def find_skills(folder: Path, limit: int | None, seed: int = 7) -> list[Path]:
     """Return the outermost folders of skills, at most `limit` drawn ones."""
     found: list[Path] = []
     for base, folders, names in os.walk(folder):
@@ -96,7 +96,7 @@ def find_skills(folder: Path, limit: int | None, chosen: random.Random) -> list[
             found.append(Path(base))
             folders.clear()
     if limit is not None and len(found) > limit:
-        found = sorted(chosen.sample(found, limit))
+        found = sorted(random.Random(seed).sample(found, limit))
     return found
 
 
@@ -208,9 +208,12 @@ def check_again(
     layout: Layout, home: Path, place: Path, after: dict[str, FileState], outcome: Outcome
 ) -> None:
     """Adopt and publish once more; both must find nothing to do."""
-    if Brain.adopt(home, place).changed:
-        outcome.problems.append("adopting again changed the brain")
     with Brain.open(place) as brain:
+        head = brain.head
+    Brain.adopt(home, place)
+    with Brain.open(place) as brain:
+        changes = brain.history.diff(head, "@").changes
+        outcome.problems += [f"adopting again changed {change.path}" for change in changes]
         again = brain.publish(layout.client, home)
     if again.written or again.removed or again.conflicts:
         outcome.problems.append(f"publishing again wrote {again.written} {again.conflicts}")
@@ -227,7 +230,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     collection = options.folder.resolve()
-    skills = find_skills(collection, options.limit, random.Random(options.seed))
+    skills = find_skills(collection, options.limit, options.seed)
     failed = False
     for name in options.layout or LAYOUTS:
         with tempfile.TemporaryDirectory() as folder:
