@@ -136,6 +136,14 @@ def test_what_the_brain_removed_is_removed_from_the_home(home: Path, brain: Brai
     assert not Brain.adopt(home, brain.root).changed
 
 
+def test_a_home_with_a_skill_that_the_brain_removed_is_adopted_again(
+    home: Path, brain: Brain
+) -> None:
+    brain.skills.delete("1")
+    assert not Brain.adopt(home, brain.root).changed
+    assert not (brain.root / "skills/1").exists() and (home / "skills/1/SKILL.md").exists()
+
+
 def test_nothing_is_removed_for_a_snapshot_from_before_the_adoption(
     tmp_path: Path, home: Path
 ) -> None:
