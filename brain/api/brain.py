@@ -353,20 +353,21 @@ class Brain(BrainParts):
         *,
         strict: bool = False,
         overwrite: bool = False,
+        rename: bool = False,
         allow: Collection[str] = (),
         dry_run: bool = False,
     ) -> results.Published:
         """Write skills, memory and prompts into the folder of another program.
 
         With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
-        drops the fields that only the client reads. A file with a secret is held back, unless
-        `allow` has the id of the finding. Raises `InvalidInput` (`bad_client`, `own_folder`,
-        `bad_record`), `Locked`, or an error of the file system.
+        drops the fields that only the client reads, and `rename` gives adopted skills the names
+        of their folders. A file with a secret not in `allow` is held back. Raises
+        `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`, and as writing files does.
         """
         from ..adopting.publish import PublishRequest, publish
 
         request = PublishRequest(
-            rev=rev, strict=strict, overwrite=overwrite, allow=allow, dry_run=dry_run
+            rev=rev, strict=strict, overwrite=overwrite, rename=rename, allow=allow, dry_run=dry_run
         )
         return call_system(publish, self, client, Path(folder), request)
 

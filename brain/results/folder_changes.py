@@ -217,7 +217,7 @@ class Published(NamedTuple):
     `written`, `removed` and `unchanged` are files that this brain publishes. `conflicts` are
     files that somebody else wrote or changed; with them nothing was written. `left_out` are
     files of the brain that the client has no place for or cannot read, `held_back` those
-    that would change and have a secret.
+    that would change and have a secret. `notices` name skills that the client may not accept.
     """
 
     brain: str
@@ -230,6 +230,7 @@ class Published(NamedTuple):
     conflicts: list[Notice]
     left_out: list[Notice]
     held_back: Sequence[Notice] = ()
+    notices: Sequence[Notice] = ()
 
 
 class MemoryRead(NamedTuple):
