@@ -61,13 +61,17 @@ class PathChange(NamedTuple):
 
 
 class SkillChange(NamedTuple):
-    """A changed skill; `change` is added, removed, upgraded or changed."""
+    """A changed skill; `change` is added, removed, upgraded or changed.
+
+    `path` is that of its SKILL.md or flat file, before if it was removed.
+    """
 
     slug: str
     change: str
     from_version: Version | None
     to_version: Version | None
     name: str
+    path: str = ""
 
 
 class Diff(NamedTuple):

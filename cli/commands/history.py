@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from brain.errors import printable_text
+from brain.results import text_format
 
 from ..command import argument, brain_command, flag, option
 from ..context import App
@@ -178,7 +179,7 @@ def _diff_document(brain: Brain, found: Diff, stat: bool, patch: bool) -> dict[s
 def _diff_lines(brain: Brain, found: Diff) -> Iterator[str]:
     for skill in found.skills:
         yield colorize(skill_change_line(skill), _SKILL_CHANGE_COLORS.get(skill.change, "yellow"))
-    others = [change for change in found.changes if change.section != "skills"]
+    others = text_format.changes_outside_skills(found.changes, found.skills)
     memory = found._replace(changes=[item for item in others if item.section == "memory"])
     counted = (
         {stat.path: stat for stat in brain.history.diff_stat(memory)} if memory.changes else {}

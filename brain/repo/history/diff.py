@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from ...objects import bundle as bundles
 from ...objects import paths
@@ -114,9 +113,9 @@ def _build_path_change(
     )
 
 
-class _CardPair(NamedTuple):
-    before: SkillMetadata | None
-    after: SkillMetadata | None
+_CardsByPath = dict[str, SkillMetadata]
+_SkillSides = tuple[_CardsByPath, _CardsByPath]
+"""The changed skills of one slug, before and after."""
 
 
 def _diff_skills(
@@ -127,38 +126,52 @@ def _diff_skills(
     cards: dict[bytes, SkillMetadata],
 ) -> list[SkillChange]:
     was_skill, is_skill = skill_rows.build_skill_predicates(session, before, after, differences)
-    sides: dict[str, _CardPair] = {}
+    sides: dict[str, _SkillSides] = {}
     touched: set[str] = set()
     for path, was, now in differences:
         old = cards.get(was.blob) if was and was_skill(path) else None
         new = cards.get(now.blob) if now and is_skill(path) else None
         if old or new:
             slug = skill_rows.slug_from_full_path(path)
-            known = sides.get(slug, _CardPair(None, None))
-            sides[slug] = _CardPair(known.before or old, known.after or new)
+            old_cards, new_cards = sides.setdefault(slug, ({}, {}))
+            if old:
+                old_cards[path] = old
+            if new:
+                new_cards[path] = new
         elif "/" in path:
             touched.add(path)
-    out = [_build_skill_change(slug, *both) for slug, both in sides.items()]
-    out += _diff_skill_files(session, after, touched, set(sides))
-    return sorted(out, key=lambda change: (change.slug, change.change, change.name))
+    out = [change for slug, both in sides.items() for change in _pair_skills(slug, *both)]
+    out += _diff_skill_files(session, after, touched, {change.path for change in out})
+    return sorted(out, key=lambda change: (change.slug, change.change, change.name, change.path))
+
+
+def _pair_skills(slug: str, before: _CardsByPath, after: _CardsByPath) -> Iterator[SkillChange]:
+    """Yield the changes of the skills of one slug; one that moved is a changed one."""
+    removed = [path for path in before if path not in after]
+    added = [path for path in after if path not in before]
+    moved = dict(zip(added, removed, strict=False))
+    for path, new in after.items():
+        yield _build_skill_change(slug, path, before.get(moved.get(path, path)), new)
+    for path in removed[len(moved) :]:
+        yield _build_skill_change(slug, path, before[path], None)
 
 
 def _build_skill_change(
-    slug: str, old: SkillMetadata | None, new: SkillMetadata | None
+    slug: str, path: str, old: SkillMetadata | None, new: SkillMetadata | None
 ) -> SkillChange:
     name = (new or old or SkillMetadata("", "", "1", "")).name or slug
     from_version = skill_version.version_value(old.version) if old else None
     to_version = skill_version.version_value(new.version) if new else None
     if old is None or new is None:
-        return SkillChange(
-            slug, "removed" if new is None else "added", from_version, to_version, name
-        )
-    rises = compare_versions(new.version, old.version) > 0
-    return SkillChange(slug, "upgraded" if rises else "changed", from_version, to_version, name)
+        change = "removed" if new is None else "added"
+    else:
+        rises = compare_versions(new.version, old.version) > 0
+        change = "upgraded" if rises else "changed"
+    return SkillChange(slug, change, from_version, to_version, name, path)
 
 
 def _diff_skill_files(
-    session: Session, after: Bundle, touched: set[str], reported_slugs: set[str]
+    session: Session, after: Bundle, touched: set[str], reported_paths: set[str]
 ) -> list[SkillChange]:
     homes = SkillHomes(session, [after])
     owners = {homes.find_home(path) for path in touched}
@@ -166,11 +179,11 @@ def _diff_skill_files(
     for path in sorted(owners - {""}):
         slug = skill_rows.slug_from_full_path(path)
         entry = bundles.get_entry(session.nodes, after, path)
-        if slug in reported_slugs or entry is None:
+        if path in reported_paths or entry is None:
             continue
         card = card_cache.load_cards(session, [entry.blob])[entry.blob]
         current = skill_version.version_value(card.version)
-        out.append(SkillChange(slug, "changed", current, current, card.name or slug))
+        out.append(SkillChange(slug, "changed", current, current, card.name or slug, path))
     return out
 
 
