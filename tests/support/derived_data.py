@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from brain import Brain
-from brain.errors import BrainError
+from brain import Brain, BrainError
 from brain.repo.read import lineage_cache, skill_rows
 
 SLUGS = ("alpha", "beta", "gamma", "real-name", "gone", "idea", "s3")
@@ -102,7 +101,7 @@ QUESTIONS: dict[str, Question] = {
 
 
 def answer_all_questions(root: Path) -> dict[str, object]:
-    """Return all answers of a brain that is opened for this; of an error its code."""
+    """Return all answers of a brain that is opened for this; an error is an answer too."""
     with open_brain(root) as brain:
         return {name: _answer(ask, brain) for name, ask in QUESTIONS.items()}
 
