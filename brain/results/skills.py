@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
 
 class Skill(NamedTuple):
-    """One line of the list of skills."""
+    """One line of the list of skills; `address` names this skill and no other."""
 
     slug: str
     name: str
     description: str
     version: Version
     path: str
+    address: str
 
 
 class SkillView(NamedTuple):
@@ -136,6 +137,7 @@ class Selected(NamedTuple):
     description: str
     path: str
     score: float
+    address: str
 
 
 class Selection(NamedTuple):
@@ -157,3 +159,4 @@ class Similar(NamedTuple):
     description: str
     path: str
     score: float
+    address: str

@@ -20,7 +20,7 @@ from .index_lines import (
     SKILL_MARK,
     IndexText,
     TokenCounter,
-    escape_listed_name,
+    address_in_head,
     format_name_list,
     format_omitted_count,
 )
@@ -90,15 +90,23 @@ _MIN_DESCRIPTION_BYTES = 8
 
 
 class IndexCandidate(NamedTuple):
-    """A skill that the index may show; name and description are in the form for lines.
+    """A skill that the index may show, in the form for lines.
 
-    With the description "" only its name is shown.
+    `head` is what stands before the description: the address, and a name that differs.
+    With the description "" only the address is shown. Skills are printed by `rank`, then by
+    address.
     """
 
-    name: str
+    head: str
     description: str
     category: str = ""
     author: str = ""
+    rank: int = 0
+
+    @property
+    def address(self) -> str:
+        """What is shown of the skill in a list."""
+        return address_in_head(self.head)
 
 
 class _ShownSkill(NamedTuple):
@@ -187,14 +195,14 @@ def _show_all(skills: Sequence[IndexCandidate]) -> list[_ShownSkill]:
 def _full_size(skill: IndexCandidate) -> int:
     """Return the bytes of a skill shown in full, at most."""
     if skill.description:
-        return utf8_size(skill.name) + utf8_size(skill.description) + _LINE_OVERHEAD
-    return utf8_size(skill.name) + utf8_size(skill.category) + _NAME_LIST_OVERHEAD
+        return utf8_size(skill.head) + utf8_size(skill.description) + _LINE_OVERHEAD
+    return utf8_size(skill.address) + utf8_size(skill.category) + _NAME_LIST_OVERHEAD
 
 
 def _reduce_group(skills: Sequence[IndexCandidate], share: int) -> list[_ShownSkill]:
     """Return what is shown of one author's skills if their lines do not fit."""
     if (_LINE_OVERHEAD + _MIN_DESCRIPTION_BYTES) * len(skills) <= share:
-        overhead = sum(utf8_size(skill.name) + _LINE_OVERHEAD for skill in skills)
+        overhead = sum(utf8_size(skill.head) + _LINE_OVERHEAD for skill in skills)
         shortened = _shorten_descriptions(skills, share - overhead)
         if shortened:
             return shortened
@@ -224,7 +232,7 @@ def _list_names(skills: Sequence[IndexCandidate], share: int) -> tuple[list[_Sho
     shown: list[_ShownSkill] = []
     categories: set[str] = set()
     for skill in skills:
-        cost = utf8_size(escape_listed_name(skill.name)) + _SEPARATOR_BYTES
+        cost = utf8_size(skill.address) + _SEPARATOR_BYTES
         if skill.category not in categories:
             categories.add(skill.category)
             cost += utf8_size(skill.category) + _NAME_LIST_OVERHEAD
@@ -240,8 +248,8 @@ def _restore_descriptions(shown: Sequence[_ShownSkill], byte_budget: int) -> lis
     described: list[_ShownSkill] = []
     for place, (skill, _) in enumerate(shown):
         text = shorten_text(skill.description, min_useful_size(skill.description))
-        byte_budget += utf8_size(escape_listed_name(skill.name)) + _SEPARATOR_BYTES
-        byte_budget -= utf8_size(text) + utf8_size(skill.name) + _LINE_OVERHEAD
+        byte_budget += utf8_size(skill.address) + _SEPARATOR_BYTES
+        byte_budget -= utf8_size(text) + utf8_size(skill.head) + _LINE_OVERHEAD
         if byte_budget < 0:
             return described + list(shown[place:])
         described.append(_ShownSkill(skill, text))
@@ -249,14 +257,16 @@ def _restore_descriptions(shown: Sequence[_ShownSkill], byte_budget: int) -> lis
 
 
 def _format_index(shown: Sequence[_ShownSkill], left_out: int) -> str:
-    """Return the lines: described skills by name, listed ones by category, the omitted count."""
-    described = sorted((skill.name, text) for skill, text in shown if text)
-    lines = [f"{SKILL_MARK} {name}: {text}" for name, text in described]
-    named: dict[str, list[str]] = {}
-    for skill, text in shown:
+    """Return the lines: described skills, listed ones by category, and the omitted count."""
+    by_rank = sorted(shown, key=lambda one: (one.skill.rank, one.skill.head))
+    lines = [f"{SKILL_MARK} {skill.head}: {text}" for skill, text in by_rank if text]
+    named: dict[tuple[int, str], list[str]] = {}
+    ranks: dict[str, int] = {}
+    for skill, text in by_rank:
         if not text:
-            named.setdefault(skill.category, []).append(skill.name)
-    lines += [format_name_list(name, sorted(names)) for name, names in sorted(named.items())]
+            rank = ranks.setdefault(skill.category, skill.rank)
+            named.setdefault((rank, skill.category), []).append(skill.address)
+    lines += [format_name_list(key[1], addresses) for key, addresses in sorted(named.items())]
     if left_out:
         lines.append(format_omitted_count(left_out))
     return "\n".join(lines)

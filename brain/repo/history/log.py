@@ -146,18 +146,15 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
-    if "/" in slug_or_path:
-        return [
-            f"skills/{slug_or_path}/SKILL.md",
-            f"skills/{slug_or_path}.md",
-            f"skills/{slug_or_path}",
-        ]
+    from ...skills import skill_address
     from ...skills.slug import slugify
     from ..read import skill_lookup
 
     current = skill_lookup.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path
     )
+    if "/" in slug_or_path:
+        return [current.path] if current else skill_address.path_candidates(slug_or_path)
     slug = current.slug if current else slugify(slug_or_path)
     known_paths = skill_lookup.find_paths_in_lineage(session, inside, slug)
     if current is None:

@@ -8,24 +8,27 @@ tree the lines are derived from the difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...cache.derived_cache import CacheUnusable
 from ...errors import FormatError
+from ...objects import paths
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...objects.tree import TreeRoot
 from ...skills import SKILLS_SECTION, index_lines, index_text
 from ...skills.index_text import IndexPages
+from ...skills.skill_address import address_group
 from ..open.session import Session
+from . import skill_rows
 
 if TYPE_CHECKING:
     from .skill_rows import SkillWithCard
 
 _LINES_PER_BATCH = 4096
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 """Incremented when lines change their format; text of another format is rebuilt."""
 _HEADER_STRUCT = Struct(">B32sIII")
 _NO_TREE = bytes(32)
@@ -120,14 +123,30 @@ def is_built_from(session: Session, lines: IndexLines, places: Iterable[SkillWit
 
 def build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> IndexLines:
     """Return the lines of skills, given with their cards."""
-    pages = index_text.build_pages(_render_all_lines(session, places))
-    return IndexLines(pages, sum(page.count(b"\n") for page in pages))
+    lines = _render_all_lines(session, places)
+    return IndexLines(index_text.build_pages(lines), len(lines))
 
 
-def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> Iterator[bytes]:
-    skills = ((card.name or name, card.description) for _, name, _, card in places)
-    done = 0
+def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> list[bytes]:
+    """Return the lines of all skills, with their slugs until it is known which are shared."""
+    skills = iter(places)
+    lines: list[bytes] = []
+    skill_paths: list[str] = []
+    numbers_by_slug: dict[str, list[int]] = {}
     while some := list(islice(skills, _LINES_PER_BATCH)):
-        done += len(some)
-        session.report_progress("index", done, 0)
-        yield from (line.encode() for line in index_lines.format_lines(some))
+        cards = []
+        for inner, _, _, card in some:
+            path = paths.join_section(SKILLS_SECTION, inner)
+            slug = skill_rows.slug_from_full_path(path)
+            numbers_by_slug.setdefault(slug, []).append(len(skill_paths))
+            skill_paths.append(path)
+            cards.append((slug, index_lines.differing_name(slug, card.name), card.description))
+        session.report_progress("index", len(skill_paths), 0)
+        lines += [line.encode() for line in index_lines.format_lines(cards)]
+    for slug, numbers in numbers_by_slug.items():
+        if len(numbers) > 1:
+            addresses = address_group(slug, [skill_paths[number] for number in numbers])
+            for number in numbers:
+                address = addresses[skill_paths[number]]
+                lines[number] = index_lines.readdress_line(lines[number], slug, address)
+    return lines

@@ -108,7 +108,9 @@ def _find_similar(
     alike = sorted(
         (-score, skill) for score, skill in found if score >= similarity.NEAR_DUPLICATE_THRESHOLD
     )
+    shown = [(f"skills/{skill.path}", score, skill) for score, skill in alike[: max(limit, 0)]]
+    addresses = skill_lookup.find_addresses(session, bundle, [path for path, _, _ in shown])
     return [
-        Similar(skill.slug, skill.name, skill.description, f"skills/{skill.path}", round(-score, 3))
-        for score, skill in alike[: max(limit, 0)]
+        Similar(skill.slug, skill.name, skill.description, path, round(-score, 3), addresses[path])
+        for path, score, skill in shown
     ]

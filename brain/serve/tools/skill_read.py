@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from .tool import ToolResult, pick_fields
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...results import Selected, Skill
+    from ...results import Selected, Similar, Skill
 
 
 MAX_LISTED_SKILLS = 400
@@ -40,15 +39,12 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     matching = [skill for skill in every if _is_in_category(skill, category)]
     if category and not matching:
         raise _no_category_failure(category, every)
-    shared = {slug for slug, times in Counter(skill.slug for skill in every).items() if times > 1}
     shown = matching[:MAX_LISTED_SKILLS]
     shown = [
         skill._replace(description=_truncate_description(skill.description, len(shown)))
         for skill in shown
     ]
-    lines = [
-        index_lines.format_line(_display_name(skill, shared), skill.description) for skill in shown
-    ]
+    lines = [skill_line(skill) for skill in shown]
     if len(shown) < len(matching):
         lines.append(
             f"({len(shown)} of {len(matching)} skills: say what your task is to find others.)"
@@ -60,7 +56,12 @@ def _list_as_index(brain: Brain) -> ToolResult:
     """List very many skills as the index under a budget."""
     index = brain.prompt.build_index(budget=MAX_LIST_TOKENS)
     skills = [
-        {"name": line.name, "description": line.description or "", "category": line.category}
+        {
+            "name": line.name or line.address,
+            "description": line.description or "",
+            "category": line.category,
+            "address": line.address,
+        }
         for line in index_lines.parse_index(index.index)
     ]
     text = f"{index.index}\n(To find the ones you need, say what your task is.)"
@@ -72,7 +73,7 @@ def _list_for_task(brain: Brain, task: str, category: str) -> ToolResult:
     ranking = brain.skills.rank(task, _TASK_CANDIDATES if category else MAX_TASK_SKILLS)
     skills = [skill for skill in ranking.skills if _is_in_category(skill, category)]
     skills = skills[:MAX_TASK_SKILLS]
-    lines = [index_lines.format_line(skill.slug, skill.description) for skill in skills]
+    lines = [skill_line(skill) for skill in skills]
     if not lines:
         lines = [
             index_lines.NO_MATCH if brain.prompt.build_index().skills else index_lines.NO_SKILLS
@@ -84,10 +85,19 @@ def _list_for_task(brain: Brain, task: str, category: str) -> ToolResult:
 
 def _list_result(lines: list[str], shown: Sequence[Skill | Selected], count: int) -> ToolResult:
     skills = [
-        {**pick_fields(skill, "slug", "name", "description"), "category": _skill_category(skill)}
+        {
+            **pick_fields(skill, "slug", "name", "description", "address"),
+            "category": _skill_category(skill),
+        }
         for skill in shown
     ]
     return ToolResult("\n".join(lines), {"count": count, "skills": skills}, False)
+
+
+def skill_line(skill: Skill | Selected | Similar) -> str:
+    """Return the line of a skill in a list."""
+    name = index_lines.differing_name(skill.slug, skill.name)
+    return index_lines.format_line(skill.address, name, skill.description)
 
 
 def _truncate_description(description: str, skill_count: int) -> str:
@@ -108,11 +118,6 @@ def _skill_category(skill: Skill | Selected) -> str:
 def _is_in_category(skill: Skill | Selected, category: str) -> bool:
     """Tell whether a skill is in a category, given in lower case; "" matches every skill."""
     return not category or _skill_category(skill).lower() == category
-
-
-def _display_name(skill: Skill, shared: set[str]) -> str:
-    """Return the name to find a skill by: its slug, or its path if others share the slug."""
-    return skill.path.partition("/")[2] if skill.slug in shared else skill.slug
 
 
 def _category_names(skills: list[Skill]) -> str:

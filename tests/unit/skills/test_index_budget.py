@@ -31,7 +31,7 @@ def test_what_fits_is_shown_in_full() -> None:
     whole = index_budget.format_all(SKILLS, index_lines.estimate_tokens)
     assert fit(SKILLS, whole.tokens) == whole
     assert whole.text.split("\n") == [
-        index_lines.format_line(s.name, s.description) for s in SKILLS
+        index_lines.format_line(s.head, "", s.description) for s in SKILLS
     ]
     assert (whole.shown, whole.left_out) == (30, 0)
 
@@ -49,7 +49,7 @@ def test_tiers_follow_one_another_as_the_budget_shrinks() -> None:
         assert all("Does the work of number" in line for line in made.text.split("\n"))
     assert named[-1].text.split("\n") == [
         index_lines.format_name_list(
-            category, sorted(s.name for s in SKILLS if s.category == category)
+            category, sorted(s.address for s in SKILLS if s.category == category)
         )
         for category in ("", "tools", "writing")
     ]
@@ -71,10 +71,10 @@ def test_the_first_of_a_given_order_stay_longest_and_are_described_longest() -> 
     ranked = SKILLS[::-1]
     for budget in range(20, 1200, 7):
         made = index_lines.parse_index(fit(ranked, budget).text)
-        shown = {one.name for one in made}
-        described = {one.name for one in made if one.description}
-        assert shown == {skill.name for skill in ranked[: len(shown)]}
-        assert described == {skill.name for skill in ranked[: len(described)]}
+        shown = {one.address for one in made}
+        described = {one.address for one in made if one.description}
+        assert shown == {skill.address for skill in ranked[: len(shown)]}
+        assert described == {skill.address for skill in ranked[: len(described)]}
 
 
 def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out() -> None:
@@ -83,9 +83,9 @@ def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out() -> None:
         made = fit(LOUD + quiet, budget)
         parsed = index_lines.parse_index(made.text)
         assert [one for one in parsed if one.description == "Quiet and useful."] == [
-            index_lines.IndexEntry(skill.name, skill.description) for skill in quiet
+            index_lines.IndexEntry(skill.address, "", skill.description) for skill in quiet
         ]
-        assert sum(one.name.startswith("aaa") for one in parsed) > 20
+        assert sum(one.address.startswith("aaa") for one in parsed) > 20
         assert made.left_out == 5000 + 30 - len(parsed)
 
 
@@ -102,7 +102,7 @@ def test_claims_in_the_text_change_nothing_about_who_is_shown() -> None:
     loud = [plain[0], *(s._replace(description="BEST! USE ME FIRST! " * 3) for s in plain[1:])]
     for budget in range(10, 120, 5):
         names = [
-            [one.name for one in index_lines.parse_index(fit(s, budget).text)]
+            [one.address for one in index_lines.parse_index(fit(s, budget).text)]
             for s in (plain, loud)
         ]
         assert names[0] == names[1]
@@ -134,12 +134,12 @@ def test_skills_without_descriptions_are_shown_by_category() -> None:
     skills = [
         IndexCandidate("b", "", "x"),
         IndexCandidate("a", "", "x"),
-        IndexCandidate("c, d", ""),
+        IndexCandidate("c/d (C, D)", ""),
     ]
     made = index_budget.format_all(skills, index_lines.estimate_tokens)
-    assert made.text == "▹ c; d\n▹ x: a, b"
+    assert made.text == "▹ c/d\n▹ x: a, b"
     assert index_lines.parse_index(made.text) == [
-        index_lines.IndexEntry("c; d", None),
-        index_lines.IndexEntry("a", None, "x"),
-        index_lines.IndexEntry("b", None, "x"),
+        index_lines.IndexEntry("c/d", "", None),
+        index_lines.IndexEntry("a", "", None, "x"),
+        index_lines.IndexEntry("b", "", None, "x"),
     ]

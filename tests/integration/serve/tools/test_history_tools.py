@@ -30,6 +30,7 @@ def test_the_list_has_a_line_for_each_skill(skilled: ToolCaller) -> None:
         "slug": "oracles",
         "name": "oracles",
         "description": "About oracles",
+        "address": "oracles",
         "category": "defi",
     }
 
@@ -81,7 +82,12 @@ def test_among_very_many_skills_names_are_shown_and_how_many_are_not(
     monkeypatch.setattr(skill_read, "MAX_LIST_TOKENS", 15)
     answer = agent("skills_list")
     assert answer.data["count"] == 12 and 0 < len(answer.data["skills"]) < 12
-    assert answer.data["skills"][0] == {"name": "s00", "description": "", "category": ""}
+    assert answer.data["skills"][0] == {
+        "name": "s00",
+        "description": "",
+        "category": "",
+        "address": "s00",
+    }
     assert "not shown" in answer.text and answer.text.endswith("say what your task is.)")
 
 
@@ -91,17 +97,21 @@ def test_an_empty_brain_has_no_skills_yet(agent: ToolCaller) -> None:
 
 
 def test_skills_that_share_a_slug_are_listed_by_names_that_lead_to_them(agent: ToolCaller) -> None:
-    paths = ["search/SKILL.md", "one/search/SKILL.md", "two/search.md"]
-    for path in paths:
+    paths = {
+        "skills/search": "search/SKILL.md",
+        "one/search": "one/search/SKILL.md",
+        "two/search.md": "two/search.md",
+    }
+    for path in paths.values():
         file = agent.brain.root / "skills" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"---\nname: search\ndescription: x\n---\nIn {path}.\n", "utf-8")
     agent.brain.snapshot()
     listed = agent("skills_list").text
-    for path in paths:
-        assert f"▸ {path}: x" in listed
-        assert f"In {path}." in agent("skill_view", name=path).text
-    assert "In one/search" in agent("skill_view", name="one/search").text
+    for address, path in paths.items():
+        assert f"▸ {address}: x" in listed
+        for given in (address, path, f"skills/{path}"):
+            assert f"In {path}." in agent("skill_view", name=given).text
     failure = agent.expect_failure("skill_view", name="search")
     assert failure.code == "ambiguous_skill" and "two/search" in failure.text
 

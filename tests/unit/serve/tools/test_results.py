@@ -54,7 +54,7 @@ def test_a_description_is_cut_after_a_word_to_its_share(
 
 
 def skill(path: str) -> Skill:
-    return Skill("a", "a", "Do a", 1, path)
+    return Skill("a", "a", "Do a", 1, path, "a")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ class RankingBrain:
 
     def rank(self, task: str, limit: int) -> Selection:
         self.limits.append(limit)
-        found = [Selected("a", "a", "Do a", f"skills/x/{n}.md", 1.0) for n in range(30)]
+        found = [Selected("a", "a", "Do a", f"skills/x/{n}.md", 1.0, "a") for n in range(30)]
         return Selection(found, "words", None)
 
 
