@@ -132,6 +132,12 @@ class SkillsPart(Part):
 
         return self._locked.run(skill_views.list_skills, rev)
 
+    def find_addresses(self, slug: str, rev: str = "@") -> builtins.list[str]:
+        """Return the addresses of the skills that share a slug, sorted."""
+        from ..repo.skills import skill_views
+
+        return self._locked.run(skill_views.find_addresses, slug, rev)
+
     def view(self, slug: str, rev: str = "@") -> results.SkillView:
         """Return a skill with its text. Raises `NotFound` (`no_skill`, `no_version`)."""
         from ..repo.skills import skill_views

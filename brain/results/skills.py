@@ -113,6 +113,19 @@ class Index(NamedTuple):
     fallback: str | None = None
 
 
+class IndexPage(NamedTuple):
+    """A part of the index in its frame; `next` is the `after` of the next page, "" for none.
+
+    `first` and `last` are the numbers of its skills among all, from 1.
+    """
+
+    text: str
+    first: int
+    last: int
+    skills: int
+    next: str
+
+
 class Prompt(NamedTuple):
     """The system prompt, its index as in `Index`, and the memory files that were `cut`.
 

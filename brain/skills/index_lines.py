@@ -136,6 +136,14 @@ def parse_index(text: str) -> list[IndexEntry]:
     return entries
 
 
+def find_line_after(lines: Sequence[str], address: str) -> int:
+    """Return the number of the line behind that of a skill, or of where it would be."""
+    addresses = [address_in_head(split_line(line)[0]) for line in lines]
+    if address in addresses:
+        return addresses.index(address) + 1
+    return next((number for number, one in enumerate(addresses) if one > address), len(lines))
+
+
 def estimate_tokens(text: str) -> int:
     """Return an estimate of the tokens of `text`: its UTF-8 bytes / 4, rounded up."""
     return -(-len(text.encode()) // BYTES_PER_TOKEN)

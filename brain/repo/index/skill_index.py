@@ -141,10 +141,12 @@ def _fit_to_budget(
             return full_index
     from . import skill_authors
 
-    authors = skill_authors.find_skill_authors(session, snapshot_id, [one.path for one in found])
-    skills = _build_candidates(found, limit, authors)
+    writes = skill_authors.find_last_writes(session, snapshot_id, [one.path for one in found])
+    skills = _build_candidates(found, limit, [write.author for write in writes])
+    if not selection_request:
+        skills = index_budget.order_by_age(skills, [write.age for write in writes])
     return index_budget.fit_to_budget(
-        skills if selection_request else index_budget.interleave_categories(skills),
+        skills,
         budget,
         count,
         byte_budget,

@@ -8,7 +8,7 @@ from ... import limits
 from ...errors import NotFound, printable_text
 from ...results import Skill, SkillFile, SkillProblem, SkillView
 from ...skills import deceptive_names, frontmatter
-from ...skills.skill_address import split_version
+from ...skills.skill_address import address_group, split_version
 from ...skills.skill_lint import WARNING, check_skill
 from ...skills.suggestions import suggest_names
 from ..history.log import find_skill_at_version
@@ -29,6 +29,13 @@ def list_skills(session: Session, revision: str = "@") -> list[Skill]:
     addresses = skill_lookup.address_all(found.path for found in every)
     lines = [Skill(*found.summary, addresses[found.path]) for found in every]
     return sorted(lines, key=lambda line: (line.slug, line.path))
+
+
+def find_addresses(session: Session, slug: str, revision: str = "@") -> list[str]:
+    """Return the addresses of the skills that share a slug at a revision, sorted."""
+    bundle = session.bundle_of(resolve_revision(session, revision))
+    group = skill_lookup.find_paths_with_slug(session, bundle, slug)
+    return sorted(address_group(slug, group).values())
 
 
 def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:

@@ -61,7 +61,7 @@ def test_tiers_follow_one_another_as_the_budget_shrinks() -> None:
 
 
 def test_names_are_left_out_category_by_category_in_turn() -> None:
-    skills = index_budget.interleave_categories(SKILLS)
+    skills = index_budget.order_by_age(SKILLS, [0] * len(SKILLS))
     assert [skill.category for skill in skills[:6]] == ["writing", "tools", ""] * 2
     kept = index_lines.parse_index(fit(skills, 30).text)
     assert {one.category for one in kept} == {"writing", "tools", ""}
@@ -143,3 +143,18 @@ def test_skills_without_descriptions_are_shown_by_category() -> None:
         index_lines.IndexEntry("a", "", None, "x"),
         index_lines.IndexEntry("b", "", None, "x"),
     ]
+
+
+def test_skills_that_were_written_last_come_first() -> None:
+    ages = [number % 3 for number in range(len(SKILLS))]
+    ordered = index_budget.order_by_age(SKILLS, ages)
+    age_of = dict(zip((skill.head for skill in SKILLS), ages, strict=True))
+    assert [age_of[skill.head] for skill in ordered] == sorted(ages)
+
+
+def test_where_not_all_names_fit_the_first_skills_keep_their_descriptions() -> None:
+    many = [IndexCandidate(f"s{n:04d}", "What it is for.", "", "me") for n in range(2000)]
+    parsed = index_lines.parse_index(fit(many, 500).text)
+    described = [one.address for one in parsed if one.description]
+    assert described == [f"s{n:04d}" for n in range(len(described))]
+    assert len(described) > 20 and len(parsed) - len(described) > 40
