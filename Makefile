@@ -4,7 +4,7 @@
 # make fuzz     what chance finds: SEED=7 SECONDS=600, both optional; see tests/README.md
 # make mutation  which changes of the code no test notices: GROUP=verify SEED=7 COUNT=20; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
-# make docs     docs/cli.md from the commands themselves
+# make docs     docs/cli.md and docs/errors.md from the code itself
 # make vectors  the golden vectors of tests/vectors from their generator
 
 PYTHON  ?= python3
@@ -68,6 +68,7 @@ bench: $(VENV)-bench/bin/python
 
 docs: $(VENV)/installed
 	@$(BIN)/python -m brain_cli.reference docs/cli.md
+	@$(BIN)/python -m tests.error_reference docs/errors.md
 
 vectors: $(VENV)/installed
 	@$(BIN)/python -m tests.vectors.generate

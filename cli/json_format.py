@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,9 +12,9 @@ _MAX_JSON_INTEGER = 1 << 64
 def to_json(value: Any) -> Any:
     """Return `value` in the types of JSON.
 
-    A named tuple becomes an object: a field `from_` is written `from`, a field
-    `time` (ms since 1970) as ISO 8601 in UTC. Values without a JSON type
-    (dates, bytes, NaN, keys that are not text) become text, sets become arrays.
+    A named tuple becomes an object: a field `from_` is written `from`. A time becomes ISO
+    8601 in UTC. Values without a JSON type (bytes, NaN, keys that are not text) become
+    text, sets become arrays.
     """
     if isinstance(value, str):
         return _replace_surrogates(value)
@@ -26,26 +25,16 @@ def to_json(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {
-            name.rstrip("_"): _field_to_json(name, getattr(value, name)) for name in value._fields
-        }
+        return {name.rstrip("_"): to_json(getattr(value, name)) for name in value._fields}
     if isinstance(value, Mapping):
         return {_replace_surrogates(str(key)): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [to_json(item) for item in value]
+    if hasattr(value, "astimezone"):
+        from brain.util.utc_time import iso_time
+
+        return iso_time(value)
     return _replace_surrogates(str(value))
-
-
-def iso_time(milliseconds: int) -> str:
-    """Return a time as ISO 8601 in UTC, such as 2026-11-20T23:15:40.123Z."""
-    at = time.gmtime(milliseconds // 1000)
-    day = f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d}"
-    clock = f"{at.tm_hour:02d}:{at.tm_min:02d}:{at.tm_sec:02d}"
-    return f"{day}T{clock}.{milliseconds % 1000:03d}Z"
-
-
-def _field_to_json(name: str, value: Any) -> Any:
-    return iso_time(value) if name == "time" and value is not None else to_json(value)
 
 
 def _replace_surrogates(text: str) -> str:

@@ -29,7 +29,7 @@ from xml.etree import ElementTree
 PROJECT = Path(__file__).parents[1]
 EQUIVALENTS = PROJECT / "tests" / "mutation_equivalents.txt"
 MAX_SELECTED_TESTS = 150
-"""Test functions that one mutant is run against, the fastest first."""
+"""Test functions that one mutant is run against."""
 CPU_SECONDS = 300
 """Processor time after which the tests of a mutant count as hanging; a busy machine is not."""
 TIMEOUT_SECONDS = 3600
@@ -294,7 +294,8 @@ def _limit_cpu_time() -> None:
 def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
     """Return the test functions that execute the statement of a mutant, as arguments of pytest.
 
-    For a statement that runs at import these are those of its module, then others of the group.
+    First come the tests that are named after the module, then the fastest. For a statement that
+    runs at import these are those of its module, then others of the group.
     """
     from coverage import CoverageData
 
@@ -307,7 +308,10 @@ def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
     if not found:
         found = _pytest_arguments(coverage.measured_contexts())
     durations = _read_durations(data)
-    order = sorted(found, key=lambda name: (name not in in_module, durations[name], name))
+    own = f"/test_{Path(mutant.path).name}::"
+    order = sorted(
+        found, key=lambda name: (own not in name, name not in in_module, durations[name], name)
+    )
     return order[:MAX_SELECTED_TESTS]
 
 

@@ -30,11 +30,14 @@ class Brain(BrainParts):
     `Brain.open` opens one, `Brain.init` creates one. Operations of one kind form a part:
     `brain.skills.upsert(…)`, `brain.history.log()`. A part is loaded at its first use.
 
-    Ids are hex text, times milliseconds since 1970 in UTC, paths relative to the brain. A
+    Ids are hex text, times `datetime` in UTC, paths relative to the brain. A
     revision is an id, a unique prefix of six or more digits, a branch, `@` for the head, or
     one of these followed by `~N`. Reading never writes. Threads may share an instance;
     writers, also of other processes, take turns. Every error is a `BrainError`.
     """
+
+    def __repr__(self) -> str:
+        return f"<Brain at {self.root}>"
 
     @classmethod
     def init(

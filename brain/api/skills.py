@@ -136,7 +136,7 @@ class SkillsPart(Part):
         """Return the addresses of the skills that share a slug, sorted."""
         from ..repo.skills import skill_views
 
-        return self._locked.run(skill_views.find_addresses, slug, rev)
+        return self._locked.run(skill_views.list_addresses, slug, rev)
 
     def view(self, slug: str, rev: str = "@") -> results.SkillView:
         """Return a skill with its text. Raises `NotFound` (`no_skill`, `no_version`)."""

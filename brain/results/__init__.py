@@ -1,6 +1,6 @@
 """Results of the API: named tuples, ready to be printed as JSON.
 
-Ids are hex text, times are milliseconds since 1970 in UTC, paths are relative to
+Ids are hex text, times are `datetime` in UTC, paths are relative to
 the brain. A version is an integer where the skill writes an integer, else text.
 
 Defining all of them takes 7 ms, and a short command returns one or two, so each module is

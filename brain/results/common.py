@@ -11,6 +11,7 @@ from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
 Version = int | str
 """The version of a skill: an integer where the skill writes one, else text."""
@@ -42,7 +43,7 @@ class SnapshotInfo(NamedTuple):
     parents: list[str]
     generation: int
     author: str
-    time: int
+    time: datetime
     message: str
     operation: dict[str, Any]
     receipt: str | None
@@ -74,7 +75,7 @@ class Committed(NamedTuple):
     seq: int
     status: str
     trust_level: str
-    time: int | None
+    time: datetime | None
     snapshots: int | None
     block: int | None
     block_hash: str | None

@@ -8,6 +8,7 @@ from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from .common import Committed, NotCommitted, Notice
     from .merges import MergeConflict
@@ -63,7 +64,7 @@ class Watched(NamedTuple):
     snapshot: str
     bundle: str
     parents: list[str]
-    time: int
+    time: datetime
     message: str
     added: int
     modified: int

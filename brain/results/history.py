@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from .common import SnapshotInfo, Version
     from .trust import Signature
 
@@ -37,7 +39,7 @@ class Operation(NamedTuple):
 
     operation: str
     number: int
-    time: int
+    time: datetime
     author: str
     kind: str
     description: str
@@ -113,7 +115,7 @@ class BlameLine(NamedTuple):
     text: str
     snapshot: str
     author: str
-    time: int
+    time: datetime
     message: str
     receipt: str | None
 

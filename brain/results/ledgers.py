@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from .common import Committed, Finding
 
 
@@ -125,7 +127,7 @@ class LogInclusion(NamedTuple):
     place: int
     size: int
     root: str
-    time: int
+    time: datetime
     witnesses: list[str]
 
 
@@ -143,7 +145,7 @@ class ContractInclusion(NamedTuple):
     code_hash: str
     block: int
     block_hash: str
-    time: int
+    time: datetime
     creator: str | None
     owner: str | None
     signer: str | None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from .common import Committed, NotCommitted, Version
 
 
@@ -60,7 +62,7 @@ class SkillVersion(NamedTuple):
 
     version: Version
     snapshot: str
-    time: int
+    time: datetime
     author: str
     change: str
     path: str

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from .common import Committed, Finding, NotCommitted
 
 
@@ -90,7 +92,7 @@ class VersionReason(NamedTuple):
 
     version: int | str
     snapshot: str
-    time: int
+    time: datetime
     author: str
     change: str
     message: str

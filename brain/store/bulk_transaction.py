@@ -15,8 +15,9 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from .blobs.codec import INSERT_BLOB_SQL
-from .blobs.encoder import BlobEncoder, select_new_blobs
+from .blobs.codec import INSERT_BLOB_SQL, REPLACE_BLOB_SQL
+from .blobs.encoder import BlobEncoder
+from .blobs.stored_blobs import select_differing_rows, select_new_blobs
 from .connection import Connection
 from .protocol import BlobPacking, BlobRow
 from .sqlite_transaction import SqliteTransaction
@@ -48,9 +49,11 @@ class BulkTransaction(SqliteTransaction):
         return self._connection
 
     def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+        self._refuse_redacted_rows(batch)
         db = self._connection
         encoder = self._encoder = self._encoder or BlobEncoder(db)
-        new = select_new_blobs(db, [row for row in batch if row[0] not in self._queued_ids])
+        unqueued = [row for row in batch if row[0] not in self._queued_ids]
+        new = select_new_blobs(db, self._decoder, unqueued)
         encoder.train_dictionary(content for _, content in new)
         self._queued_ids.update(id for id, _ in new)
         if not self._worker:
@@ -62,16 +65,21 @@ class BulkTransaction(SqliteTransaction):
     def get_packing(self, samples: list[bytes]) -> BlobPacking:
         encoder = self._encoder = self._encoder or BlobEncoder(self._connection)
         encoder.train_dictionary(samples)
-        return BlobPacking(partial(encoder.packer.pack, threads=1), self._insert_rows)
+        return BlobPacking(partial(encoder.packer.pack, threads=1), self._insert_packed)
 
     def _insert_oldest(self) -> None:
         rows = self._packing_queue.popleft().result()
-        self._insert_rows(rows)
+        self._connection.execute_many(REPLACE_BLOB_SQL, rows)
         self._queued_ids.difference_update(row[0] for row in rows)
 
-    def _insert_rows(self, rows: list[BlobRow]) -> None:
+    def _insert_packed(self, rows: list[BlobRow]) -> None:
+        """Insert rows, of which some may be stored."""
         self._refuse_redacted_rows(rows)
-        self._connection.execute_many(INSERT_BLOB_SQL, rows)
+        db = self._connection
+        before = db.total_changes
+        db.execute_many(INSERT_BLOB_SQL, rows)
+        if db.total_changes - before < len(rows):
+            db.execute_many(REPLACE_BLOB_SQL, select_differing_rows(db, self._decoder, rows))
 
     def _begin(self) -> None:
         db = self._connection

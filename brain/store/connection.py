@@ -34,6 +34,7 @@ _FULL_SCAN_SHARE = 8
 """Reading a whole table is faster if at least one row in this many is wanted."""
 
 SqlRow = tuple[Any, ...]
+ContentVersion = tuple[int, int, int]
 
 _HARDENING_FLAGS = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
@@ -128,6 +129,7 @@ class Connection:
         self.file_identities = FileIdentities()
         self._labels = labels
         self._was_begun = False
+        self._rollbacks = 0
         self._timeout = int(timeout * 1000)
         try:
             self._raw = apsw.Connection(filename, flags=flags)
@@ -246,6 +248,15 @@ class Connection:
         return self._raw.total_changes()
 
     @property
+    def content_version(self) -> ContentVersion:
+        """Another value whenever this connection may see other content than before.
+
+        It counts commits of other connections, and changed rows and rollbacks of this one.
+        """
+        ((commits,),) = self.fetch_all("PRAGMA data_version")
+        return commits, self._raw.total_changes(), self._rollbacks
+
+    @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
         return self._raw.in_transaction
@@ -296,6 +307,7 @@ class Connection:
     def roll_back(self) -> None:
         """Roll back, unless the engine has done so."""
         self._was_begun = False
+        self._rollbacks += 1
         if self._raw.in_transaction:
             self.execute("ROLLBACK")
 

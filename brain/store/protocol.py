@@ -256,7 +256,8 @@ class StoreReader(Protocol):
 class StoreTransaction(StoreReader, Protocol):
     """A write transaction; its reads see its own writes.
 
-    Methods that store content raise `Conflict` (`redacted`) if it was redacted.
+    Methods that store content raise `Conflict` (`redacted`) if it was redacted. They read what
+    is stored under the same id, and replace it if it is something else.
     """
 
     def put_object(self, kind: int, id: bytes, data: bytes) -> None:

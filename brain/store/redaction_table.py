@@ -15,7 +15,7 @@ from ..objects import lineage, operation
 from ..objects import snapshot as snapshots
 from ..objects.snapshot import Snapshot
 from . import checksums, ref_table
-from .connection import Connection, ConnectionHolder
+from .connection import Connection
 from .protocol import ObjectKind
 from .schema import typed_columns
 
@@ -27,7 +27,7 @@ ReadSnapshotData = Callable[[bytes], bytes | None]
 """Returns the bytes of a snapshot, None if it is missing."""
 
 
-class RedactionReader(ConnectionHolder):
+class RedactionReader(ref_table.FactReader):
     """The methods of `StoreReader` for redactions.
 
     `_new_redactions` are those of this transaction, whose refs will lead to them.
@@ -45,9 +45,6 @@ class RedactionReader(ConnectionHolder):
         if rows and ref_table.REDACTIONS_FACT not in self._current_facts():
             raise _corrupt_redaction_error("the store has redactions, but its facts count none")
         return dict(_check_row(*row) for row in rows)
-
-    def _current_facts(self) -> dict[str, bytes]:
-        return ref_table.load_facts(self._db)
 
     def _find_valid_redactions(self, db: Connection, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         sql = f"SELECT {_REDACTION_COLUMNS} FROM redactions WHERE blob IN ({{keys}})"

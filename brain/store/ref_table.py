@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import Conflict, StoreError, printable_text
 from . import checksums, field_limits
-from .connection import Connection
+from .connection import Connection, ConnectionHolder, ContentVersion
 from .schema import typed_columns
 
 _FACT_COLUMNS = typed_columns("name TEXT, value BLOB")
@@ -29,6 +29,20 @@ EPOCH_FACT = "epoch"
 
 INTERNAL_FACTS = frozenset({OPERATIONS_FACT, REDACTIONS_FACT, COMPACTION_FACT, EPOCH_FACT})
 """Names of the facts that are neither refs nor settings."""
+
+
+class FactReader(ConnectionHolder):
+    """Reads the facts, again only after the database changed."""
+
+    _facts_cache: tuple[ContentVersion | None, dict[str, bytes]] = None, {}
+
+    def _current_facts(self) -> dict[str, bytes]:
+        """Return all facts by name, sorted; do not change them. Raises as `load_facts`."""
+        db = self._db
+        version = db.content_version  # before the facts, which others may change meanwhile
+        if self._facts_cache[0] != version:
+            self._facts_cache = version, load_facts(db)
+        return self._facts_cache[1]
 
 
 def load_facts(db: Connection) -> dict[str, bytes]:

@@ -38,9 +38,6 @@ class SqliteReader(ObjectReader, BlobReader, SignatureReader):
         self._path = path
         self._decoder = BlobDecoder(db)
 
-    def _current_facts(self) -> dict[str, bytes]:
-        return ref_table.load_facts(self._db)
-
     def read_ref(self, name: str) -> bytes | None:
         return self._current_facts().get(ref_table.REF_PREFIX + name)
 

@@ -14,7 +14,7 @@ from ..digest import blob_id
 from ..errors import BrainError, InvalidInput, StoreError
 from . import high_water_mark, operation_log, pending_table, ref_table, signature_table
 from .blobs.chunk_list import ChunkList, encode_chunk_list
-from .blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW, INSERT_BLOB_SQL
+from .blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW, INSERT_BLOB_SQL, REPLACE_BLOB_SQL
 from .connection import MAX_WAL_BYTES, Connection
 from .object_table import object_checksum
 from .protocol import LARGE_BLOB_BYTES, BlobPacking, BlobSource, FindStandalone, PendingWrite
@@ -96,7 +96,8 @@ class SqliteTransaction(SqliteReader):
             "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, data = excluded.data,"
             " checksum = excluded.checksum"
-            " WHERE data IS NOT excluded.data OR kind IS NOT excluded.kind",
+            " WHERE data IS NOT excluded.data OR kind IS NOT excluded.kind"
+            " OR checksum IS NOT excluded.checksum",
             (id, kind, data, object_checksum(id, kind, data)),
         )
 
@@ -124,7 +125,10 @@ class SqliteTransaction(SqliteReader):
         return large_blob_writer.write_large_blob(self, source, size, base)
 
     def put_chunk_list(self, id: bytes, chunk_list: ChunkList) -> None:
-        """Store a large blob whose chunks are stored."""
+        """Store a large blob whose chunks are stored.
+
+        Another list is kept if it makes the blob: others may name it as their prefix.
+        """
         if chunk_list.size > limits.MAX_FILE_BYTES:
             raise InvalidInput(
                 f"a file of {chunk_list.size} bytes",
@@ -132,7 +136,15 @@ class SqliteTransaction(SqliteReader):
                 hint=f"at most {limits.MAX_FILE_BYTES} bytes",
             )
         self._refuse_redacted_rows([(id,)])
-        self._db.execute(INSERT_BLOB_SQL, (id, CODEC_CHUNK_LIST, encode_chunk_list(id, chunk_list)))
+        db, row = self._db, (id, CODEC_CHUNK_LIST, encode_chunk_list(id, chunk_list))
+        before = db.total_changes
+        db.execute(INSERT_BLOB_SQL, row)
+        if db.total_changes == before and self._fetch_blob_row(id) != row[1:]:
+            try:
+                for _ in self.stream_blob(id, chunk_list.size):
+                    pass
+            except BrainError:
+                db.execute(REPLACE_BLOB_SQL, row)
 
     def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
         """Store chunks of a large blob, given as (id, content)."""
@@ -141,29 +153,23 @@ class SqliteTransaction(SqliteReader):
     def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
         """Insert blobs, compressed if there are enough to justify loading Zstandard."""
         self._refuse_redacted_rows(batch)
-        if sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES:
-            before = self._db.total_changes
-            self._db.execute_many(
-                INSERT_BLOB_SQL, [(id, CODEC_RAW, content) for id, content in batch]
-            )
-            if self._db.total_changes - before < len(batch):
-                self._repair_blobs(batch)
-            return
-        from .blobs.encoder import BlobEncoder, insert_blobs
+        db = self._db
+        is_small = sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES
+        if is_small:
+            before = db.total_changes
+            db.execute_many(INSERT_BLOB_SQL, [(id, CODEC_RAW, content) for id, content in batch])
+            if db.total_changes - before == len(batch):
+                return
+        from .blobs.stored_blobs import select_new_blobs
 
-        insert_blobs(self._db, BlobEncoder(self._db), batch)
+        new = select_new_blobs(db, self._decoder, batch)
+        if is_small:
+            rows = [(id, CODEC_RAW, content) for id, content in new]
+        else:
+            from .blobs.encoder import BlobEncoder
 
-    def _repair_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Replace rows whose content does not match the id of one of these blobs.
-
-        An attacker who knows what will be recorded may have planted them.
-        """
-        for id, content in batch:
-            try:
-                self.read_blob(id, len(content))
-            except BrainError:
-                sql = "UPDATE blobs SET codec = ?, data = ? WHERE id = ?"
-                self._db.execute(sql, (CODEC_RAW, content, id))
+            rows = BlobEncoder(db).packer.pack(new)
+        db.execute_many(REPLACE_BLOB_SQL, rows)
 
     def _refuse_redacted_rows(self, rows: Sequence[tuple[bytes, *tuple[Any, ...]]]) -> None:
         """Refuse rows of redacted blobs; each row begins with the id of its blob."""

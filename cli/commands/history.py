@@ -14,7 +14,7 @@ from brain.errors import printable_text
 from ..command import argument, brain_command, flag, option
 from ..context import App
 from ..error_report import FAILURE, Failure
-from ..json_format import iso_time, to_json
+from ..json_format import to_json
 from ..options import revision_argument, revision_option
 from ..output import emit
 from ..params import CountType, NonEmptyType, SlugType
@@ -239,7 +239,7 @@ def _blame_lines(rows: list[BlameLine]) -> Iterator[str]:
     width = max((len(row.author) for row in rows), default=0)
     for row in rows:
         author = escape(row.author[:20]).ljust(min(width, 20))
-        day = iso_time(row.time)[:10]
+        day = f"{row.time:%Y-%m-%d}"
         yield f"{short_id(row.snapshot)} {author} {day} {row.line:4} {escape(row.text)}"
 
 

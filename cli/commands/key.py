@@ -19,7 +19,6 @@ from ..command import (
 )
 from ..context import App
 from ..error_report import CONFLICT
-from ..json_format import iso_time
 from ..options import revision_argument, signing_options
 from ..output import emit
 from ..params import CountType, NonEmptyType, TextType
@@ -76,6 +75,7 @@ def key_list_command(app: App) -> None:
     """
     from brain.trust import keyfile
     from brain.trust.signature_format import format_key
+    from brain.util.utc_time import utc_time
 
     own = keyfile.list_keys(user_keys.keys_folder())
     rows = [
@@ -83,7 +83,7 @@ def key_list_command(app: App) -> None:
             "name": key.name,
             "key": format_key(key.key),
             "encrypted": key.encrypted,
-            "time": iso_time(key.created),
+            "time": utc_time(key.created),
         }
         for key in own
     ]
@@ -91,7 +91,7 @@ def key_list_command(app: App) -> None:
         (
             key.name,
             format_key(key.key),
-            local_time(key.created),
+            local_time(utc_time(key.created)),
             "with passphrase" if key.encrypted else "",
         )
         for key in own

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
 from brain.results.text_format import SHORT_ID_DIGITS, short_id
 
 from ..terminal import escape, has_color
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 __all__ = [
     "SHORT_ID_DIGITS",
@@ -27,10 +31,11 @@ __all__ = [
 _SIZE_UNITS = ("kB", "MB", "GB")
 
 
-def local_time(milliseconds: int) -> str:
-    """Return a time in the zone of the reader, to the minute."""
-    at = time.localtime(milliseconds // 1000)
-    return f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d} {at.tm_hour:02d}:{at.tm_min:02d}"
+def local_time(time: datetime) -> str:
+    """Return a time in the zone of the reader, to the minute; in UTC at the end of year 9999."""
+    with suppress(OverflowError):
+        time = time.astimezone()
+    return f"{time:%Y-%m-%d %H:%M}"
 
 
 def pluralize(number: int, thing: str) -> str:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..json_format import iso_time
 from ..terminal import escape
 from ..user_files import read_input
 from .human_format import align_columns, first_line, pluralize, short_id
@@ -39,13 +38,15 @@ def run_lines(found: RunInfo) -> Iterator[str]:
 
 
 def _run_header(found: RunInfo) -> Iterator[tuple[str, str]]:
+    from brain.util.utc_time import iso_time, utc_time
+
     yield "task", first_line(found.task)
     yield "run", found.run
     for name in ("agent", "model"):
         if getattr(found, name):
             yield name, getattr(found, name)
     if found.started:
-        yield "began", iso_time(found.started)
+        yield "began", iso_time(utc_time(found.started))
     if found.ended:
         yield "took", f"{(found.ended - found.started) / 1000:.1f} s"
     yield "outcome", ": ".join(filter(None, (found.outcome or "still open", found.reason)))

@@ -15,6 +15,7 @@ from brain.chain.evidence.evidence_model import KIND_BRAIN
 from brain.chain.evidence.state_proof import read_account
 from brain.chain.evidence.state_proof import read_storage_word as word_at
 from brain.errors import InvalidInput, ProofError
+from brain.util.utc_time import utc_time
 from tests.support.chain import captured_evidence
 from tests.support.chain.captured_evidence import EVIDENCE_KINDS, OTHER_BRAIN_COUNT, EvidenceCase
 from tests.support.chain.evidence_mutations import allowed_results, check_or_none, run_campaign
@@ -67,7 +68,7 @@ def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
     assert (result.chain.owner, result.chain.signer, result.chain.creator) == (owner, signer, owner)
     assert (result.chain.chain_id, result.chain.contract) == (registry.node.chain, registry.address)
     assert result.chain.block == int(block["number"], 16)
-    assert result.chain.time == int(block["timestamp"], 16) * 1000
+    assert result.chain.time == utc_time(int(block["timestamp"], 16) * 1000)
     assert result.chain.block_hash == block["hash"]
     assert result.chain.code_hash == "0x" + RUNTIME_HASH.hex()
     assert (result.trust_level, result.missing) == ("L3", [])

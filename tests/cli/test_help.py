@@ -16,6 +16,7 @@ from brain_cli.reference import render_reference
 from brain_cli.root_command import root_group
 
 from tests.cli.conftest import Call
+from tests.error_reference import list_errors, render_table
 
 
 def commands(
@@ -81,6 +82,12 @@ def test_help_prints_in_every_encoding(path: tuple[str, ...], cli: Call) -> None
 
 def test_the_reference_in_docs_is_what_the_commands_say(project: Path) -> None:
     assert (project / "docs/cli.md").read_text("utf-8") == render_reference(), "run `make docs`"
+
+
+def test_the_table_of_errors_is_that_of_the_code(project: Path) -> None:
+    assert (project / "docs/errors.md").read_text("utf-8") == render_table(), "run `make docs`"
+    codes = {row.code for row in list_errors()}
+    assert {"no_brain", "no_skill", "bad_version"} <= codes and len(codes) > 150
 
 
 def test_the_reference_has_every_command() -> None:

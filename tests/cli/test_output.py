@@ -5,25 +5,43 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import time
 from typing import Any, NamedTuple
 
-from brain_cli.json_format import iso_time, to_json
+import pytest
+from brain_cli.json_format import to_json
+from brain_cli.render.human_format import local_time
 from hypothesis import given
 from hypothesis import strategies as st
+
+from brain.util.utc_time import utc_time
 
 
 class Pair(NamedTuple):
     from_: str | None
-    time: int
+    time: datetime.datetime
 
 
 def test_a_named_tuple_becomes_an_object_with_its_field_names() -> None:
-    assert to_json(Pair(None, 0)) == {"from": None, "time": "1970-01-01T00:00:00.000Z"}
+    assert to_json(Pair(None, utc_time(0))) == {"from": None, "time": "1970-01-01T00:00:00.000Z"}
 
 
 def test_a_time_is_iso_8601_in_utc_with_milliseconds() -> None:
-    assert iso_time(1_795_216_540_123) == "2026-11-20T23:15:40.123Z"
-    assert iso_time(253_402_300_799_999) == "9999-12-31T23:59:59.999Z"
+    assert to_json(utc_time(1_795_216_540_123)) == "2026-11-20T23:15:40.123Z"
+    assert to_json(utc_time(253_402_300_799_999)) == "9999-12-31T23:59:59.999Z"
+
+
+def test_a_time_at_the_end_of_the_year_9999_is_printed_in_every_zone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "Etc/GMT-14")
+    time.tzset()
+    try:
+        assert local_time(utc_time(253_402_300_799_999)) == "9999-12-31 23:59"
+        assert local_time(utc_time(0)) == "1970-01-01 14:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_mapping_keeps_its_own_keys_and_times() -> None:

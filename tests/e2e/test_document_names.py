@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -23,17 +23,6 @@ PYTHON_NAME = re.compile(r"`((?:brain|Brain)(?:\.\w+)+)(?:\(\))?`")
 MODULE_PATH = re.compile(r"`((?:[\w]+/)+\w+\.py)`")
 
 
-class Call(NamedTuple):
-    """A call of a tool, as OpenAI's client returns it."""
-
-    name: str
-    arguments: str
-
-    @property
-    def function(self) -> Call:
-        return self
-
-
 def python_blocks(name: str) -> list[str]:
     text = (PROJECT / name).read_text("utf-8")
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
@@ -49,7 +38,6 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             "Brain": Brain,
             "brain": opened,
             "better": "Check the age of a price and its source.\n",
-            "call": Call("skill_view", '{"name": "oracle-manipulation"}'),
             "model": FakeModel(),
             "output": "12 passed",
             "question": "Which feed?",
@@ -58,7 +46,9 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         }
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/receipts.md", "docs/synthesis.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/python.md", "docs/receipts.md", "docs/synthesis.md"]
+)
 def test_the_examples_of_a_document_run(name: str, names: dict[str, Any]) -> None:
     blocks = python_blocks(name)
     assert blocks
@@ -121,8 +111,3 @@ def test_every_module_that_a_document_names_exists(name: str) -> None:
 )
 def test_a_name_that_is_gone_is_found(dotted: str) -> None:
     assert not exists(dotted)
-
-
-def test_a_tool_call_of_the_readme_answers_the_model(names: dict[str, Any]) -> None:
-    exec(compile(python_blocks("README.md")[0], "README.md", "exec"), names)
-    assert "Check the age of a price." in names["text"]

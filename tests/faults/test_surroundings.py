@@ -15,6 +15,7 @@ from brain import Brain, Locked
 from brain.repo.core import transaction
 from brain.results import Verified
 from brain.store.writer_lock import writer_lock
+from brain.util.utc_time import epoch_ms
 from tests.support.faults.fault_campaign import FaultArena
 from tests.support.faults.fault_points import FaultPoint
 from tests.support.faults.recovery_check import read_files
@@ -123,7 +124,7 @@ def test_a_clock_that_steps_changes_neither_versions_nor_order(folder: Path) -> 
     with open_brain(folder) as brain:
         first = brain.skills.history(TARGET_SKILL)[0].version
         assert isinstance(first, int)
-        start = brain.history.show().info.time
+        start = epoch_ms(brain.history.show().info.time)
         done = []
         for step in (-day, 3650 * day, 0, -3650 * day, 1):
             brain._session.clock = lambda step=step: start + step

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from typing import Any
 
 from ...errors import BrainError, printable_text
 from ...results import ContractInclusion, Evidence, LogInclusion
+from ...util.utc_time import iso_time
 
 SHORT_ID_DIGITS = 12
 """Digits of an id in a sentence."""
@@ -141,9 +141,3 @@ def _chain_rows(chain: ContractInclusion) -> Iterator[tuple[str, object]]:
     yield "chain", f"{chain.chain_id}, as it says itself"
     yield "block", f"{chain.block}, at {iso_time(chain.time)}"
     yield "block hash", chain.block_hash
-
-
-def iso_time(milliseconds: int) -> str:
-    """Return a time as ISO 8601 in UTC, such as 2026-11-20T23:15:40.123Z."""
-    at = time.gmtime(milliseconds // 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', at)}.{milliseconds % 1000:03d}Z"

@@ -9,6 +9,7 @@ from ...digest import parse_digest
 from ...errors import InvalidInput, printable_text
 from ...proofs.proof_json import ENTRY_TYPES
 from ...results import ContractInclusion, Evidence, LogInclusion
+from ...util.utc_time import utc_time
 from ..contracts import RUNTIME_HASH
 from . import evidence_report
 from .chain_part import ProvenStorage
@@ -142,7 +143,7 @@ def _log_result(key: str, logged: VerifiedEntry, is_known: bool) -> LogInclusion
         place=logged.leaf_index,
         size=size,
         root=root.hex(),
-        time=logged.entry.time,
+        time=utc_time(logged.entry.time),
         witnesses=[str(witness.key) for witness in logged.witnesses],
     )
 
@@ -157,7 +158,7 @@ def _chain_result(part: ChainPart, stored: ProvenStorage) -> ContractInclusion:
         code_hash=_format_hex(RUNTIME_HASH),
         block=block.number,
         block_hash=_format_hex(block.hash),
-        time=block.time * 1000,
+        time=utc_time(block.time * 1000),
         creator=None if is_anchor else address,
         owner=_format_hex(head.owner) if head else None,
         signer=_format_hex(head.signer) if head and any(head.signer) else None,

@@ -11,6 +11,7 @@ import re
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import LedgerError, printable_text
+from ...objects.snapshot import MAX_TIME_MS
 
 MAX_SHOWN_CHARS = 80
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII)
@@ -100,7 +101,7 @@ def decode_array(value: Any, what: str) -> list[Any]:
 
 
 def decode_block(value: Any) -> BlockInfo:
-    """Return a block. Only the first block of a chain may have the time 0."""
+    """Return a block, of a year up to 9999. Only the first of a chain may have the time 0."""
     fields = decode_object(value, "block")
     block = BlockInfo(
         decode_uint64(fields.get("number"), "block number"),
@@ -108,7 +109,7 @@ def decode_block(value: Any) -> BlockInfo:
         decode_uint64(fields.get("timestamp"), "block time"),
         decode_uint256(fields.get("baseFeePerGas", "0x0"), "base fee"),
     )
-    if block.time == 0 and block.number > 0:
+    if block.time * 1000 > MAX_TIME_MS or (block.time == 0 and block.number > 0):
         refuse_answer("block time", fields.get("timestamp"))
     return block
 

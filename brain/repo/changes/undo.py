@@ -15,6 +15,7 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Edits
 from ...results import Operation, Restored
 from ...store.protocol import StoreReader, StoreTransaction
+from ...util.utc_time import utc_time
 from ..core import working_copy
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.pending_writes import add_pending_writes, apply_pending_writes
@@ -37,7 +38,7 @@ def list_operations(session: Session, limit: int | None = None) -> list[Operatio
             Operation(
                 operation=entry.id.hex(),
                 number=entry.number,
-                time=entry.time,
+                time=utc_time(entry.time),
                 author=entry.author,
                 kind=entry.kind,
                 description=entry.description,

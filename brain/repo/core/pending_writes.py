@@ -174,15 +174,20 @@ def _select_untouched(
 def _is_content_stored(session: Session, path: str) -> bool:
     """Tell whether the present content of a file is in the store, or was redacted.
 
-    A forged row may give any fingerprint. So content that exists in the folder alone is
-    never overwritten or removed, whatever the row says.
+    A forged row may give any fingerprint, and a planted blob any content. So content that
+    exists in the folder alone is never overwritten or removed, whatever the rows say.
     """
     try:
         candidate = file_reader.lstat_candidate(session.root, path)
         (entry,) = working_copy.hash_files(session, [candidate])
     except InvalidInput:  # not a regular file, or changing: a manual edit
         return False
-    return session.store.has_object(entry.blob) or bool(session.store.find_redactions([entry.blob]))
+    try:
+        for _ in session.store.stream_blob(entry.blob, entry.size):
+            pass  # the stream compares the content with the id
+    except (StoreError, NotFound):
+        return bool(session.store.find_redactions([entry.blob]))
+    return True
 
 
 def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:

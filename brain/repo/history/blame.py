@@ -18,6 +18,7 @@ from ...merging.line_matching import UNMATCHED, match_lines
 from ...objects import bundle as bundles
 from ...objects import lineage
 from ...results import BlameLine
+from ...util.utc_time import utc_time
 from ..open.session import Session
 from ..read import lineage_cache, skill_lookup
 from ..read.revisions import resolve_revision
@@ -123,7 +124,7 @@ def _build_blame_line(session: Session, number: int, text: bytes, snapshot_id: b
         text=text.decode("utf-8", "replace").rstrip("\r\n"),
         snapshot=snapshot_id.hex(),
         author=snapshot.author,
-        time=snapshot.time,
+        time=utc_time(snapshot.time),
         message=snapshot.message,
         receipt=snapshot.receipt.hex() or None,
     )

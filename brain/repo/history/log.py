@@ -14,6 +14,7 @@ from ...objects import lineage, operation
 from ...objects.snapshot import Snapshot
 from ...objects.tree_entry import ENTRY_KIND_NAMES
 from ...results import FileInfo, SnapshotInfo
+from ...util.utc_time import utc_time
 from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
 from ..read.revisions import resolve_revision
@@ -31,7 +32,7 @@ def snapshot_info(snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
         parents=[parent.hex() for parent in snapshot.parents],
         generation=snapshot.generation,
         author=snapshot.author,
-        time=snapshot.time,
+        time=utc_time(snapshot.time),
         message=snapshot.message,
         operation=operation.operation_to_json(snapshot.operation),
         receipt=snapshot.receipt.hex() or None,
@@ -186,7 +187,7 @@ def _build_skill_version(
     return results.SkillVersion(
         version=skill_version.version_value(row.version),
         snapshot=row.snapshot.hex(),
-        time=snapshot.time,
+        time=utc_time(snapshot.time),
         author=snapshot.author,
         change="renamed" if is_renamed else skill_rows.SKILL_CHANGE_NAMES[row.change],
         path=row.path,

@@ -166,6 +166,8 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
 
 def describe_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
     """Return a commitment as a result."""
+    from ...util.utc_time import utc_time
+
     parent = None if commitment.parent == NO_PARENT else commitment.parent
     return Committed(
         ledger=ledger.name,
@@ -176,7 +178,7 @@ def describe_commitment(session: Session, ledger: Ledger, commitment: Commitment
         seq=commitment.seq,
         status=commitment.status,
         trust_level=ledger.trust_level(commitment),
-        time=commitment.time or None,
+        time=utc_time(commitment.time) if commitment.time else None,
         snapshots=count_covered_snapshots(session, commitment.snapshot, parent),
         block=commitment.block,
         block_hash=commitment.block_hash or None,

@@ -94,8 +94,8 @@ def find_proposal(session: Session, name_or_id: str) -> Proposal:
     An id comes before a name. Raises `NotFound` (`no_proposal`).
     """
     name = _resolve_proposal_name(session, name_or_id)
-    given = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
-    if given in (name, _SESSION_SUFFIX.sub("", name)):
+    wanted = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
+    if wanted in (name, _SESSION_SUFFIX.sub("", name)):
         tip = _require_tip(session, name)
     else:
         tip = resolve_revision(session, name_or_id)

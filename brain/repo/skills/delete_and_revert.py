@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...errors import Conflict, printable_text
-from ...objects import operation, paths
+from ...objects import operation
 from ...objects.tree_entry import TreeEntry
 from ...results import Upserted
-from ...skills import skill_document, skill_layout, skill_version
+from ...skills import skill_document, skill_version
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
@@ -63,7 +63,7 @@ def _refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Itera
 def revert_skill(session: Session, text: str, to_version: str, message: str = "") -> Upserted:
     """Bring a skill, with all its files, back to what it was at a version, as a new version.
 
-    If its folder has another name by now, that name stays.
+    If it has another place by now, it stays there.
     Raises `NotFound` (`no_skill`, `no_version`).
     """
     from ..history.log import find_skill_at_version
@@ -96,14 +96,10 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
 
 
 def _reverted_path(path: str, old_skill: FoundSkill, skill: FoundSkill | None) -> str:
-    """Return where a file of the earlier skill is written: below the skill's present name."""
-    if skill is None or _place_name(old_skill) == _place_name(skill):
+    """Return where a file of the earlier skill is written: at the skill's present place."""
+    if skill is None or old_skill.path == skill.path:
         return path
     if old_skill.folder is None:
         return skill.path
     folder = skill.folder or flat_skill_folder(skill.path)
     return folder + path[len(old_skill.folder) :]
-
-
-def _place_name(skill: FoundSkill) -> str:
-    return skill_layout.name_from_path(paths.split_section(skill.path)[1])

@@ -31,7 +31,7 @@ def list_skills(session: Session, revision: str = "@") -> list[Skill]:
     return sorted(lines, key=lambda line: (line.slug, line.path))
 
 
-def find_addresses(session: Session, slug: str, revision: str = "@") -> list[str]:
+def list_addresses(session: Session, slug: str, revision: str = "@") -> list[str]:
     """Return the addresses of the skills that share a slug at a revision, sorted."""
     bundle = session.bundle_of(resolve_revision(session, revision))
     group = skill_lookup.find_paths_with_slug(session, bundle, slug)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 Arguments = dict[str, Any]
 
-MAX_DIFF_FILES = 500
-"""Changed files listed in a result."""
+MAX_DIFF_FILES = 200
+"""Changed files, and changed skills, listed in a result."""
 MAX_PATCH_CHARS = 60_000
 """Characters of a patch in a result."""
 DEFAULT_LOG_LIMIT = 10
@@ -65,6 +64,8 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     lines += [
         printable_text(text_format.format_path_change(change), MAX_LINE_CHARS) for change in changes
     ]
+    if len(diff.skills) > len(skills):
+        lines.insert(len(skills), f"({len(skills)} of {len(diff.skills)} skills are named.)")
     if len(diff.changes) > len(changes):
         lines.append(f"({len(changes)} of {len(diff.changes)} files are named.)")
     if arguments.get("patch"):
@@ -110,17 +111,15 @@ def _snapshot_line(info: SnapshotInfo) -> str:
     title = printable_text(
         info.message or text_format.format_operation(info.operation), MAX_LINE_CHARS
     )
-    return f"{text_format.short_id(info.snapshot)}  {_iso_time(info.time)}  {author}  {title}"
-
-
-def _iso_time(milliseconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(milliseconds // 1000))
+    return (
+        f"{text_format.short_id(info.snapshot)}  {info.time:%Y-%m-%dT%H:%M:%SZ}  {author}  {title}"
+    )
 
 
 def _snapshot_data(info: SnapshotInfo) -> dict[str, Any]:
     return {
         **pick_fields(info, "snapshot", "bundle", "parents", "author"),
-        "time": _iso_time(info.time),
+        "time": f"{info.time:%Y-%m-%dT%H:%M:%SZ}",
         "message": info.message[:MAX_LINE_CHARS],
         "operation": info.operation,
     }

@@ -28,7 +28,7 @@ _TASK_CANDIDATES = 200
 _MAX_CATEGORIES = 200
 _NOTE_CHARS = 1200
 """Characters kept for the last line, which says how to go on."""
-_MAX_NOTED_CATEGORIES_CHARS = 800
+_MAX_CATEGORIES_CHARS = 800
 
 
 def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
@@ -52,7 +52,7 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
         f' you need, or go on with cursor "{cursor}".'
     )
     if not category and (names := _category_names(every)) != "none":
-        note += f" Categories: {truncate(names, _MAX_NOTED_CATEGORIES_CHARS)}."
+        note += f" Categories: {truncate(names, _MAX_CATEGORIES_CHARS)}."
     return _list_result(page, len(matching), f"{note})", cursor)
 
 

@@ -25,6 +25,10 @@ CODEC_ZSTD = 2
 """Zstandard (RFC 8878); CODEC_ZSTD + n is Zstandard with dictionary n."""
 
 INSERT_BLOB_SQL = "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+REPLACE_BLOB_SQL = (
+    "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET codec = excluded.codec, data = excluded.data"
+)
 
 ZSTD_THREADS = min(4, os.cpu_count() or 1)
 MIN_FRAMES_IN_BULK = 16

@@ -8,6 +8,7 @@ last one that costs little.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdError, train_dictionary
@@ -17,7 +18,6 @@ from ..protocol import BlobRow
 from .codec import (
     CODEC_RAW,
     CODEC_ZSTD,
-    INSERT_BLOB_SQL,
     ZSTD_THREADS,
     load_dictionary,
     save_dictionary,
@@ -36,6 +36,8 @@ MAX_DICTIONARY_BLOB_BYTES = 32 << 10
 """Blobs of this size or more gain nothing from a dictionary."""
 PACKING_THREADS = max(1, ZSTD_THREADS - 1)
 """Threads that compress; another one reads the next batch."""
+MAX_DICTIONARY_NUMBER = 1 << 31
+"""No dictionary of a higher number is used; it could only be forged."""
 MAX_COMPRESSED_RATIO = 15 / 16
 """Content that does not shrink to less than this ratio is stored uncompressed."""
 
@@ -77,9 +79,14 @@ class BlobEncoder:
         self._db = db
         self.packer = BlobPacker(ZstdCompressor(level=ZSTD_LEVEL))
         ((self._latest_number,),) = db.fetch_all("SELECT ifnull(max(number), 0) FROM dictionaries")
-        if self._latest_number and (dictionary := load_dictionary(db, self._latest_number)):
-            self._use_dictionary(self._latest_number, dictionary)
-        self._is_settled = self.packer.tuned is not None
+        if 0 < self._latest_number < MAX_DICTIONARY_NUMBER and (
+            dictionary := load_dictionary(db, self._latest_number)
+        ):
+            with suppress(ZstdError):  # a forged one; the next one is trained
+                self._use_dictionary(self._latest_number, dictionary)
+        self._is_settled = (
+            self.packer.tuned is not None or self._latest_number >= MAX_DICTIONARY_NUMBER
+        )
 
     def train_dictionary(self, contents: Iterable[bytes]) -> None:
         """Train a dictionary on suitable contents, if there is none, and store it.
@@ -125,16 +132,3 @@ def _compress_batch(
             yield id, codec, segment.tobytes()
         else:
             yield id, CODEC_RAW, content
-
-
-def select_new_blobs(db: Connection, batch: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return those blobs of a batch, once each, that are not in the store."""
-    new = dict(batch)
-    for (id,) in list(db.fetch_by_keys("SELECT id FROM blobs WHERE id IN ({keys})", list(new))):
-        del new[id]
-    return list(new.items())
-
-
-def insert_blobs(db: Connection, encoder: BlobEncoder, batch: list[tuple[bytes, bytes]]) -> None:
-    """Pack and insert those blobs of a batch that are not in the store."""
-    db.execute_many(INSERT_BLOB_SQL, encoder.packer.pack(select_new_blobs(db, batch)))

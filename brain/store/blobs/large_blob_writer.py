@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from ...digest import blob_id
-from ...errors import Conflict
+from ...errors import Conflict, NotFound, StoreError
 from ..protocol import LARGE_BLOB_BYTES, BlobSource
 from .chunk_list import EMPTY_CHUNK_LIST, ChunkList, plan_append
 
@@ -45,9 +45,11 @@ def write_large_blob(sink: ChunkSink, source: BlobSource, size: int, base: bytes
         content = read_to_end(HashingReader(source, size, digest), size)
         sink.put_chunks([(digest.digest(), content)])
         return digest.digest()
-    base_list = sink.chunk_list_of(base) if base else None
-    if base and base_list and base_list.size <= size:
-        id = _append_to_base(sink, source, size, base, base_list)
+    if base:
+        try:
+            id = _append_to_base(sink, source, size, base)
+        except (StoreError, NotFound):  # the base is damaged; the whole content is here
+            id = None
         if id:
             return id
         source.seek(0)
@@ -57,14 +59,16 @@ def write_large_blob(sink: ChunkSink, source: BlobSource, size: int, base: bytes
     return digest.digest()
 
 
-def _append_to_base(
-    sink: ChunkSink, source: BlobSource, size: int, base: bytes, base_list: ChunkList
-) -> bytes | None:
+def _append_to_base(sink: ChunkSink, source: BlobSource, size: int, base: bytes) -> bytes | None:
     """Store the content after `base` in `source`; None if the source does not start with it.
 
     Chunks that are joined again are read from the store, since the file may have changed after
-    its start was hashed.
+    its start was hashed. The other chunks of the base were compared when it was stored, and are
+    not read again, so that an append costs what was appended.
     """
+    base_list = sink.chunk_list_of(base)
+    if base_list is None or base_list.size > size:
+        return None
     digest = blake3(max_threads=blake3.AUTO)
     hash_next_bytes(source, base_list.size, digest)
     plan = plan_append(base, base_list)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from brain import Brain
+from brain import Brain, StoreError
 from brain.digest import blob_id
+from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.repo.core import parallel_read, read_files
+from brain.store import sqlite_store
 from brain.store.blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD
+from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES
 from brain.store.object_table import object_checksum
+from brain.util import process_pool
+from tests.support.agent_homes import skill_text, write_files
 from tests.support.store_tampering import execute_in_store
 
 TEXT = b"---\nname: a\ndescription: What it is for\nversion: 1\n---\nDo it.\n"
@@ -56,6 +64,99 @@ def test_a_node_is_kept_whatever_stood_under_its_id(tmp_path: Path) -> None:
         _write(two)
         two.snapshot()
         assert two.verify(deep=True).ok
+
+
+FILES = {
+    f"skills/s{number}/SKILL.md": skill_text(f"s{number}", "Do it.", body=f"Step {number}. " * 200)
+    for number in range(200)
+}
+"""Together more than what is stored uncompressed."""
+LARGE = random.Random(3).randbytes(2 * MAX_CHUNK_BYTES).hex()
+SOURCE = ImportSource("git", "skills", "adopted/skills")
+
+
+def _take_in(folder: Path, brain: Brain) -> None:
+    files = {path: (folder / path).read_bytes() for path in FILES}
+    steps = [ImportStep([(path, SourceFile(0, text)) for path, text in files.items()])]
+    brain.imports.record_states(SOURCE, steps)
+    brain.merge.start(SOURCE.branch)
+
+
+def _copy(folder: Path, brain: Brain) -> None:
+    write_files(brain.root, {path: (folder / path).read_text() for path in _paths(folder)})
+
+
+def _snapshot(folder: Path, brain: Brain) -> None:
+    _copy(folder, brain)
+    brain.snapshot()
+
+
+def _record_folder(folder: Path, brain: Brain) -> None:
+    _copy(folder, brain)
+    brain.imports.record_folder(SOURCE)
+
+
+def _restore(folder: Path, brain: Brain) -> None:
+    """Restore over manual edits, which are recorded first."""
+    write_files(brain.root, dict.fromkeys(_paths(folder), "Before.\n"))
+    brain.snapshot()
+    _copy(folder, brain)
+    brain.restore("@")
+    brain.restore("@~1")
+
+
+def _adopt(folder: Path, brain: Brain) -> None:
+    Brain.adopt(folder, brain.root)
+
+
+def _paths(folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("size", ["usual", "bulk", "bulk, read by children"])
+@pytest.mark.parametrize("record", [_snapshot, _record_folder, _restore, _take_in, _adopt])
+def test_every_way_to_record_many_files_keeps_them_whatever_stood_under_their_ids(
+    tmp_path: Path,
+    record: Callable[[Path, Brain], None],
+    size: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if size != "usual":
+        monkeypatch.setattr(sqlite_store, "BULK_LOAD_BYTES", 0)
+    if size == "bulk, read by children":
+        monkeypatch.setattr(read_files, "_MIN_PARALLEL_BYTES", 1)
+        monkeypatch.setattr(parallel_read, "_MIN_GROUP_BYTES", 4096)
+        monkeypatch.setattr(process_pool, "processor_count", lambda: 2)
+    folder = write_files(tmp_path / "folder", {**FILES, "memory/large.md": LARGE})
+    with Brain.init(tmp_path / "first", name="agent", author="tester") as first:
+        record(folder, first)
+        stored = [id for kind, id in first._session.store.stream_object_ids() if kind == 0]
+    with Brain.init(tmp_path / "brain", name="agent", author="tester") as brain:
+        there = {id for _, id in brain._session.store.stream_object_ids()}
+    insert = "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?)"
+    planted = [(id, number % 3, b"something else") for number, id in enumerate(stored)]
+    execute_in_store(brain.root, *((insert, row) for row in planted if row[0] not in there))
+
+    with Brain.open(brain.root, author="tester") as brain:
+        record(folder, brain)
+        assert brain.verify(deep=True).ok
+        assert [brain.files.read(path) for path in FILES] == [
+            (folder / path).read_bytes() for path in FILES
+        ]
+
+
+def test_a_planted_operation_is_refused_and_nothing_is_recorded(tmp_path: Path) -> None:
+    with Brain.init(tmp_path) as brain:
+        number = brain._session.store.operation_count()
+        head = brain.head
+    sql = "INSERT INTO operations (number, id, data) VALUES (?, ?, ?)"
+    execute_in_store(tmp_path, (sql, (number + 1, bytes(32), b"planted")))
+    with Brain.open(tmp_path) as brain:
+        with pytest.raises(StoreError) as error:
+            brain.skills.upsert("a", "Do it.\n")
+        assert error.value.code == "bad_store" and brain.head == head
+        assert not (tmp_path / "skills/a/SKILL.md").exists()
+        assert any("operation log" in finding.message for finding in brain.verify().findings)
 
 
 def _write(brain: Brain) -> None:

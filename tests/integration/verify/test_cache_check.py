@@ -11,7 +11,7 @@ import pytest
 from brain import Brain
 from brain.cache.derived_cache import CacheUnusable
 from brain.digest import blob_id
-from brain.errors import NotFound, StoreError
+from brain.errors import FormatError, NotFound, StoreError
 from brain.repo.open.session import Session
 from brain.repo.read import index_cache
 from brain.verify import cache_check
@@ -77,6 +77,20 @@ def test_a_row_of_a_history_that_is_missing_or_false_names_its_snapshot(
         monkeypatch.undo()
 
 
+def test_every_snapshot_behind_merges_of_merges_is_compared(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brain.branches.create("late", "@~1")
+    brain.branches.switch("late")
+    brain.skills.upsert("Trader", "Trade.\n", description="d")
+    brain.merge.start("main")
+    assert brain.skills.history("oracle") and deviations(brain) == []
+    changed = {row.snapshot.hex() for row in session_of(brain).cache.list_history_rows()}
+    assert brain.history.show("@~1").info.snapshot in changed
+    patch_cache(brain, monkeypatch, "list_history_rows", lambda rows: [])
+    assert {here for here, message in deviations(brain) if message == WRONG_CHANGES} == changed
+
+
 @pytest.mark.parametrize("generation", [None, 99])
 def test_a_merge_that_is_missing_or_false_is_named(
     brain: Brain, monkeypatch: pytest.MonkeyPatch, generation: int | None
@@ -97,6 +111,30 @@ def test_a_name_that_is_missing_is_named_with_its_snapshot_and_its_skill(
     session = session_of(brain)
     monkeypatch.setattr(session.cache, "has_snapshot", lambda root: False)
     assert deviations(brain) == []
+
+
+def test_of_several_skills_without_their_names_the_first_is_named(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("before", "zone"):
+        text = brain.root / "skills" / folder / "SKILL.md"
+        text.parent.mkdir()
+        text.write_text(f"---\nname: name-of-{folder}\ndescription: d\nversion: 1\n---\nx\n")
+    brain.snapshot()
+    assert brain.skills.history("oracle")
+    patch_cache(brain, monkeypatch, "list_skill_names", lambda names: set())
+    named = [message for here, message in deviations(brain) if not here]
+    assert named == ["the cache lacks a name of skills/before/SKILL.md"]
+
+
+def test_a_cache_that_knows_no_name_of_a_skill_may_be_right(tmp_path: Path) -> None:
+    with Brain.init(tmp_path / "plain", author="tester") as plain:
+        plain.skills.upsert("Oracle", "Ask.\n", description="d")
+        assert plain.skills.history("oracle") and plain.prompt.build_index()
+        session = session_of(plain)
+        assert session.cache.has_snapshot(session.head())
+        assert session.cache.list_skill_names() == set()
+        assert deviations(plain) == []
 
 
 def test_an_index_that_differs_from_the_skills_is_named_once(
@@ -161,12 +199,12 @@ def test_a_card_that_differs_from_its_content_is_found(
     ]
 
 
-@pytest.mark.parametrize("error", [CacheUnusable("torn"), StoreError("torn"), NotFound("torn")])
+@pytest.mark.parametrize("error", [CacheUnusable, FormatError, StoreError, NotFound])
 def test_cards_that_cannot_be_read_are_not_called_wrong(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, error: Exception
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     def refuse(rows: object) -> Any:
-        raise error
+        raise error("torn")
 
     patch_cache(brain, monkeypatch, "list_metadata", refuse)
     assert not cache_check.build_card_check(session_of(brain))(bytes(32), b"x")

@@ -447,6 +447,20 @@ def test_several_redactions_are_told_apart(brain: Brain) -> None:
     assert [(one.snapshot, one.path) for one in found] == [(first.hex(), "c")]
 
 
+def test_a_redaction_is_held_to_its_own_tree_whatever_others_share_with_it(brain: Brain) -> None:
+    forged(brain, {"a": b"secret", "b": b"other", "c": b"secret"}, ("snapshot",))
+    first = forged(brain, {"a": None}, ("redact", "a", blob_id(b"secret"), "why"))
+    forged(brain, {"c": None}, ("snapshot",))
+    forged(brain, {"b": None}, ("redact", "b", blob_id(b"other"), "why"))
+    found = [one for one in errors(brain) if one.code == "false_operation"]
+    assert [(one.snapshot, one.path) for one in found] == [(first.hex(), "c")]
+
+
+def test_an_upsert_may_write_a_skill_that_is_one_file_in_a_folder(brain: Brain) -> None:
+    forged(brain, {"skills/shelf/diver.md": skill(1)}, ("upsert", "diver", "", "1"))
+    assert errors(brain) == []
+
+
 def test_an_object_of_a_kind_that_is_not_known_is_named(brain: Brain) -> None:
     row = (ID, 9, b"\x90", object_checksum(ID, 9, b"\x90"))
     sql = "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"

@@ -299,6 +299,16 @@ def test_a_head_beside_the_trust_file_that_another_ref_leads_to_is_an_error(brai
     assert "before_trust" not in told(brain)
 
 
+def test_only_the_refs_that_have_a_trust_file_are_named_beside_a_head_without(
+    brain: Brain,
+) -> None:
+    branched_off_before_trust(brain)
+    brain.branches.create("third")
+    learn(brain, None)
+    (found,) = brain.verify().findings
+    assert found.message == "heads/aside has no trust file, but heads/main has one"
+
+
 def test_a_trust_file_that_was_taken_out_is_not_missed_for_an_older_branch(brain: Brain) -> None:
     trusting(brain, 0)
     brain.branches.create("older")

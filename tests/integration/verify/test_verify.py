@@ -25,6 +25,7 @@ from brain.objects.tree_entry import TreeEntry
 from brain.objects.tree_node import TreeNode
 from brain.repo.core.transaction import log_operation
 from brain.repo.open.session import Session
+from brain.results import Verified
 from brain.store.protocol import ObjectKind
 from brain.util import process_pool
 from brain.verify import graph_check, object_check
@@ -443,9 +444,15 @@ def test_a_damaged_skill_is_told_once(brain: Brain) -> None:
 
 @pytest.mark.parametrize("kind", [ObjectKind.NODE, ObjectKind.BUNDLE, ObjectKind.SNAPSHOT])
 def test_a_structured_object_that_is_not_what_its_id_says_is_found(brain: Brain, kind: int) -> None:
+    reader = session_of(brain).reader
+    (part,) = reader.split_objects(4096, 1)
+    ids = {row[1].hex() for row in reader.read_object_range(part) if row[0] == kind}
     run(brain, "UPDATE objects SET data = X'90' WHERE kind = ?", kind)
     found = verify_folder(brain.root, False)
-    assert not found.ok and found.findings
+    name = {ObjectKind.NODE: "node", ObjectKind.BUNDLE: "bundle", ObjectKind.SNAPSHOT: "snapshot"}
+    named = {one.message.partition(":")[0] for one in found.findings if ":" in one.message}
+    assert len(ids) > 2 and {f"{name[kind]} {id}" for id in ids} <= named
+    assert not found.ok
 
 
 def test_a_node_that_is_like_the_one_before_it_is_hashed_where_it_differs(brain: Brain) -> None:
@@ -521,7 +528,9 @@ def test_a_store_that_does_not_open_is_a_finding(brain: Brain) -> None:
     for side in ("-wal", "-shm"):
         (brain.root / f".brain/store.db{side}").unlink(missing_ok=True)
     found = verify_folder(brain.root, False)
-    assert not found.ok and len(found.findings) == 1
+    (finding,) = found.findings
+    assert found == Verified(False, "", "", 0, 0, "L0", [finding])
+    assert finding.severity == "error"
 
 
 def test_a_writer_between_the_refs_and_the_log_is_no_mismatch(

@@ -139,6 +139,10 @@ def test_a_snapshot_may_be_five_minutes_older_than_its_latest_parent(
     assert GraphSession(graph).position(OTHER, forged) == expected
 
 
+def test_clocks_may_be_apart_by_five_minutes_and_ahead_by_a_day() -> None:
+    assert (MAX_CLOCK_SKEW_MS, MAX_AHEAD_MS) == (300_000, 86_400_000)
+
+
 def test_the_seconds_by_which_a_snapshot_is_too_old_are_named(graph: SnapshotGraph) -> None:
     parent = graph.ids[1]
     graph.known[parent] = graph.known[parent]._replace(time=1_000_000)
@@ -413,6 +417,13 @@ def test_operations_logged_after_the_refs_were_read_are_left_out(log: Log) -> No
     reads: Iterator[list[OperationRow]] = iter([log.rows, log.rows])
     session = log.session()
     session.reader.stream_operations = lambda: iter(next(reads, later.rows))
+    assert list(graph_check.check_operation_log(session)) == []
+
+
+def test_the_first_operation_is_left_out_if_it_is_logged_after_the_refs_were_read() -> None:
+    session, rows = Log().session(), iter([[], []])
+    first = Log().append(("heads/main", A))
+    session.reader.stream_operations = lambda: iter(next(rows, first.rows))
     assert list(graph_check.check_operation_log(session)) == []
 
 

@@ -326,6 +326,24 @@ def test_a_changed_entry_is_reported_before_and_after(base: str) -> None:
         assert list(diff.walk_added_paths()) == []
 
 
+@pytest.fixture(scope="module")
+def honest_trees() -> tuple[Forger, dict[str, TreeRoot]]:
+    forger = Forger()
+    return forger, {name: forger.store(cut(files)) for name, files in HONEST.items()}
+
+
+@pytest.mark.parametrize("after", HONEST)
+@pytest.mark.parametrize("before", HONEST)
+def test_every_file_that_came_or_went_is_reported_whatever_nodes_the_trees_share(
+    honest_trees: tuple[Forger, dict[str, TreeRoot]], before: str, after: str
+) -> None:
+    forger, roots = honest_trees
+    old, new = set(HONEST[before]), set(HONEST[after])
+    diffs = list(check_bundles(forger._nodes, {"s": roots[before]}, {"s": roots[after]}))
+    assert sorted(line for diff in diffs for line in diff.old_entries) == sorted(old - new)
+    assert sorted(line for diff in diffs for line in diff.new_entries) == sorted(new - old)
+
+
 @pytest.mark.parametrize("place", [0, 255, 256, 257, SECTION_FILES - 1])
 @pytest.mark.parametrize("section", ["s", "."])
 def test_a_path_that_no_brain_may_hold_is_refused_wherever_it_is(section: str, place: int) -> None:

@@ -189,6 +189,14 @@ def test_every_skill_that_was_edited_by_hand_is_reported(cards: Cards) -> None:
     assert reported == [paths[0], paths[2]]
 
 
+@pytest.mark.parametrize(("old", "new"), [("", "1"), ("1", ""), ("redacted", "1"), ("1", "2")])
+def test_a_file_that_needs_no_higher_version_hides_no_skill_after_it(
+    cards: Cards, old: str, new: str
+) -> None:
+    needless, edited = between(cards, old, new, "skills/a.md"), between(cards, "1", "1")
+    assert [row[2] for row in found(change(("snapshot",), needless, edited))] == [PATH]
+
+
 @pytest.mark.parametrize(
     "operation", [("upsert", "oracle", "1", "2"), ("delete", "oracle", "1"), ("snapshot",)]
 )

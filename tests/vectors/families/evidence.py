@@ -10,6 +10,7 @@ from brain import check_evidence
 from brain.chain.evidence.evidence_model import KIND_ANCHOR
 from brain.errors import BrainError
 from brain.results import Evidence
+from brain.util.utc_time import epoch_ms
 from tests.support.chain import synthetic_evidence
 from tests.support.chain.merkle_patricia import keccak
 from tests.support.chain.synthetic_chain import (
@@ -59,9 +60,9 @@ def facts(given: dict[str, str]) -> Document:
         "snapshot": found.snapshot,
         "committed": [found.committed, found.parent, found.seq],
         "path": [found.path, found.blob] if found.path else None,
-        "log": [log.origin, log.place, log.size, log.root, log.time] if log else None,
+        "log": [log.origin, log.place, log.size, log.root, epoch_ms(log.time)] if log else None,
         "chain": [
-            *(chain.block, chain.block_hash, chain.time, chain.contract),
+            *(chain.block, chain.block_hash, epoch_ms(chain.time), chain.contract),
             *(chain.owner, chain.signer, chain.sender),
         ] if chain else None,
     }  # fmt: skip

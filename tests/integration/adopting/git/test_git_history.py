@@ -10,6 +10,7 @@ from brain import Brain, results
 from brain.adopting import preview_adoption
 from brain.adopting.git import repository
 from brain.errors import InvalidInput
+from brain.util.utc_time import utc_time
 from tests.support.git_repositories import (
     EXECUTABLE_MODE,
     LINK_MODE,
@@ -73,7 +74,7 @@ def test_commits_become_snapshots_with_author_time_message_and_commit_id(
     done = taken(repo, target)
     assert done.steps == 2
     first, second = history(target)
-    assert (first.author, first.time) == ("Ada <ada@example.org>", 1_600_000_000_000)
+    assert (first.author, first.time) == ("Ada <ada@example.org>", utc_time(1_600_000_000_000))
     assert (first.message, first.operation["revision"]) == ("First\n\nMore.", one)
     assert (second.author, second.operation["revision"]) == ("Eve <e@x.org>", two)
     assert second.parents == [first.snapshot]
@@ -232,7 +233,7 @@ def test_times_that_a_snapshot_cannot_hold_become_the_nearest(
 ) -> None:
     repo.commit({SKILL: skill(1)}, when=when)
     taken(repo, target)
-    assert history(target)[0].time == milliseconds
+    assert history(target)[0].time == utc_time(milliseconds)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from brain import Brain
 from brain.errors import InvalidInput
 from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.util.utc_time import utc_time
 
 SOURCE = ImportSource("git", "skills", "adopted/skills")
 SKILL = "skills/a/SKILL.md"
@@ -42,8 +43,8 @@ def test_who_made_a_state_and_when_is_kept_with_its_revision(brain: Brain) -> No
     done = brain.imports.record_states(SOURCE, steps)
     second, first, _ = brain.history.log(done.snapshot)
     assert [(s.author, s.time, s.message) for s in (first, second)] == [
-        ("Bob", 1000, "First"),
-        ("Eve", 2000, "Second"),
+        ("Bob", utc_time(1000), "First"),
+        ("Eve", utc_time(2000), "Second"),
     ]
     assert second.operation["revision"] == brain.imports.find_last_state(SOURCE.branch) == "c2"
     assert brain.imports.find_last_state("other") is None
@@ -153,3 +154,39 @@ def test_a_merge_of_very_many_parents_is_recorded_in_steps(brain: Brain) -> None
     assert (len(last.parents), len(before.parents)) == (1 + 20 - 15, 1 + 15)
     assert [*before.parents[1:], *last.parents[1:]] == [found[name] for name in names]
     assert brain.verify().findings == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("memory/a.md", "memory/A.md"),
+        ("memory/a/x.md", "memory/A/y.md"),
+        ("memory/stra\u00dfe.md", "memory/STRASSE.md"),
+        ("memory/stra\u00dfe/x.md", "memory/STRASSE/y.md"),
+        ("stra\u00dfe/x.md", "STRASSE/y.md"),
+        ("memory/a", "memory/a/x.md"),
+        ("memory/a/x.md", "memory/A"),
+    ],
+)
+def test_of_names_that_other_systems_take_for_one_the_later_is_left_out_and_said_once(
+    brain: Brain, first: str, second: str
+) -> None:
+    both = [(first, text("1")), (second, text("2"))]
+    steps = [ImportStep(both), ImportStep([*both, ("memory/other.md", text("3"))])]
+    done = brain.imports.record_states(SOURCE, steps)
+    assert [(one.code, one.path) for one in done.left] == [("case_collision", second)]
+    names = {file.path for file in brain.files.list(done.snapshot)} - {"manifest.yaml"}
+    assert names == {first, "memory/other.md"}
+    again = brain.imports.record_states(SOURCE, [ImportStep([(first, None), (second, text("2"))])])
+    assert again.left == []
+    names = {file.path for file in brain.files.list(again.snapshot)} - {"manifest.yaml"}
+    assert names == {second, "memory/other.md"}
+
+
+def test_a_folder_is_recorded_as_an_import_of_its_source(brain: Brain) -> None:
+    (brain.root / "memory/a.md").write_text("a")
+    done = brain.imports.record_folder(SOURCE, "Take it over")
+    assert (done.branch, done.steps, done.snapshot) == ("main", 1, brain.head)
+    info = brain.history.show().info
+    assert (info.operation["kind"], info.message) == ("import", "Take it over")
+    assert brain.imports.record_folder(SOURCE, "Again").steps == 0

@@ -197,3 +197,12 @@ def test_a_secret_in_a_message_of_old_is_found_in_the_history(
     accept(brain, leak.id)
     brain.snapshot()
     assert brain.secrets.scan(history=True).ok
+
+
+def test_neither_a_removed_file_nor_a_link_hides_a_secret_beside_it(brain: Brain) -> None:
+    write(brain, "memory/a.md", "nothing")
+    brain.snapshot()
+    (brain.root / "memory/a.md").unlink()
+    (brain.root / "memory/b.md").symlink_to("c.md")
+    write(brain, "memory/c.md", KEY)
+    assert [(one.code, one.path) for one in brain.snapshot().notices] == [("secret", "memory/c.md")]

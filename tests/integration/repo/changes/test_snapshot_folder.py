@@ -184,3 +184,24 @@ def test_a_clock_before_1970_or_far_ahead_does_no_harm(brain: Brain) -> None:
         brain.skills.upsert("a", "x\n", description="d")
     assert brain.verify().ok
     assert len(brain.history.list_operations()) == 4
+
+
+def test_a_file_that_was_undone_and_then_deleted_is_no_removal(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/a.md").write_text("a\n")
+    (tmp_path / "manifest.yaml").write_text("name: mine\n")
+    with Brain.init(tmp_path) as brain:
+        brain.snapshot()
+        brain.undo()
+        (tmp_path / "memory/a.md").unlink()
+        assert brain.status().removed == []
+        (tmp_path / "manifest.yaml").unlink()
+        assert brain.status().clean and not brain.snapshot().changed
+
+
+def test_a_file_is_no_folder_for_a_brain(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(InvalidInput) as refused:
+        Brain.init(tmp_path / "file")
+    assert refused.value.code == "not_a_folder"
+    assert (tmp_path / "file").read_text() == "text"

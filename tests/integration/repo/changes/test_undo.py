@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound
+from brain.repo.read import revisions
 from tests.integration.repo.conftest import write_file
 
 
@@ -172,3 +173,52 @@ def test_revisions_name_heads_ancestors_branches_and_prefixes(brain: Brain) -> N
         brain.history.show("@~41")
     with pytest.raises(NotFound):
         brain.history.show("0" * 64)
+
+
+def test_a_switch_is_in_the_operation_log_and_an_undo_passes_over_it(brain: Brain) -> None:
+    brain.skills.upsert("a", "one\n", description="d")
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    newest = brain.history.list_operations(1)[0]
+    assert (newest.kind, newest.refs) == ("switch", {})
+    brain.branches.switch("main")
+    brain.undo()
+    assert [branch.name for branch in brain.branches.list().branches] == ["main"]
+    assert [skill.slug for skill in brain.skills.list()] == ["a"]
+
+
+def test_the_start_of_several_ids_is_ambiguous(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revisions, "MIN_ID_DIGITS", 1)
+    ids = [brain.skills.upsert("a", f"{number}\n").snapshot for number in range(17)]
+    starts = [one[0] for one in ids]  # of sixteen digits one is there twice
+    shared = next(digit for digit in starts if starts.count(digit) > 1)
+    with pytest.raises(InvalidInput) as refused:
+        brain.history.show(shared)
+    assert refused.value.code == "ambiguous_id"
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_a_folder_gives_way_to_a_file_only_with_all_that_is_in_it(
+    brain: Brain, is_recorded: bool
+) -> None:
+    write_file(brain, "memory/place", "a file\n")
+    with_file = brain.snapshot().snapshot
+    (brain.root / "memory/place").unlink()
+    write_file(brain, "memory/place/inner/a.md", "a\n")
+    with_folder = brain.snapshot().snapshot
+    brain.restore(with_file)
+    brain.undo()
+    assert (brain.root / "memory/place/inner/a.md").read_text() == "a\n"
+    assert brain.head == with_folder
+    if is_recorded:
+        brain.redo()
+        assert (brain.root / "memory/place").read_text() == "a file\n"
+        return
+    mine = write_file(brain, "memory/place/inner/mine.md", "mine\n")
+    with pytest.raises(Conflict) as refused:
+        brain.redo()
+    assert refused.value.code == "unrecorded_changes"
+    assert "memory/place/inner/mine.md" in refused.value.message
+    assert brain.head == with_folder and mine.read_text() == "mine\n"

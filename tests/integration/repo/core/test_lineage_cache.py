@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain, StoreError
+from brain import Brain, NotFound, StoreError
 from brain.cache.derived_cache import CacheUnusable, DerivedCache
 from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
 from brain.repo.open.session import Session
-from brain.repo.read import lineage_cache
+from brain.repo.read import lineage_cache, skill_rows, snapshot_rows
 from brain.store.protocol import ObjectKind
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import drop_memory_cache
@@ -149,3 +149,53 @@ def test_a_fork_is_cached_after_all_that_it_came_from(brain: Brain, tmp_path: Pa
             if snapshot.is_genesis and (origin := operation.fork_origin(snapshot.operation)):
                 above.append(origin)
             assert set(above) <= set(listed[:place])
+
+
+def test_what_one_reader_read_of_a_skill_the_next_does_not_read_again(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brain.skills.upsert("Oracle", "Ask it.\n", description="d")
+    brain._session.cache.clear()
+    with Brain.open(brain.root) as reader:
+        listed = reader.skills.list()
+
+    def refuse(session: Session, blobs: list[bytes]) -> object:
+        raise AssertionError("the cards are in the cache")
+
+    monkeypatch.setattr(skill_rows, "read_cards", refuse)
+    with Brain.open(brain.root) as other:
+        assert other.skills.list() == listed
+
+
+def test_a_skill_that_a_large_restore_brings_back_is_found_by_its_name(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"skills/s{number}/SKILL.md" for number in range(4)]
+    monkeypatch.setattr(skill_rows, "MIN_BULK_PATHS", len(paths))
+    for path in paths:
+        write_file(brain, path, skill_text("Real name" if path == paths[0] else path[7:9]))
+    undone = brain.snapshot().snapshot
+    brain.undo()
+    for path in paths:
+        (brain.root / path).unlink()
+    brain._session.cache.clear()
+    with Brain.open(brain.root) as reader, pytest.raises(NotFound):
+        reader.skills.view("real-name")
+    with Brain.open(brain.root) as writer:
+        writer.restore(undone)
+    with Brain.open(brain.root) as other:
+        assert other.skills.view("real-name").path == paths[0]
+
+
+def test_what_a_writer_changed_the_next_reader_does_not_derive(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brain.skills.upsert("Oracle", "One.\n", description="d")
+    brain.skills.upsert("Oracle", "Two.\n")
+
+    def refuse(*_: object) -> object:
+        raise AssertionError("the snapshot is in the cache")
+
+    monkeypatch.setattr(snapshot_rows, "derive_snapshot", refuse)
+    with Brain.open(brain.root) as other:
+        assert [row.version for row in other.skills.history("oracle")] == [2, 1]

@@ -16,6 +16,8 @@ from brain.repo.core import parallel_read, read_files, working_copy
 from brain.store import sqlite_store
 from brain.store.protocol import LARGE_BLOB_BYTES
 from brain.util import process_pool
+from brain.util.process_pool import MAX_QUEUED_JOBS
+from brain.worktree.walk import CandidateFile
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.processes import child_process_ids
 
@@ -188,3 +190,14 @@ def test_an_interrupt_ends_the_children_and_records_nothing(large: Brain) -> Non
     assert large.head == head
     large.snapshot()
     assert_recorded(large)
+
+
+@pytest.mark.parametrize("count", [0, 1, MAX_QUEUED_JOBS, 2 * MAX_QUEUED_JOBS + 1, 9999])
+def test_files_of_any_number_make_no_more_jobs_than_a_queue_holds(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(parallel_read, "_MIN_GROUP_BYTES", 1)
+    files = [CandidateFile(f"{number}.md", 0, 1, b"") for number in range(count)]
+    groups = parallel_read._split_into_groups(files)
+    assert len(groups) <= MAX_QUEUED_JOBS
+    assert [file for group in groups for file in group] == files

@@ -12,6 +12,8 @@ from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
 from brain.repo.core import pending_writes
+from brain.store.blobs.codec import CODEC_RAW
+from brain.store.protocol import LARGE_BLOB_BYTES
 from brain.worktree.symlinks import encode_link_target
 from tests.integration.repo.conftest import write_file
 from tests.support.store_tampering import execute_in_store
@@ -200,12 +202,22 @@ def test_only_content_of_a_file_that_the_store_has_may_be_written_over(brain: Br
     brain.files.redact("secret.md", reason="a name")
     write_file(brain, "secret.md", "a secret\n")
     write_file(brain, "unknown.md", "unknown\n")
+    write_file(brain, "planted.md", "planted\n")
+    write_file(brain, "large.md", "planted\n" * LARGE_BLOB_BYTES)
+    for name in ("planted.md", "large.md"):
+        id = blob_id((brain.root / name).read_bytes())
+        sql = "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?)"
+        execute_in_store(brain.root, (sql, (id, CODEC_RAW, b"something else")))
     os.mkfifo(brain.root / "pipe")
     (brain.root / "folder").mkdir()
     stored = {
         path: pending_writes._is_content_stored(session, path)
-        for path in ("known.md", "secret.md", "unknown.md", "pipe", "folder")
+        for path in os.listdir(brain.root)
+        if not path.startswith(".")
     }
-    assert stored == {
-        "known.md": True, "secret.md": True, "unknown.md": False, "pipe": False, "folder": False
-    }  # fmt: skip
+    assert {path for path, is_stored in stored.items() if is_stored} == {
+        "known.md",
+        "secret.md",
+        "manifest.yaml",
+    }
+    assert stored.keys() > {"unknown.md", "planted.md", "large.md", "pipe", "folder"}

@@ -59,8 +59,9 @@ def test_a_section_is_proven_by_its_name_alone(brain: Brain) -> None:
     shown = brain.history.show().sections["skills"]
     assert (proof.section, proof.root, proof.files, proof.size) == ("skills", *shown)
     assert check_proof(brain.proofs.prove_section(".")).files == 1
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput) as refused:
         brain.proofs.prove_section("skills/oracle")
+    assert refused.value.hint == "prove skills/ as a whole, or single files"
 
 
 def test_descent_is_proven_across_a_fork(brain: Brain, tmp_path: Path) -> None:

@@ -175,7 +175,10 @@ def test_the_frame_names_who_signed_where_nothing_vouches_for_them(brain: Brain)
     key = signing(brain, 1)
     told = "no root key is pinned for this brain, so that key cannot be checked"
     assert f", signed by {key}; {told}. A line" in brain.prompt.build_framed_index()
-    for number in range(2, 6):
+    for number in (2, 3):
+        signing(brain, number)
+    assert " more;" not in brain.prompt.build_framed_index()
+    for number in (4, 5):
         signing(brain, number)
     assert (
         "and 2 more; no root key" in brain.prompt.build_framed_index()
@@ -303,3 +306,19 @@ def test_the_frame_names_the_brain_of_the_snapshot_and_vouches_for_no_other_brai
             tx.put_signature(bytes.fromhex(origin), key, signature)
         text = fork.prompt.build_framed_index(origin)
     assert f"the brain {name[:12]} " in text and "signed by no key that may sign" in text
+
+
+def test_the_frame_says_that_no_signature_is_valid(brain: Brain) -> None:
+    described(brain, "a", "b")
+    session = brain._session
+    with session.store.transaction() as tx:
+        tx.put_signature(session.head(), ed25519.public_key(bytes([1]) * 32), bytes(64))
+    assert ", without a valid signature. A line" in brain.prompt.build_framed_index()
+
+
+def test_an_index_for_a_task_has_only_the_skills_that_it_needs(brain: Brain) -> None:
+    described(brain, "penguins", "Count penguins")
+    described(brain, "whales", "Count whales")
+    for limit in (None, 50):
+        found = brain.prompt.build_index(task="a whale", limit=limit)
+        assert (found.skills, found.index) == (1, "\u25b8 whales: Count whales")

@@ -275,6 +275,29 @@ def test_a_signature_of_somebody_without_the_right_is_not_enough(
     assert committed(brain, log)[-1] == made
 
 
+def test_rights_that_end_on_another_branch_go_on_here(brain: Brain, log: EmbeddedLedger) -> None:
+    from brain.trust import ed25519
+    from brain.trust.signature_format import format_key
+
+    seeds = {name: bytes([number]) * 32 for number, name in enumerate(("ada", "bob", "eve"))}
+    keys = {name: format_key(ed25519.public_key(seed)) for name, seed in seeds.items()}
+    brain._session.sign_with = lambda: seeds["eve"]
+    for name, key in keys.items():
+        brain.trust.add(key, name)
+    brain.branches.create("idea")
+    brain.branches.switch("idea")
+    there = learn(brain, "One.\n")
+    brain.branches.switch("main")
+    brain.trust.retire(keys["ada"], until=there)
+    brain.trust.retire(keys["bob"])
+    policy(brain, "  signed: true\n", log)
+    brain._session.sign_with = lambda: seeds["bob"]
+    assert learn(brain, "Two.\n") not in committed(brain, log)
+    brain._session.sign_with = lambda: seeds["ada"]
+    made = learn(brain, "Three.\n")
+    assert committed(brain, log)[-1] == made
+
+
 def test_what_two_have_to_sign_is_committed_once_both_have(
     brain: Brain, log: EmbeddedLedger
 ) -> None:

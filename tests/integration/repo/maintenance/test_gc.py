@@ -12,6 +12,7 @@ from brain.receipts import Receipt, encode_receipt
 from brain.repo.ledgers import last_seen_head
 from brain.repo.maintenance import gc
 from brain.repo.open.session import Session
+from brain.store.sqlite_reader import SqliteReader
 from brain.worktree import file_fingerprint
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder
@@ -292,3 +293,17 @@ def test_a_commitment_keeps_its_snapshot(brain: Brain) -> None:
         tx.write_meta(last_seen_head.LAST_SEEN_META_KEY, pack([("tlog:x", 1, kept)]))
     assert brain.gc(grace=0).removed == 0
     assert brain._session.store.has_object(kept)
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"),
+    [("io_error", "io_error"), ("corrupt_object", "incomplete")],
+)
+def test_what_cannot_be_read_is_told_from_what_is_damaged(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, problem: str, code: str
+) -> None:
+    def refuse(*_: object) -> bytes:
+        raise StoreError("cannot be read", code=problem)
+
+    monkeypatch.setattr(SqliteReader, "read_object", refuse)
+    assert code_of(brain.gc, StoreError) == code

@@ -11,6 +11,7 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
+from brain.skills.skill_metadata import SkillMetadata, encode_skill_metadata
 from brain.store.blobs.codec import CODEC_RAW
 from brain.worktree import file_fingerprint
 from brain.worktree.file_writer import write_all
@@ -205,3 +206,18 @@ def test_a_file_that_is_gone_as_it_should_waits_for_nothing(tmp_path: Path) -> N
     with Brain.open(tmp_path) as brain:
         assert brain.status().notices == []
         assert brain.verify().ok
+
+
+def test_a_cache_that_disagrees_with_the_brain_is_emptied_and_made_anew(brain: Brain) -> None:
+    brain.skills.upsert("Oracle", "Ask it.\n", description="d")
+    listed = brain.skills.list()
+    session = brain._session
+    ((blob, _),) = session.cache.list_metadata()
+    card = SkillMetadata("Oracle", "Forged.", "1", "")
+    session.cache.put_metadata([(blob, encode_skill_metadata(card))])
+    with Brain.open(brain.root) as other:
+        assert [one.description for one in other.skills.list()] == ["Forged."]
+        (repaired,) = other.repair()
+        assert (repaired.check, repaired.ok) == ("cache", True)
+        assert repaired.message.startswith("emptied: ") and blob.hex() in repaired.message
+        assert other.skills.list() == listed and other.repair() == []

@@ -289,3 +289,56 @@ def test_a_receipt_made_elsewhere_gets_the_step_of_its_snapshot(brain: Brain) ->
     content = (brain.root / done.path).read_bytes()
     assert step.writes == (FileWrite("skills/oracle/SKILL.md", blob_id(content)),)
     assert receipt.bundle_after.hex() == done.bundle
+
+
+def test_a_step_recorded_while_a_snapshot_is_stored_is_in_the_next_one(brain: Brain) -> None:
+    task = brain.task("Look")
+
+    def sign() -> bytes:
+        task.record_tool_call("meanwhile")
+        return bytes(32)
+
+    with task.activate():
+        brain._session.sign_with = sign
+        brain.skills.upsert("a", "x\n", description="d")
+        brain._session.sign_with = None
+        brain.skills.upsert("a", "y\n")
+    first, second = whole(brain)
+    assert [step.kind for step in first.steps] == ["skill_create"]
+    assert [step.name for step in second.steps] == ["meanwhile", "a"]
+
+
+def test_a_task_whose_beginning_was_undone_begins_at_the_head(brain: Brain) -> None:
+    before = brain.history.show().info
+    brain.skills.upsert("a", "x\n", description="d")
+    task = brain.task("Improve")
+    brain.undo()
+    with task.activate():
+        brain.skills.upsert("b", "y\n", description="d")
+    (receipt,) = whole(brain)
+    assert receipt.snapshot_before.hex() == before.snapshot
+    assert receipt.bundle_before.hex() == before.bundle
+    assert brain.receipts.verify().ok
+
+
+def test_a_task_begins_where_it_was_begun_though_others_wrote_since(brain: Brain) -> None:
+    before = brain.history.show().info
+    task = brain.task("Improve")
+    brain.skills.upsert("a", "x\n", description="d")
+    with task.activate():
+        brain.skills.upsert("b", "y\n", description="d")
+    (receipt,) = whole(brain)
+    assert receipt.snapshot_before.hex() == before.snapshot
+    assert brain.receipts.verify().ok
+
+
+def test_a_step_begins_as_long_before_it_is_recorded_as_it_took(brain: Brain) -> None:
+    brain._session.clock = lambda: 1_000_000
+    with brain.task("Look") as task:
+        task.record_tool_call("fast")
+        task.record_tool_call("slow", took=400)
+        task.record_tool_call("endless", took=2_000_000)
+    (receipt,) = whole(brain)
+    assert [(step.at, step.took) for step in receipt.steps] == [
+        (1_000_000, 0), (999_600, 400), (0, 2_000_000),
+    ]  # fmt: skip

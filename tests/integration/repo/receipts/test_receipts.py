@@ -453,3 +453,16 @@ def test_a_receipt_that_nothing_carries_is_said_to_be_that_alone(run: Brain) -> 
     found = run.receipts.verify_file(encode_receipt(forged))
     assert not found.ok and "not_carried" in {one.code for one in found.findings}
     assert "missing_object" not in {one.code for one in found.findings}
+
+
+def test_a_run_in_a_proposal_is_ended_unless_it_was_merged(brain: Brain) -> None:
+    for name, is_merged in (("open", False), ("merged", True)):
+        with brain.proposals.open(name) as proposed:
+            task = proposed.task("Propose")
+            with task.activate():
+                task.upsert_skill(name, "x\n", description="d")
+            if is_merged:
+                brain.proposals.accept(proposed.head)
+            head = proposed.head
+            assert (task.abandon("gone") is None) == is_merged
+            assert (proposed.head == head) == is_merged

@@ -259,3 +259,13 @@ def test_a_stolen_key_among_the_most_there_can_be_is_revoked(brain: Brain) -> No
 
 def _numbers() -> Iterator[bytes]:
     return (y.to_bytes(32, "little") for y in count(3))
+
+
+def test_the_snapshots_between_which_a_key_has_its_rights_are_shown(brain: Brain) -> None:
+    head = brain.head
+    here = bytes.fromhex(head)
+    text = trust_file_text(0, 1, 2, begin={1: here}, end={2: here})
+    write_file(brain, "trust.json", text.decode())
+    brain.snapshot()
+    shown = [(key.from_, key.until) for key in brain.trust.show().keys]
+    assert shown == [(None, None), (head, None), (None, head)]

@@ -6,7 +6,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput, NotFound
-from brain.repo.skills.similar import find_similar_to_text
+from brain.repo.skills.similar import MAX_COMPARED_SKILLS, find_similar_to_text
 
 BODY = "Open the workbook with the library.\nWrite one row per record.\nSave it under a new name.\n"
 
@@ -78,3 +78,11 @@ def test_what_cannot_be_named_or_found_is_said(library: Brain) -> None:
 def test_text_that_is_no_skill_is_compared_as_it_is(library: Brain) -> None:
     assert library.skills.find_duplicates("pdf-form", body=b"\xff---\nFill the fields\n") != []
     assert library.skills.find_duplicates("zebra", body=b"---\nunclosed: [\n") == []
+
+
+def test_a_skill_takes_no_place_of_the_eight_that_it_is_compared_with(brain: Brain) -> None:
+    for number in range(MAX_COMPARED_SKILLS + 2):
+        brain.skills.upsert(f"csv-{number}", BODY, description="Convert CSV files into Excel")
+    for slug in ("csv-0", "csv-9"):
+        found = [one.slug for one in brain.skills.similar(slug, limit=20)]
+        assert len(set(found)) == MAX_COMPARED_SKILLS and slug not in found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from brain import Brain, Conflict, InvalidInput, NotFound
+from brain import Brain, Conflict, InvalidInput, NotFound, limits
+from brain.repo.read import skill_rows
 from tests.integration.repo.conftest import skill_text, write_file
 
 
@@ -193,3 +194,77 @@ def test_an_old_version_comes_back_at_the_place_that_the_skill_has_now(brain: Br
     assert (done.path, done.version) == ("skills/tool/SKILL.md", 3)
     assert (brain.root / "skills/tool/run.py").read_text() == "old\n"
     assert brain.history.show().info.message == "Revert tool to version 1"
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("skills/old/SKILL.md", "skills/new/SKILL.md"),
+        ("skills/old/SKILL.md", "skills/new.md"),
+        ("skills/old.md", "skills/new/SKILL.md"),
+    ],
+)
+def test_an_old_version_comes_back_under_the_name_that_the_skill_has_now(
+    brain: Brain, was: str, now: str
+) -> None:
+    write_file(brain, was, skill_text("tool", 1, "One.\n" * 20))
+    if was.endswith("SKILL.md"):
+        write_file(brain, "skills/old/run.py", "old\n")
+    brain.snapshot()
+    (brain.root / was).unlink()
+    write_file(brain, now, skill_text("tool", 2, "One.\n" * 20))
+    brain.snapshot()
+    brain.skills.upsert("new", "Two.\n")
+    done = brain.skills.revert("tool", "1")
+    back = "skills/new/SKILL.md" if was.endswith("SKILL.md") else now
+    assert (done.slug, done.path) == ("new", back)
+    assert brain.skills.view("new").body.strip().splitlines() == ["One."] * 20
+    assert [one.slug for one in brain.skills.list()] == ["new"]
+    assert (brain.root / "skills/new/run.py").exists() == was.endswith("SKILL.md")
+    assert brain.status().clean
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("skills/tool/SKILL.md", "skills/dev/tool/SKILL.md"),
+        ("skills/dev/tool/SKILL.md", "skills/ops/tool/SKILL.md"),
+        ("skills/tool.md", "skills/tool/SKILL.md"),
+    ],
+)
+def test_an_old_version_comes_back_in_the_category_that_the_skill_has_now(
+    brain: Brain, was: str, now: str
+) -> None:
+    write_file(brain, was, skill_text("tool", 1, "One.\n"))
+    brain.snapshot()
+    (brain.root / was).unlink()
+    write_file(brain, now, skill_text("tool", 2, "Two.\n"))
+    brain.snapshot()
+    done = brain.skills.revert("tool", "1")
+    assert (done.slug, done.path, done.version) == ("tool", now, 3)
+    assert [one.path for one in brain.skills.list()] == [now]
+    assert brain.skills.view("tool").body == "One.\n" and brain.status().clean
+
+
+def test_skills_are_listed_the_same_however_many_files_are_read_at_once(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.md", "b/SKILL.md", "b/notes.md", "b/x/deep.md", "c/d.md", "c/e.md", "f.md"):
+        write_file(brain, f"skills/{name}", skill_text(name.replace("/", "-").lower()))
+    for number in range(200):
+        write_file(brain, f"skills/b/notes-{number}.md", "x\n")
+    brain.snapshot()
+    paths = [one.path for one in brain.skills.list()]
+    assert [path for path in paths if path.startswith("skills/b/")] == ["skills/b/SKILL.md"]
+    for count in (1, 2, 3, 5):
+        monkeypatch.setattr(skill_rows, "_MIN_BATCH_FILES", count)
+        assert [one.path for one in brain.skills.list()] == paths
+
+
+def test_a_skill_that_is_too_large_to_check_is_a_problem_and_hides_no_other(brain: Brain) -> None:
+    write_file(brain, "skills/a/SKILL.md", skill_text("a", body="x" * limits.MAX_SKILL_BYTES))
+    write_file(brain, "skills/b/SKILL.md", skill_text("other"))
+    brain.snapshot()
+    found = [(one.slug, one.code, one.severity) for one in brain.skills.check()]
+    assert found[0] == ("a", "too_large", "error")
+    assert "b" in {slug for slug, _, _ in found}

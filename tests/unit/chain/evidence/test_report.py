@@ -12,6 +12,7 @@ from brain import check_evidence
 from brain.chain.evidence import evidence_report
 from brain.errors import BrainError, InvalidInput, ProofError
 from brain.results import Evidence
+from brain.util.utc_time import iso_time, utc_time
 from tests.support.chain import synthetic_evidence
 from tests.support.chain.synthetic_evidence import LOG_KEY, NEW_PATH_CONTENT, WITNESS_KEY
 
@@ -33,7 +34,7 @@ def check(name: str, **known: Any) -> Evidence:
     ],
 )
 def test_a_time_is_shown_with_its_milliseconds(milliseconds: int, text: str) -> None:
-    assert evidence_report.iso_time(milliseconds) == text
+    assert iso_time(utc_time(milliseconds)) == text
 
 
 def test_a_log_and_a_chain_are_shown_line_by_line() -> None:
@@ -44,7 +45,7 @@ def test_a_log_and_a_chain_are_shown_line_by_line() -> None:
     rows = dict(line.split(maxsplit=1) for line in lines[2:] if line.startswith("  "))
     assert found.log is not None and found.path is not None
     assert rows["path"] == found.path and rows["size"] == str(len(NEW_PATH_CONTENT))
-    assert rows["entry"] == f"5 of 7, at {evidence_report.iso_time(found.log.time)}"
+    assert rows["entry"] == f"5 of 7, at {iso_time(found.log.time)}"
     assert rows["witness"] == str(WITNESS_KEY)
     assert len({line.index(line.split()[1]) for line in lines[3:9]}) == 1  # one column
     assert lines[-2:] == [
@@ -55,9 +56,9 @@ def test_a_log_and_a_chain_are_shown_line_by_line() -> None:
 
 def test_the_block_of_an_anchor_is_shown() -> None:
     found = check("anchor")
-    assert found.chain is not None and found.chain.time == STATE.time * 1000
+    assert found.chain is not None and found.chain.time == utc_time(STATE.time * 1000)
     rows = [" ".join(line.split()) for line in evidence_report.render_text(found).splitlines()]
-    time = evidence_report.iso_time(STATE.time * 1000)
+    time = iso_time(found.chain.time)
     assert {f"block 123, at {time}", f"block hash {found.chain.block_hash}"} <= {*rows}
     assert f"anchored by {found.chain.sender}" in rows
     assert not [row for row in rows if row.startswith("owner ")]

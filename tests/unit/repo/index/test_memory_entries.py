@@ -54,6 +54,7 @@ def texts(text: str, memory_format: MemoryFormat = NOTE_FORMAT) -> list[str]:
         ("#A\n#B\n", ["#A\n#B"]),
         ("1234567890. a\n- b\n", ["1234567890. a\n- b"]),
         ("- a\n- b\n§\n- c\n- d\n", ["- a", "- b", "- c\n- d"]),
+        ("- a\n- b\n\n§\n- c\n", ["- a", "- b\n", "- c"]),
         ("a\n- b\n", ["a\n- b"]),
         ("\ufeff\n- a\n- b\n", ["- a", "- b"]),
     ],

@@ -12,6 +12,7 @@ from brain.errors import BrainError, InvalidInput, ToolFailure, VerificationFail
 from brain.results import Notice, Selected, Selection, Skill
 from brain.serve.tools import history_tools, memory_tool, skill_read, tool_errors
 from brain.serve.tools.tool import notice_line, text_schema
+from brain.util.utc_time import utc_time
 
 
 def test_a_patch_is_cut_after_its_limit() -> None:
@@ -98,8 +99,8 @@ def test_for_a_task_twenty_skills_are_listed_of_those_that_rank_first() -> None:
 
 def test_a_line_of_the_log_shows_when_and_by_whom_and_what() -> None:
     info: Any = SimpleNamespace(
-        snapshot="ab" * 32, time=1_700_000_000_999, author="x" * 81, message="y" * 301, bundle="",
-        parents=[], operation={"kind": "snapshot"},
+        snapshot="ab" * 32, time=utc_time(1_700_000_000_999), author="x" * 81,
+        message="y" * 301, bundle="", parents=[], operation={"kind": "snapshot"},
     )  # fmt: skip
     line = history_tools._snapshot_line(info)
     assert line.endswith(f"  2023-11-14T22:13:20Z  {'x' * 80}…  {'y' * 300}…")
