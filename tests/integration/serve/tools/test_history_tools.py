@@ -210,15 +210,15 @@ def test_ten_snapshots_are_listed_unless_more_are_asked_for(agent: ToolCaller) -
     assert len(agent("brain_log", limit=11).data["snapshots"]) == 11
 
 
-def test_five_hundred_changed_files_are_named(agent: ToolCaller) -> None:
-    for number in range(500):
+def test_two_hundred_changed_files_are_named(agent: ToolCaller) -> None:
+    for number in range(200):
         (agent.brain.root / f"{number:03}.txt").write_text("x")
-    assert agent("brain_diff").text.endswith("\nA 499.txt")
-    (agent.brain.root / "500.txt").write_text("x")
+    assert agent("brain_diff").text.endswith("\nA 199.txt")
+    (agent.brain.root / "200.txt").write_text("x")
     answer = agent("brain_diff", patch=True)
-    assert answer.data["count"] == 501 and len(answer.data["changes"]) == 500
-    assert "\nA 499.txt\n(500 of 501 files are named.)\n\n" in answer.text
-    assert "500.txt" not in answer.data["patch"]
+    assert answer.data["count"] == 201 and len(answer.data["changes"]) == 200
+    assert "\nA 199.txt\n(200 of 201 files are named.)\n\n" in answer.text
+    assert "200.txt" not in answer.data["patch"]
 
 
 def test_twenty_notices_of_a_snapshot_are_shown(agent: ToolCaller) -> None:
