@@ -175,8 +175,8 @@ class Adopted(NamedTuple):
     `path` is the folder of the brain, `source` the adopted folder or file. `branch` has the
     states of the source, None if the brain is the source itself. `steps` counts the new
     states. `brain` and `snapshot` are None for a preview. With `conflicts` the new states
-    stay on the branch until they are resolved. `notices` name imported skills whose names
-    look like those of other skills.
+    stay on the branch until they are resolved. `notices` name imported files that may hold a
+    secret, and imported skills whose names look like those of other skills.
     """
 
     brain: str | None
@@ -199,7 +199,8 @@ class Published(NamedTuple):
 
     `written`, `removed` and `unchanged` are files that this brain publishes. `conflicts` are
     files that somebody else wrote or changed; with them nothing was written. `left_out` are
-    files of the brain that the client has no place for or cannot read.
+    files of the brain that the client has no place for or cannot read, `held_back` those
+    that would change and have a secret.
     """
 
     brain: str
@@ -211,6 +212,7 @@ class Published(NamedTuple):
     unchanged: int
     conflicts: list[Notice]
     left_out: list[Notice]
+    held_back: Sequence[Notice] = ()
 
 
 class MemoryRead(NamedTuple):
