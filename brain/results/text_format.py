@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..skills import SKILLS_SECTION
-
 if TYPE_CHECKING:
     from .history import PathChange, SkillChange
 
@@ -44,6 +42,8 @@ def changes_outside_skills(
     changes: Iterable[PathChange], skills: Iterable[SkillChange]
 ) -> list[PathChange]:
     """Return the changes that those of `skills` do not explain: not in `skills`, nor in theirs."""
+    from ..skills import SKILLS_SECTION
+
     folders = {skill.path.rpartition("/")[0] for skill in skills}
     return [
         change
