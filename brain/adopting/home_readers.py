@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,12 +30,16 @@ class HomeReader:
 
     def detect(self, path: Path) -> DetectedSource | None:
         """Look for marks and signs of the program, without reading files."""
+        return self.detect_among(path, lambda name: path_exists(path, name))
+
+    def detect_among(self, path: Path, exists: Callable[[str], bool]) -> DetectedSource | None:
+        """Look for marks and signs in a folder of which `exists` knows the files."""
         layout = self.layout
-        marks = [mark for mark in layout.marks if path_exists(path, mark)]
-        signs = [sign for sign in layout.signs if path_exists(path, sign)]
+        marks = list(filter(exists, layout.marks))
+        signs = list(filter(exists, layout.signs))
         if layout.is_home(path) and not marks:
-            marks = [place for place in self._places() if path_exists(path, place)]
-        is_other_kind = any(path_exists(path, mark) for mark in layout.excluding_marks)
+            marks = list(filter(exists, self._places()))
+        is_other_kind = any(map(exists, layout.excluding_marks))
         if is_other_kind or (not marks and len(signs) < layout.min_signs):
             return None
         weight = (SURE_CONFIDENCE if marks else LIKELY_CONFIDENCE) + min(len(marks) + len(signs), 9)
@@ -140,9 +144,11 @@ class ProjectReader(HomeReader):
         super().__init__(PROJECT)
         self._others = others
 
-    def detect(self, path: Path) -> DetectedSource | None:
+    def detect_among(self, path: Path, exists: Callable[[str], bool]) -> DetectedSource | None:
         """Look for the marks of at least two programs."""
-        found = [detected for reader in self._others if (detected := reader.detect(path))]
+        found = [
+            detected for reader in self._others if (detected := reader.detect_among(path, exists))
+        ]
         sure = [detected for detected in found if detected.confidence >= SURE_CONFIDENCE]
         if len(sure) < 2:
             return None

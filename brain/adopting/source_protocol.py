@@ -20,7 +20,8 @@ class DetectedSource(NamedTuple):
 
     `in_place_folder` is the folder that can be adopted in place, None if only a copy can be
     made. Of several kinds detected at one path, that of the greatest `confidence` counts.
-    From 30 on a program is certain; if two are, the user must choose.
+    From 30 on a program is certain; if two are, the user must choose. `origin` is the URL of
+    which `path` is a clone, "" if it is none.
     """
 
     kind: str
@@ -28,6 +29,12 @@ class DetectedSource(NamedTuple):
     evidence: str
     confidence: int
     in_place_folder: Path | None
+    origin: str = ""
+
+    @property
+    def place(self) -> str:
+        """The folder, the file or the URL of the source."""
+        return self.origin or str(self.path)
 
 
 class SourceStates(NamedTuple):

@@ -45,7 +45,8 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
         raise InvalidInput(
             f"{printable_text(path)} does not exist",
             code="no_source",
-            hint="name the folder of a program, such as ~/.hermes",
+            hint="name the folder of a program, such as ~/.hermes, or the URL of a repository,"
+            " such as https://github.com/OWNER/NAME",
         )
     readers = source_readers()
     if kind is not None and not any(_is_of_kind(reader, kind) for reader in readers):
@@ -83,7 +84,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
 def _prefer_named_home(
     path: Path, found: list[tuple[SourceReader, DetectedSource]]
 ) -> list[tuple[SourceReader, DetectedSource]]:
-    """Leave out the homes of other programs, if the folder has the name of one that was found."""
+    """Leave out other programs, if the folder has the name of the home of one that was found."""
     named = {
         reader.kind
         for reader, _ in found
@@ -92,16 +93,15 @@ def _prefer_named_home(
     return [
         pair
         for pair in found
-        if not named
-        or pair[0].kind in named
-        or not (isinstance(pair[0], HomeReader) and pair[0].layout.home_name)
+        if not named or pair[0].kind in named or not isinstance(pair[0], HomeReader)
     ]
 
 
 def build_source(detected: DetectedSource) -> ImportSource:
     """Return the import source of a folder: its name, and a branch unique to the folder."""
     name = fold_to_slug(detected.path.name) or detected.kind
-    place = blob_id(str(detected.path.resolve()).encode("utf-8", "surrogateescape")).hex()[:8]
+    place = detected.origin or str(detected.path.resolve())
+    place = blob_id(place.encode("utf-8", "surrogateescape")).hex()[:8]
     return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
 
 

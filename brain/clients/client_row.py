@@ -53,8 +53,8 @@ class ClientFolder:
     reported: tuple[str, ...] = ("",)
 
 
-PROGRAM, ARGUMENTS, COMMAND = "{program}", "{arguments}", "{command}"
-"""In an entry: the program to start, the list of its arguments, the list of all of it."""
+NAME, PROGRAM, ARGUMENTS, COMMAND = "{name}", "{program}", "{arguments}", "{command}"
+"""In an entry: its name, the program to start, the list of its arguments, and of all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +66,9 @@ class McpSettings:
     `~` is the home of the user, `{config}` the folder for settings on this system.
     `project`: the file in a project, "" if there is none; `project_variable` stands for the
     project in it, "" if the program starts servers there. `servers`: the keys down to the
-    servers. `entry`: the form of one. `add`, `remove`: the program's own commands, with
-    `{scope}`, `{name}`, `{json}` for the entry, and the words above; `scopes`: those that
-    they know.
+    servers. `entry`: the form of one. `add`: the program's own command that adds one, with
+    `{scope}`, `{json}` for the entry, and the words above; `scopes`: those that it
+    knows.
     """
 
     user: tuple[str, ...]
@@ -80,7 +80,6 @@ class McpSettings:
     project: str = ""
     project_variable: str = ""
     add: str = ""
-    remove: str = ""
     scopes: tuple[str, ...] = ("user",)
 
 

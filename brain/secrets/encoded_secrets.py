@@ -14,6 +14,9 @@ from .secret_hit import SecretHit
 
 _EDGE_CHARACTERS = b" \t\r\"'`\\+>#|*,;(){}[]"
 """Characters around the pieces of a split text: quotes, operators, margins."""
+_LITERAL_END = lazy_pattern(rb"[\"'`]")
+_QUOTES = (b'"', b"'", b"`")
+_ASSIGNMENT = lazy_pattern(rb"[A-Za-z_][A-Za-z0-9_]*[ \t]*(?:=|:)")
 _MIN_BASE64_CHARS = 24
 _BASE64_RUN = lazy_pattern(rb"[A-Za-z0-9+/_-]{24,}")
 _TO_STANDARD_BASE64 = bytes.maketrans(b"-_", b"+/")
@@ -43,6 +46,16 @@ class _JoinedPieces:
         """Return the index of the piece at an offset of the joined text."""
         return bisect_right(self.starts, offset) - 1
 
+    def is_continued(self, text: bytes, first: int, last: int) -> bool:
+        """Tell whether pieces continue one another; a literal may end, and a name may follow."""
+        for piece in range(first, last):
+            stop = self.starts[piece + 1] - self.starts[piece] + self.origins[piece]
+            between = text[stop : self.origins[piece + 1]]
+            if _LITERAL_END().match(between) and between[-1:] not in _QUOTES:
+                return False
+        end = self.origins[last]
+        return _ASSIGNMENT().match(text, end, end + 200) is None
+
 
 def scan_split_and_encoded(
     text: bytes, split_text: SplitText, long_words: list[bytes]
@@ -56,7 +69,7 @@ def scan_split_and_encoded(
     hits = [*_scan_joined(content), *_scan_base64(content, content.split())]
     for hit in hits:
         first, last = joined.piece_at(hit.start), joined.piece_at(hit.stop - 1)
-        if first != last:
+        if first != last and joined.is_continued(text, first, last):
             start = joined.origins[first] + hit.start - joined.starts[first]
             stop = joined.origins[last] + hit.stop - joined.starts[last]
             yield hit._replace(start=start, stop=stop)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..digest import domain_hash
 from . import encoded_secrets, key_patterns, keyword_rules
 from .excerpt import masked_excerpt, secret_mark
-from .secret_hit import SecretHit
+from .secret_hit import EXAMPLE, SecretHit
 
 MAX_SECRET_FINDINGS = 1000
 """The most findings in one file; the rest of the file is not scanned."""
@@ -99,14 +99,27 @@ def find_secrets_in_each(contents: Sequence[bytes]) -> list[list[SecretFinding]]
 
 def _find_in_group(group: list[bytes]) -> list[list[SecretFinding]]:
     """Scan a group at once, and each content alone only if there is a hit."""
-    if len(group) > 1 and next(_scan_all(_GROUP_SEPARATOR.join(group)), None) is None:
+    if len(group) > 1 and next(_scan_reported(_GROUP_SEPARATOR.join(group)), None) is None:
         return [[] for _ in group]
     return list(map(find_secrets, group))
 
 
 def find_hits(content: bytes) -> list[SecretHit]:
-    """Return the first MAX_SECRET_FINDINGS hits, in order; they may overlap."""
-    return sorted(islice(_scan_all(content), MAX_SECRET_FINDINGS), key=attrgetter("start"))
+    """Return the first MAX_SECRET_FINDINGS hits that are reported, in order; they may overlap."""
+    return _first_in_order(_scan_reported(content))
+
+
+def find_hits_and_examples(content: bytes) -> list[SecretHit]:
+    """Return the first MAX_SECRET_FINDINGS hits, also examples, in order; they may overlap."""
+    return _first_in_order(_scan_all(content))
+
+
+def _first_in_order(hits: Iterator[SecretHit]) -> list[SecretHit]:
+    return sorted(islice(hits, MAX_SECRET_FINDINGS), key=attrgetter("start"))
+
+
+def _scan_reported(content: bytes) -> Iterator[SecretHit]:
+    return (hit for hit in _scan_all(content) if hit.grade != EXAMPLE)
 
 
 def _scan_all(content: bytes) -> Iterator[SecretHit]:

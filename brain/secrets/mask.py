@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .excerpt import secret_mark
-from .finder import MAX_SECRET_FINDINGS, find_hits
+from .finder import MAX_SECRET_FINDINGS, find_hits_and_examples
 from .lazy_regex import lazy_pattern
 from .secret_hit import SecretHit
 
@@ -19,10 +19,11 @@ _TOO_MANY_MARK = b"[redacted: too many secrets]"
 def mask_secrets(content: bytes) -> tuple[bytes, int]:
     """Return `content` with each secret replaced by the name of its rule, and their number.
 
-    Of a private key, everything up to its END line is replaced. Content with
-    MAX_SECRET_FINDINGS secrets is replaced as a whole.
+    Passwords that documents give as examples count too: somebody may have one. Of a private
+    key, everything up to its END line is replaced. Content with MAX_SECRET_FINDINGS secrets
+    is replaced as a whole.
     """
-    hits = find_hits(content)
+    hits = find_hits_and_examples(content)
     if not hits:
         return content, 0
     if len(hits) >= MAX_SECRET_FINDINGS:

@@ -15,7 +15,8 @@ def rename_skill(content: bytes, name: str) -> bytes:
     if not document.opening:
         return content
     front_matter = parse_front_matter(document.front_matter)
-    if front_matter.text_value("name") == name:
+    field = front_matter.fields.get("name")
+    if field is not None and front_matter.one_line_value(field) == name:
         return content
     text = frontmatter_fields.set_field(front_matter, "name", name, document.newline)
     return document._replace(front_matter=text).to_bytes()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         "brain adopt ~/code/project my-agent",
         "brain adopt ~/.codex my-agent --as codex",
         "brain adopt ~/code/skills my-agent --as git",
+        "brain adopt https://github.com/anthropics/skills my-agent",
     ),
     exits=OVERWRITE_EXITS,
 )
@@ -56,22 +57,28 @@ def adopt_command(
     With INTO, the files are copied to a separate brain, new or existing; adopting again
     merges what changed in PATH since.
 
-    Supports Hermes, Claude Code, Codex and OpenClaw (homes, projects, workspaces),
-    agents of Letta (MemFS, .af files), any folder of skills, and git repositories with
-    skills, of which each commit becomes a snapshot (only with INTO). Secrets, databases
-    and caches are left out; a file that only may hold a secret is imported and reported.
+    Supports Hermes, OpenClaw, Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Copilot,
+    Cursor, Cline, Zed, Windsurf, Goose and Continue (homes, projects, workspaces), agents of
+    Letta (MemFS, .af files), any folder with skills, at any depth, and git repositories with
+    skills, of which each commit becomes a snapshot (only with INTO). PATH may be the URL of a
+    repository (https, ssh, file); INTO is then by default a folder with its name. Secrets,
+    databases and caches are left out; a file that only may hold a secret is imported and
+    reported.
     """
     from brain import Brain
+    from brain.adopting.git.clone import parse_repository_url
 
-    place, target = Path(path), Path(into) if into is not None else None
+    target = Path(into) if into is not None else None
+    if target is None and (url := parse_repository_url(path)) is not None:
+        target = Path(url.name)
     if "" in (path, into):
         raise click.BadParameter("the folder name is empty", param_hint="PATH")
     if dry_run:
-        result = Brain.preview_adoption(place, target, kind, allow)
+        result = Brain.preview_adoption(path, target, kind, allow)
     else:
-        new = not Brain.exists(target or place)
+        new = not Brain.exists(target or Path(path))
         result = Brain.adopt(
-            place,
+            path,
             target,
             kind,
             allow,

@@ -89,16 +89,28 @@ class GitHistoryReader:
         """Return the layout of the program whose home it is, else one by the file names."""
         names = [name.decode("utf-8", "surrogateescape") for name in repository.list_paths(head)]
         if not any(name.startswith("skills/") for name in names):
+            is_bare = find_git_folder(path) == path
+            there = {above for name in names for above in _path_and_parents(name)}
             clients = [
                 reader
                 for reader in self._other_readers
                 if isinstance(reader, HomeReader)
                 and reader.kind != AGENTSKILLS.kind
-                and reader.detect(path)
+                and (
+                    reader.detect_among(path, there.__contains__)
+                    if is_bare
+                    else reader.detect(path)
+                )
             ]
             for client in sorted(clients, key=lambda reader: reader.kind != PROJECT.kind):
                 return add_skill_folders(client.layout, find_skill_folders(names))
         return layout_from_names(names, path.name)
+
+
+def _path_and_parents(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _prefers_program_home(found: DetectedSource) -> bool:
