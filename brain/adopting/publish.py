@@ -111,7 +111,7 @@ class _Publication:
             brain, self._snapshot, self._plan, self._form, self._previous, self._adopted
         )
         self._behind_link = self._leave_out_linked(origins.home_paths)
-        self._notices = find_other_names(self._plan, self._rendered, self._form)
+        self._notices = find_other_names(self._plan, self._rendered, layout.client)
         self._held_back: list[Notice] = []
         self._write: dict[str, str] = {}
         self._remove: list[str] = []
