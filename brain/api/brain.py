@@ -360,9 +360,9 @@ class Brain(BrainParts):
         """Write skills, memory and prompts into the folder of another program.
 
         With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
-        drops the fields that only the client reads, and `rename` gives adopted skills the names
-        of their folders. A file with a secret not in `allow` is held back. Raises
-        `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`, as writing files.
+        drops fields that only the client reads, `rename` names adopted skills as their folders.
+        A file with a secret not in `allow` is held back. Raises `InvalidInput` (`bad_client`,
+        `own_folder`, `bad_record`), `Locked`, or an error of the file system.
         """
         from ..adopting.publish import PublishRequest, publish
 
