@@ -46,13 +46,11 @@ def changes_outside_skills(
     changes: Iterable[PathChange], skills: Iterable[SkillChange]
 ) -> list[PathChange]:
     """Return the changes that those of `skills` do not explain: not in `skills`, nor in theirs."""
-    from ..skills import SKILLS_SECTION
-
     folders = {skill.path.rpartition("/")[0] for skill in skills}
     return [
         change
         for change in changes
-        if change.section != SKILLS_SECTION and folders.isdisjoint(_folders_above(change.path))
+        if change.section != "skills" and folders.isdisjoint(_folders_above(change.path))
     ]
 
 
