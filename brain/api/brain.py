@@ -360,8 +360,8 @@ class Brain(BrainParts):
 
         With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
         drops the fields that only the client reads, and `rename` gives adopted skills the names
-        of their folders. A file with a secret not in `allow` is held back. Raises
-        `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`, and as writing files does.
+        of their folders. A file with a secret not in `allow` is held back. Raises `InvalidInput`
+        (`bad_client`, `own_folder`, `bad_record`), `Locked`, and as writing files does.
         """
         from ..adopting.publish import PublishRequest, publish
 
