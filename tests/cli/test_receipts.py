@@ -83,7 +83,7 @@ def test_a_transcript_is_read_kept_and_told(agent: Path, cli: Call, form: str) -
     assert (printed.status, told.status) == (0, 0)
     assert printed.out.encode() == Path("r.json").read_bytes() + b"\n"
     validate("receipt", json.loads(printed.out))
-    assert f"8 steps of {form.replace('responses', 'openai')}" in told.out
+    assert f"8 steps of {agent_transcripts.FORMAT_OF_WRITER.get(form, form)}" in told.out
     cli("skill", "upsert", "counting", "-d", "How to count", "--receipt", "r.json")
     assert cli("receipt", "verify").status == 0
     why = cli("why", "counting").out

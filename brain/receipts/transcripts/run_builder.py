@@ -176,7 +176,7 @@ class RunBuilder:
         if len(steps) < len(self._steps):
             raise _too_many_steps_error(len(steps))
         return Receipt(
-            run=printable_text(self.run, MAX_NAME_CHARS) or digest.hex()[:32],
+            run=printable_text(self.run, MAX_NAME_CHARS),
             task=shorten_without_secrets(self.task, limits.MAX_TASK_BYTES),
             agent=printable_text(self.agent, MAX_NAME_CHARS),
             model=printable_text(self.model, MAX_NAME_CHARS),

@@ -105,6 +105,7 @@ def test_other_calls_load_nothing(tool: str, arguments: dict[str, Any]) -> None:
 
 def test_a_skill_that_could_not_be_read_keeps_the_error() -> None:
     run = run_builder.RunBuilder()
+    run.run = "r"
     run.add_tool_call("c", "bash", json.dumps({"command": "cat skills/gone/SKILL.md"}))
     run.add_tool_result("c", "cat: no such file", "exit code 1")
     receipt = run.build_receipt("openai", bytes(32))
