@@ -259,6 +259,8 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("receipt-verify", ["receipt", "verify"], work),
     ("receipt-import", ["receipt", "import", "session.jsonl"], transcript),
     ("receipt-import", ["receipt", "import", "session.jsonl", "-o", "r.json"], transcript),
+    ("receipt-import", ["receipt", "import", "session.jsonl", "--list"], transcript),
+    ("receipt-import", ["receipt", "import", "session.jsonl", "--each", "runs"], transcript),
     ("why", ["why", "oracle-manipulation"], work),
     ("why", ["why", "oracle-manipulation@1"], None),
     ("log", ["log"], work),

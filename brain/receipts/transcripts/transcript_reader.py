@@ -12,7 +12,7 @@ from typing import Any
 
 from ... import limits
 from ...digest import blob_id
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput, NotFound, printable_text
 from ..receipt_types import Receipt
 from . import (
     claude_transcript,
@@ -87,6 +87,23 @@ def many_runs_error(receipts: list[Receipt]) -> InvalidInput:
         hint="list them with `brain receipt import FILE --list`, and choose one with --run ID,"
         " or write a receipt for each with --each FOLDER",
     )
+
+
+def choose_run(receipts: list[Receipt], run: str) -> Receipt:
+    """Return the receipt whose run has the id, or is the only one whose id begins so.
+
+    Raises `NotFound` (`no_run`).
+    """
+    found = [one for one in receipts if one.run == run]
+    found = found or [one for one in receipts if one.run.startswith(run)]
+    if len(found) != 1:
+        kind = "several runs begin" if found else "no run begins"
+        raise NotFound(
+            f"{kind} with {printable_text(run, 80)!r}",
+            code="no_run",
+            hint="list the runs with `brain receipt import FILE --list`",
+        )
+    return found[0]
 
 
 def _unnamed_run_id(digest: bytes, number: int) -> str:
