@@ -210,10 +210,10 @@ class _ImportOptions:
     def require_one_way(self) -> None:
         """Raise a `Failure` (`usage`) for options that exclude each other."""
         ways = {"--list": self.as_list, "--each": self.folder, "--output": self.output}
-        given = [name for name, value in ways.items() if value]
-        if len(given) > 1:
+        chosen = [name for name, value in ways.items() if value]
+        if len(chosen) > 1:
             raise Failure(
-                "usage", f"{' and '.join(given)} cannot be combined", "choose one of them", USAGE
+                "usage", f"{' and '.join(chosen)} cannot be combined", "choose one of them", USAGE
             )
 
 

@@ -80,9 +80,9 @@ def _add_answer(run: RunBuilder, info: JsonObject, parts: list[JsonObject]) -> N
 
 def _add_usage(run: RunBuilder, tokens: JsonObject) -> None:
     cache = tokens.object("cache")
-    given = tokens.count("input") + cache.count("read") + cache.count("write")
-    if given or tokens.count("output"):
-        run.record_usage(given, tokens.count("output") + tokens.count("reasoning"))
+    tokens_in = tokens.count("input") + cache.count("read") + cache.count("write")
+    if tokens_in or tokens.count("output"):
+        run.record_usage(tokens_in, tokens.count("output") + tokens.count("reasoning"))
 
 
 def _add_results(run: RunBuilder, calls: list[JsonObject]) -> None:

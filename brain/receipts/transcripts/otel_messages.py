@@ -77,12 +77,12 @@ def _from_events(events: list[tuple[str, JsonObject]], operation: str) -> JsonOb
             messages[OUTPUT].append(_choice(body))
         elif name in _CONTENT_EVENTS:
             key, kind = _CONTENT_EVENTS[name]
-            told = [JsonObject.of(one) for one in _as_list(_parse(event.get(key)))]
-            messages[kind] += [_message(one, one.text("role")) for one in told]
+            values = [JsonObject.of(one) for one in _as_list(_parse(event.get(key)))]
+            messages[kind] += [_message(one, one.text("role")) for one in values]
     if operation == "execute_tool":
-        given, result = (_texts(messages[kind]) for kind in (INPUT, OUTPUT))
+        arguments, result = (_texts(messages[kind]) for kind in (INPUT, OUTPUT))
         return JsonObject(
-            {key: text for key, text in ((ARGUMENTS, given), (RESULT, result)) if text}
+            {key: text for key, text in ((ARGUMENTS, arguments), (RESULT, result)) if text}
         )
     return JsonObject({key: found for key, found in messages.items() if found})
 
@@ -105,13 +105,14 @@ def _from_openinference(attributes: JsonObject) -> JsonObject:
         if theirs in attributes
     )
     found[OPERATION] = _OPENINFERENCE_OPERATIONS.get(kind, OTHER_OPERATION)
-    given, result = attributes.get("input.value"), attributes.get("output.value")
+    value_in, value_out = attributes.get("input.value"), attributes.get("output.value")
     if kind == "TOOL":
-        found[ARGUMENTS], found[RESULT] = given or attributes.get("tool.parameters"), result
+        found[ARGUMENTS] = value_in or attributes.get("tool.parameters")
+        found[RESULT] = value_out
         return found
     for key, prefix, role, value in (
-        (INPUT, "llm.input_messages", "user", given),
-        (OUTPUT, "llm.output_messages", "assistant", result),
+        (INPUT, "llm.input_messages", "user", value_in),
+        (OUTPUT, "llm.output_messages", "assistant", value_out),
     ):
         wrapped = _unflatten(attributes, prefix)
         messages = [_message(one.object("message"), "") for one in wrapped]
