@@ -46,6 +46,19 @@ def _trust_change_lines(result: TrustChanged) -> Iterator[str]:
     yield f"Snapshot {short_id(result.snapshot)}{', signed' if result.signature else ''}"
 
 
+def unverifiable_note(brain: Brain, snapshot: str) -> str:
+    """Return the note on a new snapshot that too few trusted keys have signed."""
+    trusted = brain.trust.show(snapshot)
+    signed = [one.key for one in brain.signatures.list(snapshot)]
+    advice = signing_advice(trusted, "brain sign", signed)
+    own = user_keys.find_own_key([key.key for key in trusted.keys])
+    more = f"; `brain config sign {own}` signs every new one" if own and not signed else ""
+    return (
+        f"Warning: snapshot {short_id(snapshot)} lacks the signature of a trusted key and"
+        f" does not verify: {advice}{more}"
+    )
+
+
 def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:
     """Return which keys must sign with `command`; `signed` are the keys that already did."""
     may = [key for key in trusted.keys if not (key.until or key.revoked)]

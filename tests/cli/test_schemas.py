@@ -309,6 +309,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("chain-check", ["chain", "check", "e.json"], evidence),
     ("config-ledger", ["config", "ledger", "base", "--rpc", "http://localhost:1"], None),
     ("config-list", ["config", "list"], configured),
+    ("config-sign", ["config", "sign"], None),
     ("config-remove", ["config", "remove", "base"], configured),
     ("publish", ["publish", "--to", "claude", "../project"], None),
     ("config-embedder", ["config", "embedder"], None),
