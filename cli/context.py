@@ -83,7 +83,7 @@ class App:
             return
         snapshot = self._brain.signatures.find_unverifiable()
         if snapshot is not None:
-            from .trust_changes import unverifiable_note
+            from .settings.signing_advice import unverifiable_note
 
             self._has_warned = True
             self.print_note(unverifiable_note(self._brain, snapshot))

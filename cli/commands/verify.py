@@ -30,8 +30,9 @@ from ..render.human_format import pluralize, short_id
 from ..render.ledgers import ledger_advice, verified_ledger_lines
 from ..render.verdicts import finding_line
 from ..settings import user_keys
+from ..settings.signing_advice import signing_advice
 from ..terminal import escape
-from ..trust_changes import pin_and_report_roots, signing_advice
+from ..trust_changes import pin_and_report_roots
 
 if TYPE_CHECKING:
     from brain.results import Ancestry, Finding, Verified
