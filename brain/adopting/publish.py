@@ -13,11 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from ..objects.tree_entry import LINK
 from ..results import Notice, Published
 from ..worktree.dirfd import FolderHandles, open_root
 from ..worktree.file_checkout import remove_working_file, write_working_files
 from .adopt import build_source
 from .brain_protocol import AdoptionBrain
+from .content_checks import SECRET_CODE, describe_secret, find_worst_secret
 from .layouts import HomeLayout
 from .publish_manifest import (
     ABSENT_STATE,
@@ -63,8 +65,9 @@ def publish(
 ) -> Published:
     """Write the files that a client has a place for, and remove those published before.
 
-    With conflicts nothing is written. Raises `InvalidInput` (`bad_client`, `own_folder`,
-    `secrets_found`, `bad_record`), `Locked`, and what writing files raises.
+    A file that would change and has a secret is held back. With conflicts nothing is
+    written. Raises `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`, and
+    what writing files raises.
     """
     folder = folder.absolute()
     layout = client_layout(client, folder)
@@ -93,10 +96,9 @@ class _Publication:
         own_records = [record for record in self._records if self._is_own_record(record)]
         self._previous = own_records[0].files if own_records else {}
         self._plan = plan_publication(brain, self._snapshot, layout)
-        allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
-        self._rendered = render_files(
-            brain, self._snapshot, self._plan, self._form, self._previous, allow
-        )
+        self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
+        self._rendered = render_files(brain, self._snapshot, self._plan, self._form, self._previous)
+        self._held_back: list[Notice] = []
         self._adopted = _adopted_states(brain, folder, self._plan, layout)
         self._write: dict[str, str] = {}
         self._remove: list[str] = []
@@ -110,18 +112,36 @@ class _Publication:
             if path not in self._plan.files and self._layout.brain_path(path) is not None
         ]
         with _state_reader(self._folder) as read_state:
-            for path in sorted((*self._rendered, *obsolete)):
-                state = read_state(path)
-                rendered = self._rendered.get(path)
-                if state == (rendered.entry.state if rendered else ""):
-                    continue
-                reason = self._conflict_reason(path, state)
-                if reason:
-                    self.conflicts.append(Notice("not_ours", path, reason))
+            states = {path: read_state(path) for path in sorted((*self._rendered, *obsolete))}
+        for path, state in states.items():
+            rendered = self._rendered.get(path)
+            if state != (rendered.entry.state if rendered else ""):
                 if rendered:
                     self._write[path] = state
                 else:
                     self._remove.append(path)
+        self._hold_back_secrets()
+        for path in sorted((*self._write, *self._remove)):
+            reason = self._conflict_reason(path, states[path])
+            if reason:
+                self.conflicts.append(Notice("not_ours", path, reason))
+
+    def _hold_back_secrets(self) -> None:
+        """Leave out the files that have a secret, and all of a skill whose text has one."""
+        held_back: set[str] = set()
+        skills: set[str] = set()
+        for path in self._write:
+            file, planned = self._rendered[path].file, self._plan.files[path]
+            secret = file and file.kind != LINK and find_worst_secret(file.content, self._allow)
+            if secret:
+                held_back.add(path)
+                skills |= {planned.slug} if planned.is_skill_text else set()
+                self._held_back.append(
+                    Notice(SECRET_CODE, planned.info.path, describe_secret(secret))
+                )
+        for path in list(self._write):
+            if path in held_back or self._plan.files[path].slug in skills:
+                del self._write[path], self._rendered[path]
 
     def _conflict_reason(self, path: str, state: str) -> str:
         """Return why the file at `path`, now in `state`, must not be changed, "" if it may."""
@@ -182,6 +202,7 @@ class _Publication:
             unchanged=len(self._rendered) - len(self._write),
             conflicts=self.conflicts,
             left_out=self._plan.skipped,
+            held_back=self._held_back,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..errors import InvalidInput
@@ -11,7 +11,6 @@ from ..objects.tree_entry import LINK
 from ..results import Notice
 from ..skills.spec_export import export_to_spec
 from .brain_protocol import AdoptionBrain
-from .content_checks import describe_secret, find_first_secret
 from .publish_manifest import PublishedFile, file_state
 from .publish_plan import PlannedFile, PublishPlan
 from .source_protocol import SourceFile
@@ -48,15 +47,13 @@ def render_files(
     plan: PublishPlan,
     form: RenderForm,
     previous: Mapping[str, PublishedFile],
-    allow: Collection[str],
 ) -> dict[str, RenderedFile]:
     """Return the files to publish by path; those published before in this form are not rendered.
 
     A skill that cannot be rendered is skipped with all its files, and added to
-    `plan.skipped`. Raises `InvalidInput` (`secrets_found`) that names the files with secrets.
+    `plan.skipped`.
     """
     rendered: dict[str, RenderedFile] = {}
-    secrets: list[str] = []
     broken: set[str] = set()
     for home, planned in plan.files.items():
         path, blob = planned.info.path, planned.info.blob
@@ -70,12 +67,7 @@ def render_files(
             plan.skipped.append(Notice(error.code, path, error.message))
             broken.add(planned.slug if planned.is_skill_text else "")
             continue
-        secret = find_first_secret(file.content, allow) if file.kind != LINK else None
-        if secret:
-            secrets.append(f"{path}: {describe_secret(secret)}")
         rendered[home] = RenderedFile(PublishedFile(path, blob, form.name, file_state(file)), file)
-    if secrets:
-        raise _secrets_error(secrets)
     broken.discard("")
     return {
         home: rendered_file
@@ -96,11 +88,3 @@ def render_file(
         if not inner or not is_safe_link_target(inner, content):
             raise InvalidInput("the link points outside of its skill", code="link_outside")
     return SourceFile(planned.kind, content)
-
-
-def _secrets_error(secrets: list[str]) -> InvalidInput:
-    return InvalidInput(
-        f"nothing was published because there are secrets: {'; '.join(secrets[:5])}",
-        code="secrets_found",
-        hint="remove them; allow a false positive with --allow ID",
-    )

@@ -107,9 +107,10 @@ class Brain(BrainParts):
     ) -> results.Adopted:
         """Adopt another program's files: in place, or into the brain `into`, new or existing.
 
-        `kind` names the program where it is not clear. Files with secrets are left out unless
-        `allow` has the ids of the findings. The keywords are as for `init` and `open`. On
-        failure no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`,
+        The `path` may be the URL of a git repository, adopted with its history. `kind` names
+        the program where it is not clear. Files with certain secrets are left out unless
+        `allow` has the ids of the findings. The keywords are as for `init` and `open`. On failure
+        no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`,
         `ambiguous_source`, `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or
         as `merge.start`.
         """
@@ -123,7 +124,7 @@ class Brain(BrainParts):
                 folder, author=author, sign_with=sign_with, ledgers=ledgers
             ),
         )
-        return adopt(Path(path), None if into is None else Path(into), kind, allow, opener)
+        return adopt(path, None if into is None else Path(into), kind, allow, opener)
 
     @staticmethod
     def preview_adoption(
@@ -135,7 +136,7 @@ class Brain(BrainParts):
         """Return what `adopt` would adopt and leave out, without writing. Raises as `adopt`."""
         from ..adopting.adopt import preview_adoption
 
-        return preview_adoption(Path(path), None if into is None else Path(into), kind, allow)
+        return preview_adoption(path, None if into is None else Path(into), kind, allow)
 
     @staticmethod
     def find(start: str | Path | None = None) -> Path:
@@ -358,8 +359,8 @@ class Brain(BrainParts):
         """Write skills, memory and prompts into the folder of another program.
 
         With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
-        drops the fields that only the client reads. `allow` has ids of findings that are no
-        secrets. Raises `InvalidInput` (`bad_client`, `own_folder`, `secrets_found`,
+        drops the fields that only the client reads. A file with a secret is held back, unless
+        `allow` has the id of the finding. Raises `InvalidInput` (`bad_client`, `own_folder`,
         `bad_record`), `Locked`, or an error of the file system.
         """
         from ..adopting.publish import PublishRequest, publish

@@ -121,6 +121,15 @@ class SkillsPart(Part):
         )
         return self._locked.run_write(merge_skills.merge_skills, request)
 
+    def survey(self) -> results.SkillSurvey:
+        """Return what skills the folder has, recorded or not, and which are left out and why.
+
+        Raises `InvalidInput` for what a brain cannot hold.
+        """
+        from ..repo.changes import skill_survey
+
+        return self._locked.run(skill_survey.survey_folder)
+
     def list(self, rev: str = "@") -> builtins.list[results.Skill]:
         """Return all skills at a revision, sorted by slug."""
         from ..repo.skills import skill_views

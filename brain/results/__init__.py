@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _NAMES = {
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
     "folder_changes": (
-        "Adopted AdoptedFile Collected Imported Init MemoryChanged MemoryRead "
-        "Published Recorded Redacted Restored Status Watched"
+        "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "
+        "Published Recorded Redacted Restored SkillSurvey Status Watched"
     ),
     "history": (
         "BisectTest Bisected BlameLine Diff DiffStat FileState Operation PathChange "

@@ -5,6 +5,9 @@ Co, the default-ignorable code points (Unicode DerivedCoreProperties: variation
 selectors, tags, fillers, reserved ones), the line and paragraph separators and
 the noncharacters. The list is spelled out, so that it is the same under every
 version of Python.
+
+In text, U+FE0F after an emoji or in a keycap is not hidden, and neither is U+200D
+between two emoji: they choose the picture.
 """
 
 from __future__ import annotations
@@ -24,9 +27,25 @@ _HIDDEN_RANGES = (
 _NONCHARACTERS = "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(1, 15))
 
 
+_EMOJI = (
+    "[\\xa9\\xae\\u203c\\u2049\\u2122\\u2139\\u2194-\\u21aa\\u231a-\\u23ff\\u24c2\\u25aa-\\u25fe"
+    "\\u2600-\\u27bf\\u2934\\u2935\\u2b05-\\u2b55\\u3030\\u303d\\u3297\\u3299\\U0001f000-\\U0001faff]"
+)
+_NOT_OF_EMOJI = (
+    f"(?<!{_EMOJI}\\ufe0f)(?<![#*0-9]\\ufe0f(?=\\u20e3))"
+    f"(?<!{_EMOJI}\\u200d(?={_EMOJI}))(?<!{_EMOJI}\\ufe0f\\u200d(?={_EMOJI}))"
+)
+
+
 @cache
 def hidden_pattern() -> re.Pattern[str]:
-    """Return the pattern of one hidden code point, compiled on first use."""
+    """Return the pattern of one code point that is hidden in text, compiled on first use."""
+    return re.compile(hidden_code_point_pattern().pattern + _NOT_OF_EMOJI)
+
+
+@cache
+def hidden_code_point_pattern() -> re.Pattern[str]:
+    """Return the pattern of one hidden code point, whatever is beside it."""
     return re.compile(f"[{_HIDDEN_RANGES}{_NONCHARACTERS}]")
 
 
@@ -37,7 +56,7 @@ def find_hidden(text: str) -> re.Match[str] | None:
         plain.isascii() or not plain.encode().translate(None, _SURELY_VISIBLE_BYTES)
     ):
         return None
-    found = hidden_pattern().search("".join(set(text)))
+    found = hidden_code_point_pattern().search("".join(set(text)))
     return found and hidden_pattern().search(text)
 
 

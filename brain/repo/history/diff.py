@@ -11,12 +11,13 @@ from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import Diff, PathChange, SkillChange
-from ...skills import skill_layout, skill_version
+from ...skills import skill_version
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.skill_version import compare_versions
 from ..open.session import Session
 from ..read import card_cache, skill_rows
 from ..read.revisions import resolve_revision
+from ..read.skill_homes import SkillHomes
 
 
 def diff_revisions(session: Session, from_: str, to: str) -> Diff:
@@ -132,10 +133,10 @@ def _diff_skills(
         old = cards.get(was.blob) if was and was_skill(path) else None
         new = cards.get(now.blob) if now and is_skill(path) else None
         if old or new:
-            slug = skill_layout.slug_from_path(paths.split_section(path)[1])
+            slug = skill_rows.slug_from_full_path(path)
             known = sides.get(slug, _CardPair(None, None))
             sides[slug] = _CardPair(known.before or old, known.after or new)
-        elif path.startswith("skills/"):
+        elif "/" in path:
             touched.add(path)
     out = [_build_skill_change(slug, *both) for slug, both in sides.items()]
     out += _diff_skill_files(session, after, touched, set(sides))
@@ -159,12 +160,11 @@ def _build_skill_change(
 def _diff_skill_files(
     session: Session, after: Bundle, touched: set[str], reported_slugs: set[str]
 ) -> list[SkillChange]:
-    owners = {
-        owner for path in touched if (owner := _find_owning_skill(session, after, path)) is not None
-    }
+    homes = SkillHomes(session, [after])
+    owners = {homes.find_home(path) for path in touched}
     out = []
-    for path in sorted(owners):
-        slug = skill_layout.slug_from_path(paths.split_section(path)[1])
+    for path in sorted(owners - {""}):
+        slug = skill_rows.slug_from_full_path(path)
         entry = bundles.get_entry(session.nodes, after, path)
         if slug in reported_slugs or entry is None:
             continue
@@ -172,16 +172,6 @@ def _diff_skill_files(
         current = skill_version.version_value(card.version)
         out.append(SkillChange(slug, "changed", current, current, card.name or slug))
     return out
-
-
-def _find_owning_skill(session: Session, bundle: Bundle, path: str) -> str | None:
-    parts = path.split("/")[:-1]
-    while len(parts) > 1:
-        candidate = "/".join([*parts, "SKILL.md"])
-        if bundles.get_entry(session.nodes, bundle, candidate) is not None:
-            return candidate
-        parts.pop()
-    return None
 
 
 def _find_skill_blobs(differences: list[Difference]) -> list[bytes]:

@@ -147,14 +147,16 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
-    if "/" in slug_or_path:
-        return [
-            f"skills/{slug_or_path}/SKILL.md",
-            f"skills/{slug_or_path}.md",
-            f"skills/{slug_or_path}",
-        ]
-    from ...skills.slug import slugify
     from ..read import skill_lookup
+
+    if "/" in slug_or_path:
+        groups = skill_lookup.list_paths_of_address(slug_or_path)
+        found = skill_lookup.find_skill_path(
+            session, session.bundle_of(session.head()), slug_or_path
+        )
+        every = [path for group in groups for path in group]
+        return next((group for group in groups if found in group), every)
+    from ...skills.slug import slugify
 
     current = skill_lookup.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path

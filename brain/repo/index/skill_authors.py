@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...objects import bundle as bundles
-from ...objects import lineage
-from ...skills import SKILLS_SECTION
+from ...objects import lineage, paths
 from ..open.session import Session
 from ..read import lineage_cache
 from ..read.skill_rows import BULK_PATH
@@ -14,7 +13,9 @@ from ..read.skill_rows import BULK_PATH
 _UNKNOWN_AGE = 1 << 62
 
 
-def find_skill_authors(session: Session, snapshot_id: bytes, paths: Sequence[str]) -> list[str]:
+def find_skill_authors(
+    session: Session, snapshot_id: bytes, skill_paths: Sequence[str]
+) -> list[str]:
     """Return the authors of the skills at full paths, as of a snapshot; "" if unknown.
 
     Only ancestors of the snapshot count, and merges do not.
@@ -23,13 +24,13 @@ def find_skill_authors(session: Session, snapshot_id: bytes, paths: Sequence[str
     written = [(here, snapshot.author) for here, snapshot in history if len(snapshot.parents) < 2]
     known = {author for _, author in written}
     if len(known) < 2:
-        return [*known, ""][:1] * len(paths)
+        return [*known, ""][:1] * len(skill_paths)
     ages = {here: age for age, (here, _) in enumerate(written)}
     newest: dict[str, int] = {}
     for path, age in _skill_change_ages(session, ages):
         newest[path] = min(age, newest.get(path, _UNKNOWN_AGE))
     bulk_age = newest.get(BULK_PATH, _UNKNOWN_AGE)
-    oldest_ages = [min(newest.get(path, _UNKNOWN_AGE), bulk_age) for path in paths]
+    oldest_ages = [min(newest.get(path, _UNKNOWN_AGE), bulk_age) for path in skill_paths]
     return [written[age][1] if age < _UNKNOWN_AGE else "" for age in oldest_ages]
 
 
@@ -48,7 +49,7 @@ def _skill_change_ages(session: Session, ages: dict[bytes, int]) -> Iterator[tup
         snapshot = session.load_snapshot(here)
         after = session.load_bundle(snapshot.bundle)
         before = session.parent_bundle(snapshot)
-        if SKILLS_SECTION not in before:  # all skills are new
+        if before.keys() <= {paths.TOP_SECTION}:  # all skills are new
             yield BULK_PATH, age
         else:
             changed = bundles.diff_bundles(session.nodes, before, after)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, bundle_id
 from ...results import Index, Selection
 from ...skills import index_lines as level0
 from ...skills.index_lines import IndexText, TokenCounter
 from ..open.session import Session
-from ..read.index_cache import IndexLines, read_cached_index, skills_root_node
+from ..read.index_cache import IndexLines, read_cached_index
 from ..read.revisions import resolve_revision
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _render_full_index(session: Session, snapshot_id: bytes, request: IndexReque
 def _load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
     """Return the lines of all skills of a bundle, from the cache if it has them."""
     found = read_cached_index(session)
-    if found is not None and found[0].root_node == skills_root_node(bundle):
+    if found is not None and found[0].bundle_id == bundle_id(bundle):
         return found[1]
     from ..read.index_update import build_index_lines
 
@@ -149,7 +149,7 @@ def _list_indexed_skills(
         from ..read import skill_lookup
 
         return [
-            (card.name or name, card.description, f"skills/{path}")
+            (card.name or name, card.description, path)
             for path, name, _, card in skill_lookup.iter_skills(session, bundle)
         ]
     return [(one.name, one.description, one.path) for one in selection.skills]
@@ -164,7 +164,7 @@ def _build_candidates(
     rendered = [
         level0.split_line(line) for line in level0.format_lines([place[:2] for place in found])
     ]
-    folders = [skill_layout.category_from_path(path.partition("/")[2]) for _, _, path in found]
+    folders = [skill_layout.category_from_path(path) for _, _, path in found]
     shown = dict(zip(kinds := list(set(folders)), level0.format_names(kinds), strict=True))
     return [
         IndexCandidate(

@@ -9,11 +9,10 @@ from itertools import islice
 from ...cache.derived_cache import CacheUnusable, StagedDerivation
 from ...errors import NotFound
 from ...objects import bundle as bundles
-from ...objects import paths
-from ...objects.bundle import EMPTY_BUNDLE, Bundle
+from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
-from ...skills import SKILLS_SECTION, index_lines, index_text, skill_layout
+from ...skills import index_lines, index_text, skill_layout
 from ...skills.skill_metadata import SkillMetadata
 from ..open.session import Session
 from . import skill_lookup, skill_rows
@@ -26,7 +25,6 @@ from .index_cache import (
     decode_index_header,
     is_built_from,
     read_cached_index,
-    skills_root_node,
 )
 from .lineage_cache import is_cached
 from .skill_rows import SkillPredicate
@@ -71,10 +69,10 @@ def _update_cached_index(session: Session, staged: StagedDerivation) -> None:
     changed = staged.changed
     if (
         header is not None
-        and header.root_node == skills_root_node(staged.before)
+        and header.bundle_id == bundles.bundle_id(staged.before)
         and len(changed) <= _max_changed_paths(header)
     ):
-        _apply_changes(session, header, staged.after, changed)
+        _apply_changes(session, header, staged.before, staged.after, changed)
 
 
 def build_index_lines(
@@ -84,21 +82,24 @@ def build_index_lines(
 
     Those of the head are cached.
     """
-    changed = found and _diff_skills(session, found[0], bundle)
-    if found is None or changed is None:
+    found_changes = found and _diff_skills(session, found[0], bundle)
+    if found is None or found_changes is None:
         lines = build_from_cards(session, bundle)
         _cache_if_head(session, bundle, lambda: _write_index(session, bundle, lines))
         return lines
     header, lines = found
-    gone, new = _changed_lines(session, header.bundle, bundle, changed)
-    _cache_if_head(session, bundle, lambda: _apply_changes(session, header, bundle, changed))
+    before, changed = found_changes
+    gone, new = _changed_lines(session, before, bundle, changed)
+    _cache_if_head(
+        session, bundle, lambda: _apply_changes(session, header, before, bundle, changed)
+    )
     return IndexLines(
         index_text.change_pages(lines.pages, gone, new), lines.line_count - len(gone) + len(new)
     )
 
 
 def _cache_if_head(session: Session, bundle: Bundle, write: Callable[[], None]) -> None:
-    if skills_root_node(bundle) == skills_root_node(session.bundle_of(session.head())):
+    if bundle == session.bundle_of(session.head()):
         with suppress(CacheUnusable), session.cache.transaction():
             write()
 
@@ -109,7 +110,8 @@ def is_cached_index_valid(session: Session) -> bool:
     if found is None:
         return not session.cache.read_index_note()
     try:
-        return is_built_from(session, found[1], skill_lookup.iter_skills(session, found[0].bundle))
+        bundle = found[0].load_bundle(session)
+        return is_built_from(session, found[1], skill_lookup.iter_skills(session, bundle))
     except NotFound:  # it is of a tree of another copy of the brain
         return True
 
@@ -120,11 +122,15 @@ def build_from_cards(session: Session, bundle: Bundle) -> IndexLines:
 
 
 def _apply_changes(
-    session: Session, header: IndexCacheHeader, after: Bundle, changed: list[Difference]
+    session: Session,
+    header: IndexCacheHeader,
+    before: Bundle,
+    after: Bundle,
+    changed: list[Difference],
 ) -> None:
     if decode_index_header(session.cache.read_index_note()) != header:  # another process updated it
         return
-    gone, new = _changed_lines(session, header.bundle, after, changed)
+    gone, new = _changed_lines(session, before, after, changed)
     lines = header.line_count - len(gone) + len(new)
     now = build_header(after, lines, header.page_count, header.changed_lines + len(gone) + len(new))
     if now.changed_lines <= max(_MIN_REWRITE_LINES, lines // _REWRITE_DIVISOR):
@@ -147,16 +153,17 @@ def _write_index(session: Session, bundle: Bundle, lines: IndexLines) -> None:
 
 def _diff_skills(
     session: Session, header: IndexCacheHeader, bundle: Bundle
-) -> list[Difference] | None:
+) -> tuple[Bundle, list[Difference]] | None:
+    """Return the bundle of the header, and the changes of possible skills since; None for many."""
     most = _max_changed_paths(header)
-    skills = {SKILLS_SECTION: bundle[SKILLS_SECTION]} if SKILLS_SECTION in bundle else EMPTY_BUNDLE
     try:
-        changed = list(islice(bundles.diff_bundles(session.nodes, header.bundle, skills), most + 1))
+        before = header.load_bundle(session)
+        differences = bundles.diff_bundles(session.nodes, before, bundle)
+        skills = (pair for pair in differences if skill_rows.may_be_skill(pair.path))
+        changed = list(islice(skills, most + 1))
     except NotFound:  # its tree was collected
         return None
-    if len(changed) > most:
-        return None
-    return [pair for pair in changed if skill_rows.may_be_skill(pair.path)]
+    return (before, changed) if len(changed) <= most else None
 
 
 def _max_changed_paths(header: IndexCacheHeader) -> int:
@@ -198,9 +205,7 @@ def _render_lines(
     cards = load_cards(session, [blob for _, blob in skills])
     named = [
         (
-            cards[blob].name
-            or skill_layout.name_by_path_alone(paths.split_section(path)[1])
-            or path,
+            cards[blob].name or skill_layout.name_by_path_alone(path) or path,
             cards[blob].description,
         )
         for path, blob in skills

@@ -108,16 +108,13 @@ def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> 
         candidate
         for slug in _possible_slugs(name)
         for candidate in skill_lookup.find_candidate_paths(session, slug)
-        if candidate != path and bundles.has_entry(session.nodes, bundle, candidate)
+        if candidate != path
     )
-    for candidate in candidates:
-        if skill_rows.is_skill(session, bundle, candidate):
-            other_name = skill_lookup.load_skill(
-                session, bundle, candidate
-            ).card.name or skill_rows.slug_from_full_path(candidate)
-            if deceptive_names.is_confusable(name, other_name):
-                yield candidate
-                return
+    for candidate in skill_lookup.filter_skills(session, bundle, candidates):
+        other = skill_lookup.load_skill(session, bundle, candidate)
+        if deceptive_names.is_confusable(name, other.card.name or other.slug):
+            yield candidate
+            return
 
 
 def _possible_slugs(name: str) -> Iterator[str]:

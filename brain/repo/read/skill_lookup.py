@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
-from ...objects import paths
 from ...objects.bundle import Bundle
+from ...objects.tree_entry import LINK
 from ...skills import SKILLS_SECTION, skill_layout, skill_version
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
-from . import card_cache, lineage_cache, skill_rows
+from . import card_cache, lineage_cache, skill_rows, skill_walk
 from .ancestor_set import AncestorSet
 from .skill_rows import SkillWithCard
 
@@ -55,20 +55,20 @@ class FoundSkill(NamedTuple):
 def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
     """Return all skills of `bundle`, by path, without reading bodies."""
     return [
-        FoundSkill(
-            skill_layout.slug_from_path(path), paths.join_section(SKILLS_SECTION, path), blob, card
-        )
-        for path, _, blob, card in iter_skills(session, bundle)
+        FoundSkill(skill_layout.slug_from_name(name), path, blob, card)
+        for path, name, blob, card in iter_skills(session, bundle)
     ]
 
 
 def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
-    """Yield all skills of a bundle by path; see `walk_skills`."""
-    return skill_rows.walk_skills(session, bundle, card_cache.load_cards)
+    """Yield all skills of a bundle, with full paths; see `walk_skills`."""
+    return skill_walk.walk_skills(session, bundle, card_cache.load_cards)
 
 
 def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
-    """Return the skill that `text`, a slug, a name or a path below skills/, means.
+    """Return the skill that `text` means: a slug, a name, or a path.
+
+    A path is that of its folder or file, from the top of the brain or below skills/.
 
     Raises `NotFound` (`no_skill`) with near names, or `InvalidInput`
     (`ambiguous_skill`) with the paths.
@@ -91,21 +91,29 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
     Raises `InvalidInput` (`ambiguous_skill`).
     """
     for candidates in _rank_candidate_paths(session, text):
-        existing = [path for path in candidates if bundles.has_entry(session.nodes, bundle, path)]
         skills = [
             path
-            for path in existing
-            if skill_rows.is_skill(session, bundle, path) and _has_name(session, bundle, path, text)
+            for path in filter_skills(session, bundle, candidates)
+            if _has_name(session, bundle, path, text)
         ]
         if len(skills) > 1:
             raise InvalidInput(
                 f"{printable_text(text)} may be any of: {', '.join(map(printable_text, skills))}",
                 code="ambiguous_skill",
-                hint="name it by its path below skills/, as in `brain skill view tools/search`",
+                hint="name it by its path, as in"
+                f" `brain skill view {skill_layout.address_from_path(skills[0])}`",
             )
         if skills:
             return skills[0]
     return None
+
+
+def filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -> Iterator[str]:
+    """Yield those of some full paths at which a skill is."""
+    for path in candidates:
+        entry = bundles.get_entry(session.nodes, bundle, path)
+        if entry and entry.kind != LINK and skill_rows.is_skill(session, bundle, path):
+            yield path
 
 
 def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
@@ -126,9 +134,7 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
     if entry is None:
         raise NotFound(f"no skill at {printable_text(path)}", code="no_skill")
     card = card_cache.load_cards(session, [entry.blob])[entry.blob]
-    return FoundSkill(
-        skill_layout.slug_from_path(paths.split_section(path)[1]), path, entry.blob, card
-    )
+    return FoundSkill(skill_rows.slug_from_full_path(path), path, entry.blob, card)
 
 
 def find_candidate_paths(session: Session, slug: str) -> list[str]:
@@ -158,15 +164,23 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
 def _rank_candidate_paths(session: Session, text: str) -> list[list[str]]:
     """Return the paths to try, best first: those of the slug, then those of the name."""
     if "/" in text:
-        return [[f"skills/{text}/SKILL.md"], [f"skills/{text}.md", f"skills/{text}"]]
+        return [[path] for paths in list_paths_of_address(text) for path in paths]
     slug = slugify(text)
     candidates = find_candidate_paths(session, slug)
-    own = [
-        path
-        for path in candidates
-        if skill_layout.slug_from_path(paths.split_section(path)[1]) == slug
-    ]
+    own = [path for path in candidates if skill_rows.slug_from_full_path(path) == slug]
     return [own, [path for path in candidates if path not in own]]
+
+
+def list_paths_of_address(address: str) -> list[list[str]]:
+    """Return the full paths that a skill named by a path may have, the best first.
+
+    They are those from the top of the brain, then those below skills/.
+    """
+    relative = address.rstrip("/")
+    return [
+        [*(top + ending for ending in skill_layout.FOLDER_SUFFIXES), f"{top}.md", top]
+        for top in (relative, f"{SKILLS_SECTION}/{relative}")
+    ]
 
 
 def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:
@@ -175,13 +189,13 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
 
     names = {
         name: path
-        for part in skill_rows.iter_skill_batches(session, bundle)
+        for part in skill_walk.iter_skill_batches(session, bundle)
         for path, name, _ in part
     }
     like = suggest_names(text, names) or islice(
         (name for name in names if text in name), _MAX_SUBSTRING_MATCHES
     )
-    near = [skill_layout.slug_from_path(names[name]) for name in like]
+    near = [skill_rows.slug_from_full_path(names[name]) for name in like]
     return NotFound(
         f"no skill {printable_text(text)}",
         code="no_skill",

@@ -62,7 +62,7 @@ def select_from_bundle(session: Session, bundle: Bundle, request: SelectionReque
     ranked, by, fallback = _RankingQuery(session, search_cache, bundle, request).rank()
     known = search_index.find_documents(session, bundle, [one.path for one in ranked])
     skills = [
-        Selected(skill.slug, skill.name, skill.description, f"skills/{skill.path}", one.score)
+        Selected(skill.slug, skill.name, skill.description, skill.path, one.score)
         for one in ranked
         if (skill := known.get(one.path))
     ]

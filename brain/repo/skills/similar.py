@@ -85,7 +85,7 @@ def _find_similar(
             f"{name} {description}", MAX_COMPARED_SKILLS + 1
         )
         known = search_index.find_documents(session, bundle, [one.path for one in best])
-        skills = [one for one in known.values() if f"skills/{one.path}" != excluded_path]
+        skills = [one for one in known.values() if one.path != excluded_path]
         blobs = [one.blob for one in skills] if body else []
         contents = dict(skill_rows.read_skill_contents(session, blobs))
         face = partial(similarity.extract_features, index.stem_words)
@@ -109,6 +109,6 @@ def _find_similar(
         (-score, skill) for score, skill in found if score >= similarity.NEAR_DUPLICATE_THRESHOLD
     )
     return [
-        Similar(skill.slug, skill.name, skill.description, f"skills/{skill.path}", round(-score, 3))
+        Similar(skill.slug, skill.name, skill.description, skill.path, round(-score, 3))
         for score, skill in alike[: max(limit, 0)]
     ]
