@@ -135,9 +135,22 @@ def _verification_advice(app: App, findings: list[Finding]) -> str:
     return f"do not trust it, or, after a review, {advice}"
 
 
+def _is_edit_note(finding: Finding) -> bool:
+    """Tell whether a finding is about a manual edit, which need not raise the version."""
+    return (finding.code, finding.severity) == ("version_not_raised", "note")
+
+
 def _verification_lines(found: Verified) -> Iterator[str]:
+    stale = [one for one in found.findings if _is_edit_note(one)]
     for one in found.findings:
-        yield finding_line(one)
+        if not _is_edit_note(one):
+            yield finding_line(one)
+    if stale:
+        skills = pluralize(len({one.path for one in stale}), "skill")
+        yield (
+            f"note: {pluralize(len(stale), 'edit')} of {skills} did not raise the version;"
+            " --json lists them"
+        )
     if found.ok:
         yield (
             f"Verified {pluralize(found.snapshots, 'snapshot')} and"
