@@ -128,3 +128,32 @@ def test_doctor_judges_the_folder_and_takes_no_edit_for_a_fault(brain: Brain) ->
     write(brain, SKILL, TEXT.replace("Check the", "Check: the"))
     (fault,) = [check for check in brain.doctor() if not check.ok]
     assert fault.check == "folder" and SKILL in fault.message and "front matter" in fault.hint
+
+
+def found_problems(brain: Brain, *slugs: str) -> set[tuple[str, str]]:
+    """Return path and code of what is wrong with skills, but for the field of the version."""
+    found = {(problem.path, problem.code) for problem in brain.skills.check(slugs)}
+    return {(path, code) for path, code in found if code != "unknown_field"}
+
+
+def test_skills_are_checked_as_they_lie_in_the_folder(brain: Brain) -> None:
+    head = brain.head
+    write(brain, SKILL, TEXT.replace("Check the", "Check: the"))
+    write(brain, "skills/new/SKILL.md", "---\nname: other\ndescription: New\n---\n")
+    assert found_problems(brain) == {(SKILL, "bad_yaml"), ("skills/new/SKILL.md", "name_mismatch")}
+    assert found_problems(brain, "new") == {("skills/new/SKILL.md", "name_mismatch")}
+    assert found_problems(brain, SKILL) == {(SKILL, "bad_yaml")}
+    assert brain.head == head and brain.verify(deep=True).ok
+    (brain.root / SKILL).unlink()
+    (brain.root / "skills/new/SKILL.md").unlink()
+    assert found_problems(brain) == set()
+    write(brain, "memory/notes.md", "The brain still records.\n")
+    assert brain.snapshot().changed and brain.verify(deep=True).ok
+
+
+def test_a_skill_in_the_folder_that_is_too_large_is_an_error(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.limits.MAX_SKILL_BYTES", 1000)
+    write(brain, SKILL, TEXT + "x" * 1000)
+    assert [problem.code for problem in brain.skills.check()] == ["too_large"]
