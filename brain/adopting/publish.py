@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ..objects.tree_entry import LINK
 from ..results import Notice, Published
+from ..util.progress import Progress, no_progress
 from ..worktree.dirfd import FolderHandles, open_root
 from ..worktree.file_checkout import remove_working_file, write_working_files
 from .adopt import build_source
@@ -61,7 +62,11 @@ DEFAULT_REQUEST = PublishRequest()
 
 
 def publish(
-    brain: AdoptionBrain, client: str, folder: Path, request: PublishRequest = DEFAULT_REQUEST
+    brain: AdoptionBrain,
+    client: str,
+    folder: Path,
+    request: PublishRequest = DEFAULT_REQUEST,
+    progress: Progress = no_progress,
 ) -> Published:
     """Write the files that a client has a place for, and remove those published before.
 
@@ -73,11 +78,11 @@ def publish(
     layout = client_layout(client, folder)
     refuse_own_folder(brain.root, folder, layout)
     with nullcontext() if request.dry_run else hold_publish_lock(folder):
-        job = _Publication(brain, folder, layout, request)
+        job = _Publication(brain, folder, layout, request, progress)
         if request.overwrite:
             job.conflicts.clear()
         if not job.conflicts and not request.dry_run:
-            job.write_files()
+            job.write_files(progress)
         return job.result()
 
 
@@ -85,7 +90,12 @@ class _Publication:
     """One publication: the files to write and to remove, and the conflicts."""
 
     def __init__(
-        self, brain: AdoptionBrain, folder: Path, layout: HomeLayout, request: PublishRequest
+        self,
+        brain: AdoptionBrain,
+        folder: Path,
+        layout: HomeLayout,
+        request: PublishRequest,
+        progress: Progress,
     ) -> None:
         self.conflicts: list[Notice] = []
         self._brain, self._folder, self._layout = brain, folder, layout
@@ -97,14 +107,16 @@ class _Publication:
         self._previous = own_records[0].files if own_records else {}
         self._plan = plan_publication(brain, self._snapshot, layout)
         self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
-        self._rendered = render_files(brain, self._snapshot, self._plan, self._form, self._previous)
+        self._rendered = render_files(
+            brain, self._snapshot, self._plan, self._form, self._previous, progress
+        )
         self._held_back: list[Notice] = []
         self._adopted = _adopted_states(brain, folder, self._plan, layout)
         self._write: dict[str, str] = {}
         self._remove: list[str] = []
-        self._find_changes()
+        self._find_changes(progress)
 
-    def _find_changes(self) -> None:
+    def _find_changes(self, progress: Progress) -> None:
         """Find the files to write and to remove, and the conflicts."""
         obsolete = [
             path
@@ -120,17 +132,18 @@ class _Publication:
                     self._write[path] = state
                 else:
                     self._remove.append(path)
-        self._hold_back_secrets()
+        self._hold_back_secrets(progress)
         for path in sorted((*self._write, *self._remove)):
             reason = self._conflict_reason(path, states[path])
             if reason:
                 self.conflicts.append(Notice("not_ours", path, reason))
 
-    def _hold_back_secrets(self) -> None:
+    def _hold_back_secrets(self, progress: Progress) -> None:
         """Leave out the files that have a secret, and all of a skill whose text has one."""
         held_back: set[str] = set()
         skills: set[str] = set()
-        for path in self._write:
+        for done, path in enumerate(self._write):
+            progress("secret scan", done, len(self._write))
             file, planned = self._rendered[path].file, self._plan.files[path]
             secret = file and file.kind != LINK and find_worst_secret(file.content, self._allow)
             if secret:
@@ -156,7 +169,7 @@ class _Publication:
     def _is_own_record(self, record: PublishRecord) -> bool:
         return (record.brain, record.kind) == (self._brain.id, self._layout.kind)
 
-    def write_files(self) -> None:
+    def write_files(self, progress: Progress) -> None:
         """Write the files, with the record before and after."""
         was_killed = any(entry.was for entry in self._previous.values())
         clear_leftovers(
@@ -173,13 +186,14 @@ class _Publication:
             for path, entry in final.items()
         }
         self._save_record({**{path: self._previous[path] for path in self._remove}, **meanwhile})
-        write_working_files(self._folder, self._render_changed())
+        write_working_files(self._folder, self._render_changed(progress))
         for path in self._remove:
             remove_working_file(self._folder, path)
         self._save_record(final)
 
-    def _render_changed(self) -> Iterator[tuple[str, int, bytes]]:
-        for path in sorted(self._write):
+    def _render_changed(self, progress: Progress) -> Iterator[tuple[str, int, bytes]]:
+        for done, path in enumerate(sorted(self._write)):
+            progress("files written", done, len(self._write))
             file = self._rendered[path].file
             if file is None:
                 file = render_file(self._brain, self._snapshot, self._plan.files[path], self._form)

@@ -10,6 +10,7 @@ from ..objects.link_targets import is_safe_link_target
 from ..objects.tree_entry import LINK
 from ..results import Notice
 from ..skills.spec_export import export_to_spec
+from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
 from .publish_manifest import PublishedFile, file_state
 from .publish_plan import PlannedFile, PublishPlan
@@ -47,6 +48,7 @@ def render_files(
     plan: PublishPlan,
     form: RenderForm,
     previous: Mapping[str, PublishedFile],
+    progress: Progress = no_progress,
 ) -> dict[str, RenderedFile]:
     """Return the files to publish by path; those published before in this form are not rendered.
 
@@ -55,7 +57,8 @@ def render_files(
     """
     rendered: dict[str, RenderedFile] = {}
     broken: set[str] = set()
-    for home, planned in plan.files.items():
+    for done, (home, planned) in enumerate(plan.files.items()):
+        progress("files read", done, len(plan.files))
         path, blob = planned.info.path, planned.info.blob
         before = previous.get(home)
         if before and before[:3] == (path, blob, form.name):

@@ -104,15 +104,14 @@ class Brain(BrainParts):
         author: str = "",
         sign_with: SigningKeyProvider | None = None,
         ledgers: OpenLedger | None = None,
+        progress: Progress | None = None,
     ) -> results.Adopted:
         """Adopt another program's files: in place, or into the brain `into`, new or existing.
 
-        The `path` may be the URL of a git repository, adopted with its history. `kind` names
-        the program where it is not clear. Files with certain secrets are left out unless
-        `allow` has the ids of the findings. The keywords are as for `init` and `open`. On failure
-        no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`,
-        `ambiguous_source`, `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or
-        as `merge.start`.
+        The `path` may be the URL of a git repository. `kind` names the program if it is not
+        clear; `allow` has ids of secrets that are no reason to leave a file out. On failure no
+        new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`, `not_empty`,
+        `ambiguous_source`, `nothing_to_take`, `not_in_place`, `into_source`), or as `merge.start`.
         """
         from ..adopting.adopt import adopt
         from ..adopting.create_brain import BrainOpener
@@ -121,10 +120,11 @@ class Brain(BrainParts):
             name=name,
             create=lambda folder: cls.init(folder, name=name, author=author, sign_with=sign_with),
             open=lambda folder: cls.open(
-                folder, author=author, sign_with=sign_with, ledgers=ledgers
+                folder, author=author, sign_with=sign_with, ledgers=ledgers, progress=progress
             ),
         )
-        return adopt(path, None if into is None else Path(into), kind, allow, opener)
+        target = None if into is None else Path(into)
+        return adopt(path, target, kind, allow, opener, *progress_args(progress))
 
     @staticmethod
     def preview_adoption(
@@ -132,11 +132,13 @@ class Brain(BrainParts):
         into: str | Path | None = None,
         kind: str | None = None,
         allow: Collection[str] = (),
+        progress: Progress | None = None,
     ) -> results.Adopted:
         """Return what `adopt` would adopt and leave out, without writing. Raises as `adopt`."""
         from ..adopting.adopt import preview_adoption
 
-        return preview_adoption(path, None if into is None else Path(into), kind, allow)
+        target = None if into is None else Path(into)
+        return preview_adoption(path, target, kind, allow, *progress_args(progress))
 
     @staticmethod
     def find(start: str | Path | None = None) -> Path:
@@ -324,10 +326,7 @@ class Brain(BrainParts):
         return self._locked.run(doctor.run_doctor)
 
     def repair(self) -> list[results.DoctorCheck]:
-        """Remove what blocks every writer; return what was done.
-
-        Recorded files that cannot be written to the folder are given up, each by name.
-        """
+        """Give up recorded files that cannot be written and block writers; return which."""
         from ..repo.maintenance import repair
 
         return self._locked.run(repair.repair_brain)
@@ -355,6 +354,7 @@ class Brain(BrainParts):
         overwrite: bool = False,
         allow: Collection[str] = (),
         dry_run: bool = False,
+        progress: Progress | None = None,
     ) -> results.Published:
         """Write skills, memory and prompts into the folder of another program.
 
@@ -368,7 +368,7 @@ class Brain(BrainParts):
         request = PublishRequest(
             rev=rev, strict=strict, overwrite=overwrite, allow=allow, dry_run=dry_run
         )
-        return call_system(publish, self, client, Path(folder), request)
+        return call_system(publish, self, client, Path(folder), request, *progress_args(progress))
 
     def synthesize(
         self,
