@@ -31,7 +31,7 @@ class Brain(BrainParts):
     `brain.skills.upsert(…)`, `brain.history.log()`. A part is loaded at its first use.
 
     Ids are hex text, times `datetime` in UTC, paths relative to the brain. A
-    revision is an id, a unique prefix of six or more digits, a branch, `@` for the head, or
+    revision is an id, a unique prefix of six or more digits, a branch, a tag, `@` for the head, or
     one of these followed by `~N`. Reading never writes. Threads may share an instance;
     writers, also of other processes, take turns. Every error is a `BrainError`.
     """
@@ -123,7 +123,7 @@ class Brain(BrainParts):
                 folder, author=author, sign_with=sign_with, ledgers=ledgers, progress=progress
             ),
         )
-        target = None if into is None else Path(into)
+        target = Path(into) if into is not None else None
         return adopt(path, target, kind, allow, opener, *progress_args(progress))
 
     @staticmethod
@@ -137,7 +137,7 @@ class Brain(BrainParts):
         """Return what `adopt` would adopt and leave out, without writing. Raises as `adopt`."""
         from ..adopting.adopt import preview_adoption
 
-        target = None if into is None else Path(into)
+        target = Path(into) if into is not None else None
         return preview_adoption(path, target, kind, allow, *progress_args(progress))
 
     @staticmethod
@@ -248,13 +248,13 @@ class Brain(BrainParts):
 
         return self._locked.run(restore.restore_files, rev, list(paths), *progress_args(progress))
 
-    def undo(self) -> results.Restored:
-        """Undo the last operation. Raises `NotFound` or `Conflict`."""
+    def undo(self, operation: int | None = None) -> results.Undone:
+        """Undo the last operation, or that of a number. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._locked.run(undo.undo_operation)
+        return self._locked.run(undo.undo_operation, operation)
 
-    def redo(self) -> results.Restored:
+    def redo(self) -> results.Undone:
         """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
@@ -327,9 +327,9 @@ class Brain(BrainParts):
 
     def repair(self) -> list[results.DoctorCheck]:
         """Give up recorded files that cannot be written and block writers; return which."""
-        from ..repo.maintenance import repair
+        from ..repo.maintenance.repair import repair_brain
 
-        return self._locked.run(repair.repair_brain)
+        return self._locked.run(repair_brain)
 
     # Copy, learn and watch
 
@@ -352,21 +352,21 @@ class Brain(BrainParts):
         *,
         strict: bool = False,
         overwrite: bool = False,
+        rename: bool = False,
         allow: Collection[str] = (),
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> results.Published:
         """Write skills, memory and prompts into the folder of another program.
 
-        With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
-        drops the fields that only the client reads. A file with a secret is held back, unless
-        `allow` has the id of the finding. Raises `InvalidInput` (`bad_client`, `own_folder`,
-        `bad_record`), `Locked`, or an error of the file system.
+        With conflicts nothing is written unless `overwrite` replaces foreign files. `strict`
+        drops fields that only the client reads; `rename` names adopted skills as their folders. A
+        file with a secret not in `allow` is held back. Raises `Locked`, or `InvalidInput`.
         """
         from ..adopting.publish import PublishRequest, publish
 
         request = PublishRequest(
-            rev=rev, strict=strict, overwrite=overwrite, allow=allow, dry_run=dry_run
+            rev=rev, strict=strict, overwrite=overwrite, rename=rename, allow=allow, dry_run=dry_run
         )
         return call_system(publish, self, client, Path(folder), request, *progress_args(progress))
 
