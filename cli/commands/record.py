@@ -244,6 +244,7 @@ def _print_watched(app: App, result: Watched | None) -> None:
         for line in scan_note_lines(result):
             app.print_note(line)
         emit_line(app, result, _watched_lines(result))
+        app.warn_if_unverifiable()
         try:
             raise_if_not_committed(result.commitment)
         except BrainError as error:

@@ -133,8 +133,8 @@ def _similar_skill_lines(slug: str, similar: list[Similar]) -> Iterator[str]:
 def skill_check_command(app: App, slugs: tuple[str, ...], strict: bool) -> None:
     """Check skills against the rules of agentskills.io.
 
-    Without --strict, deviations that common clients accept are allowed. Errors end with
-    exit status 1, warnings do not.
+    The skills are those of the folder, recorded or not. Without --strict, deviations that
+    common clients accept are allowed. Errors end with exit status 1, warnings do not.
     """
     problems = app.brain.skills.check(slugs, strict=strict)
     errors = sum(problem.severity == "error" for problem in problems)

@@ -6,6 +6,7 @@ from functools import partial
 
 from ... import limits
 from ...errors import NotFound, printable_text
+from ...objects.bundle import Bundle
 from ...results import Skill, SkillFile, SkillProblem, SkillView
 from ...skills import deceptive_names, frontmatter
 from ...skills.skill_address import address_group, split_version
@@ -17,6 +18,7 @@ from ..read import lookalikes, skill_lookup, skill_rows
 from ..read.revisions import resolve_revision
 from ..read.skill_lookup import FoundSkill
 from . import edit_files
+from .folder_skills import FolderSkills, read_folder_skills
 from .skill_files import list_skill_entries
 
 _MAX_NAMED_FILES = 20
@@ -89,21 +91,37 @@ def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     )
 
 
+def _choose_skill(
+    session: Session, bundle: Bundle, every: list[FoundSkill], text: str
+) -> FoundSkill:
+    """Return the skill that `text` means; one that is in the folder only by slug or path."""
+    exact = [found for found in every if text in (found.slug, found.path)]
+    return exact[0] if len(exact) == 1 else skill_lookup.find_skill(session, bundle, text)
+
+
 def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
-    """Check skills of the head, all or some, against agentskills.io.
+    """Check skills of the folder, all or some, against agentskills.io.
 
     With `strict` by the rules of the specification, else by what clients need.
     """
-    bundle = session.bundle_of(session.head())
-    every = skill_lookup.find_all_skills(session, bundle)
-    chosen = [skill_lookup.find_skill(session, bundle, text) for text in texts] if texts else every
+    with read_folder_skills(session) as folder:
+        return _check_folder_skills(session, folder, texts, strict)
+
+
+def _check_folder_skills(
+    session: Session, skills: FolderSkills, texts: list[str], strict: bool
+) -> list[SkillProblem]:
+    every = skill_lookup.find_all_skills(session, skills.bundle)
+    chosen = [_choose_skill(session, skills.bundle, every, text) for text in texts] or every
     shared: dict[str, list[str]] = {}
     called: dict[str, list[str]] = {}
     for found in every:
         shared.setdefault(found.slug, []).append(found.path)
         skeleton = deceptive_names.name_skeleton(found.card.name or found.slug)
         called.setdefault(skeleton, []).append(found.path)
-    content = dict(skill_rows.read_skill_contents(session, list({found.blob for found in chosen})))
+    stored = list({found.blob for found in chosen} - skills.contents.keys())
+    content = dict(skill_rows.read_skill_contents(session, stored))
+    content |= {blob: text for blob, text in skills.contents.items() if text is not None}
     out: list[SkillProblem] = []
     for found in chosen:
         report = partial(SkillProblem, found.slug, found.path)
