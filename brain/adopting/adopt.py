@@ -14,13 +14,10 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
-from ..repo.changes.import_source import ImportSource
 from ..repo.open.discovery import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
-from ..skills.slug import fold_to_slug
 from . import ignore_filter, in_place
 from .brain_protocol import AdoptionBrain
 from .create_brain import (
@@ -42,7 +39,7 @@ from .source_protocol import (
     SourceReader,
     SourceStates,
 )
-from .sources import detect_source
+from .sources import build_source, detect_source
 
 _NOT_IN_PLACE_REASON = "only a brain in another folder can hold a copy: brain adopt PATH BRAIN"
 
@@ -131,14 +128,6 @@ def _open_source(
     with clone_repository(url) as clone:
         reader, detected = _detect_source(clone, into, GitHistoryReader.kind)
         yield reader, detected._replace(origin=url.public), into
-
-
-def build_source(detected: DetectedSource) -> ImportSource:
-    """Return the import source of a folder: its name, and a branch unique to the folder."""
-    name = fold_to_slug(detected.path.name) or detected.kind
-    place = detected.origin or str(detected.path.resolve())
-    place = blob_id(place.encode("utf-8", "surrogateescape")).hex()[:8]
-    return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
 
 
 def _detect_source(

@@ -116,6 +116,13 @@ class HomeLayout:
         mapped = (_map_path(rule.brain_pattern, rule.home_pattern, path) for rule in self.rules)
         return next(filter(None, mapped), None)
 
+    def home_paths(self, path: str) -> Iterator[str]:
+        """Yield all paths to which the rules map the file at `path` of a brain."""
+        for rule in self.rules:
+            home = _map_path(rule.brain_pattern, rule.home_pattern, path)
+            if home:
+                yield home
+
     def is_home(self, folder: Path) -> bool:
         """Tell whether a folder has the name of the home of the program."""
         names = tuple(self.home_name.split("/"))

@@ -1,9 +1,9 @@
-"""The client's folder to publish into: its layout, its lock, and leftovers in it."""
+"""The client's folder to publish into: its layout, lock, leftovers, and the files there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -12,13 +12,15 @@ from ..errors import InvalidInput, Locked, printable_text
 from ..objects import paths
 from ..repo.open.discovery import is_brain
 from ..util.file_lock import LockTimeout, lock_file
-from ..worktree.dirfd import open_root
+from ..worktree.dirfd import FolderHandles, open_root
 from ..worktree.file_writer import remove_temporary_files
 from ..worktree.ignore_rules import IgnoreRules
 from .home_layout import PathRule
 from .home_readers import HomeReader
 from .ignore_filter import is_ignored
 from .layouts import AGENTSKILLS, CLIENT_LAYOUTS, HomeLayout
+from .publish_manifest import file_state
+from .safe_read import GONE_CODE, SkipFile, read_home_file
 
 PUBLISH_CLIENTS = (*(name for name, found in CLIENT_LAYOUTS.items() if found), "agentskills")
 _BARE_SKILLS = replace(AGENTSKILLS, kind="agentskills", rules=(PathRule("", "skills/"),))
@@ -115,3 +117,18 @@ def clear_leftovers(folder: Path, root: Path, published: Iterable[str]) -> None:
     brains = {path for path in (folder, *folder.parents) if is_brain(path)}
     if brains <= {root} - {folder}:
         remove_temporary_files(folder, published)
+
+
+def read_states(folder: Path, paths: Iterable[str]) -> dict[str, str]:
+    """Return the states of the files at some paths of a folder, "" where there is none."""
+    if not folder.is_dir():
+        return dict.fromkeys(paths, "")
+    with open_root(folder) as fd, closing(FolderHandles(fd)) as folders:
+        return {path: _read_state(folders, path) for path in paths}
+
+
+def _read_state(folders: FolderHandles, path: str) -> str:
+    try:
+        return file_state(read_home_file(folders, path))
+    except SkipFile as error:
+        return "" if error.code == GONE_CODE else error.code

@@ -5,7 +5,10 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
+from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
+from ..repo.changes.import_source import ImportSource
+from ..skills.slug import fold_to_slug
 from . import layouts, publish_manifest
 from .git.history_reader import CERTAIN_CONFIDENCE, GitHistoryReader
 from .home_readers import SURE_CONFIDENCE, HomeReader, ProjectReader, SkillFolderReader
@@ -92,6 +95,14 @@ def _prefer_named_home(
         for pair in found
         if not named or pair[0].kind in named or not isinstance(pair[0], HomeReader)
     ]
+
+
+def build_source(detected: DetectedSource) -> ImportSource:
+    """Return the import source of a folder: its name, and a branch unique to the folder."""
+    name = fold_to_slug(detected.path.name) or detected.kind
+    place = detected.origin or str(detected.path.resolve())
+    place = blob_id(place.encode("utf-8", "surrogateescape")).hex()[:8]
+    return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
 
 
 def _most_likely(

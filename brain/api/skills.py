@@ -101,6 +101,15 @@ class SkillsPart(Part):
             delete_and_revert.revert_skill, slug, str(to_version), message
         )
 
+    def rename(self, slug: str, new_name: str, *, message: str = "") -> results.Upserted:
+        """Move a skill to another name, as its next version; its history goes on.
+
+        Raises `NotFound` (`no_skill`), `InvalidInput`, or `Conflict` (`skill_exists`).
+        """
+        from ..repo.skills import rename_skill
+
+        return self._locked.run_write(rename_skill.rename_skill, slug, new_name, message)
+
     def merge(
         self,
         slug: str,

@@ -109,7 +109,7 @@ class Watched(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The outcome of a restore, an undo or a redo; path lists are sorted.
+    """The outcome of a restore; path lists are sorted.
 
     `redacted` are files that were not written, because their earlier content was redacted.
     """
@@ -118,6 +118,23 @@ class Restored(NamedTuple):
     written: list[str]
     removed: list[str]
     redacted: list[str]
+
+
+class Undone(NamedTuple):
+    """The outcome of an undo or a redo: as `Restored`, with what was undone or done again.
+
+    `operation` is its number in the operation log, `branch` the branch that it changed or, for
+    a switch, the branch that is current now.
+    """
+
+    snapshot: str
+    written: list[str]
+    removed: list[str]
+    redacted: list[str]
+    operation: int
+    kind: str
+    description: str
+    branch: str
 
 
 class Redacted(NamedTuple):
@@ -200,7 +217,7 @@ class Published(NamedTuple):
     `written`, `removed` and `unchanged` are files that this brain publishes. `conflicts` are
     files that somebody else wrote or changed; with them nothing was written. `left_out` are
     files of the brain that the client has no place for or cannot read, `held_back` those
-    that would change and have a secret.
+    that would change and have a secret. `notices` name skills that the client may not accept.
     """
 
     brain: str
@@ -213,6 +230,7 @@ class Published(NamedTuple):
     conflicts: list[Notice]
     left_out: list[Notice]
     held_back: Sequence[Notice] = ()
+    notices: Sequence[Notice] = ()
 
 
 class MemoryRead(NamedTuple):

@@ -16,7 +16,8 @@ _EDGE_CHARACTERS = b" \t\r\"'`\\+>#|*,;(){}[]"
 """Characters around the pieces of a split text: quotes, operators, margins."""
 _LITERAL_END = lazy_pattern(rb"[\"'`]")
 _QUOTES = (b'"', b"'", b"`")
-_ASSIGNMENT = lazy_pattern(rb"[A-Za-z_][A-Za-z0-9_]*[ \t]*(?:=|:)")
+_ASSIGNMENT = lazy_pattern(rb"[A-Za-z_][A-Za-z0-9_]*(?:[ \t]+[=:]|:[ \t]|=[\"']?[A-Za-z0-9_$])")
+"""A name that gets a value: the next statement, not the rest of a key."""
 _MIN_BASE64_CHARS = 24
 _BASE64_RUN = lazy_pattern(rb"[A-Za-z0-9+/_-]{24,}")
 _TO_STANDARD_BASE64 = bytes.maketrans(b"-_", b"+/")

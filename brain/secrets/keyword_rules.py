@@ -120,7 +120,7 @@ def _classify_value(word: bytes, value: bytes, is_assigned: bool, is_explicit: b
     if not is_explicit and _PUBLIC_ADDRESS().fullmatch(value):
         return ""
     plain = decode_text(value) or value
-    if len(value) >= 16 and randomness.is_random_value(plain):
+    if len(value) >= 16 and value.isascii() and randomness.is_random_value(plain):
         return "assigned-secret"
     if is_assigned and word in _PASSWORD_KEYWORDS and _is_password(plain):
         return _PASSWORD_RULE

@@ -13,13 +13,19 @@ _PLACEHOLDER = lazy_pattern(
     rb"|\*\*\*|\.\.\.|\xe2\x80\xa6|process\.env|environ|getenv|env\.|([^A])\1{5}"
     rb"|0x[a-z0-9]*(?:address|key|contract|token|recipient|wallet)"
 )
-_WEAK_PASSWORD = lazy_pattern(
-    rb"(?i)passw|p[a4@][s5$][s5$]|secret|test|admin|qwerty|asdf|letmein|welcome|hunter|demo|user"
+_EXAMPLE_WORD = lazy_pattern(
+    rb"(?i)passwo?r?d?|p[a4@][s5$][s5$]|secret|test|admin|qwerty|asdf|letmein|welcome|hunter|demo|user"
     rb"|login|foo|bar\b|abc|123|default|root|guest|secure|strong|super|local|temp|hello|dev\b|prod\b"
-    rb"|base(?:32|58|64)|sha(?:1|256|384|512)|md5|argon2|utf|oauth|ed25519"
-    rb"|(?:19|20)[0-9]{2}[!?]?\Z"
+    rb"|(?:19|20)[0-9]{2}|my|new|key"
 )
-"""Parts of passwords that documents give as examples; nobody should have them."""
+"""Words of which documents make example passwords."""
+_MAX_OTHER_CHARS = 4
+"""The most characters of an example password beside such words."""
+_SIMPLE_PASSWORD = lazy_pattern(
+    rb"(?i)[a-z]+[@_-]?(?:(?:19|20)[0-9]{2}|1234?5?)[!?]?\Z"
+    rb"|.*(?:base(?:32|58|64)|b64|sha(?:1|256|384|512)|md5|argon2|utf|oauth|ed25519)"
+)
+"""A word with a year or `123`, and names of algorithms."""
 _LOOKALIKES = bytes.maketrans(b"013457@$!", b"oieastasi")
 """Digits and signs in place of letters, as in `s3cur3`."""
 _MIN_STEPS = 5
@@ -45,7 +51,12 @@ def is_placeholder(value: bytes) -> bool:
 def is_weak_password(value: bytes) -> bool:
     """Tell whether a password, which may be in base64, is one that documents give as an example."""
     forms = (value, value.translate(_LOOKALIKES), decode_text(value, 0) or b"")
-    return any(_WEAK_PASSWORD().search(form) for form in forms)
+    return _SIMPLE_PASSWORD().match(value) is not None or any(map(_is_made_of_example_words, forms))
+
+
+def _is_made_of_example_words(text: bytes) -> bool:
+    rest, count = _EXAMPLE_WORD().subn(b"", text)
+    return count > 0 and len(rest) <= _MAX_OTHER_CHARS
 
 
 def decode_text(value: bytes, min_chars: int = _MIN_BASE64_CHARS) -> bytes | None:

@@ -157,5 +157,13 @@ def check_front_matter(front_matter: str) -> None:
             raise _text_error(line, problem, code)
 
 
+def mask_refused_characters(front_matter: str) -> str:
+    """Return a text of the same length without the characters that YAML has no use for.
+
+    Control characters become zero-width spaces, which are never shown.
+    """
+    return _LONE_CARRIAGE_RETURN.sub(" ", CONTROL_CHARACTERS.sub("\u200b", front_matter))
+
+
 def _text_error(line: int, problem: str, code: str) -> InvalidInput:
     return InvalidInput(f"line {line}: {problem}", code=code)

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import InvalidInput
-from . import frontmatter_nodes, frontmatter_subset
+from . import document_parts, frontmatter_nodes, frontmatter_subset
 from .frontmatter_fields import BLOCK_MAP_KIND, NULL_KIND, TEXT_KIND, FrontMatter, FrontMatterField
-from .yaml_scalar import quote_scalar
+from .yaml_scalar import quote_scalar, unquote_simple
 
 METADATA_KEY = "metadata"
 MAX_RECOVERED_FIELDS = 256
@@ -161,7 +161,7 @@ def _read_as_yaml(
     text: str, lines: _FieldLines, children: dict[str, FrontMatterField]
 ) -> FrontMatterField | None:
     """Return a field as YAML reads it by itself, None if it refuses; fills `children`."""
-    piece = text[lines.key_start : lines.lines_end]
+    piece = document_parts.mask_refused_characters(text[lines.key_start : lines.lines_end])
     try:
         found = frontmatter_subset.parse_subset(piece) or frontmatter_nodes.parse_with_yaml(piece)
     except InvalidInput:
@@ -183,12 +183,17 @@ def _shift(field: FrontMatterField, by: int) -> FrontMatterField:
 
 
 def _read_as_text(text: str, lines: _FieldLines) -> FrontMatterField:
-    """Return a field whose value is its lines as written, joined by a space."""
+    """Return a field whose value is its lines as written, joined by a space.
+
+    Quotes around all of it are left out: YAML may have refused a tab before them.
+    """
     first = text[lines.value_start : lines.first_end]
     rest = text[lines.first_end : lines.lines_end].split("\n")
     words = [] if _BLOCK_HEADER.fullmatch(first) else [first.strip()]
     words.extend(line.strip() for line in rest)
     value = " ".join(filter(None, words))
+    inner = unquote_simple(value)
+    value = value if inner is None else inner
     end = lines.value_start + len(text[lines.value_start : lines.lines_end].rstrip())
     kind = TEXT_KIND if value else NULL_KIND
     return FrontMatterField(kind, value, lines.value_start, end, lines.key_start, lines.lines_end)

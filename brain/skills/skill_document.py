@@ -13,7 +13,7 @@ from ..errors import InvalidInput, printable_text
 from . import document_parts, document_update, skill_version
 from .document_parts import DocumentParts
 from .frontmatter import parse_front_matter, parse_if_any
-from .frontmatter_fields import TEXT_KIND, FrontMatter
+from .frontmatter_fields import TEXT_KIND, FrontMatter, set_field
 from .skill_defaults import fill_defaults, stated_version
 from .skill_metadata import read_skill_metadata
 
@@ -81,6 +81,18 @@ def set_version(content: bytes, number: str, slug: str) -> bytes:
     if not document.opening:
         document = document_update.add_front_matter(document)
     return fill_defaults(document, slug, slug, "", number).to_bytes()
+
+
+def set_name(content: bytes, name: str) -> bytes:
+    """Return `content` with another name, if its front matter has one. Raises `InvalidInput`."""
+    document = document_parts.split_document(content)
+    if not document.opening:
+        return content
+    front_matter = parse_front_matter(document.front_matter)
+    if "name" not in front_matter.fields:
+        return content
+    text = set_field(front_matter, "name", name, document.newline)
+    return document._replace(front_matter=text).to_bytes()
 
 
 def bump_document(content: bytes, previous: str, slug: str) -> UpdatedSkill:

@@ -165,6 +165,7 @@ PUBLISH_CLIENTS = (
 @revision_option("The snapshot to publish.")
 @flag("--strict", help="Write only what agentskills.io allows.")
 @flag("--overwrite", help="Replace files that this brain did not write.")
+@flag("--rename", help="Give skills adopted from DIR the names of their folders.")
 @flag("--dry-run", help="Print what would be written; write nothing.")
 @allow_option("Publish")
 def publish_command(
@@ -174,6 +175,7 @@ def publish_command(
     rev: str | None,
     strict: bool,
     overwrite: bool,
+    rename: bool,
     dry_run: bool,
     allow: tuple[str, ...],
 ) -> None:
@@ -193,6 +195,7 @@ def publish_command(
         rev or "@",
         strict=strict,
         overwrite=overwrite,
+        rename=rename,
         allow=allow,
         dry_run=dry_run,
     )
@@ -219,6 +222,7 @@ def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
     if result.held_back:
         yield "Held back:"
         yield from (escape(f"  {row.path}: {row.message}") for row in result.held_back)
+    yield from notice_lines(result.notices)
 
 
 def _raise_publish_conflict(result: Published) -> None:

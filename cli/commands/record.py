@@ -17,11 +17,12 @@ from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
 from ..output import emit, emit_line
-from ..params import SecondsType, TextType
+from ..params import SecondsType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, left_out_skill_lines, scan_note_lines
 from ..render.human_format import colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, raise_if_not_committed
+from ..revision_paths import PathType, resolve_paths
 from ..std_streams import write_stderr
 from ..terminal import escape
 
@@ -106,11 +107,17 @@ def status_command(app: App) -> None:
 
     A is added, M modified, D removed.
     """
+    show_status(app)
+
+
+def show_status(app: App) -> Status:
+    """Print and return the status."""
     with ProgressBar(app) as bar:
         found = app.brain.status(progress=bar)
     for line in scan_note_lines(found):
         app.print_note(line)
     emit(app, found, _status_lines(found, str(app.brain.root)))
+    return found
 
 
 def _status_lines(found: Status, root: str) -> Iterator[str]:
@@ -139,18 +146,18 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
     ),
     exits=WRITE_EXITS,
 )
-@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
 @message_option
 def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> None:
     """Record the folder as it is.
 
-    PATH is a file or folder, relative to the top of the brain; with PATH, only these are
+    PATH is a file or folder, relative to the current folder; with PATH, only these are
     recorded. Nothing is recorded if nothing changed since the last snapshot. Text that
     looks like a secret is reported. If more than 4 MiB changed, the number of unscanned
     files is printed; `brain secrets` scans them.
     """
     with ProgressBar(app) as bar:
-        result = app.brain.snapshot(message or "", paths, progress=bar)
+        result = app.brain.snapshot(message or "", resolve_paths(app, paths), progress=bar)
     for line in scan_note_lines(result):
         app.print_note(line)
     emit(app, result, _recorded_lines(result))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SkillChange,
         Status,
         UndiffableFile,
+        Undone,
         Upserted,
         Watched,
     )
@@ -163,7 +164,7 @@ def skipped_lines(found: list[Notice]) -> Iterator[str]:
         yield f"{escape(reason)}: {', '.join(paths[:_MAX_NAMED_PATHS])}{more}"
 
 
-def restore_line(result: Restored) -> str:
+def restore_line(result: Restored | Undone) -> str:
     """Describe the head after a restore, an undo or a redo."""
     files = f"{pluralize(len(result.written), 'file')} written, {len(result.removed)} removed"
     return f"Head is {short_id(result.snapshot)}; {files}{redacted_suffix(result.redacted)}"

@@ -356,8 +356,22 @@ def test_deep_nesting_is_refused_by_either_parser(depth: int, opening: str) -> N
         assert caught.value.code == "too_deep"
 
 
-@settings(max_examples=400)
-@given(heads, st.sampled_from(["", "body\n", "---\nname: evil\n---\n"]))
+inner_keys = st.one_of(st.just("version"), keys)
+inner_values = st.one_of(st.sampled_from(['"3"', "4", "'1.2'", "1.10", "v2", "text"]), values)
+heads_with_metadata = st.builds(
+    "name: x\ndescription: d\n{}metadata:\n{}".format,
+    st.sampled_from(["", "", "version: 2\n", "license: MIT\n", "metadata: z\n"]),
+    st.lists(st.builds("  {}: {}\n".format, inner_keys, inner_values), max_size=3).map("".join),
+)
+
+
+@settings(max_examples=600)
+@given(
+    st.one_of(heads, heads_with_metadata),
+    st.sampled_from(["", "body\n", "---\nname: evil\n---\n"]),
+)
+@example('name: x\ndescription: d\nmetadata:\n  version: "3"\n', "")
+@example("name: x\ndescription: d\nversion: 2\nmetadata:\n  author: z\n", "")
 def test_the_expression_agrees_with_the_yaml_loader(head: str, body: str) -> None:
     content = f"---\n{head}---\n{body}".encode()
     plain = frontmatter_regex.match_simple_metadata(content)

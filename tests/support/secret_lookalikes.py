@@ -131,6 +131,7 @@ HARMLESS_TEXTS: tuple[Callable[[random.Random], str], ...] = (
     lambda rng: f"https://registry.internal:{rng.randrange(10000, 65536)}@scope/package",
     lambda rng: f'"token": {{"integrity": "sha512-{_base64(rng, 64)}"}}',
     lambda rng: f'"integrity": "sha512-{_base64(rng, 24)}Key/{_base64(rng, 30)}"',
+    lambda rng: "key=" + "".join(map(chr, rng.choices(range(0xA1, 0x17F), k=80))) + "aB3dE5gH",
     lambda rng: f"token address 0x{rng.randbytes(20).hex()}, key hash {rng.randbytes(32).hex()}",
 )
 

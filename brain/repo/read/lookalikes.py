@@ -55,9 +55,14 @@ def check_edited_names(
 
 
 def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
-    """Return notices on the names of the head's skills at full paths."""
+    """Return notices on the names of the skills that the head has at some full paths."""
     bundle = session.bundle_of(session.head())
-    skills = [path for path in paths if skill_rows.is_skill(session, bundle, path)]
+    skills = [
+        path
+        for path in paths
+        if skill_rows.is_skill(session, bundle, path)
+        and bundles.has_entry(session.nodes, bundle, path)
+    ]
     if len(skills) > MAX_COMPARED_NAMES:
         return [_names_not_compared_notice(len(skills))]
     found = [skill_lookup.load_skill(session, bundle, path) for path in skills]

@@ -113,6 +113,21 @@ def test_a_key_over_two_lines_is_placed_where_it_begins() -> None:
     assert (found.rule, found.line, found.column) == ("aws-access-key", 2, 3)
 
 
+def test_a_key_in_base64_over_two_lines_is_found_up_to_its_padding() -> None:
+    key = planted_secrets.SECRET_MAKERS["npm-token"](random.Random(2))
+    coded = base64.b64encode(f"k: {key}".encode()).decode()
+    assert coded.endswith("=")
+    for glue in ("\n", '" +\n  "'):
+        (found,) = find_secrets(f'k: "{coded[:20]}{glue}{coded[20:]}"\n'.encode())
+        assert (found.rule, found.line) == ("npm-token-base64", 1)
+
+
+def test_the_next_statement_does_not_continue_a_key() -> None:
+    start = planted_secrets.SECRET_MAKERS["github-token"](random.Random(2))[:22]
+    for following in ('DATABASE_URL9 = "x"', "databaseUrlOfShop9: x", "DATABASE_URL_OF_SHOP9=x"):
+        assert find_secrets(f"use {start}\n{following}\n".encode()) == []
+
+
 def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
     one, other = (planted_secrets.SECRET_MAKERS["stripe-key"](random.Random(n)) for n in (1, 2))
     (here,) = find_secrets(one.encode())

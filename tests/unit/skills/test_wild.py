@@ -249,6 +249,8 @@ def test_front_matter_that_yaml_refuses_is_saved_with_its_version_alone_changed(
         ("'t was: so", None),
         ('"Quoted" first: then not', None),
         ("{{placeholder}}", None),
+        ('\t"Tabbed: text."', "Tabbed: text."),
+        ('"Quoted\x80: text"', "Quoted: text"),
     ],
 )
 def test_a_description_that_yaml_refuses_is_shown_as_written(line: str, shown: str | None) -> None:
