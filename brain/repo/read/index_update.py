@@ -194,13 +194,13 @@ def _changed_lines(
     paths_by_slug: dict[str, list[str]] = {}
     for path in dict.fromkeys((*old, *new)):
         paths_by_slug.setdefault(skill_rows.slug_from_full_path(path), []).append(path)
-    groups = skill_lookup.find_groups(session, after, list(paths_by_slug), find_unusual)
+    sharing = skill_lookup.find_sharing_paths(session, after, paths_by_slug, find_unusual)
     old_addresses: dict[str, str] = {}
     new_addresses: dict[str, str] = {}
     for slug, changed_paths in paths_by_slug.items():
-        now = address_group(slug, groups[slug])
-        others = now.keys() - changed_paths
-        was = address_group(slug, others | (old.keys() & changed_paths))
+        others = sharing[slug]
+        was = address_group(slug, [*others, *(path for path in changed_paths if path in old)])
+        now = address_group(slug, [*others, *(path for path in changed_paths if path in new)])
         moved = {
             path: entry.blob
             for path in others
