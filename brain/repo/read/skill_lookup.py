@@ -146,8 +146,9 @@ def find_sharing_paths(
 def _find_more_paths(
     session: Session, bundle: Bundle, slug: str, known: Collection[str], unusual: Sequence[str]
 ) -> list[str]:
+    start = len(SKILLS_SECTION) + 1
     standard = [path for path in skill_rows.standard_skill_paths(slug) if path not in known]
-    inner = sorted(path.removeprefix(f"{SKILLS_SECTION}/") for path in standard)
+    inner = sorted([path[start:] for path in standard])
     if not tree.has_any_path(session.nodes, bundle.get(SKILLS_SECTION), inner):
         standard = []  # one look-up instead of one for each spelling
     more = [
@@ -155,6 +156,8 @@ def _find_more_paths(
         for path in unusual
         if path not in known and skill_rows.slug_from_full_path(path) == slug
     ]
+    if not standard and not more:
+        return []
     return list(_filter_skills(session, bundle, dict.fromkeys((*standard, *more))))
 
 
