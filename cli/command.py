@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, TypeVar
 
 import click
@@ -24,6 +26,9 @@ from .params import OnceOption, TextType
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 TEXT = TextType()
+PATHS_AFTER_DASHES = "brain_cli.paths_after_dashes"
+"""Key of the context: how many arguments stand behind `--`."""
+_COUNT_OPTION = re.compile(r"-[0-9]{1,9}", re.ASCII)
 
 EXIT_MEANINGS = {
     OK: "done",
@@ -66,6 +71,18 @@ class BrainCommand(click.Command):
         self.examples = examples
         self.exits = exits
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse `args`; note how many stand behind `--`, and take -3 for -n 3 as git does."""
+        end = args.index("--") if "--" in args else len(args)
+        if end < len(args):
+            ctx.meta[PATHS_AFTER_DASHES] = len(args) - end - 1
+        if any("-n" in parameter.opts for parameter in self.params):
+            options = (
+                ("-n", arg[1:]) if _COUNT_OPTION.fullmatch(arg) else (arg,) for arg in args[:end]
+            )
+            args = [*chain.from_iterable(options), *args[end:]]
+        return super().parse_args(ctx, args)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit statuses."""
         with formatter.section("Examples"):
@@ -73,6 +90,10 @@ class BrainCommand(click.Command):
                 formatter.write(f"{'':{formatter.current_indent}}{example}\n")
         with formatter.section("Exit status"):
             formatter.write_dl([(str(number), EXIT_MEANINGS[number]) for number in self.exits])
+
+
+def _expand_count(arg: str) -> tuple[str, ...]:
+    return ("-n", arg[1:]) if _COUNT_OPTION.fullmatch(arg) else (arg,)
 
 
 def brain_command(

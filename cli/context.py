@@ -28,12 +28,14 @@ class App:
         directory: str | None = None,
         author: str | None = None,
         as_json: bool = False,
+        use_pager: bool = True,
     ) -> None:
         self.directory = os.environ.get("BRAIN_DIR") or None if directory is None else directory
         named = author or os.environ.get("BRAIN_AUTHOR")
         self.author_is_login = not named
         self.author = named or login_name()
         self.as_json = as_json
+        self.use_pager = use_pager
         self.sign_with: SigningKeyProvider | None = None
         self._brain: Brain | None = None
         self._folder: Path | None = None

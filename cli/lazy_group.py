@@ -38,7 +38,7 @@ class LazyGroup(click.Group):
             asks_help = bool(args) and args[0] in HELP_SETTINGS["help_option_names"]
             if (not args or args[0].startswith("-")) and not asks_help:
                 args = [self.default, *args]
-        if not args and not ctx.resilient_parsing:
+        if not args and not ctx.resilient_parsing and not self.invoke_without_command:
             app = ctx.find_object(App)
             if app is None or not app.as_json:
                 write_stderr(ctx.get_help() + "\n")

@@ -13,6 +13,8 @@ SELECTION_METHODS = ("keyword", "bm25", "embedding", "hybrid")
 
 revision_argument = argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 message_option = option("-m", "--message", metavar="TEXT", help="What was done, and why.")
+stat_option = flag("--stat", help="Count changed lines for each file.")
+patch_option = flag("-p", "--patch", help="Print the changed lines.")
 overwrite_option = flag("--overwrite", help="Replace FILE even if its content differs.")
 dry_run_option = flag("--dry-run", help="Print the estimated cost; send nothing.")
 

@@ -135,6 +135,27 @@ class BranchType(TextType):
         return _complete_branches(ctx, incomplete)
 
 
+class TagType(TextType):
+    """The name of a tag; a shell completes the tags of the brain."""
+
+    name = "tag"
+
+    def __init__(self) -> None:
+        super().__init__("bad_tag")
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the tags that begin with `incomplete`."""
+        from click.shell_completion import CompletionItem
+
+        return [
+            CompletionItem(tag.name, help=tag.snapshot[:12])
+            for tag in _query_brain(ctx, lambda brain: brain.tags.list())
+            if tag.name.startswith(incomplete)
+        ]
+
+
 def _complete_slugs(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
     """Return the addresses of skills that begin with `incomplete`."""
     from click.shell_completion import CompletionItem

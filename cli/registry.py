@@ -26,9 +26,10 @@ ROOT_COMMANDS: CommandTable = {
         "log": ("history", "List snapshots, newest first."),
         "show": ("history", "Show one snapshot."),
         "diff": ("history", "Show the differences between two states."),
-        "blame": ("history", "Show which snapshot wrote each line of a skill."),
-        "bisect": ("history", "Find the snapshot that made a check fail."),
-        "why": ("history", "Show the work behind each version of a skill."),
+        "grep": ("grep", "Search the skills and other text files of a snapshot."),
+        "blame": ("trace", "Show which snapshot wrote each line of a skill."),
+        "bisect": ("trace", "Find the snapshot that made a check fail."),
+        "why": ("trace", "Show the work behind each version of a skill."),
         "receipt": ("", "Show and verify records of what agents did."),
         "export-lineage": ("verify", "Write a lineage to a file, without its files."),
         "ancestry": ("verify", "Check whether a snapshot descends from another."),
@@ -48,6 +49,7 @@ ROOT_COMMANDS: CommandTable = {
     },
     "Branch and merge": {
         "branch": ("branch", "List, create or delete branches."),
+        "tag": ("tag", "Name a snapshot for good, or list the tags."),
         "switch": ("branch", "Switch to another branch."),
         "merge": ("branch", "Merge the work of another branch into this one."),
         "proposal": ("", "List, show, accept or reject proposals of agents."),
@@ -56,8 +58,8 @@ ROOT_COMMANDS: CommandTable = {
     },
     "Undo": {
         "restore": ("undo", "Restore files from a snapshot."),
-        "undo": ("undo", "Undo the last operation."),
-        "redo": ("undo", "Redo the operation that was undone last."),
+        "undo": ("undo", "Undo the last operation, and say what it was."),
+        "redo": ("undo", "Redo what was undone last, and say what it was."),
         "op": ("", "Show the operation log."),
     },
     "Remove": {
@@ -86,6 +88,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Write": {
             "upsert": ("skill_write", "Create a skill, or write its next version."),
             "revert": ("skill_write", "Restore an earlier text as a new version."),
+            "rename": ("skill_write", "Give a skill another name; its versions and history go on."),
             "merge": ("skill_write", "Merge one skill into another and remove it."),
             "delete": ("skill_write", "Remove a skill; its history stays."),
         },

@@ -32,15 +32,26 @@ def _disable_color(_ctx: click.Context, _param: click.Parameter, value: bool) ->
 
 
 @click.pass_context
-def _start(ctx: click.Context, directory: str | None, as_json: bool, author: str | None) -> None:
-    ctx.obj = App(directory=directory, author=author, as_json=as_json)
+def _start(
+    ctx: click.Context,
+    directory: str | None,
+    as_json: bool,
+    author: str | None,
+    no_pager: bool,
+) -> None:
+    ctx.obj = App(directory=directory, author=author, as_json=as_json, use_pager=not no_pager)
     ctx.call_on_close(ctx.obj.close)
+    if ctx.invoked_subcommand is None:
+        from .commands.overview import show_overview
+
+        show_overview(ctx.obj)
 
 
 root_group = LazyGroup(
     PROGRAM_NAME,
     ROOT_COMMANDS,
     help="Version control for the brain of an AI agent: its skills, memory and prompts.",
+    invoke_without_command=True,
     epilog="See 'brain COMMAND --help' for details and examples.",
     callback=_start,
     params=[
@@ -55,6 +66,11 @@ root_group = LazyGroup(
             expose_value=False,
             callback=_disable_color,
             help="Print without colour.  [env: NO_COLOR]",
+        ),
+        click.Option(
+            ["--no-pager"],
+            is_flag=True,
+            help="Print at a terminal without a pager.  [env: BRAIN_PAGER, PAGER]",
         ),
         OnceOption(
             ["--author"],

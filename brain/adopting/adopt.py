@@ -9,17 +9,15 @@ brain learned meanwhile.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
-from ..repo.changes.import_source import ImportSource
 from ..repo.open.discovery import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
-from ..skills.slug import fold_to_slug
+from ..skills.skill_layout import SKILL_FILES
 from . import ignore_filter, in_place
 from .brain_protocol import AdoptionBrain
 from .create_brain import (
@@ -29,6 +27,8 @@ from .create_brain import (
     refuse_foreign_folder,
     rollback_on_failure,
 )
+from .git.clone import clone_repository, parse_repository_url
+from .git.history_reader import GitHistoryReader
 from .ignore_filter import filter_ignored, is_ignored
 from .readopt import find_published_state, move_source_branch, restore_published_form
 from .source_protocol import (
@@ -39,17 +39,22 @@ from .source_protocol import (
     SourceReader,
     SourceStates,
 )
-from .sources import detect_source
+from .sources import build_source, detect_source
+
+_NOT_IN_PLACE_REASON = "only a brain in another folder can hold a copy: brain adopt PATH BRAIN"
 
 
 def adopt(
-    path: Path,
+    source: str | Path,
     into: Path | None,
     kind: str | None,
     allow: Collection[str],
     opener: BrainOpener,
 ) -> Adopted:
-    """Adopt the source at `path`: in place, or into the brain at `into`, new or existing.
+    """Adopt a folder or file: in place, or into the brain at `into`, new or existing.
+
+    A `source` that is the URL of a git repository is cloned, and adopted into a brain in the
+    folder `into`, by default called as the repository.
 
     `kind` names the kind of source if detection is ambiguous. Files with secrets are
     skipped, except for findings whose ids are in `allow`. A failure leaves no new brain
@@ -57,7 +62,17 @@ def adopt(
     `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or what recording and
     merging raise.
     """
-    reader, detected = _detect_source(path, into, kind)
+    with _open_source(source, into, kind) as (reader, detected, into):
+        return _adopt_detected(reader, detected, into, allow, opener)
+
+
+def _adopt_detected(
+    reader: SourceReader,
+    detected: DetectedSource,
+    into: Path | None,
+    allow: Collection[str],
+    opener: BrainOpener,
+) -> Adopted:
     if into is None:
         return _adopt_in_place(reader, detected, allow, opener)
     folder = into.absolute()
@@ -73,27 +88,46 @@ def adopt(
 
 
 def preview_adoption(
-    path: Path, into: Path | None = None, kind: str | None = None, allow: Collection[str] = ()
+    source: str | Path,
+    into: Path | None = None,
+    kind: str | None = None,
+    allow: Collection[str] = (),
 ) -> Adopted:
     """Return what `adopt` would take and skip, without writing anything.
 
     Raises what `adopt` raises, except `nothing_to_take`.
     """
-    reader, detected = _detect_source(path, into, kind)
-    if into is None:
-        states = reader.read_states(detected, None, allow)
-        steps = _consume_steps(states.steps)
-        _, states = _plan_in_place(detected, states)
-        return _adopted_result(detected, None, states, steps)
-    states = _read_source(reader, detected, None, allow, into.absolute())
-    return _adopted_result(detected, into, states, _consume_steps(states.steps))
+    with _open_source(source, into, kind) as (reader, detected, into):
+        if into is None:
+            states = reader.read_states(detected, None, allow)
+            steps = _consume_steps(states.steps)
+            _, states = _plan_in_place(detected, states)
+        else:
+            states = _read_source(reader, detected, None, allow, into.absolute())
+            steps = _consume_steps(states.steps)
+        return _adopted_result(detected, into, states, steps)
 
 
-def build_source(detected: DetectedSource) -> ImportSource:
-    """Return the import source of a folder: its name, and a branch unique to the folder."""
-    name = fold_to_slug(detected.path.name) or detected.kind
-    place = blob_id(str(detected.path.resolve()).encode("utf-8", "surrogateescape")).hex()[:8]
-    return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
+@contextmanager
+def _open_source(
+    source: str | Path, into: Path | None, kind: str | None
+) -> Iterator[tuple[SourceReader, DetectedSource, Path | None]]:
+    """Yield the source with its reader, cloned if it is a URL, and the folder of the brain."""
+    url = parse_repository_url(source) if isinstance(source, str) else None
+    if url is None:
+        yield *_detect_source(Path(source), into, kind), into
+        return
+    if kind not in (None, GitHistoryReader.kind):
+        raise InvalidInput(
+            "a URL is adopted with its git history",
+            code="bad_kind",
+            hint="remove --as; or clone the repository, and adopt the clone",
+        )
+    into = Path(url.name) if into is None else into
+    refuse_foreign_folder(into.absolute())
+    with clone_repository(url) as clone:
+        reader, detected = _detect_source(clone, into, GitHistoryReader.kind)
+        yield reader, detected._replace(origin=url.public), into
 
 
 def _detect_source(
@@ -147,7 +181,7 @@ def _read_to_first_file(detected: DetectedSource, states: SourceStates) -> Sourc
 
 def _nothing_to_take_error(detected: DetectedSource) -> InvalidInput:
     return InvalidInput(
-        f"there is nothing to take from {detected.kind} at {printable_text(detected.path)}",
+        f"there is nothing to take from {detected.kind} at {printable_text(detected.place)}",
         code="nothing_to_take",
         hint="see with --dry-run what is left out, and why",
     )
@@ -230,14 +264,31 @@ def _map_in_place(
     ignored = [
         path for path in homes if path not in recorded_paths and is_ignored(rules.rules, path)
     ]
+    elsewhere = _skills_elsewhere(states, recorded_paths, ignored)
     brain_files = recorded_paths | in_place.OWN_FILES
     skipped = [notice for notice in states.skipped if notice.path not in brain_files]
+    skipped += [Notice("not_in_place", path, _NOT_IN_PLACE_REASON) for path in elsewhere]
     skipped += [
         Notice(ignore_filter.IGNORED_CODE, path, ignore_filter.IGNORED_REASON)
         for path in sorted(ignored)
+        if not any(path.startswith(f"{folder}/") for folder in elsewhere)
     ]
     recorded = {path: path for path in recorded_paths - in_place.OWN_FILES}
     return states._replace(skipped=skipped, source_paths=recorded)
+
+
+def _skills_elsewhere(
+    states: SourceStates, recorded_paths: set[str], ignored: list[str]
+) -> list[str]:
+    """Return the folders of skills that only a copy can hold, because of where they lie."""
+    there = set(ignored)
+    return sorted(
+        home.rpartition("/")[0]
+        for brain, home in states.source_paths.items()
+        if home.rpartition("/")[2] in SKILL_FILES
+        and home not in recorded_paths
+        and (brain != home or home not in there)
+    )
 
 
 def _adopted_result(
@@ -252,12 +303,15 @@ def _adopted_result(
     conflicts: list[MergeConflict] | None = None,
 ) -> Adopted:
     adopted = sorted(states.source_paths.items())
+    name_notices: list[Notice] = []
+    if brain and not conflicts:
+        name_notices = brain.skills.check_names([path for path, _ in adopted])
     return Adopted(
         brain=brain.id if brain else None,
         snapshot=brain.head if brain else None,
         path=str(brain.root if brain else into or detected.path),
         kind=detected.kind,
-        source=str(detected.path),
+        source=detected.place,
         in_place=into is None,
         branch=branch,
         steps=steps,
@@ -265,7 +319,5 @@ def _adopted_result(
         taken=[AdoptedFile(path, source) for path, source in adopted],
         left_out=states.skipped,
         conflicts=conflicts or [],
-        notices=brain.skills.check_names([path for path, _ in adopted])
-        if brain and not conflicts
-        else [],
+        notices=[*states.doubts, *name_notices],
     )

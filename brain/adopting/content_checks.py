@@ -1,11 +1,12 @@
-"""Skip files that are databases or hold secrets."""
+"""Skip files that are databases or hold secrets, and report files that may hold one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from ..objects.tree_entry import LINK
-from ..secrets import SecretFinding, find_secrets
+from ..secrets import CERTAIN, SecretFinding, find_secrets
 from .home_layout import REASON_DATABASE
 from .scan_home import HomeFile
 from .skipped import SkippedFiles
@@ -14,33 +15,58 @@ SECRET_CODE = "secret"
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
+class ContentCheck(NamedTuple):
+    """Whether to take a content.
+
+    `refusal` has code and reason to skip it. `doubt` describes what may be a secret in a
+    content to take, and is "" if nothing is.
+    """
+
+    refusal: tuple[str, str] | None
+    doubt: str
+
+
 def filter_unsafe(
     files: Iterable[HomeFile], skipped: SkippedFiles, allow: Collection[str]
 ) -> Iterator[HomeFile]:
-    """Yield the files except databases and those with secrets whose ids are not in `allow`."""
+    """Yield the files except databases and those with secrets whose ids are not in `allow`.
+
+    A file with only doubtful findings is yielded, and reported in `skipped.doubts`.
+    """
     for home_file in files:
-        refusal = (
-            refusal_reason(home_file.file.content, allow) if home_file.file.kind != LINK else None
-        )
-        if refusal is None:
+        if home_file.file.kind == LINK:
             yield home_file
-        else:
+            continue
+        refusal, doubt = check_home_content(home_file.file.content, allow)
+        if refusal is not None:
             skipped.add(refusal[0], home_file.home_path, refusal[1], home_file.brain_path)
+            continue
+        if doubt:
+            skipped.add_doubt(home_file.home_path, doubt)
+        yield home_file
 
 
-def refusal_reason(content: bytes, allow: Collection[str]) -> tuple[str, str] | None:
-    """Return code and reason to skip a content, None to take it."""
+def check_home_content(content: bytes, allow: Collection[str]) -> ContentCheck:
+    """Tell whether to take a content, given the ids of findings that are allowed."""
     if content.startswith(_SQLITE_MAGIC):
-        return "database", REASON_DATABASE
-    secret = find_first_secret(content, allow)
-    return (SECRET_CODE, describe_secret(secret)) if secret else None
+        return ContentCheck(("database", REASON_DATABASE), "")
+    secret = find_worst_secret(content, allow)
+    if secret is None:
+        return ContentCheck(None, "")
+    if secret.grade == CERTAIN:
+        return ContentCheck((SECRET_CODE, describe_secret(secret)), "")
+    return ContentCheck(None, f"may hold a secret: {describe_secret(secret)}")
 
 
-def find_first_secret(content: bytes, allow: Collection[str]) -> SecretFinding | None:
-    """Return the first secret in a content whose id is not in `allow`."""
-    return next((secret for secret in find_secrets(content) if secret.id not in allow), None)
+def find_worst_secret(content: bytes, allow: Collection[str]) -> SecretFinding | None:
+    """Return the first certain secret whose id is not in `allow`, else the first doubtful one."""
+    found = [secret for secret in find_secrets(content) if secret.id not in allow]
+    return min(found, key=lambda secret: secret.grade != CERTAIN, default=None)
 
 
 def describe_secret(secret: SecretFinding) -> str:
     """Return the description of a finding, without the secret itself."""
-    return f"{secret.rule} in line {secret.line}; if it is a false positive, allow {secret.id}"
+    return (
+        f"{secret.rule} in line {secret.line} ({secret.grade}): {secret.excerpt}; "
+        f"if it is a false positive, allow {secret.id}"
+    )

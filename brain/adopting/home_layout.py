@@ -7,8 +7,10 @@ of a path, which replaces the `*` of the other pattern. The first matching rule 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import NamedTuple
 
 from ..objects import paths
@@ -28,11 +30,49 @@ REASON_TEMPORARY = "a temporary file of the system or an editor"
 REASON_RULE_FILE = "the rules of another brain; copy them to apply them in this one"
 
 
+class SkillFolders(NamedTuple):
+    """Folders of skills, each with its place in a brain, and the folders above them."""
+
+    places: Mapping[str, str]
+    above: frozenset[str]
+
+    @classmethod
+    def build(cls, places: Mapping[str, str]) -> SkillFolders:
+        """Return the folders with all those above them."""
+        return cls(places, frozenset(above for folder in places for above in _parents(folder)))
+
+    def brain_path(self, path: str) -> str | None:
+        """Return the path in a brain of a file in one of the folders, None for others."""
+        if not self.places:
+            return None
+        for folder in _parents(path):
+            if folder in self.places:
+                return self.places[folder] + path[len(folder) :]
+        return None
+
+    def leads_to(self, folder: str) -> bool:
+        """Tell whether a folder is one of these, or above one."""
+        return folder in self.places or folder in self.above
+
+    def folders_above(self, path: str) -> Iterator[str]:
+        """Yield the folders above skills that `path`, which is in no skill itself, is in."""
+        if self.above and self.brain_path(path) is None:
+            yield from (folder for folder in _parents(path) if folder in self.above)
+
+    def reaches(self, folder: str) -> bool:
+        """Tell whether a folder is one of these, above one or in one."""
+        return self.leads_to(folder) or self.brain_path(folder) is not None
+
+
+NO_SKILL_FOLDERS = SkillFolders({}, frozenset())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeLayout:
     """The layout of one kind of home.
 
-    `client`: the name for publishing; `title`: the name for people.
+    `client`: the name for publishing; `title`: the name for people; `home_name`: that of the
+    folder in the home of its user, "" for a project.
     `rules`: which files are adopted, and their paths in a brain.
     `marks`: paths of which one identifies the home; `signs`: weaker paths, of which it takes
     `min_signs`; `excluding_marks`: paths that only another kind has.
@@ -42,13 +82,15 @@ class HomeLayout:
     limits in characters, and of the files that describe the agent.
     `in_place`: the home can be adopted in place, because its skills are in `skills/`.
     `extra_fields`: front matter fields beyond agentskills.io that the program reads.
-    `top_folders`: if not empty, only these folders at the top are read.
+    `skills_anywhere`: skills outside of the folders of the rules are adopted too;
+    `skill_folders`: those that were found.
     `has_categories`: the program supports folders of skills.
     """
 
     kind: str
     client: str
     title: str
+    home_name: str = ""
     rules: tuple[PathRule, ...]
     marks: tuple[str, ...]
     signs: tuple[str, ...]
@@ -60,7 +102,8 @@ class HomeLayout:
     system: tuple[str, ...] = ()
     in_place: bool = True
     extra_fields: frozenset[str] = frozenset()
-    top_folders: frozenset[str] = frozenset()
+    skills_anywhere: bool = False
+    skill_folders: SkillFolders = NO_SKILL_FOLDERS
     has_categories: bool = False
 
     def brain_path(self, path: str) -> str | None:
@@ -73,12 +116,26 @@ class HomeLayout:
         mapped = (_map_path(rule.brain_pattern, rule.home_pattern, path) for rule in self.rules)
         return next(filter(None, mapped), None)
 
+    def home_paths(self, path: str) -> Iterator[str]:
+        """Yield all paths to which the rules map the file at `path` of a brain."""
+        for rule in self.rules:
+            home = _map_path(rule.brain_pattern, rule.home_pattern, path)
+            if home:
+                yield home
+
+    def is_home(self, folder: Path) -> bool:
+        """Tell whether a folder has the name of the home of the program."""
+        names = tuple(self.home_name.split("/"))
+        return bool(self.home_name) and folder.parts[-len(names) :] == names
+
     def has_rule_for(self, path: str) -> bool:
         """Tell whether a rule matches the file at `path`, even if a pattern skips it."""
         return self._map_to_brain(path) is not None
 
     def rule_rank(self, path: str) -> int:
         """Return the number of the rule for `path`; of two files for one path the lower wins."""
+        if self.skill_folders.brain_path(path) is not None:
+            return len(self.rules)
         for number, rule in enumerate(self.rules):
             if _map_path(rule.home_pattern, rule.brain_pattern, path) is not None:
                 return number
@@ -86,25 +143,26 @@ class HomeLayout:
 
     def may_contain(self, folder: str) -> bool:
         """Tell whether a rule can match something below `folder` of the home."""
-        return not self._is_other_top(folder) and any(
+        return self.skill_folders.reaches(folder) or any(
             _reaches_below(rule.home_pattern, folder) for rule in self.rules
         )
 
     def skip_reason(self, path: str) -> str:
         """Return the reason to skip a file or folder, "" if there is none."""
-        for pattern, reason in self.skipped_patterns:
-            if _matches_pattern(pattern, path):
-                return reason
+        if self.skill_folders.leads_to(path):
+            return ""
+        for place in (path, *self.skill_folders.folders_above(path)):
+            for pattern, reason in self.skipped_patterns:
+                if _matches_pattern(pattern, place):
+                    return reason
         return REASON_RULE_FILE if is_rule_file(self._map_to_brain(path) or "") else ""
 
     def _map_to_brain(self, path: str) -> str | None:
-        if self._is_other_top(path):
-            return None
+        found = self.skill_folders.brain_path(path)
+        if found is not None:
+            return found
         mapped = (_map_path(rule.home_pattern, rule.brain_pattern, path) for rule in self.rules)
         return next(filter(None, mapped), None)
-
-    def _is_other_top(self, path: str) -> bool:
-        return bool(self.top_folders) and path.partition("/")[0] not in self.top_folders
 
 
 def is_rule_file(path: str) -> bool:
@@ -129,6 +187,12 @@ class PathRule(NamedTuple):
 
     home_pattern: str
     brain_pattern: str
+
+
+def _parents(path: str) -> Iterator[str]:
+    """Yield the folders above `path`, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def _reaches_below(pattern: str, folder: str) -> bool:

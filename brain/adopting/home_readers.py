@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from ..skills.skill_layout import SKILL_FILES, slug_from_path
 from .content_checks import filter_unsafe
-from .home_layout import PathRule
-from .layouts import AGENTSKILLS, HomeLayout
-from .scan_home import scan_home
+from .home_layout import REASON_OTHER, REASON_STATE, PathRule
+from .layouts import AGENTSKILLS, PROJECT, HomeLayout
+from .scan_home import HomeFile, scan_home
+from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_skills
 from .skipped import SkippedFiles
 from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
 
@@ -26,13 +26,20 @@ class HomeReader:
     def __init__(self, layout: HomeLayout) -> None:
         self.layout = layout
         self.kind = layout.kind
+        self._searches: dict[Path, SkillSearch] = {}
 
     def detect(self, path: Path) -> DetectedSource | None:
         """Look for marks and signs of the program, without reading files."""
+        return self.detect_among(path, lambda name: path_exists(path, name))
+
+    def detect_among(self, path: Path, exists: Callable[[str], bool]) -> DetectedSource | None:
+        """Look for marks and signs in a folder of which `exists` knows the files."""
         layout = self.layout
-        marks = [mark for mark in layout.marks if path_exists(path, mark)]
-        signs = [sign for sign in layout.signs if path_exists(path, sign)]
-        is_other_kind = any(path_exists(path, mark) for mark in layout.excluding_marks)
+        marks = list(filter(exists, layout.marks))
+        signs = list(filter(exists, layout.signs))
+        if layout.is_home(path) and not marks:
+            marks = list(filter(exists, self._places()))
+        is_other_kind = any(map(exists, layout.excluding_marks))
         if is_other_kind or (not marks and len(signs) < layout.min_signs):
             return None
         weight = (SURE_CONFIDENCE if marks else LIKELY_CONFIDENCE) + min(len(marks) + len(signs), 9)
@@ -42,20 +49,42 @@ class HomeReader:
 
     def assume_kind(self, path: Path) -> DetectedSource | None:
         """Accept a folder as such a home because the user says so, if a rule matches anything."""
-        places = (rule.home_pattern.partition("*")[0].rstrip("/") for rule in self.layout.rules)
-        evidence = next((place for place in places if place and path_exists(path, place)), None)
+        evidence = next((place for place in self._places() if path_exists(path, place)), None)
         if evidence is None:
             return None
         folder = self.in_place_folder(path)
         return DetectedSource(self.kind, path, evidence, SURE_CONFIDENCE, folder)
+
+    def _places(self) -> Iterator[str]:
+        """Yield the files and folders that rules of the layout name."""
+        places = (rule.home_pattern.partition("*")[0].rstrip("/") for rule in self.layout.rules)
+        return filter(None, places)
 
     def in_place_folder(self, path: Path) -> Path | None:
         """Return the folder that can be adopted in place, None if there is none."""
         return path if self.layout.in_place else None
 
     def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout of the home at `path`."""
-        return self.layout
+        """Return the layout of the home at `path`, with the skills found there."""
+        return self.with_skills(self.layout, path)
+
+    def with_skills(self, layout: HomeLayout, path: Path) -> HomeLayout:
+        """Return a layout with the skills at `path` that its rules do not take."""
+        found = self.search(path).folders if layout.skills_anywhere else ()
+        return add_skill_folders(layout, found)
+
+    def search(self, path: Path) -> SkillSearch:
+        """Find the skills at `path`, once."""
+        if path not in self._searches:
+            self._searches[path] = search_skills(path, self._search_skip_reason)
+        return self._searches[path]
+
+    def _search_skip_reason(self, path: str) -> str:
+        """Return why skills in a folder are not adopted; a hidden folder may have some."""
+        reason = self.layout.skip_reason(path)
+        if self.layout.skills_anywhere:
+            return "" if reason == REASON_STATE else reason
+        return reason or ("" if self.layout.may_contain(path) else REASON_OTHER)
 
     def read_states(
         self, detected: DetectedSource, since: str | None, allow: Collection[str]
@@ -63,28 +92,38 @@ class HomeReader:
         """Read the home as a single complete state."""
         skipped = SkippedFiles()
         source_paths: dict[str, str] = {}
+        files = scan_home(
+            detected.path,
+            self.layout_at(detected.path),
+            skipped,
+            self.search(detected.path).left_out,
+        )
         step = ImportStep(
-            _read_files(detected.path, self.layout_at(detected.path), skipped, source_paths, allow),
+            self._read_files(detected.path, files, skipped, source_paths, allow),
             is_complete=True,
             message=f"Adopt {self.layout.title} {detected.path.name}",
             keeps_path=skipped.is_unread,
         )
-        return SourceStates(iter((step,)), skipped.notices, source_paths, skipped.skipped_paths)
+        return SourceStates(
+            iter((step,)), skipped.notices, source_paths, skipped.skipped_paths, skipped.doubts
+        )
 
-
-def _read_files(
-    root: Path,
-    layout: HomeLayout,
-    skipped: SkippedFiles,
-    source_paths: dict[str, str],
-    allow: Collection[str],
-) -> Iterator[tuple[str, SourceFile | None]]:
-    for home, brain, file in filter_unsafe(scan_home(root, layout, skipped), skipped, allow):
-        source_paths[brain] = home
-        yield brain, file
-    if path_exists(root, ".git"):
-        skipped.add("history", ".git", "a git history: adopt it with --as git")
-    skipped.finish()
+    def _read_files(
+        self,
+        root: Path,
+        files: Iterator[HomeFile],
+        skipped: SkippedFiles,
+        source_paths: dict[str, str],
+        allow: Collection[str],
+    ) -> Iterator[tuple[str, SourceFile | None]]:
+        for home, brain, file in filter_unsafe(files, skipped, allow):
+            source_paths[brain] = home
+            yield brain, file
+        if path_exists(root, ".git"):
+            skipped.add("history", ".git", "a git history: adopt it with --as git")
+        if not self.search(root).is_complete:
+            skipped.add("not_searched", "", f"only {MAX_SEARCHED} files were searched for skills")
+        skipped.finish()
 
 
 def path_exists(root: Path, name: str) -> bool:
@@ -92,78 +131,74 @@ def path_exists(root: Path, name: str) -> bool:
     return os.path.lexists(root / name)
 
 
+_USER_HOME_KINDS = frozenset(("hermes", "openclaw-state"))
+"""Kinds whose folder, by its name, lies in the home of a user only and in no project."""
 PLAIN_CONFIDENCE = 10
 """Confidence for skills without a sign of a program. A git history of them counts more."""
-_MAX_NAMES = 10_000
-"""Names read from one folder."""
-_SKILL_SUFFIX = f"/{SKILL_FILES[0]}"
+
+
+class ProjectReader(HomeReader):
+    """Recognises a project in which several programs are used, and reads the files of all."""
+
+    def __init__(self, others: Sequence[HomeReader]) -> None:
+        super().__init__(PROJECT)
+        self._others = others
+
+    def detect_among(self, path: Path, exists: Callable[[str], bool]) -> DetectedSource | None:
+        """Look for the marks of at least two programs."""
+        found = [
+            detected for reader in self._others if (detected := reader.detect_among(path, exists))
+        ]
+        sure = [detected for detected in found if detected.confidence >= SURE_CONFIDENCE]
+        if len(sure) < 2:
+            return None
+        evidence = ", ".join(detected.evidence for detected in sure)
+        return DetectedSource(self.kind, path, evidence, SURE_CONFIDENCE, None)
 
 
 class SkillFolderReader(HomeReader):
     """Recognises and reads folders of skills outside the home of a program."""
 
-    def __init__(self) -> None:
+    def __init__(self, homes: Sequence[HomeReader] = ()) -> None:
         super().__init__(AGENTSKILLS)
+        self._homes = homes
 
     def detect(self, path: Path) -> DetectedSource | None:
-        """Look for SKILL.md: in the folder, in `skills/`, or up to two folders below."""
-        if _has_skill_file(path):
-            return DetectedSource(self.kind, path, "SKILL.md", PLAIN_CONFIDENCE, None)
-        if _skill_folders(path / "skills"):
-            return DetectedSource(self.kind, path, "skills/", PLAIN_CONFIDENCE, path)
-        skill_folders = _skill_folders(path)
-        if skill_folders:
-            return DetectedSource(self.kind, path, f"{min(skill_folders)}/", PLAIN_CONFIDENCE, None)
-        return None
+        """Look for SKILL.md at any depth, unless the folder contains the home of a program."""
+        if not path.is_dir() or self._contains_home(path):
+            return None
+        folders = self.search(path).folders
+        if not folders:
+            return None
+        folder = self.in_place_folder(path)
+        evidence = "SKILL.md" if "" in folders else "skills/" if folder else f"{folders[0]}/"
+        return DetectedSource(self.kind, path, evidence, PLAIN_CONFIDENCE, folder)
 
-    def in_place_folder(self, path: Path) -> Path | None:
-        """Return the folder if it contains `skills/`."""
-        return path if not _has_skill_file(path) and _skill_folders(path / "skills") else None
-
-    def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout for the place of the skills in `path`."""
-        if _has_skill_file(path):
-            rule = PathRule("", f"skills/{slug_from_path(path.name + _SKILL_SUFFIX)}/")
-            return replace(
-                AGENTSKILLS,
-                rules=(rule,),
-                reported_folders=(),
-                skipped_patterns=((".*", "hidden"),),
-            )
-        if _skill_folders(path / "skills"):
-            return AGENTSKILLS
-        return replace(
-            AGENTSKILLS, rules=(PathRule("", "skills/"),), top_folders=_skill_folders(path)
+    def _contains_home(self, path: Path) -> bool:
+        """Tell whether a folder, such as that of a user, contains the home of a program."""
+        return any(
+            (home.kind in _USER_HOME_KINDS and (path / home.layout.home_name).is_dir())
+            or any(path_exists(path / home.layout.home_name, mark) for mark in home.layout.marks)
+            for home in self._homes
         )
 
+    def in_place_folder(self, path: Path) -> Path | None:
+        """Return the folder if it contains `skills/` with skills."""
+        folders = self.search(path).folders
+        has_section = any(folder.startswith("skills/") for folder in folders)
+        return path if has_section and "" not in folders else None
 
-def _skill_folders(folder: Path) -> frozenset[str]:
-    """Return the names of the skills and categories of skills in `folder`."""
-    return frozenset(
-        name
-        for name, is_folder in _list_names(folder)
-        if is_folder and _contains_skill(folder / name)
-    )
-
-
-def _contains_skill(folder: Path) -> bool:
-    return _has_skill_file(folder) or any(
-        is_folder and _has_skill_file(folder / name) for name, is_folder in _list_names(folder)
-    )
+    def layout_at(self, path: Path) -> HomeLayout:
+        """Return the layout for the places of the skills in `path`."""
+        return self.with_skills(skill_folder_layout(self.search(path).folders, path.name), path)
 
 
-def _has_skill_file(folder: Path) -> bool:
-    return any(os.path.lexists(folder / name) for name in SKILL_FILES)
-
-
-def _list_names(folder: Path) -> list[tuple[str, bool]]:
-    """Return the names in `folder` that are not hidden, and whether each is a folder."""
-    try:
-        with os.scandir(folder) as entries:
-            return [
-                (entry.name, entry.is_dir(follow_symlinks=False))
-                for entry in islice(entries, _MAX_NAMES)
-                if not entry.name.startswith(".")
-            ]
-    except OSError:
-        return []
+def skill_folder_layout(folders: Collection[str], name: str) -> HomeLayout:
+    """Return the layout of a folder called `name` with skills in `folders`."""
+    if "" in folders:
+        rule = PathRule("", f"skills/{slug_from_path(f'{name}/{SKILL_FILES[0]}')}/")
+        hidden = (*AGENTSKILLS.skipped_patterns, (".*", "hidden"))
+        return replace(AGENTSKILLS, rules=(rule,), reported_folders=(), skipped_patterns=hidden)
+    if any(folder.startswith("skills/") for folder in folders):
+        return AGENTSKILLS
+    return replace(AGENTSKILLS, rules=())

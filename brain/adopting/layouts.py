@@ -1,37 +1,29 @@
-"""The layouts of the programs whose homes can be adopted.
-
-They describe homes created by the programs; docs/adopting.md has the versions.
-"""
+"""The layouts of all homes that can be adopted, from the table of clients."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import TypeVar
 
+from ..clients.client_row import Client, ClientFolder
+from ..clients.client_table import load_clients
 from .home_layout import (
-    REASON_BUNDLED,
-    REASON_CACHE,
     REASON_DATABASE,
-    REASON_LOGS,
-    REASON_OTHER,
-    REASON_SECRETS,
-    REASON_SESSIONS,
-    REASON_SETTINGS,
     REASON_STATE,
     HomeLayout,
     PathRule,
 )
 
-__all__ = ["AGENTSKILLS", "HOME_LAYOUTS", "LAYOUT_BY_KIND", "HomeLayout"]
-
-
-def _same_paths(*paths: str) -> tuple[PathRule, ...]:
-    return tuple(PathRule(path, path) for path in paths)
-
-
-def _prompt_rules(prefix: str, *names: str) -> tuple[PathRule, ...]:
-    """Return rules for folders of prompts below `prefix` in the home."""
-    return tuple(PathRule(f"{prefix}{name}/", f"prompts/{name}/") for name in names)
-
+__all__ = [
+    "AGENTSKILLS",
+    "CLIENT_LAYOUTS",
+    "HOME_LAYOUTS",
+    "LAYOUT_BY_KIND",
+    "PROJECT",
+    "HomeLayout",
+]
 
 _SKIPPED_ANYWHERE = (
     ("*.sqlite*", REASON_DATABASE),
@@ -39,214 +31,79 @@ _SKIPPED_ANYWHERE = (
     ("/*.lock", REASON_STATE),
     ("/*.bak*", REASON_STATE),
 )
-_CLAUDE_FIELDS = frozenset(
-    "when_to_use argument-hint arguments disable-model-invocation user-invocable model effort "
-    "context agent hooks paths shell".split()
-)
-_HERMES_FIELDS = frozenset(
-    "platforms environments prerequisites setup required_environment_variables tags category "
-    "required_credential_files related_skills metadata version author".split()
-)
-_OPENCLAW_FILES = ("SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOT.md")
-_OPENCLAW_SKIPPED = (
-    ("/BOOTSTRAP.md", "is for the first run alone"),
-    ("/canvas", REASON_OTHER),
-    ("/credentials", REASON_SECRETS),
-    ("/sessions", REASON_SESSIONS),
-    *_SKIPPED_ANYWHERE,
-)
+_Item = TypeVar("_Item")
+_SHARED_SKILLS = ".agents/skills/"
+"""The folder of skills that every program reads in a project, as most of them do."""
 
-HERMES = HomeLayout(
-    kind="hermes",
-    client="hermes",
-    title="Hermes home",
-    rules=(
-        PathRule("skills/", "skills/"),
-        PathRule("memories/", "memory/"),
-        *_same_paths("SOUL.md"),
-    ),
-    marks=("skills/.usage.json", "skills/.hub", "skills/.curator_backups", "state.db"),
-    signs=("SOUL.md", "memories/MEMORY.md", "memories/USER.md", "skills", "cron"),
-    skipped_patterns=(
-        ("skills/.hub", "where skills were installed from"),
-        ("skills/.archive", "put away by the program"),
-        ("skills/.curator_backups", "backups of the program"),
-        ("skills/.*", REASON_STATE),
-        (".env", REASON_SECRETS),
-        ("memories/*.lock", REASON_STATE),
-        ("/auth.json", REASON_SECRETS),
-        ("/config.yaml", REASON_SETTINGS),
-        ("/state.db*", REASON_DATABASE),
-        ("/sessions", REASON_SESSIONS),
-        ("/logs", REASON_LOGS),
-        ("/*_cache", REASON_CACHE),
-        *_SKIPPED_ANYWHERE,
-    ),
-    memory=(("memories/MEMORY.md", 2200), ("memories/USER.md", 1375)),
-    system=("SOUL.md",),
-    extra_fields=_HERMES_FIELDS,
-    has_categories=True,
-)
 
-OPENCLAW = HomeLayout(
-    kind="openclaw",
-    client="openclaw",
-    title="OpenClaw workspace",
-    rules=(
-        *_same_paths(*_OPENCLAW_FILES, "skills/"),
-        PathRule("MEMORY.md", "memory/MEMORY.md"),
-        PathRule("USER.md", "memory/USER.md"),
-        PathRule("memory/", "memory/"),
-    ),
-    marks=("BOOTSTRAP.md", ".openclaw"),
-    signs=("SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "HEARTBEAT.md"),
-    skipped_patterns=_OPENCLAW_SKIPPED,
-    memory=(("MEMORY.md", 20_000), ("USER.md", 4000)),
-    system=_OPENCLAW_FILES[:4],
-    extra_fields=frozenset(
-        "homepage user-invocable disable-model-invocation metadata version".split()
-    ),
-)
+def _build_layout(name: str, client: Client, folder: ClientFolder) -> HomeLayout:
+    system = tuple(_path_rule(place, "").home_pattern for place in folder.instructions)
+    is_project = not folder.name and folder.skills[:1] != ("skills/",)
+    shared = (_SHARED_SKILLS,) if is_project and _SHARED_SKILLS not in folder.skills else ()
+    rules = (
+        *(_path_rule(place, "skills/") for place in (*folder.skills, *shared)),
+        *(_path_rule(place, "") for place in folder.instructions),
+        *(_path_rule(place, "prompts/") for place in folder.prompts),
+        *(_path_rule(place, "memory/") for place in folder.memory),
+    )
+    return HomeLayout(
+        kind=folder.kind,
+        client=name,
+        title=folder.title,
+        home_name=folder.name,
+        rules=rules,
+        marks=folder.marks,
+        signs=folder.signs,
+        min_signs=folder.min_signs,
+        excluding_marks=folder.other_marks,
+        skipped_patterns=(
+            *(
+                (pattern, reason)
+                for reason, patterns in folder.left_out.items()
+                for pattern in patterns
+            ),
+            *_SKIPPED_ANYWHERE,
+        ),
+        reported_folders=folder.reported,
+        memory=tuple(
+            (file.path, file.max_chars) for file in folder.memory_files if file.path not in system
+        ),
+        system=system,
+        in_place=folder.skills[:1] == ("skills/",),
+        skills_anywhere=is_project,
+        extra_fields=frozenset(client.fields),
+        has_categories=client.has_categories,
+    )
 
-OPENCLAW_STATE = HomeLayout(
-    kind="openclaw-state",
-    client="openclaw",
-    title="OpenClaw state folder",
-    rules=(
-        *(PathRule(f"workspace/{home}", brain) for home, brain in OPENCLAW.rules),
-        PathRule("skills/", "skills/"),
-    ),
-    marks=("openclaw.json",),
-    signs=(),
-    skipped_patterns=(
-        ("/openclaw.json", REASON_SETTINGS),
-        ("/*.key", REASON_SECRETS),
-        ("/state", REASON_DATABASE),
-        ("workspace/BOOTSTRAP.md", "is for the first run alone"),
-        ("workspace/canvas", REASON_OTHER),
-        *_OPENCLAW_SKIPPED,
-    ),
-    reported_folders=("", "workspace"),
-    memory=tuple((f"workspace/{path}", limit) for path, limit in OPENCLAW.memory),
-    system=tuple(f"workspace/{path}" for path in OPENCLAW.system),
-    in_place=False,
-    extra_fields=OPENCLAW.extra_fields,
-)
 
-CLAUDE_HOME = HomeLayout(
-    kind="claude-home",
-    client="claude",
-    title="Claude Code home",
-    rules=(
-        *_same_paths("skills/", "CLAUDE.md"),
-        *_prompt_rules("", "rules", "agents", "commands", "output-styles"),
-        PathRule("projects/*/memory/", "memory/projects/*/"),
-    ),
-    marks=("projects", "todos", "statsig", "history.jsonl", "shell-snapshots"),
-    signs=("CLAUDE.md", "skills", "settings.json", "rules", "agents", "commands", "plugins"),
-    skipped_patterns=(
-        ("projects/*/*.jsonl", REASON_SESSIONS),
-        ("/.credentials.json", REASON_SECRETS),
-        ("/settings*.json", REASON_SETTINGS),
-        ("/history.jsonl", REASON_SESSIONS),
-        ("/todos", REASON_SESSIONS),
-        ("/backups", REASON_STATE),
-        ("/plugins", REASON_BUNDLED),
-        ("skills/.*", REASON_STATE),
-        *_SKIPPED_ANYWHERE,
-    ),
-    system=("CLAUDE.md",),
-    extra_fields=_CLAUDE_FIELDS,
-)
+def _path_rule(place: str, section: str) -> PathRule:
+    """Return the rule of a place; without a path in a brain it has the usual one."""
+    home, _, brain = place.partition("=")
+    if brain:
+        return PathRule(home, brain)
+    name = home.removesuffix("/").rpartition("/")[2]
+    if section == "prompts/":
+        return PathRule(home, f"prompts/{name}/")
+    if not home.endswith("/"):
+        return PathRule(home, section + name)
+    return PathRule(home, section)
 
-CLAUDE_PROJECT = HomeLayout(
-    kind="claude",
-    client="claude",
-    title="Claude Code project",
-    rules=(
-        *_same_paths("CLAUDE.md", "AGENTS.md"),
-        PathRule(".claude/skills/", "skills/"),
-        PathRule(".claude/CLAUDE.md", "prompts/project/CLAUDE.md"),
-        *_prompt_rules(".claude/", "rules", "agents", "commands", "output-styles"),
-    ),
-    marks=(".claude/skills", ".claude/rules", ".claude/agents", ".claude/commands", "CLAUDE.md"),
-    signs=(".claude",),
-    skipped_patterns=(
-        ("/CLAUDE.local.md", "is for one person"),
-        (".claude/settings*.json", REASON_SETTINGS),
-        (".claude/worktrees", "work trees of git"),
-        (".claude/skills/.*", REASON_STATE),
-        *_SKIPPED_ANYWHERE,
-    ),
-    reported_folders=(".claude",),
-    min_signs=1,
-    excluding_marks=(".claude.json", ".claude/projects"),
-    system=("CLAUDE.md", "AGENTS.md"),
-    in_place=False,
-    extra_fields=_CLAUDE_FIELDS,
-)
-
-CODEX_HOME = HomeLayout(
-    kind="codex-home",
-    client="codex",
-    title="Codex home",
-    rules=(
-        *_same_paths("skills/", "AGENTS.md", "AGENTS.override.md"),
-        PathRule("prompts/", "prompts/commands/"),
-        *_prompt_rules("", "agents"),
-        PathRule("memories/", "memory/"),
-    ),
-    marks=("config.toml", "installation_id", "skills/.system", "memories_1.sqlite"),
-    signs=("AGENTS.md", "prompts", "skills", "memories", "auth.json", "sessions"),
-    skipped_patterns=(
-        ("skills/.system", REASON_BUNDLED),
-        ("skills/.*", REASON_STATE),
-        ("/auth.json", REASON_SECRETS),
-        ("/config.toml", REASON_SETTINGS),
-        ("/sessions", REASON_SESSIONS),
-        ("/archived_sessions", REASON_SESSIONS),
-        ("/history.jsonl", REASON_SESSIONS),
-        ("/log", REASON_LOGS),
-        ("/.tmp", REASON_CACHE),
-        *_SKIPPED_ANYWHERE,
-    ),
-    memory=(("memories/MEMORY.md", 20_000),),
-    system=("AGENTS.override.md", "AGENTS.md"),
-)
-
-CODEX_PROJECT = HomeLayout(
-    kind="codex",
-    client="codex",
-    title="Codex project",
-    rules=(
-        *_same_paths("AGENTS.md", "AGENTS.override.md"),
-        PathRule(".agents/skills/", "skills/"),
-        PathRule(".codex/skills/", "skills/"),
-        PathRule(".codex/prompts/", "prompts/commands/"),
-        PathRule(".codex/agents/", "prompts/agents/"),
-    ),
-    marks=(".agents/skills", ".codex", "AGENTS.override.md"),
-    signs=("AGENTS.md",),
-    skipped_patterns=(
-        (".codex/config.toml", REASON_SETTINGS),
-        (".agents/skills/.*", REASON_STATE),
-        *_SKIPPED_ANYWHERE,
-    ),
-    reported_folders=(".agents", ".codex"),
-    min_signs=1,
-    excluding_marks=(".codex/sessions", ".codex/installation_id"),
-    system=("AGENTS.override.md", "AGENTS.md"),
-    in_place=False,
-)
 
 AGENTSKILLS = HomeLayout(
     kind="agentskills",
     client="agentskills",
     title="folder of skills",
-    rules=_same_paths("skills/"),
+    rules=(PathRule("skills/", "skills/"),),
     marks=(),
     signs=(),
-    skipped_patterns=(("skills/.*", REASON_STATE), *_SKIPPED_ANYWHERE),
+    skipped_patterns=(
+        (".hub", "where skills were installed from"),
+        (".archive", "put away by the program"),
+        (".curator_backups", "backups of the program"),
+        ("skills/.*", REASON_STATE),
+        *_SKIPPED_ANYWHERE,
+    ),
+    skills_anywhere=True,
 )
 
 _LETTA_RULES = (PathRule("skills/", "skills/"), PathRule("", "memory/"))
@@ -276,21 +133,47 @@ LETTA_FILE = replace(
     LETTA,
     kind="letta-file",
     title="Letta agent file",
-    rules=_same_paths("memory/", "prompts/", "skills/"),
+    rules=tuple(PathRule(name, name) for name in ("memory/", "prompts/", "skills/")),
     signs=(),
     memory=(("memory/*.md", _LETTA_LIMIT),),
 )
 
-HOME_LAYOUTS = (
-    HERMES,
-    OPENCLAW,
-    OPENCLAW_STATE,
-    CLAUDE_HOME,
-    CLAUDE_PROJECT,
-    CODEX_HOME,
-    CODEX_PROJECT,
-    AGENTSKILLS,
+CLIENT_LAYOUTS = {
+    name: tuple(
+        _build_layout(name, client, folder)
+        for folder in (client.home, client.project)
+        if folder is not None
+    )
+    for name, client in load_clients().items()
+}
+"""By the name of a client: the layout of its home, and that of a project or a workspace."""
+
+
+def _build_project(projects: Sequence[HomeLayout]) -> HomeLayout:
+    """Return the layout of a project in which several programs are used."""
+    return HomeLayout(
+        kind="project",
+        client="project",
+        title="project of several programs",
+        rules=_unite(layout.rules for layout in projects),
+        marks=(),
+        signs=(),
+        skipped_patterns=_unite(layout.skipped_patterns for layout in projects),
+        reported_folders=_unite(layout.reported_folders for layout in projects),
+        system=_unite(layout.system for layout in projects),
+        in_place=False,
+        skills_anywhere=True,
+    )
+
+
+def _unite(found: Iterable[tuple[_Item, ...]]) -> tuple[_Item, ...]:
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+
+PROJECT = _build_project(
+    [layout for layout in chain(*CLIENT_LAYOUTS.values()) if layout.skills_anywhere]
 )
+HOME_LAYOUTS = (*chain(*CLIENT_LAYOUTS.values()), PROJECT, AGENTSKILLS)
 LAYOUT_BY_KIND = {
     layout.kind: layout for layout in (*HOME_LAYOUTS, LETTA, LETTA_SYSTEM, LETTA_FILE)
 }

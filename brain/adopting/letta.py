@@ -26,7 +26,7 @@ from ..skills.slug import slugify
 from ..util import strict_json
 from ..worktree.file_reader import read_bounded_file
 from . import home_layout, layouts
-from .content_checks import SECRET_CODE, describe_secret, find_first_secret
+from .content_checks import check_home_content
 from .git.history_reader import CERTAIN_CONFIDENCE, read_history
 from .git.repository import find_git_folder
 from .home_readers import HomeReader
@@ -127,7 +127,7 @@ class AgentFileReader(HomeReader):
         files = _read_files(document, detected.path.name, skipped, source_paths, allow)
         message = f"Adopt {self.layout.title} {detected.path.name}"
         step = ImportStep(files=files, is_complete=True, message=message)
-        return SourceStates(iter((step,)), skipped.notices, source_paths)
+        return SourceStates(iter((step,)), skipped.notices, source_paths, doubts=skipped.doubts)
 
 
 def _parse_agent_file(content: bytes) -> JsonObject:
@@ -174,10 +174,12 @@ def _read_files(
         except UnicodeEncodeError as error:
             skipped.add("bad_path", source, str(error))
             continue
-        secret = find_first_secret(content, allow)
-        if secret is not None:
-            skipped.add(SECRET_CODE, source, describe_secret(secret))
+        refusal, doubt = check_home_content(content, allow)
+        if refusal is not None:
+            skipped.add(refusal[0], source, refusal[1])
             continue
+        if doubt:
+            skipped.add_doubt(source, doubt)
         source_paths[free] = f"{name}: {source}"
         yield free, SourceFile(FILE, content)
     skipped.finish()

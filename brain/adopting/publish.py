@@ -1,56 +1,67 @@
 """Publish skills, memory and prompts of a brain into a client's folder.
 
-Files that this brain did not write, or that were changed since, are overwritten only on
+Files that did not change in the brain since they were adopted from the folder stay as they
+are. Files that this brain did not write, or that were changed since, are overwritten only on
 request. The record in the folder is written twice: before the files, with the states that
 they are about to have, and after them; so the files of a killed publication are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
+from ..errors import InvalidInput, NotFound
+from ..objects.tree_entry import LINK
 from ..results import Notice, Published
-from ..worktree.dirfd import FolderHandles, open_root
+from ..secrets import find_secrets
 from ..worktree.file_checkout import remove_working_file, write_working_files
-from .adopt import build_source
 from .brain_protocol import AdoptionBrain
+from .content_checks import SECRET_CODE, describe_secret, find_worst_secret
+from .home_origins import find_origins
 from .layouts import HomeLayout
 from .publish_manifest import (
     ABSENT_STATE,
     PublishedFile,
     PublishRecord,
     file_state,
-    info_state,
     load_records,
     save_records,
 )
-from .publish_plan import PublishPlan, plan_publication, read_manifest_at
-from .publish_render import RenderForm, render_file, render_files
+from .publish_plan import plan_publication, read_manifest_at
+from .publish_render import (
+    RenderForm,
+    find_other_names,
+    render_file,
+    render_files,
+    render_skill_text,
+)
 from .publish_target import (
     clear_leftovers,
     client_layout,
     hold_publish_lock,
+    read_states,
     refuse_own_folder,
 )
-from .safe_read import GONE_CODE, SkipFile, read_home_file
-from .source_protocol import DetectedSource
+from .source_protocol import SourceFile
 
 
-class PublishRequest(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishRequest:
     """The options of a publication.
 
     `strict` drops all fields outside the agentskills.io specification, even those that the
-    client reads. `overwrite` replaces files that others wrote. `allow` holds ids of findings
-    that are not secrets. With `dry_run` nothing is written.
+    client reads. `overwrite` replaces files that others wrote. `rename` gives adopted skills
+    the names of their folders. `allow` holds ids of findings that are not secrets. With
+    `dry_run` nothing is written.
     """
 
     rev: str = "@"
     strict: bool = False
     overwrite: bool = False
+    rename: bool = False
     allow: Collection[str] = ()
     dry_run: bool = False
 
@@ -63,8 +74,9 @@ def publish(
 ) -> Published:
     """Write the files that a client has a place for, and remove those published before.
 
-    With conflicts nothing is written. Raises `InvalidInput` (`bad_client`, `own_folder`,
-    `secrets_found`, `bad_record`), `Locked`, and what writing files raises.
+    A file that would change and has a secret is held back. With conflicts nothing is
+    written. Raises `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`, and
+    what writing files raises.
     """
     folder = folder.absolute()
     layout = client_layout(client, folder)
@@ -84,54 +96,115 @@ class _Publication:
     def __init__(
         self, brain: AdoptionBrain, folder: Path, layout: HomeLayout, request: PublishRequest
     ) -> None:
-        self.conflicts: list[Notice] = []
         self._brain, self._folder, self._layout = brain, folder, layout
         self._snapshot = brain.history.show(request.rev).info.snapshot
         extra_fields = frozenset[str]() if request.strict else layout.extra_fields
-        self._form = RenderForm(layout.kind, extra_fields)
+        self._form = RenderForm(layout.kind, extra_fields, request.strict, request.rename)
         self._records = load_records(folder) if folder.is_dir() else []
         own_records = [record for record in self._records if self._is_own_record(record)]
         self._previous = own_records[0].files if own_records else {}
-        self._plan = plan_publication(brain, self._snapshot, layout)
-        allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
+        origins = find_origins(brain, folder, layout, self._snapshot, self._previous)
+        self._adopted = origins.adopted
+        self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths)
+        self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
         self._rendered = render_files(
-            brain, self._snapshot, self._plan, self._form, self._previous, allow
+            brain, self._snapshot, self._plan, self._form, self._previous, self._adopted
         )
-        self._adopted = _adopted_states(brain, folder, self._plan, layout)
+        self._notices = find_other_names(self._plan, self._rendered, self._form)
+        self._held_back: list[Notice] = []
         self._write: dict[str, str] = {}
         self._remove: list[str] = []
+        self.conflicts: list[Notice] = []
         self._find_changes()
 
     def _find_changes(self) -> None:
         """Find the files to write and to remove, and the conflicts."""
-        obsolete = [
-            path
-            for path in self._previous
-            if path not in self._plan.files and self._layout.brain_path(path) is not None
-        ]
-        with _state_reader(self._folder) as read_state:
-            for path in sorted((*self._rendered, *obsolete)):
-                state = read_state(path)
-                rendered = self._rendered.get(path)
-                if state == (rendered.entry.state if rendered else ""):
-                    continue
-                reason = self._conflict_reason(path, state)
-                if reason:
-                    self.conflicts.append(Notice("not_ours", path, reason))
+        obsolete = {*self._obsolete_published(), *self._obsolete_adopted()}
+        states = read_states(self._folder, sorted({*self._rendered, *obsolete}))
+        for path, state in states.items():
+            rendered = self._rendered.get(path)
+            if state != (rendered.entry.state if rendered else ""):
                 if rendered:
                     self._write[path] = state
                 else:
                     self._remove.append(path)
+        self._hold_back_secrets()
+        for path in sorted((*self._write, *self._remove)):
+            reason = self._conflict_reason(path, states[path])
+            if reason:
+                self.conflicts.append(Notice("not_ours", path, reason))
+
+    def _obsolete_published(self) -> Iterator[str]:
+        """Yield the files that were published and are not part of this publication."""
+        for path in self._previous:
+            is_known = path in self._adopted or self._layout.brain_path(path) is not None
+            if path not in self._plan.files and is_known:
+                yield path
+
+    def _obsolete_adopted(self) -> Iterator[str]:
+        """Yield the files that were adopted and that the brain removed since."""
+        paths = {info.path for info in self._brain.files.list(self._snapshot)}
+        for path, origin in self._adopted.items():
+            if origin.is_merged and origin.info.path not in paths and path not in self._plan.files:
+                yield path
+
+    def _hold_back_secrets(self) -> None:
+        """Leave out the files that have a secret, and all of a skill whose text has one."""
+        held_back: set[str] = set()
+        skills: set[str] = set()
+        for path in self._write:
+            planned = self._plan.files[path]
+            if planned.kind == LINK:
+                continue
+            content = self._render(path).content
+            secret = find_worst_secret(content, self._allow)
+            if secret:
+                known = {finding.id for finding in find_secrets(self._read_adopted(path))}
+                secret = find_worst_secret(content, {*self._allow, *known})
+            if secret:
+                held_back.add(path)
+                skills |= {planned.skill_path} if planned.is_skill_text else set()
+                self._held_back.append(
+                    Notice(SECRET_CODE, planned.info.path, describe_secret(secret))
+                )
+        for path in list(self._write):
+            if path in held_back or self._plan.files[path].skill_path in skills:
+                del self._write[path], self._rendered[path]
+
+    def _read_adopted(self, path: str) -> bytes:
+        """Return the content with which a file was adopted, b"" if the brain has none."""
+        origin = self._adopted.get(path)
+        if origin is None:
+            return b""
+        try:
+            return self._brain.files.read(origin.info.path, origin.branch)
+        except NotFound:  # it was redacted
+            return b""
 
     def _conflict_reason(self, path: str, state: str) -> str:
         """Return why the file at `path`, now in `state`, must not be changed, "" if it may."""
         own_records = [record.files for record in self._records if record.brain == self._brain.id]
         entries = [files[path] for files in own_records if path in files]
-        if not entries:
-            return "exists already" if state and state != self._adopted.get(path) else ""
         if any((state or ABSENT_STATE) in (entry.state, entry.was) for entry in entries):
             return ""
-        return "was changed since it was published" if state else "was removed since"
+        origin = self._adopted.get(path)
+        if state and origin and state in (origin.state, self._adopted_form_state(path)):
+            return ""
+        since = "published" if entries else "adopted" if origin else ""
+        if since:
+            return f"was {'changed' if state else 'removed'} since it was {since}"
+        return "exists already" if state else ""
+
+    def _adopted_form_state(self, path: str) -> str:
+        """Return the state of an adopted skill in the form in which it was published before."""
+        planned, before = self._plan.files.get(path), self._previous.get(path)
+        if planned is None or before is None or not planned.is_skill_text:
+            return ""
+        try:
+            content = self._read_adopted(path)
+            return file_state(render_skill_text(content, planned, self._form, before.form))
+        except InvalidInput:
+            return ""
 
     def _is_own_record(self, record: PublishRecord) -> bool:
         return (record.brain, record.kind) == (self._brain.id, self._layout.kind)
@@ -142,28 +215,41 @@ class _Publication:
         clear_leftovers(
             self._folder, self._brain.root, {*self._previous, *self._rendered} if was_killed else ()
         )
-        still_planned = {
-            path: entry for path, entry in self._previous.items() if path in self._plan.files
-        }
-        final = {**still_planned, **{path: file.entry for path, file in self._rendered.items()}}
+        kept = {path: row for path in self._plan.files if (row := self._known_row(path))}
+        final = {**kept, **{path: file.entry for path, file in self._rendered.items()}}
         meanwhile = {
             path: entry._replace(
                 was=(self._write[path] or ABSENT_STATE) if path in self._write else ""
             )
             for path, entry in final.items()
         }
-        self._save_record({**{path: self._previous[path] for path in self._remove}, **meanwhile})
+        removed = {path: row for path in self._remove if (row := self._known_row(path))}
+        self._save_record({**removed, **meanwhile})
         write_working_files(self._folder, self._render_changed())
         for path in self._remove:
             remove_working_file(self._folder, path)
         self._save_record(final)
 
+    def _known_row(self, path: str) -> PublishedFile | None:
+        """Return the row of a file as it was published or adopted last, None if it was not."""
+        origin = self._adopted.get(path)
+        if path in self._previous or origin is None:
+            return self._previous.get(path)
+        name = self._form.adopted_name
+        return PublishedFile(origin.info.path, origin.info.blob, name, origin.state)
+
     def _render_changed(self) -> Iterator[tuple[str, int, bytes]]:
         for path in sorted(self._write):
-            file = self._rendered[path].file
-            if file is None:
-                file = render_file(self._brain, self._snapshot, self._plan.files[path], self._form)
+            file = self._render(path)
             yield path, file.kind, file.content
+
+    def _render(self, path: str) -> SourceFile:
+        entry, file = self._rendered[path]
+        if file is not None:
+            return file
+        return render_file(
+            self._brain, self._snapshot, self._plan.files[path], self._form, entry.form
+        )
 
     def _save_record(self, files: Mapping[str, PublishedFile]) -> None:
         others = [record for record in self._records if not self._is_own_record(record)]
@@ -182,36 +268,6 @@ class _Publication:
             unchanged=len(self._rendered) - len(self._write),
             conflicts=self.conflicts,
             left_out=self._plan.skipped,
+            held_back=self._held_back,
+            notices=self._notices,
         )
-
-
-def _adopted_states(
-    brain: AdoptionBrain, folder: Path, plan: PublishPlan, layout: HomeLayout
-) -> dict[str, str]:
-    """Return the states of the files when the folder was last adopted."""
-    branch = build_source(DetectedSource(layout.kind, folder, "", 0, None)).branch
-    if branch not in {info.name for info in brain.branches.list().branches}:
-        return {}
-    adopted_files = {info.path: info for info in brain.files.list(branch)}
-    return {
-        path: info_state(adopted_files[planned.info.path])
-        for path, planned in plan.files.items()
-        if planned.info.path in adopted_files
-    }
-
-
-@contextmanager
-def _state_reader(folder: Path) -> Iterator[Callable[[str], str]]:
-    """Yield a function that returns the state of the file at a path, "" if there is none."""
-    if not folder.is_dir():
-        yield lambda path: ""
-        return
-    with open_root(folder) as fd, closing(FolderHandles(fd)) as folders:
-        yield partial(_read_state, folders)
-
-
-def _read_state(folders: FolderHandles, path: str) -> str:
-    try:
-        return file_state(read_home_file(folders, path))
-    except SkipFile as error:
-        return "" if error.code == GONE_CODE else error.code

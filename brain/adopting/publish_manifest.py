@@ -60,6 +60,11 @@ class PublishRecord(NamedTuple):
     files: Mapping[str, PublishedFile]
 
 
+def form_mode(form: str) -> str:
+    """Return the last part of the name of a form."""
+    return form.rpartition(":")[2]
+
+
 def file_state(file: SourceFile | None) -> str:
     """Return the state of a file: a mark of its kind and its blob id; "" for none."""
     return "" if file is None else _KIND_MARKS[file.kind] + blob_id(file.content).hex()

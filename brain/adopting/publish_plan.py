@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..errors import NotFound, printable_text
-from ..objects.tree_entry import FILE
+from ..objects.tree_entry import LINK
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..repo.open import manifest
 from ..repo.open.manifest import Manifest
@@ -18,23 +19,41 @@ from .publish_manifest import ENTRY_KINDS
 from .safe_read import MAX_ADOPTED_FILE_BYTES
 
 
-class PlannedFile(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFile:
     """A file to publish: its path at the client and its source.
 
-    `skill_path` is the slug of its skill and the path inside it, "" outside of skills.
-    `is_skill_text` marks the text of the skill itself, which is rendered for the client.
+    `skill` is its skill, None outside of skills, and `inner` the path in the folder of the
+    skill. `is_adopted` marks a file that goes where it was adopted from.
     """
 
     client_path: str
-    kind: int
     info: FileInfo
-    skill_path: str
-    is_skill_text: bool
+    skill: Skill | None = None
+    inner: str = ""
+    is_adopted: bool = False
 
     @property
-    def slug(self) -> str:
-        """The slug of the skill, "" outside of skills."""
-        return self.skill_path.partition("/")[0]
+    def is_skill_text(self) -> bool:
+        """Whether this is the text of the skill itself."""
+        return self.skill is not None and self.skill.path == self.info.path
+
+    @property
+    def skill_path(self) -> str:
+        """The path of the skill in the brain, "" outside of skills."""
+        return self.skill.path if self.skill else ""
+
+    @property
+    def folder_name(self) -> str:
+        """The name of the folder of a skill at the client, for a text without one its slug."""
+        folder, _, name = self.client_path.rpartition("/")
+        folder_name = folder.rpartition("/")[2] if name in SKILL_FILES else ""
+        return folder_name or (self.skill.slug if self.skill else "")
+
+    @property
+    def kind(self) -> int:
+        """The kind of the file in the brain, as in `TreeEntry`."""
+        return ENTRY_KINDS[self.info.kind]
 
 
 class PublishPlan(NamedTuple):
@@ -52,23 +71,33 @@ def read_manifest_at(brain: AdoptionBrain, rev: str) -> Manifest:
         return manifest.DEFAULT_MANIFEST
 
 
-def plan_publication(brain: AdoptionBrain, rev: str, target: HomeLayout) -> PublishPlan:
-    """Plan the publication of a revision in the layout `target`."""
+def plan_publication(
+    brain: AdoptionBrain, rev: str, target: HomeLayout, home_paths: Mapping[str, str]
+) -> PublishPlan:
+    """Plan the publication of a revision in the layout `target`.
+
+    `home_paths` maps paths of files that were adopted from there to where they lie.
+    """
     source = LAYOUT_BY_KIND.get(read_manifest_at(brain, rev).home)
-    skills = _SkillPlacement(brain.skills.list(rev), target)
+    skills = _SkillPlacement(brain.skills.list(rev), target, home_paths)
     plan = PublishPlan({}, [])
+    others: list[FileInfo] = []
     for info in brain.files.list(rev):
-        if info.path in BRAIN_OWNED_FILES:
-            continue
+        if info.path in home_paths:
+            planned = skills.plan_adopted(info)
+            plan.files[planned.client_path] = planned
+        elif info.path not in BRAIN_OWNED_FILES:
+            others.append(info)
+    for info in others:
         if info.path.startswith("skills/"):
-            planned = skills.plan_file(info)
+            new = skills.plan_file(info)
             reason = skills.skip_reason(info)
         else:
-            planned = _plan_other_file(info, source, target)
+            new = _plan_other_file(info, source, target)
             reason = f"a {target.title} has no place for it"
-        reason = _refusal_reason(planned, plan) if planned else reason
-        if planned and not reason:
-            plan.files[planned.client_path] = planned
+        reason = _refusal_reason(new, plan) if new else reason
+        if new and not reason:
+            plan.files[new.client_path] = new
         else:
             plan.skipped.append(Notice("not_published", info.path, reason))
     return plan
@@ -79,37 +108,52 @@ def _plan_other_file(
 ) -> PlannedFile | None:
     path = source.brain_path(info.path) if source else info.path
     home = target.home_path(path) if path else None
-    return PlannedFile(home, ENTRY_KINDS[info.kind], info, "", False) if home else None
+    return PlannedFile(client_path=home, info=info) if home else None
 
 
 def _refusal_reason(planned: PlannedFile, plan: PublishPlan) -> str:
-    if planned.is_skill_text and planned.info.kind == "link":
+    reason = content_refusal(planned)
+    if not reason and planned.client_path in plan.files:
+        return f"{plan.files[planned.client_path].info.path} has the same path at the client"
+    return reason
+
+
+def content_refusal(planned: PlannedFile) -> str:
+    """Return why the content of a file cannot be published, "" if it can."""
+    if planned.is_skill_text and planned.kind == LINK:
         return "a skill cannot be a link"
     if planned.info.size > MAX_ADOPTED_FILE_BYTES:
         return f"{planned.info.size} bytes; at most {MAX_ADOPTED_FILE_BYTES} are published"
-    if planned.client_path in plan.files:
-        return f"{plan.files[planned.client_path].info.path} has the same path at the client"
     return ""
 
 
 class _SkillPlacement:
-    """Maps the files of skills to paths at the client: each skill to a folder named by its slug."""
+    """Maps the files of skills to paths at the client.
 
-    def __init__(self, skills: list[Skill], target: HomeLayout) -> None:
+    A skill stays where it was adopted from; each other one gets a folder named by its slug.
+    """
+
+    def __init__(
+        self, skills: list[Skill], target: HomeLayout, home_paths: Mapping[str, str]
+    ) -> None:
         self._target = target
+        self._home_paths = home_paths
         self._main_files: dict[str, Skill] = {}
         self._folders: dict[str, Skill] = {}
         self._duplicates: dict[str, Skill] = {}
         first_by_slug: dict[str, Skill] = {}
-        for skill in skills:
+        for skill in sorted(skills, key=lambda skill: skill.path not in home_paths):
             folder, _, name = skill.path.rpartition("/")
             first_skill = first_by_slug.setdefault(skill.slug, skill)
-            if first_skill is skill:
+            is_published = first_skill is skill or skill.path in home_paths
+            if is_published:
                 self._main_files[skill.path] = skill
             else:
                 self._duplicates[skill.path] = first_skill
             if name in SKILL_FILES:
-                (self._folders if first_skill is skill else self._duplicates)[folder] = first_skill
+                (self._folders if is_published else self._duplicates)[folder] = (
+                    skill if is_published else first_skill
+                )
 
     def skip_reason(self, info: FileInfo) -> str:
         """Return why a file below `skills/` is not published."""
@@ -121,35 +165,52 @@ class _SkillPlacement:
             return f"{printable_text(first_skill.path)} has the same slug, {first_skill.slug}"
         return "it belongs to no skill"
 
+    def plan_adopted(self, info: FileInfo) -> PlannedFile:
+        """Return the plan of a file that goes where it was adopted from."""
+        home = self._home_paths[info.path]
+        skill, inner = self._find_skill(info.path) or (None, "")
+        return PlannedFile(client_path=home, info=info, skill=skill, inner=inner, is_adopted=True)
+
     def plan_file(self, info: FileInfo) -> PlannedFile | None:
         """Return the plan of a file below `skills/`, None if it has no place."""
-        main = self._main_files.get(info.path)
-        if main is not None:
-            return self._planned_file(
-                info, self._skill_folder(main), SKILL_FILES[0], main.slug, True
-            )
-        for folder in _path_and_parents(info.path):
-            if folder in self._duplicates:
+        found = self._find_skill(info.path)
+        if found is None:
+            if not self._target.has_categories or self._is_duplicate(info.path):
                 return None
-            skill = self._folders.get(folder)
-            if skill is not None:
-                inner = info.path[len(folder) + 1 :]
-                return self._planned_file(info, self._skill_folder(skill), inner, skill.slug, False)
-        parent, _, name = info.path.rpartition("/")
-        return (
-            self._planned_file(info, parent, name, "", False)
-            if self._target.has_categories
-            else None
+            home = self._target.home_path(info.path)
+            return PlannedFile(client_path=home, info=info) if home else None
+        skill, inner = found
+        folder = self._adopted_folder(skill)
+        home = (
+            self._target.home_path(f"{self._skill_folder(skill)}/{inner}")
+            if folder is None
+            else f"{folder}/{inner}".removeprefix("/")
         )
-
-    def _planned_file(
-        self, info: FileInfo, folder: str, inner: str, slug: str, is_main: bool
-    ) -> PlannedFile | None:
-        home = self._target.home_path(f"{folder}/{inner}")
         if home is None:
             return None
-        inside = f"{slug}/{inner}" if slug else ""
-        return PlannedFile(home, FILE if is_main else ENTRY_KINDS[info.kind], info, inside, is_main)
+        return PlannedFile(client_path=home, info=info, skill=skill, inner=inner)
+
+    def _find_skill(self, path: str) -> tuple[Skill, str] | None:
+        """Return the skill of a file to publish, and the path inside its folder."""
+        main = self._main_files.get(path)
+        if main is not None:
+            return main, SKILL_FILES[0]
+        for folder in _path_and_parents(path):
+            if folder in self._duplicates:
+                return None
+            if folder in self._folders:
+                return self._folders[folder], path[len(folder) + 1 :]
+        return None
+
+    def _is_duplicate(self, path: str) -> bool:
+        return any(folder in self._duplicates for folder in _path_and_parents(path))
+
+    def _adopted_folder(self, skill: Skill) -> str | None:
+        """Return the folder in the home that a skill was adopted from, None without one."""
+        home = self._home_paths.get(skill.path)
+        if home is None or skill.path.rpartition("/")[2] not in SKILL_FILES:
+            return None
+        return home.rpartition("/")[0]
 
     def _skill_folder(self, skill: Skill) -> str:
         """Return the folder of a skill, in its category if the client has categories."""

@@ -1,42 +1,74 @@
-"""Render the files of a publication for the client."""
+"""Render the files of a publication for the client.
+
+A file that was adopted from the client's folder keeps the bytes that the brain has; another
+skill is rendered for the client. A file that was published in some form keeps that form.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, printable_text
 from ..objects.link_targets import is_safe_link_target
-from ..objects.tree_entry import LINK
+from ..objects.tree_entry import FILE, LINK
 from ..results import Notice
+from ..skills.skill_name import rename_skill
 from ..skills.spec_export import export_to_spec
 from .brain_protocol import AdoptionBrain
-from .content_checks import describe_secret, find_first_secret
-from .publish_manifest import PublishedFile, file_state
-from .publish_plan import PlannedFile, PublishPlan
+from .home_origins import ADOPTED_FORM, RENAMED_FORM, AdoptedOrigin
+from .publish_manifest import (
+    PublishedFile,
+    file_state,
+    form_mode,
+    info_state,
+)
+from .publish_plan import PlannedFile, PublishPlan, content_refusal
 from .source_protocol import SourceFile
 
-RENDER_VERSION = "1"
+RENDER_VERSION = "2"
 """Part of the form of a file; raise it whenever `export_to_spec` changes its output."""
 
 EXTENDED_FORM, STRICT_FORM = "kept", "strict"
 """Forms with and without the fields that the client reads and the specification lacks."""
 
+_REQUIRES_FOLDER_NAME = frozenset(("agentskills",))
+"""Clients that read a skill only if its name is that of its folder."""
+
 
 class RenderForm(NamedTuple):
-    """The form of skills: for which kind of home, and with which extra fields."""
+    """The form of a publication.
+
+    `kind`: the kind of home; `extra_fields`: those that the client reads and the specification
+    lacks; `is_strict`: without these; `renames`: adopted skills get the names of their folders.
+    """
 
     kind: str
     extra_fields: frozenset[str]
+    is_strict: bool = False
+    renames: bool = False
 
     @property
-    def name(self) -> str:
-        """The name of the form in the record."""
-        return f"{RENDER_VERSION}:{self.kind}:{EXTENDED_FORM if self.extra_fields else STRICT_FORM}"
+    def adopted_name(self) -> str:
+        """The name of the form of a file that is as it was adopted."""
+        return f"{RENDER_VERSION}:{self.kind}:{ADOPTED_FORM}"
+
+    def name(self, planned: PlannedFile, before: PublishedFile | None) -> str:
+        """Return the name of the form of a file in the record; `before` is its last row."""
+        return f"{RENDER_VERSION}:{self.kind}:{self._mode(planned, before)}"
+
+    def _mode(self, planned: PlannedFile, before: PublishedFile | None) -> str:
+        usual = EXTENDED_FORM if self.extra_fields and not self.is_strict else STRICT_FORM
+        if self.is_strict or not planned.is_adopted:
+            return usual
+        mode = form_mode(before.form) if before else ADOPTED_FORM
+        if mode not in (usual, RENAMED_FORM):
+            mode = ADOPTED_FORM
+        return RENAMED_FORM if self.renames and mode == ADOPTED_FORM else mode
 
 
 class RenderedFile(NamedTuple):
-    """A file to publish: its entry in the record, and the content unless it is unchanged."""
+    """A file to publish: its entry in the record, and the content unless it can be read later."""
 
     entry: PublishedFile
     file: SourceFile | None
@@ -48,59 +80,91 @@ def render_files(
     plan: PublishPlan,
     form: RenderForm,
     previous: Mapping[str, PublishedFile],
-    allow: Collection[str],
+    adopted: Mapping[str, AdoptedOrigin],
 ) -> dict[str, RenderedFile]:
-    """Return the files to publish by path; those published before in this form are not rendered.
+    """Return the files to publish by path; those that are not to be rendered are not read.
 
-    A skill that cannot be rendered is skipped with all its files, and added to
-    `plan.skipped`. Raises `InvalidInput` (`secrets_found`) that names the files with secrets.
+    These are files published before in this form, and files in the bytes of the brain. A
+    skill that cannot be rendered is skipped with all its files, and added to `plan.skipped`.
     """
     rendered: dict[str, RenderedFile] = {}
-    secrets: list[str] = []
     broken: set[str] = set()
     for home, planned in plan.files.items():
         path, blob = planned.info.path, planned.info.blob
         before = previous.get(home)
-        if before and before[:3] == (path, blob, form.name):
+        name = form.name(planned, before)
+        if before and before[:3] == (path, blob, name):
             rendered[home] = RenderedFile(before._replace(was=""), None)
             continue
+        state = info_state(planned.info)
+        is_as_adopted = home in adopted and adopted[home].state == state
+        if form_mode(name) == ADOPTED_FORM and (is_as_adopted or _can_be_copied(planned)):
+            rendered[home] = RenderedFile(PublishedFile(path, blob, name, state), None)
+            continue
         try:
-            file = render_file(brain, snapshot, planned, form)
+            file = render_file(brain, snapshot, planned, form, name)
         except InvalidInput as error:
             plan.skipped.append(Notice(error.code, path, error.message))
-            broken.add(planned.slug if planned.is_skill_text else "")
+            broken.add(planned.skill_path if planned.is_skill_text else "")
             continue
-        secret = find_first_secret(file.content, allow) if file.kind != LINK else None
-        if secret:
-            secrets.append(f"{path}: {describe_secret(secret)}")
-        rendered[home] = RenderedFile(PublishedFile(path, blob, form.name, file_state(file)), file)
-    if secrets:
-        raise _secrets_error(secrets)
+        rendered[home] = RenderedFile(PublishedFile(path, blob, name, file_state(file)), file)
     broken.discard("")
     return {
         home: rendered_file
         for home, rendered_file in rendered.items()
-        if plan.files[home].slug not in broken
+        if plan.files[home].skill_path not in broken
     }
 
 
+def _can_be_copied(planned: PlannedFile) -> bool:
+    return planned.kind != LINK and not content_refusal(planned)
+
+
 def render_file(
-    brain: AdoptionBrain, snapshot: str, planned: PlannedFile, form: RenderForm
+    brain: AdoptionBrain, snapshot: str, planned: PlannedFile, form: RenderForm, name: str
 ) -> SourceFile:
-    """Return a file rendered for the client. Raises `InvalidInput` if that is impossible."""
+    """Return a file in the form called `name`. Raises `InvalidInput` if that is impossible."""
+    refusal = content_refusal(planned)
+    if refusal:
+        raise InvalidInput(refusal, code="not_published")
     content = brain.files.read(planned.info.path, snapshot)
-    if planned.is_skill_text:
-        content = export_to_spec(content, planned.slug, form.extra_fields)
-    if planned.kind == LINK:
-        inner = planned.skill_path.partition("/")[2]
-        if not inner or not is_safe_link_target(inner, content):
-            raise InvalidInput("the link points outside of its skill", code="link_outside")
-    return SourceFile(planned.kind, content)
+    is_inside = planned.inner and is_safe_link_target(planned.inner, content)
+    if planned.kind == LINK and not is_inside:
+        raise InvalidInput("the link points outside of its skill", code="link_outside")
+    if not planned.is_skill_text:
+        return SourceFile(planned.kind, content)
+    return render_skill_text(content, planned, form, name)
 
 
-def _secrets_error(secrets: list[str]) -> InvalidInput:
-    return InvalidInput(
-        f"nothing was published because there are secrets: {'; '.join(secrets[:5])}",
-        code="secrets_found",
-        hint="remove them; allow a false positive with --allow ID",
-    )
+def render_skill_text(
+    content: bytes, planned: PlannedFile, form: RenderForm, name: str
+) -> SourceFile:
+    """Return the text of a skill in the form called `name`. Raises `InvalidInput`."""
+    mode = form_mode(name)
+    if mode == ADOPTED_FORM:
+        return SourceFile(planned.kind, content)
+    if mode == RENAMED_FORM:
+        return SourceFile(planned.kind, rename_skill(content, planned.folder_name))
+    extra_fields = frozenset[str]() if mode == STRICT_FORM else form.extra_fields
+    return SourceFile(FILE, export_to_spec(content, planned.folder_name, extra_fields))
+
+
+def find_other_names(
+    plan: PublishPlan, rendered: Mapping[str, RenderedFile], form: RenderForm
+) -> list[Notice]:
+    """Return notices of adopted skills whose names the client does not accept."""
+    if form.kind not in _REQUIRES_FOLDER_NAME:
+        return []
+    return [
+        Notice(
+            "name_not_folder",
+            planned.client_path,
+            f"its name is {printable_text(planned.skill.name)}; {form.kind} requires that of its "
+            f"folder, which --rename writes",
+        )
+        for home, file in rendered.items()
+        if form_mode(file.entry.form) == ADOPTED_FORM
+        and (planned := plan.files[home]).skill is not None
+        and planned.is_skill_text
+        and planned.skill.name != planned.folder_name
+    ]

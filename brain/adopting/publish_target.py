@@ -1,54 +1,50 @@
-"""The client's folder to publish into: its layout, its lock, and leftovers in it."""
+"""The client's folder to publish into: its layout, lock, leftovers, and the files there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from ..errors import InvalidInput, Locked, printable_text
 from ..objects import paths
 from ..repo.open.discovery import is_brain
 from ..util.file_lock import LockTimeout, lock_file
-from ..worktree.dirfd import open_root
+from ..worktree.dirfd import FolderHandles, open_root
 from ..worktree.file_writer import remove_temporary_files
 from ..worktree.ignore_rules import IgnoreRules
-from . import layouts
 from .home_layout import PathRule
 from .home_readers import HomeReader
 from .ignore_filter import is_ignored
-from .layouts import AGENTSKILLS, HomeLayout
+from .layouts import AGENTSKILLS, CLIENT_LAYOUTS, HomeLayout
+from .publish_manifest import file_state
+from .safe_read import GONE_CODE, SkipFile, read_home_file
 
-_CLIENT_LAYOUTS = {
-    "claude": (layouts.CLAUDE_HOME, layouts.CLAUDE_PROJECT, ".claude"),
-    "codex": (layouts.CODEX_HOME, layouts.CODEX_PROJECT, ".codex"),
-    "hermes": (layouts.HERMES, layouts.HERMES, ""),
-    "openclaw": (layouts.OPENCLAW_STATE, layouts.OPENCLAW, ".openclaw"),
-}
-"""By client: the layout of its home, that of its projects, and the name of the home folder."""
-PUBLISH_CLIENTS = (*_CLIENT_LAYOUTS, "agentskills")
+PUBLISH_CLIENTS = (*(name for name, found in CLIENT_LAYOUTS.items() if found), "agentskills")
 _BARE_SKILLS = replace(AGENTSKILLS, kind="agentskills", rules=(PathRule("", "skills/"),))
 
 
 def client_layout(client: str, folder: Path) -> HomeLayout:
     """Return the layout of a client in a folder, which need not exist.
 
-    Claude Code and Codex have homes and projects, OpenClaw has a state folder and
-    workspaces. A folder with the name of a home is a home; another folder is one if adoption
-    would detect it as one. The client `agentskills` gets its skills in `skills/` if that
-    exists, else directly in the folder. Raises `InvalidInput` (`bad_client`).
+    Most clients have homes and projects, OpenClaw has a state folder and workspaces. A folder
+    with the name of a home is a home; another folder is one if adoption would detect it as
+    one. The client `agentskills` gets its skills in `skills/` if that exists, else directly in
+    the folder. Raises `InvalidInput` (`bad_client`).
     """
     if client == "agentskills":
         return AGENTSKILLS if (folder / "skills").is_dir() else _BARE_SKILLS
-    if client not in _CLIENT_LAYOUTS:
+    found = CLIENT_LAYOUTS.get(client)
+    if not found:
         raise InvalidInput(
             f"unknown client: {printable_text(client)}",
             code="bad_client",
             hint=f"use one of: {', '.join(PUBLISH_CLIENTS)}",
         )
-    home, project, name = _CLIENT_LAYOUTS[client]
-    if folder.name == name:
+    home, project = found[0], found[-1]
+    if home.is_home(folder):
         return home
     as_home, as_project = HomeReader(home).detect(folder), HomeReader(project).detect(folder)
     is_home = as_home and (as_project is None or as_home.confidence >= as_project.confidence)
@@ -59,9 +55,7 @@ def layout_by_kind(kind: str, folder: Path) -> HomeLayout | None:
     """Return the layout for publishing into a folder as `kind`, None if there is none."""
     if kind == _BARE_SKILLS.kind:
         return client_layout(kind, folder)
-    candidates = (
-        layout for home, project, _ in _CLIENT_LAYOUTS.values() for layout in (home, project)
-    )
+    candidates = chain(*CLIENT_LAYOUTS.values())
     return next((layout for layout in candidates if layout.kind == kind), None)
 
 
@@ -123,3 +117,18 @@ def clear_leftovers(folder: Path, root: Path, published: Iterable[str]) -> None:
     brains = {path for path in (folder, *folder.parents) if is_brain(path)}
     if brains <= {root} - {folder}:
         remove_temporary_files(folder, published)
+
+
+def read_states(folder: Path, paths: Iterable[str]) -> dict[str, str]:
+    """Return the states of the files at some paths of a folder, "" where there is none."""
+    if not folder.is_dir():
+        return dict.fromkeys(paths, "")
+    with open_root(folder) as fd, closing(FolderHandles(fd)) as folders:
+        return {path: _read_state(folders, path) for path in paths}
+
+
+def _read_state(folders: FolderHandles, path: str) -> str:
+    try:
+        return file_state(read_home_file(folders, path))
+    except SkipFile as error:
+        return "" if error.code == GONE_CODE else error.code

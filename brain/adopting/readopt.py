@@ -19,11 +19,10 @@ from typing import NamedTuple
 from ..digest import blob_id
 from ..errors import InvalidInput, NotFound, printable_text
 from ..merging import content_merge
-from ..skills.skill_layout import SKILL_FILES
-from ..skills.spec_export import export_to_spec
 from .brain_protocol import AdoptionBrain
+from .home_origins import find_origins
 from .ignore_filter import StepFiles
-from .layouts import LAYOUT_BY_KIND
+from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .publish_manifest import (
     ABSENT_STATE,
     ENTRY_KINDS,
@@ -34,17 +33,21 @@ from .publish_manifest import (
     load_records,
 )
 from .publish_plan import PlannedFile, plan_publication
-from .publish_render import EXTENDED_FORM
+from .publish_render import RenderForm, render_skill_text
 from .publish_target import layout_by_kind
 from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
 
 
 class PublishedState(NamedTuple):
-    """A publication at a source: the snapshot, and the valid entries by path there."""
+    """A publication at a source: the snapshot, and the valid entries by path there.
+
+    `removed` are the entries of files that a killed publication may have left to remove.
+    """
 
     snapshot: str
     rows: Mapping[str, PublishedFile]
     planned: Mapping[str, PlannedFile]
+    removed: Mapping[str, PublishedFile]
 
 
 def find_published_state(brain: AdoptionBrain, detected: DetectedSource) -> PublishedState | None:
@@ -59,14 +62,26 @@ def find_published_state(brain: AdoptionBrain, detected: DetectedSource) -> Publ
             brain, record
         ):
             layout = layout_by_kind(record.kind, detected.path)
-            planned = plan_publication(brain, record.snapshot, layout).files if layout else {}
+            planned = _plan_again(brain, detected.path, record, layout) if layout else {}
             entries = {
                 home: entry
                 for home, entry in record.files.items()
                 if home in planned and planned[home].info.path == entry.path
             }
-            return PublishedState(record.snapshot, entries, planned)
+            paths = {info.path for info in brain.files.list(record.snapshot)}
+            removed = {
+                home: entry for home, entry in record.files.items() if entry.path not in paths
+            }
+            return PublishedState(record.snapshot, entries, planned, removed)
     return None
+
+
+def _plan_again(
+    brain: AdoptionBrain, folder: Path, record: PublishRecord, layout: HomeLayout
+) -> Mapping[str, PlannedFile]:
+    """Return what publishing the snapshot of a record writes, by path at the client."""
+    origins = find_origins(brain, folder, layout, record.snapshot, record.files)
+    return plan_publication(brain, record.snapshot, layout, origins.home_paths).files
 
 
 def _has_snapshot(brain: AdoptionBrain, record: PublishRecord) -> bool:
@@ -125,7 +140,9 @@ def _restore_step_files(
         home = states.source_paths.get(path, "")
         entry = published.rows.get(home)
         if entry is None:
-            yield path, file
+            left = published.removed.get(home)
+            if left is None or file_state(file) not in (left.state, left.was):
+                yield path, file
             continue
         if entry.path != path:
             states.source_paths[entry.path] = states.source_paths.pop(path)
@@ -133,7 +150,7 @@ def _restore_step_files(
         if file_state(file) in (entry.state, entry.was):
             yield entry.path, SourceFile(ENTRY_KINDS[published.planned[home].info.kind], content)
         else:
-            yield entry.path, _apply_client_edit(content, file, home, entry)
+            yield entry.path, _apply_client_edit(content, file, published.planned[home], entry)
     for home, entry in published.rows.items():
         existed = entry.was != ABSENT_STATE and entry.blob == published.planned[home].info.blob
         if existed and not os.path.lexists(root / home):
@@ -141,22 +158,21 @@ def _restore_step_files(
 
 
 def _apply_client_edit(
-    content: bytes, file: SourceFile | None, home: str, entry: PublishedFile
+    content: bytes, file: SourceFile | None, planned: PlannedFile, entry: PublishedFile
 ) -> SourceFile | None:
     """Return the skill with the changes made to its published form.
 
     If they cannot be separated, the file is returned as it is.
     """
-    folder, _, name = home.rpartition("/")
     layout = LAYOUT_BY_KIND.get(entry.form.split(":")[1])
-    if file is None or name != SKILL_FILES[0] or layout is None:
+    if file is None or not planned.is_skill_text or layout is None:
         return file
-    extra_fields = layout.extra_fields if entry.form.endswith(EXTENDED_FORM) else ()
+    form = RenderForm(layout.kind, layout.extra_fields)
     try:
-        written = export_to_spec(content, folder.rpartition("/")[2], extra_fields)
+        written = render_skill_text(content, planned, form, entry.form).content
     except InvalidInput:
         return file
-    if blob_id(written).hex() != entry.state:
+    if written == content or blob_id(written).hex() != entry.state:
         return file
     draft = content_merge.draft_merge(
         entry.path, content_merge.ContentSides(written, content, file.content), ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from .home_layout import (
     default_skip_reason,
     is_rule_file,
 )
+from .linked_skills import OUTSIDE_CODE, LinkedSkills
 from .publish_manifest import RECORD_NAME as RECORD
 from .safe_read import GONE_CODE, SkipFile, read_home_file
 from .skipped import SkippedFiles, reason_without_path
@@ -44,36 +45,83 @@ class HomeFile(NamedTuple):
     file: SourceFile
 
 
-def scan_home(root: Path, layout: HomeLayout, skipped: SkippedFiles) -> Iterator[HomeFile]:
+def scan_home(
+    root: Path, layout: HomeLayout, skipped: SkippedFiles, skills_left_out: Mapping[str, int]
+) -> Iterator[HomeFile]:
     """Yield the files of the home at `root` to adopt, in the order of the rules.
 
-    Follows no links and reads nothing outside of `root`. Skipped files are added to
-    `skipped`. Raises `InvalidInput` (`too_many`) for a home above the limits.
+    Reads nothing outside of `root` but skills that `LinkedSkills` allows. Skipped files are
+    added to `skipped`, folders with the number of skills in them. Raises `InvalidInput`
+    (`too_many`) for a home above the limits.
     """
+    taken = _TakenPaths(skipped)
+    size = 0
+    for home_file in _scan_folder(root, layout, skipped, skills_left_out, taken):
+        size += len(home_file.file.content)
+        if taken.count > MAX_HOME_FILES or size > MAX_HOME_BYTES:
+            raise _too_many_error(f"{MAX_HOME_FILES} files or {MAX_HOME_BYTES} bytes to take")
+        yield home_file
+
+
+def _scan_folder(
+    root: Path,
+    layout: HomeLayout,
+    skipped: SkippedFiles,
+    skills_left_out: Mapping[str, int],
+    taken: _TakenPaths,
+) -> Iterator[HomeFile]:
     with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
-        walk = _HomeWalk(folders, os.fstat(fd).st_dev, layout, skipped)
-        taken = _TakenPaths(skipped)
-        size = 0
+        walk = _HomeWalk(folders, os.fstat(fd).st_dev, layout, skipped, skills_left_out)
+        linked = LinkedSkills(root, layout)
         for path in sorted(_limit_listed(walk.list_files("")), key=layout.rule_rank):
             target = layout.brain_path(path)
-            if target is None or not taken.admit(path, target):
+            if target is None:
                 continue
             try:
                 file = read_home_file(folders, path)
+                if file.kind == LINK and not link_keeps_target(
+                    layout, path, target, file.content.decode()
+                ):
+                    raise SkipFile(OUTSIDE_CODE, "the link points to a file that is not adopted")
             except SkipFile as error:
-                skipped.add(
-                    error.code, path, error.reason, None if error.code == GONE_CODE else target
-                )
+                if error.code == OUTSIDE_CODE:
+                    yield from _follow_link(linked, path, target, error, skipped, taken)
+                elif taken.admit(path, target):
+                    unread = None if error.code == GONE_CODE else target
+                    skipped.add(error.code, path, error.reason, unread)
                 continue
-            if file.kind == LINK and not link_keeps_target(
-                layout, path, target, file.content.decode()
-            ):
-                skipped.add("link_outside", path, "the link points to a file that is not adopted")
-                continue
-            size += len(file.content)
-            if taken.count > MAX_HOME_FILES or size > MAX_HOME_BYTES:
-                raise _too_many_error(f"{MAX_HOME_FILES} files or {MAX_HOME_BYTES} bytes to take")
-            yield HomeFile(path, target, file)
+            if taken.admit(path, target):
+                yield HomeFile(path, target, file)
+
+
+def _follow_link(
+    linked: LinkedSkills,
+    path: str,
+    target: str,
+    refusal: SkipFile,
+    skipped: SkippedFiles,
+    taken: _TakenPaths,
+) -> Iterator[HomeFile]:
+    """Yield the files of the skill that a link leads to; other links are skipped."""
+    try:
+        found = linked.resolve(path)
+        if found is None:
+            raise refusal
+        if not found.is_folder:
+            with open_root(found.root) as fd, closing(FolderHandles(fd)) as folders:
+                file = read_home_file(folders, found.path)
+            if taken.admit(path, target):
+                yield HomeFile(path, target, file)
+            return
+    except SkipFile as error:
+        skipped.add(error.code, path, error.reason, target)
+        return
+    inner_skipped = SkippedFiles()
+    layout = linked.folder_layout(target)
+    for inner in _scan_folder(found.root / found.path, layout, inner_skipped, {}, taken):
+        yield inner._replace(home_path=f"{path}/{inner.home_path}")
+    for notice in inner_skipped.notices:
+        skipped.add(notice.code, f"{path}/{notice.path}", notice.message, target)
 
 
 def _limit_listed(listed: Iterator[str]) -> Iterator[str]:
@@ -145,12 +193,18 @@ class _HomeWalk:
     """Lists the folders in which a rule of the layout can match."""
 
     def __init__(
-        self, folders: FolderHandles, device: int, layout: HomeLayout, skipped: SkippedFiles
+        self,
+        folders: FolderHandles,
+        device: int,
+        layout: HomeLayout,
+        skipped: SkippedFiles,
+        skills_left_out: Mapping[str, int],
     ) -> None:
         self._folders = folders
         self._device = device
         self._layout = layout
         self._skipped = skipped
+        self._skills_left_out = skills_left_out
 
     def list_files(self, folder: str) -> Iterator[str]:
         """Yield the paths of files and links below `folder` that may be adopted."""
@@ -213,8 +267,11 @@ class _HomeWalk:
             reason = "nested too deeply"
         if not reason and st.st_dev != self._device:
             reason = "on another disk"
-        if reason and (reached or folder in layout.reported_folders or layout.skip_reason(path)):
-            self._skipped.add("left_out", path, reason)
+        skills = self._skills_left_out.get(path, 0)
+        is_reported = reached or folder in layout.reported_folders or layout.skip_reason(path)
+        if reason and (skills or is_reported):
+            count = f", with {skills} skill{'s'[: skills != 1]}" if skills else ""
+            self._skipped.add("left_out", path, reason + count)
         return not reason
 
     def _report_nested_store(self, folder: str, path: str, name: str) -> None:

@@ -12,6 +12,7 @@ from ..results import Notice
 MAX_NOTICES_PER_FOLDER = 50
 """Single notices for one code in one folder; further ones are only counted."""
 
+DOUBT_CODE = "doubtful_secret"
 _SHORT_REASONS = {
     "bad_name": "the name is not UTF-8",
     "bad_char": "a control or invisible character in the name",
@@ -33,10 +34,14 @@ class _NoticeGroup(NamedTuple):
 
 
 class SkippedFiles:
-    """Collects notices in `notices`, complete after `finish`; `skipped_paths` has every path."""
+    """Collects notices in `notices`, complete after `finish`; `skipped_paths` has every path.
+
+    `doubts` has notices about files that were taken and may hold a secret.
+    """
 
     def __init__(self) -> None:
         self.notices: list[Notice] = []
+        self.doubts: list[Notice] = []
         self.skipped_paths: list[tuple[str, str]] = []
         self._counts: Counter[_NoticeGroup] = Counter()
         self._unread: set[str] = set()
@@ -48,12 +53,19 @@ class SkippedFiles:
         read: files that the brain has there stay.
         """
         self.skipped_paths.append((code, path))
-        group = _NoticeGroup(path.rpartition("/")[0], code)
-        self._counts[group] += 1
-        if self._counts[group] <= MAX_NOTICES_PER_FOLDER:
-            self.notices.append(Notice(code, path, reason))
+        self._add_notice(self.notices, Notice(code, path, reason))
         if unread is not None:
             self._unread.add(unread)
+
+    def add_doubt(self, path: str, reason: str) -> None:
+        """Add the taken `path` of the source, which may hold a secret."""
+        self._add_notice(self.doubts, Notice(DOUBT_CODE, path, reason))
+
+    def _add_notice(self, notices: list[Notice], notice: Notice) -> None:
+        group = _NoticeGroup(notice.path.rpartition("/")[0], notice.code)
+        self._counts[group] += 1
+        if self._counts[group] <= MAX_NOTICES_PER_FOLDER:
+            notices.append(notice)
 
     def is_unread(self, path: str) -> bool:
         """Tell whether a file of the brain, or a folder above it, could not be read."""
@@ -65,5 +77,6 @@ class SkippedFiles:
         """Add a notice with the number of further files, for each folder and code."""
         for (folder, code), count in self._counts.items():
             if count > MAX_NOTICES_PER_FOLDER:
-                self.notices.append(Notice(code, folder, f"{count - MAX_NOTICES_PER_FOLDER} more"))
+                notices = self.doubts if code == DOUBT_CODE else self.notices
+                notices.append(Notice(code, folder, f"{count - MAX_NOTICES_PER_FOLDER} more"))
         self._counts.clear()

@@ -20,7 +20,8 @@ class DetectedSource(NamedTuple):
 
     `in_place_folder` is the folder that can be adopted in place, None if only a copy can be
     made. Of several kinds detected at one path, that of the greatest `confidence` counts.
-    From 30 on a program is certain; if two are, the user must choose.
+    From 30 on a program is certain; if two are, the user must choose. `origin` is the URL of
+    which `path` is a clone, "" if it is none.
     """
 
     kind: str
@@ -28,6 +29,12 @@ class DetectedSource(NamedTuple):
     evidence: str
     confidence: int
     in_place_folder: Path | None
+    origin: str = ""
+
+    @property
+    def place(self) -> str:
+        """The folder, the file or the URL of the source."""
+        return self.origin or str(self.path)
 
 
 class SourceStates(NamedTuple):
@@ -35,14 +42,15 @@ class SourceStates(NamedTuple):
 
     `steps` can be iterated once. The other fields are complete after that: `skipped` are
     notices, of which one may count many files of a folder; `skipped_paths` has code and path
-    of each of them; `source_paths` maps paths of the brain to paths of the source, as of the
-    last step.
+    of each of them; `doubts` are notices about taken files that may hold a secret;
+    `source_paths` maps paths of the brain to paths of the source, as of the last step.
     """
 
     steps: Iterator[ImportStep]
     skipped: list[Notice]
     source_paths: dict[str, str]
     skipped_paths: Sequence[tuple[str, str]] = ()
+    doubts: Sequence[Notice] = ()
 
 
 class SourceReader(Protocol):
@@ -62,7 +70,7 @@ class SourceReader(Protocol):
     ) -> SourceStates:
         """Read the source after the revision `since`, the last one imported; None for all.
 
-        Files with secrets are skipped (code `secret`; the reason has rule, line and id),
-        unless `allow` has the id of the finding. Raises `InvalidInput` for a source that
+        Files with certain secrets are skipped (code `secret`; the reason has rule, line and
+        id), unless `allow` has the id of the finding. Raises `InvalidInput` for a source that
         turns out to be of another kind, or damaged.
         """

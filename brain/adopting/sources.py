@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
+from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
+from ..repo.changes.import_source import ImportSource
+from ..skills.slug import fold_to_slug
 from . import layouts, publish_manifest
 from .git.history_reader import CERTAIN_CONFIDENCE, GitHistoryReader
-from .home_readers import SURE_CONFIDENCE, HomeReader, SkillFolderReader
+from .home_readers import SURE_CONFIDENCE, HomeReader, ProjectReader, SkillFolderReader
 from .letta import AgentFileReader, MemFsReader
 from .source_protocol import DetectedSource, SourceReader
 
-_HOME_FOLDERS = (".hermes", ".claude", ".codex", ".openclaw", ".agents")
+_HOME_FOLDERS = (
+    *(layout.home_name for layout in layouts.HOME_LAYOUTS if layout.home_name),
+    ".agents",
+)
 
 
 def source_readers() -> list[SourceReader]:
     """Return new readers of all kinds."""
-    clients = [
-        HomeReader(layout) for layout in layouts.HOME_LAYOUTS if layout is not layouts.AGENTSKILLS
-    ]
-    files = [*clients, SkillFolderReader()]
+    clients = [HomeReader(layout) for layout in chain(*layouts.CLIENT_LAYOUTS.values())]
+    homes = [client for client in clients if client.layout.home_name]
+    projects = [client for client in clients if client.layout.skills_anywhere]
+    files = [*clients, ProjectReader(projects), SkillFolderReader(homes)]
     letta = [
         MemFsReader(layouts.LETTA),
         MemFsReader(layouts.LETTA_SYSTEM),
@@ -38,7 +45,8 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
         raise InvalidInput(
             f"{printable_text(path)} does not exist",
             code="no_source",
-            hint="name the folder of a program, such as ~/.hermes",
+            hint="name the folder of a program, such as ~/.hermes, or the URL of a repository,"
+            " such as https://github.com/OWNER/NAME",
         )
     readers = source_readers()
     if kind is not None and not any(_is_of_kind(reader, kind) for reader in readers):
@@ -60,7 +68,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
         found.extend(
             [(reader, detected) for reader in clients if (detected := reader.assume_kind(path))][:1]
         )
-    likely = _most_likely(found)
+    likely = _most_likely(_prefer_named_home(path, found))
     if not likely:
         raise _unknown_source_error(path, kind)
     if len(likely) > 1:
@@ -73,6 +81,30 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
     return likely[0]
 
 
+def _prefer_named_home(
+    path: Path, found: list[tuple[SourceReader, DetectedSource]]
+) -> list[tuple[SourceReader, DetectedSource]]:
+    """Leave out other programs, if the folder has the name of the home of one that was found."""
+    named = {
+        reader.kind
+        for reader, _ in found
+        if isinstance(reader, HomeReader) and reader.layout.is_home(path)
+    }
+    return [
+        pair
+        for pair in found
+        if not named or pair[0].kind in named or not isinstance(pair[0], HomeReader)
+    ]
+
+
+def build_source(detected: DetectedSource) -> ImportSource:
+    """Return the import source of a folder: its name, and a branch unique to the folder."""
+    name = fold_to_slug(detected.path.name) or detected.kind
+    place = detected.origin or str(detected.path.resolve())
+    place = blob_id(place.encode("utf-8", "surrogateescape")).hex()[:8]
+    return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
+
+
 def _most_likely(
     candidates_found: list[tuple[SourceReader, DetectedSource]],
 ) -> list[tuple[SourceReader, DetectedSource]]:
@@ -81,6 +113,10 @@ def _most_likely(
     A program's home in a git repository is adopted by its current files; the git history is
     adopted if no program is detected, or on request.
     """
+    project = [pair for pair in candidates_found if isinstance(pair[0], ProjectReader)]
+    if project:  # the programs of which it consists do not compete with it
+        others = [pair for pair in candidates_found if not _is_project(pair[0])]
+        candidates_found = [*project, *others]
     best: dict[str, tuple[SourceReader, DetectedSource]] = {}
     for reader, detected in sorted(candidates_found, key=lambda pair: -pair[1].confidence):
         best.setdefault(_program_name(reader), (reader, detected))
@@ -89,6 +125,10 @@ def _most_likely(
         if candidates and candidates[0][1].confidence >= threshold:
             return [pair for pair in candidates if pair[1].confidence >= threshold]
     return candidates[:1]
+
+
+def _is_project(reader: SourceReader) -> bool:
+    return isinstance(reader, HomeReader) and reader.layout.skills_anywhere
 
 
 def _program_name(reader: SourceReader) -> str:

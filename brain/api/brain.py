@@ -31,7 +31,7 @@ class Brain(BrainParts):
     `brain.skills.upsert(…)`, `brain.history.log()`. A part is loaded at its first use.
 
     Ids are hex text, times `datetime` in UTC, paths relative to the brain. A
-    revision is an id, a unique prefix of six or more digits, a branch, `@` for the head, or
+    revision is an id, a unique prefix of six or more digits, a branch, a tag, `@` for the head, or
     one of these followed by `~N`. Reading never writes. Threads may share an instance;
     writers, also of other processes, take turns. Every error is a `BrainError`.
     """
@@ -107,9 +107,10 @@ class Brain(BrainParts):
     ) -> results.Adopted:
         """Adopt another program's files: in place, or into the brain `into`, new or existing.
 
-        `kind` names the program where it is not clear. Files with secrets are left out unless
-        `allow` has the ids of the findings. The keywords are as for `init` and `open`. On
-        failure no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`,
+        The `path` may be the URL of a git repository, adopted with its history. `kind` names
+        the program where it is not clear. Files with certain secrets are left out unless
+        `allow` has the ids of the findings. The keywords are as for `init` and `open`. On failure
+        no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`,
         `ambiguous_source`, `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or
         as `merge.start`.
         """
@@ -123,7 +124,7 @@ class Brain(BrainParts):
                 folder, author=author, sign_with=sign_with, ledgers=ledgers
             ),
         )
-        return adopt(Path(path), None if into is None else Path(into), kind, allow, opener)
+        return adopt(path, None if into is None else Path(into), kind, allow, opener)
 
     @staticmethod
     def preview_adoption(
@@ -135,7 +136,7 @@ class Brain(BrainParts):
         """Return what `adopt` would adopt and leave out, without writing. Raises as `adopt`."""
         from ..adopting.adopt import preview_adoption
 
-        return preview_adoption(Path(path), None if into is None else Path(into), kind, allow)
+        return preview_adoption(path, None if into is None else Path(into), kind, allow)
 
     @staticmethod
     def find(start: str | Path | None = None) -> Path:
@@ -245,13 +246,13 @@ class Brain(BrainParts):
 
         return self._locked.run(restore.restore_files, rev, list(paths), *progress_args(progress))
 
-    def undo(self) -> results.Restored:
-        """Undo the last operation. Raises `NotFound` or `Conflict`."""
+    def undo(self, operation: int | None = None) -> results.Undone:
+        """Undo the last operation, or that of a number. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._locked.run(undo.undo_operation)
+        return self._locked.run(undo.undo_operation, operation)
 
-    def redo(self) -> results.Restored:
+    def redo(self) -> results.Undone:
         """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
@@ -352,20 +353,21 @@ class Brain(BrainParts):
         *,
         strict: bool = False,
         overwrite: bool = False,
+        rename: bool = False,
         allow: Collection[str] = (),
         dry_run: bool = False,
     ) -> results.Published:
         """Write skills, memory and prompts into the folder of another program.
 
         With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
-        drops the fields that only the client reads. `allow` has ids of findings that are no
-        secrets. Raises `InvalidInput` (`bad_client`, `own_folder`, `secrets_found`,
-        `bad_record`), `Locked`, or an error of the file system.
+        drops the fields that only the client reads, and `rename` gives adopted skills the names
+        of their folders. A file with a secret not in `allow` is held back. Raises
+        `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`, and as writing files does.
         """
         from ..adopting.publish import PublishRequest, publish
 
         request = PublishRequest(
-            rev=rev, strict=strict, overwrite=overwrite, allow=allow, dry_run=dry_run
+            rev=rev, strict=strict, overwrite=overwrite, rename=rename, allow=allow, dry_run=dry_run
         )
         return call_system(publish, self, client, Path(folder), request)
 

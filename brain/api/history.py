@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,28 +16,55 @@ class HistoryPart(Part):
     """Read snapshots and compare revisions."""
 
     def log(
-        self, rev: str = "@", limit: int | None = None, skill: str | None = None
+        self,
+        rev: str = "@",
+        limit: int | None = None,
+        skill: str | None = None,
+        *,
+        paths: Sequence[str] = (),
     ) -> Iterator[results.SnapshotInfo]:
-        """Yield a revision and its ancestors, newest first; with `skill`, those that changed it."""
+        """Yield a revision and its ancestors, newest first.
+
+        `rev` may be a range `A..B`: then only B and its ancestors without those of A. With
+        `skill`, only snapshots that changed it; with `paths`, only those that changed
+        something at or below them.
+        """
         from ..repo.history import log
 
         if skill is not None:
             return self._locked.iterate(log.list_skill_snapshots, skill, rev, limit)
-        return self._locked.iterate(log.read_log, rev, limit)
+        return self._locked.iterate(log.read_log, rev, limit, list(paths))
 
     def show(self, rev: str = "@") -> results.SnapshotDetails:
-        """Return one snapshot with its counts and sections."""
+        """Return one snapshot with its changes, counts and sections."""
         from ..repo.history import log
 
         return self._locked.run(log.show_snapshot, rev)
 
-    def diff(self, from_: str | None = None, to: str | None = None) -> results.Diff:
-        """Compare two revisions; without `to`, a revision (by default the head) with the folder."""
+    def resolve(self, rev: str) -> str:
+        """Return the id of the snapshot that `rev` names. Raises `InvalidInput` or `NotFound`."""
+        from ..repo.read import revisions
+
+        return self._locked.run(revisions.resolve_revision, rev).hex()
+
+    def diff(
+        self, from_: str | None = None, to: str | None = None, *, paths: Sequence[str] = ()
+    ) -> results.Diff:
+        """Compare two revisions; without `to`, a revision (by default the head) with the folder.
+
+        With `paths`, only what is at or below them.
+        """
         from ..repo.history import diff
 
         if to is None:
-            return self._locked.run(diff.diff_with_folder, from_)
-        return self._locked.run(diff.diff_revisions, from_ or "@", to)
+            return self._locked.run(diff.diff_with_folder, from_, list(paths))
+        return self._locked.run(diff.diff_revisions, from_ or "@", to, list(paths))
+
+    def diff_with_parent(self, rev: str = "@", *, paths: Sequence[str] = ()) -> results.Diff:
+        """Compare a snapshot with its first parent, a genesis with nothing; as `diff`."""
+        from ..repo.history import diff
+
+        return self._locked.run(diff.diff_with_parent, rev, list(paths))
 
     def patch(self, diff: results.Diff) -> Iterator[str]:
         """Yield a diff in unified format, one text per file; binary files only by name."""
@@ -56,6 +83,27 @@ class HistoryPart(Part):
         from ..repo.history import unified_diff
 
         return self._locked.run(unified_diff.find_undiffable, diff)
+
+    def grep(
+        self,
+        pattern: str,
+        rev: str = "@",
+        *,
+        ignore_case: bool = False,
+        fixed: bool = False,
+        paths: Sequence[str] = (),
+    ) -> Iterator[results.GrepMatch]:
+        """Yield the lines of text files at a revision that match a regular expression.
+
+        With `fixed`, `pattern` is plain text; with `paths`, only files at or below them are
+        searched. Raises `InvalidInput` (`bad_pattern`, `slow_pattern`).
+        """
+        from ..repo.history import grep
+
+        request = grep.GrepRequest(
+            pattern=pattern, revision=rev, ignore_case=ignore_case, is_fixed=fixed, paths=paths
+        )
+        return self._locked.iterate(grep.grep, request)
 
     def blame(self, slug: str, rev: str = "@") -> list[results.BlameLine]:
         """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class MemoryPart(Part):
     """Memory files of an agent.
 
-    A target is `memory` (MEMORY.md), `user` (USER.md), or the name of a JSON Lines file.
+    A target is `memory` (MEMORY.md), `user` (USER.md), or the name of a JSON Lines file. In the
+    home of a program they are the files in which it keeps memory, such as CLAUDE.md, and the
+    path of another of them is a target too.
     Entries of Markdown are separated by a line `§`; in JSON Lines each line is an entry.
     `old_text` is text of exactly one entry. All methods raise `NotFound` (`no_memory`) or
     `InvalidInput` (`not_text`); changes also `no_match`, `ambiguous`, `memory_full` and
@@ -28,6 +30,12 @@ class MemoryPart(Part):
         from ..repo.index import memory_files
 
         return self._locked.run(memory_files.locate_memory, target)
+
+    def list_targets(self) -> list[str]:
+        """Return the targets that there are; in the home of a program with their paths."""
+        from ..repo.index import memory_files
+
+        return self._locked.run(memory_files.list_targets)
 
     def read(self, target: str = "memory") -> results.MemoryRead:
         """Return the recorded entries of a memory; none if its file does not exist."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .secrets import SecretsPart
     from .signatures import SignaturesPart
     from .skills import SkillsPart
+    from .tags import TagsPart
     from .trust import TrustPart
 
 
@@ -68,6 +69,8 @@ class BrainParts:
     """Snapshots, differences, and the operation log."""
     branches: BranchesPart = _lazy_part()
     """List, create, delete and switch branches."""
+    tags: TagsPart = _lazy_part()
+    """Names of snapshots that never move."""
     merge: MergePart = _lazy_part()
     """Merge a revision, and resolve conflicts."""
     ledger: LedgerPart = _lazy_part()

@@ -101,6 +101,15 @@ class SkillsPart(Part):
             delete_and_revert.revert_skill, slug, str(to_version), message
         )
 
+    def rename(self, slug: str, new_name: str, *, message: str = "") -> results.Upserted:
+        """Move a skill to another name, as its next version; its history goes on.
+
+        Raises `NotFound` (`no_skill`), `InvalidInput`, or `Conflict` (`skill_exists`).
+        """
+        from ..repo.skills import rename_skill
+
+        return self._locked.run_write(rename_skill.rename_skill, slug, new_name, message)
+
     def merge(
         self,
         slug: str,
@@ -125,6 +134,15 @@ class SkillsPart(Part):
             message=message,
         )
         return self._locked.run_write(merge_skills.merge_skills, request)
+
+    def survey(self) -> results.SkillSurvey:
+        """Return what skills the folder has, recorded or not, and which are left out and why.
+
+        Raises `InvalidInput` for what a brain cannot hold.
+        """
+        from ..repo.changes import skill_survey
+
+        return self._locked.run(skill_survey.survey_folder)
 
     def list(self, rev: str = "@") -> builtins.list[results.Skill]:
         """Return all skills at a revision, sorted by slug and path."""

@@ -48,6 +48,10 @@ _TABLES = (
   path TEXT NOT NULL,
   PRIMARY KEY (slug, path)
 ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE bare_nodes (
+  node BLOB PRIMARY KEY,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
     """CREATE TABLE sheet (
   number INTEGER PRIMARY KEY,
   data BLOB NOT NULL

@@ -29,6 +29,7 @@ _HISTORY_COLUMNS = typed_columns(
     "path TEXT, generation INTEGER, snapshot BLOB, change INTEGER, version TEXT, slugs TEXT,"
     " checksum BLOB"
 )
+_BARE_NODE_COLUMNS = typed_columns("node BLOB, checksum BLOB")
 _MERGE_COLUMNS = typed_columns("snapshot BLOB, generation INTEGER, checksum BLOB")
 
 P = ParamSpec("P")
@@ -222,6 +223,27 @@ class DerivedCache:
         return [(snapshot, generation) for snapshot, generation, _ in rows]
 
     @_translate_errors
+    def find_bare_nodes(self, nodes: Sequence[bytes]) -> set[bytes]:
+        """Return those of some nodes of trees that are noted to have no SKILL.md below them."""
+        sql = f"SELECT {_BARE_NODE_COLUMNS} FROM bare_nodes WHERE node IN ({{keys}})"
+        rows = self._db.fetch_by_keys(sql, nodes)
+        return {node for node, checksum in rows if checksum == _bare_node_checksum(node)}
+
+    @_translate_errors
+    def list_bare_nodes(self) -> list[bytes]:
+        """Return all noted nodes without a SKILL.md, damaged rows included."""
+        sql = f"SELECT {_BARE_NODE_COLUMNS} FROM bare_nodes ORDER BY node"
+        return [row[0] for row in self._db.fetch_all(sql)]
+
+    @_translate_errors
+    def put_bare_nodes(self, nodes: Iterable[bytes]) -> None:
+        """Note nodes that have no SKILL.md below them."""
+        self._db.execute_many(
+            "INSERT OR REPLACE INTO bare_nodes (node, checksum) VALUES (?, ?)",
+            ((node, _bare_node_checksum(node)) for node in sorted(nodes)),
+        )
+
+    @_translate_errors
     def read_index_note(self) -> bytes:
         """Return the note on the index text, b"" if there is none."""
         return self._read_note()[_CHECKSUM_BYTES:]
@@ -320,6 +342,10 @@ def _history_checksum(row: SkillHistoryRow, slugs: str) -> bytes:
 
 def _merge_checksum(snapshot: bytes, generation: int) -> bytes:
     return checksums.cache_row_checksum(snapshot, b"%d" % generation)
+
+
+def _bare_node_checksum(node: bytes) -> bytes:
+    return checksums.cache_row_checksum(node, b"bare")
 
 
 class StagedDerivation(NamedTuple):

@@ -70,7 +70,7 @@ def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:
         content = diff3.join_settled(draft.pieces, _SETTLE_BY_CHOICE[choice])
     if content is not None and draft.skill is not None:
         try:
-            document_merge.check_merged_skill(content, draft.skill.version)
+            document_merge.check_merged_skill(content, draft.skill)
         except InvalidInput:
             return None
     return content

@@ -19,12 +19,16 @@ from .diff3 import MergePiece
 
 
 class SkillMerge(NamedTuple):
-    """A merged skill in pieces, with the versions of ours, of theirs and of the merge."""
+    """A merged skill in pieces, with the versions of ours, of theirs and of the merge.
+
+    `is_yaml` says that YAML accepts the front matter of both sides, and so must that of the merge.
+    """
 
     pieces: list[MergePiece]
     ours: str
     theirs: str
     version: str
+    is_yaml: bool
 
 
 def merge_skill(base: bytes | None, ours: bytes, theirs: bytes, slug: str) -> SkillMerge:
@@ -44,13 +48,19 @@ def merge_skill(base: bytes | None, ours: bytes, theirs: bytes, slug: str) -> Sk
             diff3.split_lines(old.body), diff3.split_lines(a.body), diff3.split_lines(b.body)
         ),
     ]
-    return SkillMerge(pieces, *versions, version)
+    is_yaml = _is_yaml(a) and _is_yaml(b)
+    return SkillMerge(pieces, *versions, version, is_yaml)
 
 
-def check_merged_skill(content: bytes, version: str) -> None:
-    """Raise `InvalidInput` unless `content` is a readable skill that states `version`."""
-    if _stated_version(content) != version:
+def check_merged_skill(content: bytes, skill: SkillMerge) -> None:
+    """Raise `InvalidInput` unless `content` is a readable skill that states the merged version."""
+    document = document_parts.split_document(content)
+    if _stated_version(content) != skill.version or (skill.is_yaml and not _is_yaml(document)):
         raise InvalidInput("the merged front matter is not readable", code="bad_frontmatter")
+
+
+def _is_yaml(document: DocumentParts) -> bool:
+    return document.is_closed and parse_front_matter(document.front_matter).problem is None
 
 
 def _read_version(content: bytes) -> str:

@@ -173,6 +173,11 @@ def split_section(path: str) -> tuple[str, str]:
     return (section, inner) if slash else (TOP_SECTION, section)
 
 
+def is_at_or_below(path: str, folders: Iterable[str]) -> bool:
+    """Tell whether `path` is one of `folders`, or below one of them."""
+    return any(path == folder or path.startswith(folder + "/") for folder in folders)
+
+
 def join_section(section: str, inner: str) -> str:
     """Undo `split_section`."""
     return inner if section == TOP_SECTION else f"{section}/{inner}"

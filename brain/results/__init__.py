@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _NAMES = {
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
     "folder_changes": (
-        "Adopted AdoptedFile Collected Imported Init MemoryChanged MemoryRead "
-        "Published Recorded Redacted Restored Status Watched"
+        "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "
+        "Published Recorded Redacted Restored SkillSurvey Status Undone Watched"
     ),
     "history": (
-        "BisectTest Bisected BlameLine Diff DiffStat FileState Operation PathChange "
+        "BisectTest Bisected BlameLine Diff DiffStat FileState GrepMatch Operation PathChange "
         "SectionInfo SkillChange SnapshotDetails UndiffableFile"
     ),
     "ledgers": (
@@ -38,7 +38,7 @@ _NAMES = {
     ),
     "merges": (
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
-        "Switched"
+        "Switched Tag"
     ),
     "skills": (
         "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "

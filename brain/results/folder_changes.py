@@ -15,11 +15,43 @@ if TYPE_CHECKING:
 
 
 class Init(NamedTuple):
-    """A new brain."""
+    """A new brain; `skills` is the number of skills in the folder, which are not recorded yet.
+
+    New skills go to `skill_folder`.
+    """
 
     brain: str
     snapshot: str
     path: str
+    skills: int = 0
+    skill_folder: str = "skills"
+    left_out_skills: Sequence[LeftOutSkills] = ()
+
+
+class LeftOutSkills(NamedTuple):
+    """Files called SKILL.md that are no skills of the brain, `files` of them at or below `path`.
+
+    `reason` is "link_outside" for a link that leads outside the brain, to `target`, and
+    "ignored" for what `.brainignore` excludes; neither is recorded. Recorded, but no skills
+    are files in a "hidden_folder" or another one that holds none, a "link" to a file that is
+    no skill, and a SKILL.md at the "top", whose folder is the whole brain.
+    """
+
+    path: str
+    reason: str
+    files: int = 1
+    target: str = ""
+
+
+class SkillSurvey(NamedTuple):
+    """What skills the folder of a brain has: their number, and files that are left out.
+
+    New skills go to `skill_folder`.
+    """
+
+    skills: int
+    skill_folder: str
+    left_out_skills: list[LeftOutSkills]
 
 
 class Status(NamedTuple):
@@ -39,6 +71,7 @@ class Status(NamedTuple):
     notices: list[Notice]
     merging: str | None
     conflicts: list[MergeConflict]
+    left_out_skills: Sequence[LeftOutSkills] = ()
 
 
 class Recorded(NamedTuple):
@@ -56,6 +89,7 @@ class Recorded(NamedTuple):
     removed: int
     notices: list[Notice]
     commitment: Committed | NotCommitted | None
+    left_out_skills: Sequence[LeftOutSkills] = ()
 
 
 class Watched(NamedTuple):
@@ -71,10 +105,11 @@ class Watched(NamedTuple):
     removed: int
     notices: list[Notice]
     commitment: Committed | NotCommitted | None
+    left_out_skills: Sequence[LeftOutSkills] = ()
 
 
 class Restored(NamedTuple):
-    """The outcome of a restore, an undo or a redo; path lists are sorted.
+    """The outcome of a restore; path lists are sorted.
 
     `redacted` are files that were not written, because their earlier content was redacted.
     """
@@ -83,6 +118,23 @@ class Restored(NamedTuple):
     written: list[str]
     removed: list[str]
     redacted: list[str]
+
+
+class Undone(NamedTuple):
+    """The outcome of an undo or a redo: as `Restored`, with what was undone or done again.
+
+    `operation` is its number in the operation log, `branch` the branch that it changed or, for
+    a switch, the branch that is current now.
+    """
+
+    snapshot: str
+    written: list[str]
+    removed: list[str]
+    redacted: list[str]
+    operation: int
+    kind: str
+    description: str
+    branch: str
 
 
 class Redacted(NamedTuple):
@@ -140,8 +192,8 @@ class Adopted(NamedTuple):
     `path` is the folder of the brain, `source` the adopted folder or file. `branch` has the
     states of the source, None if the brain is the source itself. `steps` counts the new
     states. `brain` and `snapshot` are None for a preview. With `conflicts` the new states
-    stay on the branch until they are resolved. `notices` name imported skills whose names
-    look like those of other skills.
+    stay on the branch until they are resolved. `notices` name imported files that may hold a
+    secret, and imported skills whose names look like those of other skills.
     """
 
     brain: str | None
@@ -164,7 +216,8 @@ class Published(NamedTuple):
 
     `written`, `removed` and `unchanged` are files that this brain publishes. `conflicts` are
     files that somebody else wrote or changed; with them nothing was written. `left_out` are
-    files of the brain that the client has no place for or cannot read.
+    files of the brain that the client has no place for or cannot read, `held_back` those
+    that would change and have a secret. `notices` name skills that the client may not accept.
     """
 
     brain: str
@@ -176,6 +229,8 @@ class Published(NamedTuple):
     unchanged: int
     conflicts: list[Notice]
     left_out: list[Notice]
+    held_back: Sequence[Notice] = ()
+    notices: Sequence[Notice] = ()
 
 
 class MemoryRead(NamedTuple):

@@ -22,7 +22,7 @@ class SectionInfo(NamedTuple):
 
 
 class SnapshotDetails(NamedTuple):
-    """A snapshot, its sections and signatures, and the counts against its first parent.
+    """A snapshot, its sections and signatures, and what it changed in its first parent.
 
     Only valid signatures are listed; verification also reports invalid ones and the rights
     of the keys.
@@ -32,6 +32,8 @@ class SnapshotDetails(NamedTuple):
     counts: dict[str, int]
     sections: dict[str, SectionInfo]
     signatures: list[Signature]
+    changes: list[PathChange]
+    skills: list[SkillChange]
 
 
 class Operation(NamedTuple):
@@ -61,17 +63,21 @@ class PathChange(NamedTuple):
 
 
 class SkillChange(NamedTuple):
-    """A changed skill; `change` is added, removed, upgraded or changed."""
+    """A changed skill; `change` is added, removed, renamed, upgraded or changed.
+
+    `from_slug` is set for a rename.
+    """
 
     slug: str
     change: str
     from_version: Version | None
     to_version: Version | None
     name: str
+    from_slug: str | None = None
 
 
 class Diff(NamedTuple):
-    """The differences of two bundles, or of the head and the folder (`to` is then "")."""
+    """The differences of two bundles; `to` is "" for the folder, `from_` "" for no snapshot."""
 
     from_: str
     to: str
@@ -118,6 +124,14 @@ class BlameLine(NamedTuple):
     time: datetime
     message: str
     receipt: str | None
+
+
+class GrepMatch(NamedTuple):
+    """A line that matches a pattern; `line` counts from 1."""
+
+    path: str
+    line: int
+    text: str
 
 
 class BisectTest(NamedTuple):

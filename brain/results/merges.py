@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from .common import Committed, NotCommitted, SnapshotInfo, Version
     from .history import PathChange, SkillChange
 
@@ -25,6 +27,16 @@ class Branches(NamedTuple):
     snapshot: str
     branches: list[Branch]
     conflicts: list[MergeConflict]
+
+
+class Tag(NamedTuple):
+    """A tag and its snapshot, with the keys whose valid signatures the snapshot has."""
+
+    name: str
+    snapshot: str
+    time: datetime
+    message: str
+    signed_by: list[str]
 
 
 class Switched(NamedTuple):

@@ -26,6 +26,10 @@ def format_skill_change(change: SkillChange) -> str:
             words = f"added at version {change.to_version}"
         case "removed":
             words = f"removed at version {change.from_version}"
+        case "renamed":
+            rises = change.from_version != change.to_version
+            versions = f", {change.from_version} → {change.to_version}" if rises else ""
+            return f"{change.from_slug} renamed to {change.slug}{versions}"
         case _:
             words = f"changed, still at version {change.to_version}"
     return f"{change.slug} {words}"
@@ -78,6 +82,9 @@ def _format_skill_operation(fields: dict[str, Any]) -> str:
             words = f"{slug} upgraded {old} → {new}"
         case {"kind": "delete", "slug": slug, "version": version}:
             words = f"{slug} removed at version {version}"
+        case {"kind": "absorb", "slug": slug, "from_version": "", "absorbed": other}:
+            old, new = fields["absorbed_version"], fields["to_version"]
+            words = f"{other} renamed to {slug}, {old} → {new}"
         case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
             words = f"{slug} absorbed {other} → {new}"
         case {"kind": str(kind), "slug": slug, "verdict": str(verdict)}:

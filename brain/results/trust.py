@@ -118,7 +118,8 @@ class RecordedSecret(NamedTuple):
 
     `path` is "" for the message of a snapshot, which cannot be redacted.
     `line` and `column` count from 1, the column in bytes. `id` names rule and secret;
-    `snapshot` is a snapshot that has it.
+    `snapshot` is a snapshot that has it. `grade` is "certain" or "doubtful"; `excerpt` is
+    the line around the secret, in which the rule replaces the secret.
     """
 
     path: str
@@ -127,6 +128,8 @@ class RecordedSecret(NamedTuple):
     rule: str
     id: str
     snapshot: str
+    grade: str
+    excerpt: str
 
 
 class SecretScan(NamedTuple):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..skills import skill_layout
+
 if TYPE_CHECKING:
     from typing import Protocol
 else:  # protocols are for type checkers only; creating them takes 3 ms
@@ -14,7 +16,7 @@ else:  # protocols are for type checkers only; creating them takes 3 ms
 class SearchDocument(NamedTuple):
     """The metadata of a skill that selectors rank by.
 
-    `path` is that of its SKILL.md below skills/, `blob` the id of its content.
+    `path` is the full one of its SKILL.md, `blob` the id of its content.
     """
 
     path: str
@@ -26,8 +28,7 @@ class SearchDocument(NamedTuple):
     @property
     def category(self) -> str:
         """The folders above the skill's own, "" if there are none."""
-        parts = self.path.split("/")
-        return "/".join(parts[:-2] if parts[-1].lower() == "skill.md" else parts[:-1])
+        return skill_layout.category_from_path(self.path)
 
 
 class RankedSkill(NamedTuple):

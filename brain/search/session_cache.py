@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .selector import SkillCatalogue
 
 if TYPE_CHECKING:
-    from ..objects.tree import TreeRoot
+    from ..objects.bundle import Bundle
     from ..store.full_text_index import FullTextIndex
     from .embedding.embedder import Embedder
     from .embedding.embedding_selector import EmbeddingSelector
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class SearchCache:
-    """The word index, and the catalogue of the skills in the tree `root`.
+    """The word index, and the catalogue of the skills in `bundle`.
 
     Each part is created on first use, and then kept up to date with the head.
     """
 
     def __init__(self) -> None:
         self.index: FullTextIndex | None = None
-        self.root: TreeRoot | None = None
+        self.bundle: Bundle | None = None
         self.catalogue = SkillCatalogue()
         self._keyword: KeywordSelector | None = None
         self._embedding: EmbeddingSelector | None = None

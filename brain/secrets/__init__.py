@@ -2,8 +2,11 @@
 
 from .finder import MAX_SECRET_FINDINGS, SecretFinding, find_secrets, find_secrets_in_each
 from .mask import mask_remote_message, mask_secrets
+from .secret_hit import CERTAIN, DOUBTFUL
 
 __all__ = [
+    "CERTAIN",
+    "DOUBTFUL",
     "MAX_SECRET_FINDINGS",
     "SecretFinding",
     "find_secrets",

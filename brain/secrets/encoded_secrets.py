@@ -9,11 +9,15 @@ from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
 from . import key_patterns
-from .key_patterns import SecretHit
 from .lazy_regex import lazy_pattern
+from .secret_hit import SecretHit
 
 _EDGE_CHARACTERS = b" \t\r\"'`\\+>#|*,;(){}[]"
 """Characters around the pieces of a split text: quotes, operators, margins."""
+_LITERAL_END = lazy_pattern(rb"[\"'`]")
+_QUOTES = (b'"', b"'", b"`")
+_ASSIGNMENT = lazy_pattern(rb"[A-Za-z_][A-Za-z0-9_]*(?:[ \t]+[=:]|:[ \t]|=[\"']?[A-Za-z0-9_$])")
+"""A name that gets a value: the next statement, not the rest of a key."""
 _MIN_BASE64_CHARS = 24
 _BASE64_RUN = lazy_pattern(rb"[A-Za-z0-9+/_-]{24,}")
 _TO_STANDARD_BASE64 = bytes.maketrans(b"-_", b"+/")
@@ -43,6 +47,16 @@ class _JoinedPieces:
         """Return the index of the piece at an offset of the joined text."""
         return bisect_right(self.starts, offset) - 1
 
+    def is_continued(self, text: bytes, first: int, last: int) -> bool:
+        """Tell whether pieces continue one another; a literal may end, and a name may follow."""
+        for piece in range(first, last):
+            stop = self.starts[piece + 1] - self.starts[piece] + self.origins[piece]
+            between = text[stop : self.origins[piece + 1]]
+            if _LITERAL_END().match(between) and between[-1:] not in _QUOTES:
+                return False
+        end = self.origins[last]
+        return _ASSIGNMENT().match(text, end, end + 200) is None
+
 
 def scan_split_and_encoded(
     text: bytes, split_text: SplitText, long_words: list[bytes]
@@ -54,12 +68,12 @@ def scan_split_and_encoded(
     joined = _join_line_ends(split_text)
     content = bytes(joined.text)
     hits = [*_scan_joined(content), *_scan_base64(content, content.split())]
-    for rule, start, stop, secret in hits:
-        first, last = joined.piece_at(start), joined.piece_at(stop - 1)
-        if first != last:
-            origin = joined.origins[first] + start - joined.starts[first]
-            end = joined.origins[last] + stop - joined.starts[last]
-            yield SecretHit(rule, origin, end, secret)
+    for hit in hits:
+        first, last = joined.piece_at(hit.start), joined.piece_at(hit.stop - 1)
+        if first != last and joined.is_continued(text, first, last):
+            start = joined.origins[first] + hit.start - joined.starts[first]
+            stop = joined.origins[last] + hit.stop - joined.starts[last]
+            yield hit._replace(start=start, stop=stop)
     yield from _scan_base64(text, long_words)
 
 
@@ -105,15 +119,16 @@ def _scan_base64(text: bytes, words: list[bytes]) -> Iterator[SecretHit]:
             continue
         at = text.find(word, at)
         for match in _BASE64_RUN().finditer(word):
-            rule = _decoded_rule(match[0])
-            if rule:
-                yield SecretHit(f"{rule}-base64", at + match.start(), at + match.end(), match[0])
+            found = _find_decoded(match[0])
+            if found:
+                start, stop = at + match.start(), at + match.end()
+                yield SecretHit(f"{found.rule}-base64", start, stop, match[0], found.grade)
         at += len(word)
 
 
-def _decoded_rule(run: bytes) -> str:
+def _find_decoded(run: bytes) -> SecretHit | None:
     if len(run.translate(None, _NOT_CAPITALS)) < _MIN_CAPITALS:
-        return ""  # words with hyphens, a path
+        return None  # words with hyphens, a path
     standard = run.translate(_TO_STANDARD_BASE64)
     for shift in range(4 if len(run) <= _MAX_SHIFTED_BYTES else 1):
         stop = shift + (len(run) - shift) // 4 * 4
@@ -121,8 +136,8 @@ def _decoded_rule(run: bytes) -> str:
         tail = rest + b"=" * (-len(rest) % 4) if len(rest) > 1 else b""
         decoded = binascii.a2b_base64(standard[shift:stop] + tail)
         for hit in key_patterns.scan_key_patterns(decoded, decoded.split()):
-            return hit.rule
-    return ""
+            return hit
+    return None
 
 
 MIN_SECRET_BYTES = 16

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from ..digest import domain_hash
 from . import encoded_secrets, key_patterns, keyword_rules
-from .key_patterns import SecretHit
+from .excerpt import masked_excerpt, secret_mark
+from .secret_hit import EXAMPLE, SecretHit
 
 MAX_SECRET_FINDINGS = 1000
 """The most findings in one file; the rest of the file is not scanned."""
@@ -32,13 +33,16 @@ class SecretFinding(NamedTuple):
 
     `line` and `column` count from 1, the column in bytes. `id` is 16 hex digits of a hash
     over rule and secret, the same at every place of that secret: the user allows a false
-    positive by it. A weak password could be guessed from it.
+    positive by it. A weak password could be guessed from it. `grade` is CERTAIN or DOUBTFUL;
+    `excerpt` is the line around the secret, in which the rule replaces the secret.
     """
 
     rule: str
     line: int
     column: int
     id: str
+    grade: str
+    excerpt: str
 
 
 def find_secrets(content: bytes) -> list[SecretFinding]:
@@ -46,18 +50,37 @@ def find_secrets(content: bytes) -> list[SecretFinding]:
 
     Never raises. Time and memory are linear in the length of `content`.
     """
+    hits = find_hits(content)
+    if not hits:
+        return []
     out: list[SecretFinding] = []
     line = 1
-    counted = end = 0
-    for rule, start, stop, secret in find_hits(content):
-        if start < end:
-            continue
-        line += content.count(b"\n", counted, start)
-        column = start - content.rfind(b"\n", 0, start)
-        counted, end = start, stop
-        name = _finding_digest(b"%s\0%s" % (rule.encode(), secret)).hex()[:_FINDING_ID_DIGITS]
-        out.append(SecretFinding(rule, line, column, name))
+    counted = end = covered = 0
+    is_complete = len(hits) < MAX_SECRET_FINDINGS
+    following = [*(hit.start for hit in hits[1:]), len(content)]
+    for hit, next_start in zip(hits, following, strict=True):
+        if hit.start >= end:
+            line += content.count(b"\n", counted, hit.start)
+            counted, end = hit.start, hit.stop
+            out.append(
+                SecretFinding(
+                    rule=hit.rule,
+                    line=line,
+                    column=hit.start - content.rfind(b"\n", 0, hit.start),
+                    id=_finding_id(hit),
+                    grade=hit.grade,
+                    excerpt=masked_excerpt(content, hit, covered, next_start)
+                    if is_complete
+                    else secret_mark(hit),
+                )
+            )
+        covered = max(covered, hit.stop)
     return out
+
+
+def _finding_id(hit: SecretHit) -> str:
+    name = b"%s\0%s" % (hit.rule.encode(), hit.secret)
+    return _finding_digest(name).hex()[:_FINDING_ID_DIGITS]
 
 
 def find_secrets_in_each(contents: Sequence[bytes]) -> list[list[SecretFinding]]:
@@ -76,14 +99,27 @@ def find_secrets_in_each(contents: Sequence[bytes]) -> list[list[SecretFinding]]
 
 def _find_in_group(group: list[bytes]) -> list[list[SecretFinding]]:
     """Scan a group at once, and each content alone only if there is a hit."""
-    if len(group) > 1 and next(_scan_all(_GROUP_SEPARATOR.join(group)), None) is None:
+    if len(group) > 1 and next(_scan_reported(_GROUP_SEPARATOR.join(group)), None) is None:
         return [[] for _ in group]
     return list(map(find_secrets, group))
 
 
 def find_hits(content: bytes) -> list[SecretHit]:
-    """Return the first MAX_SECRET_FINDINGS hits, in order; they may overlap."""
-    return sorted(islice(_scan_all(content), MAX_SECRET_FINDINGS), key=attrgetter("start"))
+    """Return the first MAX_SECRET_FINDINGS hits that are reported, in order; they may overlap."""
+    return _first_in_order(_scan_reported(content))
+
+
+def find_hits_and_examples(content: bytes) -> list[SecretHit]:
+    """Return the first MAX_SECRET_FINDINGS hits, also examples, in order; they may overlap."""
+    return _first_in_order(_scan_all(content))
+
+
+def _first_in_order(hits: Iterator[SecretHit]) -> list[SecretHit]:
+    return sorted(islice(hits, MAX_SECRET_FINDINGS), key=attrgetter("start"))
+
+
+def _scan_reported(content: bytes) -> Iterator[SecretHit]:
+    return (hit for hit in _scan_all(content) if hit.grade != EXAMPLE)
 
 
 def _scan_all(content: bytes) -> Iterator[SecretHit]:

@@ -5,13 +5,15 @@ The formats are those that issuers document and that public secret scanners use.
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from . import randomness
 from .lazy_regex import lazy_pattern
+from .placeholders import is_placeholder, is_weak_password
+from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
 
 _ALPHANUMERIC = rb"[A-Za-z0-9]"
 _URL_SAFE = rb"[A-Za-z0-9_-]"
@@ -37,7 +39,7 @@ _KEY_FORMATS: tuple[tuple[str, bytes, bytes], ...] = (
     ("digitalocean-token", b"dop_v1_", rb"[a-f0-9]{64}"),
     ("grafana-token", b"glsa_", rb"[A-Za-z0-9_]{32,64}"),
     ("telegram-token", b":AA", rb"(?<=[0-9]{8}:AA)[A-Za-z0-9_-]{32,35}"),
-    ("url-password", b"://", rb"[^\s/:@\"'<>{}$]{1,64}:(?![/$<{*])[^\s/:@\"'<>{}$*]{5,128}@"),
+    ("url-password", b"://", rb"[^\s/:@\"'<>{}$]{0,64}:(?![/$<{*])[^\s/:@\"'<>{}$*]{5,128}@"),
 )
 """Rules, the prefixes of their keys, and the pattern of the rest."""
 _KEY_PATTERNS = [
@@ -52,14 +54,30 @@ _JWT = lazy_pattern(
     rb"eyJ%b{8,%d}\.eyJ%b{4,8192}\.%b{16,2048}"
     % (_URL_SAFE, _MAX_JWT_HEADER_BYTES, _URL_SAFE, _URL_SAFE)
 )
+_SAMPLE_CLAIMS = lazy_pattern(rb'(?i)"1234567890"|john doe|jane doe|example\.(?:com|org)')
+_TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 _URL_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _PEM_MARK = b"PRIVATE KEY"
 _PEM_BODY = lazy_pattern(
     rb"(?: BLOCK)?-----(?:\\r|\\n|[^A-Za-z0-9+/=]){0,40}(?:(?:Proc-Type|DEK-Info|Version|Comment)"
     rb"[^\n\\]{0,100}(?:\\r|\\n|\s|[>#*\"'|]){1,20}){0,4}([A-Za-z0-9+/=]{16,80})"
 )
+_PEM_MARGIN = lazy_pattern(rb"\\[rn]|[^A-Za-z0-9+/=.]+")
+"""What may be between the pieces of a body: line ends, also escaped, quotes and margins."""
+_PEM_BODY_BYTES = 400
+_MIN_PEM_BODY_CHARS = 60
+"""The length of the shortest private key, one of Ed25519, in base64."""
 _KEY_PREFIXES = (*(prefix for _, prefix, _ in _KEY_PATTERNS), _JWT_START)
-_DIGITLESS_PREFIXES = (b"AKIA", b"ASIA", b"hf_", b"glpat-", b"k_live_", b"k_test_")
+_DIGITLESS_PREFIXES = (
+    b"AKIA",
+    b"ASIA",
+    b"hf_",
+    b"glpat-",
+    b"AIza",
+    b"GOCSPX-",
+    b"k_live_",
+    b"k_test_",
+)
 """Prefixes of keys so short that at least one in fifty has no digit."""
 _MID_WORD_PREFIXES = {b":AA", b"://"}
 """Prefixes that may be in the middle of a word."""
@@ -70,6 +88,13 @@ _PLACEHOLDER_URL = lazy_pattern(
 )
 
 
+_DOUBTFUL_KEY = lazy_pattern(
+    rb"[rs]k_test_|sk-(?!ant-|proj-|svcacct-|admin-|or-v1-|[A-Za-z0-9]{32,}\Z)"
+)
+"""Keys for tests, and keys of no issuer in particular."""
+_AWS_SECRET = lazy_pattern(rb"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_PAIR_BYTES = 400
+"""The largest distance between the two halves of an AWS key."""
 _PUTTY_MARK = b"Private-Lines:"
 _PUTTY_BODY = lazy_pattern(rb"Private-Lines: {0,4}[0-9]{1,4}\r?\n([A-Za-z0-9+/=]{16,80})")
 _KEYSTORE_MARK = b"kdf"
@@ -80,15 +105,6 @@ _KEYSTORE_BODY = lazy_pattern(
 _KEYSTORE_CHECKSUM = lazy_pattern(rb"\\?\"(?:mac|checksum)\\?\"\s{0,40}:")
 _KEYSTORE_WINDOW_BYTES = 4096
 """The largest distance of the encrypted key from the name of its key derivation function."""
-
-
-class SecretHit(NamedTuple):
-    """A secret with its rule and its place, in bytes."""
-
-    rule: str
-    start: int
-    stop: int
-    secret: bytes
 
 
 def scan_key_patterns(text: bytes, long_words: list[bytes]) -> Iterator[SecretHit]:
@@ -118,7 +134,7 @@ def scan_issuer_keys(text: bytes) -> Iterator[SecretHit]:
         while at >= 0:
             match = pattern.match(text, at)
             if match and _is_genuine(rule, match[0]):
-                yield SecretHit(rule, at, match.end(), match[0])
+                yield SecretHit(rule, at, match.end(), match[0], _grade_key(rule, match))
             at = text.find(prefix, match.end() if match else at + len(prefix))
     yield from _scan_jwts(text)
 
@@ -133,9 +149,16 @@ def _scan_jwts(text: bytes) -> Iterator[SecretHit]:
         match = _JWT().match(text, begin.start()) if begin else None
         if match:
             end = match.end()
-            if _is_genuine("jwt", match[0]):
-                yield SecretHit("jwt", match.start(), end, match[0])
+            if _is_genuine("jwt", match[0]) and not _is_sample_jwt(match[0]):
+                yield SecretHit("jwt", match.start(), end, match[0], CERTAIN)
         at = text.find(_JWT_MIDDLE, max(at + 1, end))
+
+
+def _is_sample_jwt(token: bytes) -> bool:
+    """Tell whether a token is for the person or the number that documents use."""
+    payload = token.split(b".")[1]
+    claims = binascii.a2b_base64(payload.translate(_TO_STANDARD) + b"==")
+    return _SAMPLE_CLAIMS().search(claims) is not None
 
 
 @cache
@@ -150,12 +173,42 @@ def _compiled_patterns() -> list[re.Pattern[bytes]]:
 def _is_genuine(rule: str, secret: bytes) -> bool:
     """Tell a key from a placeholder such as `sk-your-key-here` or `ghp_xxxxxxxx`."""
     if rule == "url-password":
-        return _PLACEHOLDER_URL().search(secret) is None and len(set(secret)) > 6
+        return _is_url_password(secret)
     if rule == "slack-webhook":
         return len(set(secret)) > 20
+    if is_placeholder(secret):
+        return False
     if rule in _WORDLIKE_RULES and not randomness.is_random_value(secret):
         return False
     return len(set(secret)) > 9
+
+
+def _is_url_password(found: bytes) -> bool:
+    """Tell a password in a URL from a port, a placeholder and an example."""
+    _, password = _split_url_user(found)
+    if _PLACEHOLDER_URL().search(found) or password.isdigit() or len(set(found)) <= 6:
+        return False
+    is_chosen = randomness.is_password_like(password) or not randomness.looks_like_words(password)
+    return is_chosen and not is_placeholder(password)
+
+
+def _split_url_user(found: bytes) -> tuple[bytes, bytes]:
+    user, _, password = found.removeprefix(b"://").removesuffix(b"@").partition(b":")
+    return user, password
+
+
+def _grade_key(rule: str, match: re.Match[bytes]) -> str:
+    """Return the grade of a key; the id of an AWS key counts only with the secret near it."""
+    if rule == "aws-access-key":
+        start, stop = match.start() - _AWS_PAIR_BYTES, match.end() + _AWS_PAIR_BYTES
+        near = _AWS_SECRET().finditer(match.string[max(start, 0) : stop])
+        has_secret = any(randomness.is_random_value(secret[0]) for secret in near)
+        return CERTAIN if has_secret else DOUBTFUL
+    if rule == "url-password":
+        user, password = _split_url_user(match[0])
+        is_example = is_weak_password(password) or (user and user in password)
+        return EXAMPLE if is_example else DOUBTFUL
+    return DOUBTFUL if _DOUBTFUL_KEY().match(match[0]) else CERTAIN
 
 
 def _scan_pem_keys(text: bytes) -> Iterator[SecretHit]:
@@ -165,16 +218,28 @@ def _scan_pem_keys(text: bytes) -> Iterator[SecretHit]:
         end = at + len(_PEM_MARK)
         match = _PEM_BODY().match(text, end)
         begin = text.rfind(b"-----BEGIN ", max(0, at - 40), at)
-        if match and begin >= 0 and len(set(match[1])) > 4:
-            yield SecretHit("private-key", begin, match.end(), match[1])
+        if match and begin >= 0 and _is_pem_body(text, match):
+            yield SecretHit("private-key", begin, match.end(), match[1], CERTAIN)
             end = match.end()
         at = text.find(_PEM_MARK, end)
     at = text.find(_PUTTY_MARK)
     while at >= 0:
         match = _PUTTY_BODY().match(text, at)
         if match and len(set(match[1])) > 4:
-            yield SecretHit("private-key", at, match.end(), match[1])
+            yield SecretHit("private-key", at, match.end(), match[1], CERTAIN)
         at = text.find(_PUTTY_MARK, at + len(_PUTTY_MARK))
+
+
+def _is_pem_body(text: bytes, match: re.Match[bytes]) -> bool:
+    """Tell the base64 of a private key from an abbreviated one and from other text."""
+    near = text[match.start(1) : match.start(1) + _PEM_BODY_BYTES].partition(b"-----END")[0]
+    body = _PEM_MARGIN().sub(b"", near)
+    return (
+        len(body) >= _MIN_PEM_BODY_CHARS
+        and b"..." not in body
+        and len(set(match[1])) > 4
+        and not randomness.looks_like_words(match[1])
+    )
 
 
 def _scan_keystores(text: bytes) -> Iterator[SecretHit]:
@@ -189,7 +254,7 @@ def _scan_keystores(text: bytes) -> Iterator[SecretHit]:
         if match and _KEYSTORE_CHECKSUM().search(near):
             start = max(end, at - _KEYSTORE_WINDOW_BYTES)
             end = start + match.end()
-            yield SecretHit("keystore", start + match.start(), end, match[1])
+            yield SecretHit("keystore", start + match.start(), end, match[1], CERTAIN)
             at = text.find(_KEYSTORE_MARK, max(at + len(_KEYSTORE_MARK), end))
         else:
             at = text.find(_KEYSTORE_MARK, at + _KEYSTORE_WINDOW_BYTES // 2)

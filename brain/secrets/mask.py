@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .finder import MAX_SECRET_FINDINGS, find_hits
-from .key_patterns import SecretHit
+from .excerpt import secret_mark
+from .finder import MAX_SECRET_FINDINGS, find_hits_and_examples
 from .lazy_regex import lazy_pattern
+from .secret_hit import SecretHit
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")
 _MIN_URL_PART_CHARS = 8
@@ -18,10 +19,11 @@ _TOO_MANY_MARK = b"[redacted: too many secrets]"
 def mask_secrets(content: bytes) -> tuple[bytes, int]:
     """Return `content` with each secret replaced by the name of its rule, and their number.
 
-    Of a private key, everything up to its END line is replaced. Content with
-    MAX_SECRET_FINDINGS secrets is replaced as a whole.
+    Passwords that documents give as examples count too: somebody may have one. Of a private
+    key, everything up to its END line is replaced. Content with MAX_SECRET_FINDINGS secrets
+    is replaced as a whole.
     """
-    hits = find_hits(content)
+    hits = find_hits_and_examples(content)
     if not hits:
         return content, 0
     if len(hits) >= MAX_SECRET_FINDINGS:
@@ -30,7 +32,7 @@ def mask_secrets(content: bytes) -> tuple[bytes, int]:
     end = count = 0
     for hit in hits:
         if hit.start >= end:
-            pieces += [content[end : hit.start], b"[redacted: %b]" % hit.rule.encode()]
+            pieces += [content[end : hit.start], secret_mark(hit).encode()]
             count += 1
         end = max(end, _hit_end(content, hit))
     pieces.append(content[end:])

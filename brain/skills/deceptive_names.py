@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..errors import printable_text
 from . import unicode_scripts
 from .slug import skill_identity
-from .visible_text import hidden_pattern
+from .visible_text import hidden_code_point_pattern, hidden_pattern
 
 HIDDEN_NAME = "hidden_name"
 MIXED_SCRIPTS = "mixed_scripts"
@@ -16,7 +16,6 @@ UNASSIGNED_CHARACTERS = "unassigned_characters"
 _MAX_LISTED_LETTERS = 8
 """Letters that a message lists."""
 _JOINERS = "\u200c\u200d"
-_VARIATION_SELECTOR = "\ufe0f"
 _SCRIPTS_WITHOUT_JOINERS = {unicode_scripts.LATIN_SCRIPT, "Grek", "Cyrl", "Armn"}
 
 
@@ -26,7 +25,7 @@ def find_name_problems(name: str) -> Iterator[tuple[str, str]]:
         return
     if has_hidden_characters(name):
         yield HIDDEN_NAME, hidden_name_message(name)
-    plain = hidden_pattern().sub("", name)
+    plain = hidden_code_point_pattern().sub("", name)
     shown = printable_text(name)
     foreign_letters = unicode_scripts.find_mixed_letters(plain)
     if foreign_letters:
@@ -48,18 +47,13 @@ def hidden_name_message(name: str) -> str:
 def has_hidden_characters(name: str) -> bool:
     """Tell whether a name has hidden characters that its script does not need.
 
-    Emoji need variation selectors, and many scripts joiners, but not Latin, Greek,
-    Cyrillic and Armenian.
+    Many scripts need joiners, but not Latin, Greek, Cyrillic and Armenian.
     """
-    before = " "
-    for char in name:
-        if hidden_pattern().match(char):
-            is_style = char == _VARIATION_SELECTOR and not before.isalpha()
-            is_joiner = char in _JOINERS and not before.isascii()
-            script = unicode_scripts.script_code(before)
-            if not is_style and not (is_joiner and script not in _SCRIPTS_WITHOUT_JOINERS):
-                return True
-        before = char
+    for match in hidden_pattern().finditer(name):
+        before = name[match.start() - 1 : match.start()] if match.start() else " "
+        is_joiner = match[0] in _JOINERS and before.isalpha() and not before.isascii()
+        if not is_joiner or unicode_scripts.script_code(before) in _SCRIPTS_WITHOUT_JOINERS:
+            return True
     return False
 
 

@@ -1,7 +1,8 @@
 """Splits a document into byte order mark, front matter and body, on its bytes.
 
-Front matter opens with a first line `---` and closes at the next line that is
-exactly `---`, spaces and tabs at the end allowed. The parts joined are the document.
+Front matter opens with a first line `---` and closes at the next line that is exactly
+`---`, spaces and tabs at the end allowed. Blank lines may stand before it if a field follows
+at once. Without a closing line it ends where its fields do. The parts joined are the document.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from .. import limits
 from ..errors import InvalidInput
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_OPENING_LINE = re.compile(rb"---[ \t]*(?:\r?\n|\Z)")
+_OPENING_LINE = re.compile(rb"(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
+_FIELD_LINE = re.compile(rb"[A-Za-z_][A-Za-z0-9_-]*:(?:[ \t\r\n]|\Z)")
+_INDENTED_CLOSING = re.compile(rb"[ \t]+---[ \t]*(?:\r?\n|\Z)")
 _CLOSING_LINE = re.compile(rb"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 _LONE_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
@@ -30,8 +33,9 @@ _UTF16_OR_UTF32_STARTS = (
 class DocumentParts(NamedTuple):
     """The parts of a document; `opening` and `closing` are the `---` lines.
 
-    Without front matter, `opening`, `front_matter` and `closing` are empty. `newline`
-    is the line ending for new lines of the front matter.
+    Without front matter, `opening`, `front_matter` and `closing` are empty. Blank lines
+    before the front matter belong to `opening`. `closing` is empty or indented if the line
+    is missing.
     """
 
     bom: bytes
@@ -45,6 +49,20 @@ class DocumentParts(NamedTuple):
         """The line ending of the opening line."""
         return "\r\n" if self.opening.endswith(b"\r\n") else "\n"
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the front matter ends with a line `---`."""
+        return self.closing.startswith(b"---")
+
+    def close(self) -> DocumentParts:
+        """Return the document with its front matter closed."""
+        if not self.opening or self.is_closed:
+            return self
+        text = self.front_matter
+        if text and not text.endswith("\n"):
+            text += self.newline
+        return self._replace(front_matter=text, closing=b"---" + self.newline.encode())
+
     def to_bytes(self) -> bytes:
         """Return the document."""
         return b"".join(
@@ -55,29 +73,54 @@ class DocumentParts(NamedTuple):
 def split_document(content: bytes) -> DocumentParts:
     """Cut `content` into its parts.
 
-    Raises `InvalidInput` with code `too_large`, `not_utf8`, `bad_char`, `bad_newline`,
-    or `unclosed_frontmatter`; messages give the line.
+    Raises `InvalidInput` with code `too_large`, `not_utf8`, `bad_char` or `bad_newline`;
+    messages give the line.
     """
     check_document_text(content)
     bom = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
+    body = DocumentParts(bom, b"", "", b"", content[len(bom) :])
     opening = _OPENING_LINE.match(content, len(bom))
     if opening is None:
         if content.startswith(b"---\r", len(bom)):
             raise _text_error(1, "a carriage return without a newline", "bad_newline")
-        return DocumentParts(bom, b"", "", b"", content[len(bom) :])
+        return body
     start = opening.end()
+    has_field = _FIELD_LINE.match(content, start) is not None
+    if not has_field and not opening[0].startswith(b"---"):
+        return body
     closing = _CLOSING_LINE.search(content, start)
-    if closing is None:
-        raise InvalidInput(
-            "line 1: the front matter is not closed",
-            code="unclosed_frontmatter",
-            hint="end it with a line '---'",
-        )
-    if closing.start() - start > limits.MAX_FRONT_MATTER_BYTES:
-        raise _text_error(1, f"front matter of {closing.start() - start} bytes", "too_large")
-    front_matter = content[start : closing.start()].decode()
-    _check_front_matter(front_matter)
-    return DocumentParts(bom, opening[0], front_matter, closing[0], content[closing.end() :])
+    if closing is None and not has_field:
+        return body
+    end, body_start = closing.span() if closing else _find_unclosed_end(content, start)
+    if end - start > limits.MAX_FRONT_MATTER_BYTES:
+        raise _text_error(1, f"front matter of {end - start} bytes", "too_large")
+    front_matter = content[start:end].decode()
+    return DocumentParts(
+        bom, opening[0], front_matter, content[end:body_start], content[body_start:]
+    )
+
+
+def _find_unclosed_end(content: bytes, start: int) -> tuple[int, int]:
+    """Return where front matter without a closing line ends, and where the body starts.
+
+    It ends before an indented `---`, before a line that is neither a field nor indented,
+    and before blank lines after which no indented line follows.
+    """
+    at = end = start
+    while at < len(content) and at - start <= limits.MAX_FRONT_MATTER_BYTES:
+        newline = content.find(b"\n", at)
+        next_line = len(content) if newline < 0 else newline + 1
+        line = content[at:next_line]
+        if line.strip():
+            is_indented = line[:1] in (b" ", b"\t")
+            if is_indented and _INDENTED_CLOSING.fullmatch(line):
+                return at, next_line
+            goes_on = at == end and (line[:2] == b"- " or _FIELD_LINE.match(line))
+            if not is_indented and not goes_on:
+                break
+            end = next_line
+        at = next_line
+    return end, end
 
 
 def check_document_text(content: bytes) -> None:
@@ -102,7 +145,8 @@ def check_document_text(content: bytes) -> None:
         raise _text_error(line, "a NUL character", "bad_char")
 
 
-def _check_front_matter(front_matter: str) -> None:
+def check_front_matter(front_matter: str) -> None:
+    """Raise `InvalidInput` (`bad_char`, `bad_newline`) for characters that YAML has no use for."""
     for pattern, problem, code in (
         (CONTROL_CHARACTERS, "a control character", "bad_char"),
         (_LONE_CARRIAGE_RETURN, "a carriage return without a newline", "bad_newline"),
@@ -111,6 +155,14 @@ def _check_front_matter(front_matter: str) -> None:
         if match:  # the front matter starts on the second line
             line = front_matter.count("\n", 0, match.start()) + 2
             raise _text_error(line, problem, code)
+
+
+def mask_refused_characters(front_matter: str) -> str:
+    """Return a text of the same length without the characters that YAML has no use for.
+
+    Control characters become zero-width spaces, which are never shown.
+    """
+    return _LONE_CARRIAGE_RETURN.sub(" ", CONTROL_CHARACTERS.sub("\u200b", front_matter))
 
 
 def _text_error(line: int, problem: str, code: str) -> InvalidInput:

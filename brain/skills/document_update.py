@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from ..errors import InvalidInput
-from . import document_parts, frontmatter_fields
+from . import document_parts, frontmatter_fields, frontmatter_recovery
 from .document_parts import DocumentParts
-from .frontmatter import parse_front_matter
+from .frontmatter import field_values, parse_front_matter, parse_if_any
 from .frontmatter_fields import BLOCK_MAP_KIND, FLOW_MAP_KIND, FrontMatter, FrontMatterField
 from .visible_text import fold_to_line
 
@@ -66,9 +66,11 @@ def _replace_body(prior: DocumentParts, body: bytes) -> DocumentParts:
     gap = prior.body[: _blank_lines_end(prior.body)]
     if not prior.opening:
         return prior._replace(body=gap + text)
-    newline = prior.newline.encode()
-    closing = prior.closing if prior.closing.endswith(b"\n") else b"---" + newline
-    return prior._replace(closing=closing, body=(gap if prior.body else newline) + text)
+    closed = prior.close()
+    end = b"" if closed.closing.endswith(b"\n") else prior.newline.encode()
+    return closed._replace(
+        closing=closed.closing + end, body=(gap if prior.body else prior.newline.encode()) + text
+    )
 
 
 def _blank_lines_end(body: bytes) -> int:
@@ -141,9 +143,7 @@ def _update_other_style(old: FrontMatter, new: FrontMatter, newline: str) -> str
     """Return the new front matter, in another style, with the old fields that it lacks."""
     import json
 
-    from . import strict_yaml
-
-    values = strict_yaml.node_value(strict_yaml.compose_front_matter(old.text))
+    values = field_values(old)
     for key in old.fields:
         if key not in new.fields:
             raw = json.dumps(values[key], ensure_ascii=False)
@@ -164,14 +164,50 @@ def _restore_metadata(old: FrontMatter, new: FrontMatter, newline: str) -> str:
     return new.text
 
 
+def split_incoming(content: bytes, prior: DocumentParts | None) -> DocumentParts:
+    """Return the parts of a text to be saved, with the values quoted that YAML refuses.
+
+    Values that `prior` has as well stay as they are. Blank lines before a new text go.
+    Raises as `split_or_wrap` does, and `InvalidInput` (`bad_char`) for control characters
+    that `prior` does not have.
+    """
+    document = split_or_wrap(content)
+    if not document.opening:
+        return document
+    kept = "" if prior is None else prior.front_matter
+    for found in document_parts.CONTROL_CHARACTERS.findall(document.front_matter):
+        if found not in kept:
+            document_parts.check_front_matter(document.front_matter)
+    front_matter = parse_if_any(document.front_matter)
+    opening = document.opening.lstrip() if prior is None else document.opening
+    return document._replace(
+        opening=opening,
+        front_matter=frontmatter_recovery.quote_refused(front_matter, parse_if_any(kept)),
+    )
+
+
+def split_or_wrap(content: bytes) -> DocumentParts:
+    """Return the parts of `content`; a head without any field is part of the body.
+
+    Raises `InvalidInput` as `split_document` does, and for more or deeper values than are read.
+    """
+    document = document_parts.split_document(content)
+    try:
+        parse_if_any(document.front_matter)
+    except InvalidInput as error:
+        if error.code in frontmatter_recovery.LIMIT_CODES:
+            raise
+        text = document.front_matter.encode()
+        body = b"".join((document.opening, text, document.closing, document.body))
+        return DocumentParts(document.bom, b"", "", b"", body)
+    return document
+
+
 def split_if_readable(content: bytes | None) -> DocumentParts | None:
-    """Return the parts of `content`, None if its front matter cannot be read."""
+    """Return the parts of `content`, None if it cannot be read."""
     if content is None:
         return None
     try:
-        document = document_parts.split_document(content)
-        if document.opening:
-            parse_front_matter(document.front_matter)
+        return split_or_wrap(content)
     except InvalidInput:
         return None
-    return document

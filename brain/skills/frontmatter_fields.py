@@ -40,13 +40,16 @@ class FrontMatterField(NamedTuple):
 class FrontMatter(NamedTuple):
     """The fields at the top level and those of the map `metadata`.
 
-    `is_flow` says that the whole front matter is one map in braces.
+    `is_flow` says that the whole front matter is one map in braces. `problem` says why YAML
+    refuses the text, and `refused` are the values that it refuses: these were recovered.
     """
 
     text: str
     fields: dict[str, FrontMatterField]
     metadata: dict[str, FrontMatterField]
     is_flow: bool
+    problem: InvalidInput | None = None
+    refused: tuple[FrontMatterField, ...] = ()
 
     def raw_value(self, field: FrontMatterField) -> str:
         """Return the value of `field` as written."""
@@ -56,22 +59,20 @@ class FrontMatter(NamedTuple):
         """Return the line number in the file at which `field` starts."""
         return self.text.count("\n", 0, field.key_start) + 2
 
-    def text_value(self, key: str) -> str:
+    def shown_text(self, key: str) -> str:
         """Return the text of a top-level field, "" if it is missing or empty.
 
-        Raises `InvalidInput` with code `bad_type` if it is not text.
+        A value of another type is shown as written if it stands on one line.
         """
         field = self.fields.get(key)
-        if field is None or field.kind == NULL_KIND:
+        if field is None:
             return ""
-        if field.kind != TEXT_KIND:
-            raise InvalidInput(
-                f"line {self.line_number(field)}: {key} is not text:"
-                f" {printable_text(self.raw_value(field))}",
-                code="bad_type",
-                hint="put quotes around it",
-            )
-        return field.value
+        return field.value if field.kind == TEXT_KIND else self.one_line_value(field)
+
+    def one_line_value(self, field: FrontMatterField) -> str:
+        """Return a value as written, "" if it has several lines."""
+        raw = self.raw_value(field).strip()
+        return "" if field.kind in (NULL_KIND, BLOCK_MAP_KIND) or "\n" in raw else raw
 
     def version_fields(self) -> list[FrontMatterField]:
         """Return the fields that hold the version: at the top level, in metadata, or both."""
@@ -123,7 +124,7 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
         margin = " " * key_column(front_matter)
         return f"{front_matter.text}{margin}metadata:{newline}{margin}  {key}: {raw}{newline}"
     if field.kind == NULL_KIND:
-        return replace_value(front_matter, field, f"{{{quote_scalar(key)}: {raw}}}")
+        return _fill_empty_metadata(front_matter, field, key, raw, newline)
     if field.kind == FLOW_MAP_KIND:
         return _insert_into_braces(front_matter.text, field.start, key, raw)
     if field.kind != BLOCK_MAP_KIND:
@@ -135,6 +136,18 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
     first = line_start_offset(front_matter.text, field.start)
     margin = front_matter.text[first : field.start]
     return f"{front_matter.text[:first]}{margin}{key}: {raw}{newline}{front_matter.text[first:]}"
+
+
+def _fill_empty_metadata(
+    front_matter: FrontMatter, field: FrontMatterField, key: str, raw: str, newline: str
+) -> str:
+    if front_matter.is_flow:
+        return replace_value(front_matter, field, f"{{{quote_scalar(key)}: {raw}}}")
+    text = front_matter.text
+    line = (text[: field.start].rstrip(" \t") + text[field.end : field.lines_end]).rstrip("\r\n")
+    margin = " " * key_column(front_matter)
+    rest = text[field.lines_end :]
+    return f"{line}{newline}{margin}  {key}: {raw}{newline}{rest}"
 
 
 def key_column(front_matter: FrontMatter) -> int:
@@ -150,5 +163,10 @@ def line_start_offset(text: str, offset: int) -> int:
 
 def _insert_into_braces(text: str, start: int, key: str, raw: str) -> str:
     brace = text.index("{", start) + 1
-    comma = "" if text[brace:].lstrip().startswith("}") else ", "
-    return f"{text[:brace]}{quote_scalar(key)}: {raw}{comma}{text[brace:]}"
+    rest = text[brace:].lstrip()
+    gap = text[brace : len(text) - len(rest)]
+    if rest.startswith("}"):
+        return f"{text[:brace]}{quote_scalar(key)}: {raw}{text[brace:]}"
+    is_line = "\n" in gap
+    first = f"{gap if is_line else ''}{quote_scalar(key)}: {raw},"
+    return f"{text[:brace]}{first}{'' if is_line else ' '}{text[brace:]}"

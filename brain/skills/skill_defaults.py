@@ -6,8 +6,14 @@ from ..errors import InvalidInput
 from . import frontmatter_fields, skill_version
 from .document_parts import DocumentParts
 from .frontmatter import parse_front_matter, parse_if_any
-from .frontmatter_fields import FrontMatter
-from .skill_metadata import summarize_body
+from .frontmatter_fields import (
+    BLOCK_MAP_KIND,
+    FLOW_MAP_KIND,
+    NULL_KIND,
+    SPEC_FIELDS,
+    FrontMatter,
+)
+from .skill_metadata import summarize_document
 from .visible_text import fold_to_line
 from .yaml_scalar import quote_scalar
 
@@ -17,27 +23,51 @@ def fill_defaults(
 ) -> DocumentParts:
     """Return `document`, which must have front matter, at the version `number`.
 
-    A missing name becomes `slug`, and `title` is then kept as `metadata.title` if it
-    differs. A missing description becomes `description`, else the first line of the
-    body, else the title. Raises `InvalidInput` with code `bad_type`, `bad_version` or those
-    of `parse_front_matter`.
+    The name and the description are those of `fill_texts`, which raises the same; the code is
+    also `bad_version`.
     """
+    document = fill_texts(document, title, slug, description)
+    front_matter = _set_version(parse_front_matter(document.front_matter), number, document.newline)
+    if stated_version(front_matter) != number:
+        raise InvalidInput("line 2: this front matter cannot be edited", code="bad_yaml")
+    return document._replace(front_matter=front_matter.text)
+
+
+def fill_texts(document: DocumentParts, title: str, slug: str, description: str) -> DocumentParts:
+    """Return `document`, which must have front matter, with a name and a description.
+
+    A missing name becomes `slug`, and `title` is then kept as `metadata.title` if it
+    differs. A missing description becomes `description`, else the field `summary`, else the
+    first line of the body, else the title. Raises `InvalidInput` with code `bad_type` or
+    those of `parse_front_matter`.
+    """
+    document = document.close()
     newline = document.newline
     front_matter = parse_if_any(document.front_matter)
-    has_no_name = not front_matter.text_value("name").strip()
+    has_no_name = not front_matter.shown_text("name").strip()
     if has_no_name:
         front_matter = _set_field(front_matter, "name", slug, newline)
-    if not front_matter.text_value("description").strip():
-        text = description or summarize_body(document.body) or fold_to_line(title)
+    if not front_matter.shown_text("description").strip():
+        text = description or summarize_document(front_matter, document.body)
+        text = text or fold_to_line(title)
         front_matter = _set_field(front_matter, "description", text, newline)
-    front_matter = _set_version(front_matter, number, newline)
     if has_no_name and title != slug and "title" not in front_matter.metadata:
         front_matter = parse_front_matter(
             frontmatter_fields.add_metadata_key(front_matter, "title", quote_scalar(title), newline)
         )
-    if stated_version(front_matter) != number:
-        raise InvalidInput("line 2: this front matter cannot be edited", code="bad_yaml")
     return document._replace(front_matter=front_matter.text)
+
+
+def holds_version_in_metadata(front_matter: FrontMatter) -> bool:
+    """Tell whether a first version goes to `metadata.version`.
+
+    It does where all fields are those of the specification, which has no top-level `version`,
+    and `metadata` is a map or missing. A skill that conforms to it then still does.
+    """
+    metadata = front_matter.fields.get("metadata")
+    return set(front_matter.fields) <= set(SPEC_FIELDS) and (
+        metadata is None or metadata.kind in (NULL_KIND, BLOCK_MAP_KIND, FLOW_MAP_KIND)
+    )
 
 
 def stated_version(front_matter: FrontMatter) -> str | None:
@@ -59,10 +89,7 @@ def _set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> 
 def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontMatter:
     fields = sorted(front_matter.version_fields(), key=lambda field: -field.start)
     if not fields:
-        raw = skill_version.format_version(number)
-        return parse_front_matter(
-            frontmatter_fields.add_field(front_matter, "version", raw, newline)
-        )
+        return parse_front_matter(_add_version(front_matter, number, newline))
     text = front_matter.text
     for field in fields:  # the last one first, so that offsets stay valid
         line = front_matter.line_number(field)
@@ -70,3 +97,11 @@ def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontM
         raw = skill_version.format_version(number, form)
         text = text[: field.start] + raw + text[field.end :]
     return parse_front_matter(text)
+
+
+def _add_version(front_matter: FrontMatter, number: str, newline: str) -> str:
+    if holds_version_in_metadata(front_matter):
+        raw = quote_scalar(number)
+        return frontmatter_fields.add_metadata_key(front_matter, "version", raw, newline)
+    raw = skill_version.format_version(number)
+    return frontmatter_fields.add_field(front_matter, "version", raw, newline)

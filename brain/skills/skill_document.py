@@ -13,8 +13,9 @@ from ..errors import InvalidInput, printable_text
 from . import document_parts, document_update, skill_version
 from .document_parts import DocumentParts
 from .frontmatter import parse_front_matter, parse_if_any
-from .frontmatter_fields import TEXT_KIND, FrontMatter
+from .frontmatter_fields import TEXT_KIND, FrontMatter, set_field
 from .skill_defaults import fill_defaults, stated_version
+from .skill_metadata import read_skill_metadata
 
 
 class UpdatedSkill(NamedTuple):
@@ -54,13 +55,15 @@ def upsert_document(
         )
     title = name if prior is None else slug
     wanted = "" if description is None else check_description(description)
+    if not wanted and prior is not None:
+        wanted = read_skill_metadata(prior, "").description
     if not document.opening:
         document = document_update.add_front_matter(document)
     document = fill_defaults(document, title, slug, wanted, number)
     content = document.to_bytes()
     document_parts.check_document_text(content)
     return UpdatedSkill(
-        content, number, previous, parse_front_matter(document.front_matter).text_value("name")
+        content, number, previous, parse_front_matter(document.front_matter).shown_text("name")
     )
 
 
@@ -74,10 +77,22 @@ def set_version(content: bytes, number: str, slug: str) -> bytes:
 
     Raises `InvalidInput` as `split_document` and `parse_front_matter` do.
     """
-    document = document_parts.split_document(content)
+    document = document_update.split_or_wrap(content)
     if not document.opening:
         document = document_update.add_front_matter(document)
     return fill_defaults(document, slug, slug, "", number).to_bytes()
+
+
+def set_name(content: bytes, name: str) -> bytes:
+    """Return `content` with another name, if its front matter has one. Raises `InvalidInput`."""
+    document = document_parts.split_document(content)
+    if not document.opening:
+        return content
+    front_matter = parse_front_matter(document.front_matter)
+    if "name" not in front_matter.fields:
+        return content
+    text = set_field(front_matter, "name", name, document.newline)
+    return document._replace(front_matter=text).to_bytes()
 
 
 def bump_document(content: bytes, previous: str, slug: str) -> UpdatedSkill:
@@ -87,7 +102,7 @@ def bump_document(content: bytes, previous: str, slug: str) -> UpdatedSkill:
     """
     number = skill_version.next_version(previous)
     bumped = set_version(content, number, slug)
-    name = parse_front_matter(document_parts.split_document(bumped).front_matter).text_value("name")
+    name = parse_front_matter(document_parts.split_document(bumped).front_matter).shown_text("name")
     return UpdatedSkill(bumped, number, previous, name)
 
 
@@ -99,8 +114,9 @@ def replace_document(
     Unlike in a save, fields that `content` lacks are removed. `prior_version` is as for
     `upsert_document`, which raises the same.
     """
-    before, _ = _split_both(prior, content)
-    new = bump_document(content, _greatest_known_version(before, prior_version, True), slug)
+    before, incoming = _split_both(prior, content)
+    written = content if incoming is None else incoming.to_bytes()
+    new = bump_document(written, _greatest_known_version(before, prior_version, True), slug)
     document_parts.check_document_text(new.content)
     return new
 
@@ -137,14 +153,11 @@ def _split_both(
     prior: bytes | None, body: bytes | None
 ) -> tuple[DocumentParts | None, DocumentParts | None]:
     """Split both; an unreadable old document is None if the new one has front matter."""
-    incoming = None if body is None else document_parts.split_document(body)
-    if incoming is None or not incoming.opening:
-        before = None if prior is None else document_parts.split_document(prior)
-        if before is not None and before.opening:
-            parse_front_matter(before.front_matter)
-        return before, incoming
     before = document_update.split_if_readable(prior)
-    _check_declared_lengths(parse_front_matter(incoming.front_matter), before)
+    incoming = None if body is None else document_update.split_incoming(body, before)
+    if incoming is None or not incoming.opening:
+        return None if prior is None else document_update.split_or_wrap(prior), incoming
+    _check_declared_lengths(parse_if_any(incoming.front_matter), before)
     return before, incoming
 
 
@@ -170,12 +183,12 @@ def _greatest_known_version(
 
 
 def _document_version(document: DocumentParts) -> str | None:
-    return stated_version(parse_front_matter(document.front_matter)) if document.opening else None
+    return stated_version(parse_if_any(document.front_matter)) if document.opening else None
 
 
 def _check_declared_lengths(front_matter: FrontMatter, before: DocumentParts | None) -> None:
     """Refuse a name that is too long, and a new description that is."""
-    name, description = front_matter.text_value("name"), front_matter.text_value("description")
+    name, description = front_matter.shown_text("name"), front_matter.shown_text("description")
     old = parse_if_any(before.front_matter if before is not None else "")
     if len(name) > limits.MAX_SKILL_NAME_CHARS:
         raise InvalidInput(f"a name of {len(name)} characters", code="name_too_long")

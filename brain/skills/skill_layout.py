@@ -1,9 +1,12 @@
-"""Which files under `skills` are skills, and where a new one goes.
+"""Which files of a brain are skills, and where a new one goes.
 
-Paths are relative to the section `skills`. A skill is the file SKILL.md of a
-folder at any depth, a Markdown file at the top, or a Markdown file in a category,
-which is a top-level folder without a SKILL.md of its own. Nothing under a name
-that starts with `.` or `_` is a skill, nor are companion files such as a README.
+Paths are full. In every section a skill is the SKILL.md of a folder, at any depth. In the
+section `skills` so is a Markdown file at its top, or in a category, which is a folder
+there without a SKILL.md of its own; a README and other companion files are not.
+
+Nothing below a folder whose name starts with `_` or `.` is a skill, nor below folders of
+packages and caches. There are two exceptions: the `skills` folder that a client keeps in a
+hidden one, such as `.claude/skills`, and the hidden folders of a catalogue of skills.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
+from . import SKILLS_SECTION
 from .slug import fold_to_slug, is_slug, is_windows_device
 
 SKILL_FILES = ("SKILL.md", "skill.md", "Skill.md", "SKILL.MD")
 """The spellings of SKILL.md that clients read."""
-_FOLDER_SUFFIXES = tuple(f"/{spelling}" for spelling in SKILL_FILES)
+FOLDER_SUFFIXES = tuple(f"/{spelling}" for spelling in SKILL_FILES)
 """Ends of the path of a SKILL.md in a folder; `myskill.md` is not one."""
 _SORTED_SKILL_FILES = sorted(SKILL_FILES)
 LAYOUTS = ("directory", "flat")
@@ -28,27 +32,33 @@ _COMPANION_NAMES = frozenset(
 )
 _MARKDOWN_SUFFIX = ".md"
 _USUAL_SUFFIX = f"/{SKILL_FILES[0]}"
+_SECTION_PREFIX = f"{SKILLS_SECTION}/"
+_CLIENT_FOLDERS = frozenset((SKILLS_SECTION, "skill"))
+"""Folders in which clients keep skills, as in `.claude/skills`."""
+_CATALOGUE_FOLDERS = frozenset((".curated", ".experimental", ".system"))
+"""Hidden folders in a folder `skills` whose skills clients show."""
+_FOREIGN_FOLDERS = frozenset(
+    (".brain", ".git", ".cache", ".nox", ".tox", ".trash", ".venv", "node_modules")
+)
 
 
 def match_skill_path(path: str, has_any: Callable[[Sequence[str]], bool]) -> str | None:
     """Return the fallback name of the skill at `path`, None if that is not a skill.
 
-    `has_any` tells whether the section holds one of some ascending paths; it is called
-    at most once.
+    `has_any` tells whether the section `skills` holds one of some ascending paths, which
+    are relative to it; it is called at most once.
     """
     name = name_by_path_alone(path)
-    if name is None:
-        return None
-    category, slash, _ = path.rpartition("/")
-    if not slash or path.endswith(_FOLDER_SUFFIXES):
+    if name is None or path.endswith(FOLDER_SUFFIXES):
         return name
-    if has_any([f"{category}/{spelling}" for spelling in _SORTED_SKILL_FILES]):
+    category, slash, _ = path[len(_SECTION_PREFIX) :].rpartition("/")
+    if slash and has_any([f"{category}/{spelling}" for spelling in _SORTED_SKILL_FILES]):
         return None
     return name
 
 
 def find_skill_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Return the skills among all `paths` of the section, each with its fallback name."""
+    """Return the skills among all `paths` of a section, each with its fallback name."""
     found: dict[str, str] = {}
     files_by_category: dict[str, list[str]] = {}
     for path in paths:
@@ -56,8 +66,8 @@ def find_skill_paths(paths: Iterable[str]) -> dict[str, str]:
         if name is None:
             continue
         found[path] = name
-        if "/" in path and not path.endswith(_FOLDER_SUFFIXES):
-            files_by_category.setdefault(path.partition("/")[0], []).append(path)
+        if not path.endswith(FOLDER_SUFFIXES) and path.count("/") > 1:
+            files_by_category.setdefault(path.rpartition("/")[0], []).append(path)
     for category, files in files_by_category.items():
         if any(f"{category}/{spelling}" in found for spelling in SKILL_FILES):
             for path in files:
@@ -66,12 +76,16 @@ def find_skill_paths(paths: Iterable[str]) -> dict[str, str]:
 
 
 def slug_from_path(path: str) -> str:
-    """Return the slug of the skill at `path`; never fails.
+    """Return the slug of the skill at `path`; never fails."""
+    return slug_from_name(_name_from_path(path))
+
+
+def slug_from_name(name: str) -> str:
+    """Return the slug of a skill by the name of its folder, or of its file without the ending.
 
     If no letter or digit is left of the name, or it is a Windows device, the slug is
     `skill-` and the first digits of the digest of the name.
     """
-    name = name_from_path(path)
     if is_slug(name) and not is_windows_device(name):
         return name
     slug = fold_to_slug(name)
@@ -81,9 +95,29 @@ def slug_from_path(path: str) -> str:
 
 
 def category_from_path(path: str) -> str:
-    """Return the folders above the skill at `path`, without its own; "" if there are none."""
-    folder, _, file = path.rpartition("/")
+    """Return the folders above the skill at `path`, without its own; "" if there are none.
+
+    Those of the section `skills` are relative to it.
+    """
+    folder, _, file = path.removeprefix(_SECTION_PREFIX).rpartition("/")
     return folder.rpartition("/")[0] if file in SKILL_FILES else folder
+
+
+def new_skill_folder(skill_paths: Iterable[str]) -> str:
+    """Return the folder for new skills of a brain without a section `skills`.
+
+    That is the folder of a client, such as `.agents/skills`, if it holds all of the given
+    skills, and else `skills`.
+    """
+    common = ""
+    for path in skill_paths:
+        folders = path.split("/")[:-2]
+        ends = (end for end, name in enumerate(folders, 1) if name in _CLIENT_FOLDERS)
+        folder = "/".join(folders[: next(ends, 0)])
+        if not folder or folder != (common or folder):
+            return SKILLS_SECTION
+        common = folder
+    return common or SKILLS_SECTION
 
 
 def new_skill_path(slug: str, layout: str) -> str:
@@ -102,30 +136,46 @@ def new_skill_path(slug: str, layout: str) -> str:
     return f"{slug}/{SKILL_FILES[0]}"
 
 
-def candidate_paths(slug: str) -> list[str]:
-    """Return the conventional paths of a skill, the likeliest first."""
-    return [*(f"{slug}/{spelling}" for spelling in SKILL_FILES), slug + _MARKDOWN_SUFFIX]
-
-
-def name_from_path(path: str) -> str:
+def _name_from_path(path: str) -> str:
     """Return the name of the skill at `path` by its folder, or by its file."""
     folder, slash, file = path.rpartition("/")
-    if slash and file in SKILL_FILES:
+    if slash and file in SKILL_FILES and folder != SKILLS_SECTION:
         return folder.rpartition("/")[2]
     return file[:-3] if file[-3:].lower() == _MARKDOWN_SUFFIX else file
 
 
 def name_by_path_alone(path: str) -> str | None:
     """Return the name of the skill at `path`, None if the path alone excludes one."""
-    if path[-9:] == _USUAL_SUFFIX and "/." not in path and "/_" not in path and path[0] not in "._":
-        return path[:-9].rpartition("/")[2]
-    if path[-3:].lower() != _MARKDOWN_SUFFIX or path[0] in "._" or "/." in path or "/_" in path:
+    if path[-9:] == _USUAL_SUFFIX:  # nearly all skills: the general case below is slow
+        folder = path[:-9]
+        if (
+            ("/." not in path and "/_" not in path and path[0] not in "._")
+            and folder != SKILLS_SECTION
+            and "node_modules" not in path
+        ):
+            return folder.rpartition("/")[2]
+    elif path[-3:].lower() != _MARKDOWN_SUFFIX:
         return None
     folder, slash, file = path.rpartition("/")
-    if not slash:
-        return None if file[:-3].lower() in _COMPANION_NAMES else file[:-3]
-    if file in SKILL_FILES:
-        return folder.rpartition("/")[2]
-    if "/" in folder or file[:-3].lower() in _COMPANION_NAMES:
+    if slash and file in SKILL_FILES and folder != SKILLS_SECTION:
+        return None if find_excluded_folder(path) else folder.rpartition("/")[2]
+    if not path.startswith(_SECTION_PREFIX) or "/." in path or "/_" in path:
+        return None
+    if folder.count("/") > 1 or file[:-3].lower() in _COMPANION_NAMES:
         return None
     return file[:-3]
+
+
+def find_excluded_folder(path: str) -> str:
+    """Return the first folder above `path` below which nothing is a skill, "" if there is none."""
+    folders = path.split("/")[:-1]
+    for place, name in enumerate(folders):
+        hidden = name[0] == "."
+        in_catalogue = hidden and name in _CATALOGUE_FOLDERS and place
+        if name in _FOREIGN_FOLDERS or name[0] == "_":
+            return name
+        if not hidden or (in_catalogue and folders[place - 1] == SKILLS_SECTION):
+            continue
+        if _CLIENT_FOLDERS.isdisjoint(folders[place + 1 :]):
+            return name
+    return ""

@@ -25,13 +25,17 @@ from .frontmatter_fields import (
     FrontMatter,
     FrontMatterField,
 )
+from .risky_text import find_risky_text
 from .visible_text import find_hidden
+from .yaml_scalar import quote_scalar
 
 ERROR = "error"
 WARNING = "warning"
 MAX_COMPATIBILITY_CHARS = 500
 MAX_BODY_LINES = 500
 MAX_BODY_TOKENS = 5000
+MAX_FIX_CHARS = 200
+"""Characters of a line that a message proposes."""
 _LINE_NUMBER = re.compile(r"line ([0-9]+)")
 _CONFLICT_MARKERS = (b"<<<<<<<", b">>>>>>>")
 _CONFLICT_LINE = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
@@ -68,6 +72,12 @@ def check_skill(path: str, content: bytes, folder_name: str | None, strict: bool
     elif folder_name is None:
         problems = [problem for problem in problems if problem.code != "no_folder"]
     problems.extend(_collect_advice(document, front_matter))
+    blank_lines = document.opening.count(b"\n") - 1
+    if blank_lines > 0:
+        problems = [
+            item._replace(line=item.line + blank_lines if item.line > 1 else item.line)
+            for item in problems
+        ]
     return sorted(problems, key=lambda item: (item.line, item.code))
 
 
@@ -79,6 +89,8 @@ def _check_rules(
     flow: int,
 ) -> Iterator[Problem]:
     yield from _check_file(path, document, folder_name, flow)
+    if front_matter.problem is not None:
+        yield _recovery_problem(front_matter, front_matter.problem)
     yield from _check_text_field(front_matter, "name", limits.MAX_SLUG_CHARS)
     yield from _check_name(front_matter, folder_name)
     yield from _check_text_field(front_matter, "description", limits.MAX_DESCRIPTION_CHARS)
@@ -103,6 +115,13 @@ def _check_file(
         )
     if document.bom:
         yield Problem("byte_order_mark", WARNING, 1, "the file starts with a byte order mark")
+    if not document.opening.startswith(b"---"):
+        message = "blank lines before the front matter; some clients then see none; remove them"
+        yield Problem("blank_before_frontmatter", WARNING, 1, message)
+    if not document.is_closed:
+        line = document.front_matter.count("\n") + 2
+        message = "the front matter is not closed; end it with a line '---'"
+        yield Problem("unclosed_frontmatter", WARNING, line, message)
     if "---" in document.front_matter:
         line = document.front_matter.count("\n", 0, document.front_matter.index("---")) + 2
         yield Problem(
@@ -112,6 +131,25 @@ def _check_file(
         yield Problem(
             "flow_style", WARNING, flow, "some readers do not support lists or maps in brackets"
         )
+
+
+def _recovery_problem(front_matter: FrontMatter, error: InvalidInput) -> Problem:
+    """Return the problem of front matter that YAML refuses, with a line that mends it."""
+    line = _LINE_NUMBER.search(error.message)
+    number = int(line[1]) if line else 0
+    reason = error.message.removeprefix(f"line {number}: ")
+    mend = "mend or remove this line"
+    if front_matter.refused:
+        field = min(
+            front_matter.refused, key=lambda item: abs(front_matter.line_number(item) - number)
+        )
+        number = front_matter.line_number(field)
+        key = front_matter.text[field.key_start : field.start].rstrip(" \t:")
+        written = f"{key}: {quote_scalar(field.value)}"
+        is_short = len(written) <= MAX_FIX_CHARS
+        mend = f"write {written}" if is_short else f"put quotes around the value of {key}"
+    message = f"YAML refuses this ({reason}), and agents read it as text; {mend}"
+    return Problem(error.code, WARNING, number, printable_text(message, 2 * MAX_FIX_CHARS))
 
 
 def _check_text_field(front_matter: FrontMatter, key: str, most: int) -> Iterator[Problem]:
@@ -163,6 +201,8 @@ def _check_other_fields(front_matter: FrontMatter) -> Iterator[Problem]:
     for key, field in front_matter.fields.items():
         if key not in SPEC_FIELDS:
             message = f"not a field of the specification: {printable_text(key)}"
+            if key == "version":
+                message = f"{message}; its place there is metadata.version"
             yield Problem("unknown_field", WARNING, front_matter.line_number(field), message)
     yield from _check_kind(front_matter, "compatibility", (TEXT_KIND,))
     yield from _check_kind(front_matter, "license", (TEXT_KIND, NULL_KIND))
@@ -214,6 +254,9 @@ def _collect_advice(document: DocumentParts, front_matter: FrontMatter) -> Itera
             line = start + hidden.string.count("\n", 0, hidden.start())
             message = f"a hidden character: {printable_text(hidden[0])}"
             yield Problem("hidden_text", WARNING, line, message)
+        for found in find_risky_text(text):
+            message = f"the text {found.risk}: {printable_text(found.excerpt)}"
+            yield Problem("risky_text", WARNING, start + found.line, message)
     conflict = any(mark in document.body for mark in _CONFLICT_MARKERS) and _CONFLICT_LINE.search(
         document.body
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .. import limits
 from ..errors import FormatError, InvalidInput
 from . import document_parts, frontmatter_regex, frontmatter_subset, skill_version
-from .frontmatter import parse_with_yaml
+from .frontmatter import parse_front_matter
 from .frontmatter_fields import NULL_KIND, TEXT_KIND, FrontMatter
 from .visible_text import fold_to_line
 
@@ -38,18 +38,20 @@ class SkillMetadata(NamedTuple):
 def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     """Return the metadata of a document; never raises, whatever the document holds.
 
-    Without a readable name it has `fallback_name` and the flag `no_name`; without
-    readable front matter its description is the first line of the body.
+    Without a readable name it has `fallback_name` and the flag `no_name`. Without a
+    description it has the field `summary`, else the first line of the body with text, and the
+    flag `no_description`.
     """
     simple = frontmatter_regex.match_simple_metadata(content)
     if simple is not None:
-        if _is_final(simple):
-            return SkillMetadata(*simple, "")
+        number = simple.version.strip("\"'")
+        if _is_final(simple.name, simple.description, number):
+            return SkillMetadata(simple.name, simple.description, number, "")
         raw_versions = [simple.version] if simple.version else []
         return _build_metadata(simple.name, simple.description, raw_versions, [], fallback_name)
-    front_matter = _parse_subset_head(content)
-    if front_matter is not None:
-        return _metadata_from_front_matter(front_matter, fallback_name)
+    head = _parse_subset_head(content)
+    if head is not None:
+        return _metadata_from_front_matter(*head, [], fallback_name)
     try:
         document = document_parts.split_document(content)
     except InvalidInput as error:
@@ -57,14 +59,17 @@ def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     if not document.opening:
         return _metadata_without_front_matter(document.body, fallback_name, "no_frontmatter")
     try:
-        return _metadata_from_front_matter(parse_with_yaml(document.front_matter), fallback_name)
+        front_matter = parse_front_matter(document.front_matter)
     except InvalidInput as error:
         return _metadata_without_front_matter(document.body, fallback_name, error.code)
+    flags = [] if front_matter.problem is None else [front_matter.problem.code]
+    if not document.is_closed:
+        flags.append("unclosed_frontmatter")
+    return _metadata_from_front_matter(front_matter, document.body, flags, fallback_name)
 
 
-def _is_final(simple: frontmatter_regex.SimpleMetadata) -> bool:
+def _is_final(name: str, description: str, number: str) -> bool:
     """Tell whether the values need no folding, cutting or checks, as in most skills."""
-    name, description, number = simple
     return (
         number.isascii()
         and number.isdigit()
@@ -111,22 +116,35 @@ def summarize_body(body: bytes) -> str:
     return ""
 
 
-def _parse_subset_head(content: bytes) -> FrontMatter | None:
+def summarize_document(front_matter: FrontMatter, body: bytes) -> str:
+    """Return what serves as a description where there is none, "" if nothing does."""
+    return fold_to_line(front_matter.shown_text("summary")) or summarize_body(
+        body[: 4 * limits.MAX_DESCRIPTION_CHARS]
+    )
+
+
+def _parse_subset_head(content: bytes) -> tuple[FrontMatter, bytes] | None:
+    """Return front matter and body, None if they need the slower readers."""
     if not content.startswith(_OPENING_BYTES):
         return None
     close = content.find(_CLOSING_BYTES, 3, limits.MAX_FRONT_MATTER_BYTES)
     if close < 0:
         return None
     try:
-        return frontmatter_subset.parse_subset(content[4 : close + 1].decode())
+        front_matter = frontmatter_subset.parse_subset(content[4 : close + 1].decode())
     except UnicodeDecodeError:
         return None
+    return front_matter and (front_matter, content[close + len(_CLOSING_BYTES) :])
 
 
-def _metadata_from_front_matter(front_matter: FrontMatter, fallback_name: str) -> SkillMetadata:
-    flags: list[str] = []
+def _metadata_from_front_matter(
+    front_matter: FrontMatter, body: bytes, flags: list[str], fallback_name: str
+) -> SkillMetadata:
     name = _field_text(front_matter, "name", flags)
     description = _field_text(front_matter, "description", flags)
+    if not fold_to_line(description):
+        flags.append("no_description")
+        description = summarize_document(front_matter, body)
     versions = list(map(front_matter.raw_value, front_matter.version_fields()))
     return _build_metadata(name, description, versions, flags, fallback_name)
 
@@ -143,9 +161,7 @@ def _build_metadata(
     description = fold_to_line(description)
     if not name:
         flags.append("no_name")
-    if not description:
-        flags.append("no_description")
-    elif len(description) > limits.MAX_DESCRIPTION_CHARS:
+    if len(description) > limits.MAX_DESCRIPTION_CHARS:
         flags.append("description_too_long")
         description = description[: limits.MAX_DESCRIPTION_CHARS]
     number = _greatest_version(versions, flags)
@@ -154,11 +170,9 @@ def _build_metadata(
 
 def _field_text(front_matter: FrontMatter, key: str, flags: list[str]) -> str:
     field = front_matter.fields.get(key)
-    if field is None or field.kind == NULL_KIND:
-        return ""
-    if field.kind != TEXT_KIND:
+    if field is not None and field.kind not in (TEXT_KIND, NULL_KIND):
         flags.append("bad_type")
-    return field.value
+    return front_matter.shown_text(key)
 
 
 def _greatest_version(raw_versions: list[str], flags: list[str]) -> str:

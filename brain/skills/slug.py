@@ -18,7 +18,7 @@ import unicodedata
 from ..errors import InvalidInput, printable_text
 from ..limits import MAX_SKILL_NAME_CHARS, MAX_SLUG_CHARS
 from . import unicode_scripts
-from .visible_text import hidden_pattern
+from .visible_text import hidden_code_point_pattern
 
 _SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _NON_SLUG_RUNS = re.compile(r"[^a-z0-9]+")
@@ -108,9 +108,9 @@ def _check_name(name: str) -> None:
     normal = unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
     if _RESERVED_NAMES.fullmatch(_remove_disguise(name)):
         raise _name_error(name, "reserved_name", "the name is reserved")
-    if _CONTROL_CHARACTERS.search(name) or hidden_pattern().search(name):
+    if _CONTROL_CHARACTERS.search(name) or hidden_code_point_pattern().search(name):
         raise _name_error(name, "bad_char", "the name holds a control or hidden character")
-    if hidden_pattern().search(normal) or _has_stacked_marks(name):
+    if hidden_code_point_pattern().search(normal) or _has_stacked_marks(name):
         reason = "the name has too many combining marks, or hidden characters once normalised"
         raise _name_error(name, "bad_char", reason)
     for form in (name, normal):
@@ -123,8 +123,8 @@ def _check_name(name: str) -> None:
 
 def _remove_disguise(name: str) -> str:
     """Return the file name that a lenient file system could read `name` as."""
-    known = unicode_scripts.replace_unassigned(hidden_pattern().sub("", name))
-    seen = hidden_pattern().sub("", unicodedata.normalize("NFKD", known))
+    known = unicode_scripts.replace_unassigned(hidden_code_point_pattern().sub("", name))
+    seen = hidden_code_point_pattern().sub("", unicodedata.normalize("NFKD", known))
     bare = "".join(c for c in seen if not unicodedata.combining(c)).casefold()
     return re.split(r"[:/\\]", bare, maxsplit=1)[0].rstrip(" .\t\r\n").lstrip()
 

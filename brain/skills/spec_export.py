@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .. import limits
-from . import document_parts, frontmatter_fields, skill_version
+from . import document_parts, frontmatter_fields
 from .document_parts import DocumentParts
 from .document_update import add_front_matter
-from .frontmatter import load_front_matter, parse_front_matter, parse_if_any
+from .frontmatter import load_front_matter, parse_front_matter
 from .frontmatter_fields import (
     BLOCK_MAP_KIND,
     NULL_KIND,
@@ -25,7 +25,7 @@ from .frontmatter_fields import (
     FrontMatter,
     FrontMatterField,
 )
-from .skill_defaults import fill_defaults, stated_version
+from .skill_defaults import fill_texts
 from .skill_lint import ERROR, MAX_COMPATIBILITY_CHARS, check_skill
 from .visible_text import truncate
 from .yaml_scalar import quote_scalar, write_scalar
@@ -50,14 +50,11 @@ def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = (
     document = document_parts.split_document(content)
     if not document.opening:
         document = add_front_matter(document)
-    known = stated_version(parse_if_any(document.front_matter))
-    document = fill_defaults(document, slug, slug, "", known or skill_version.FIRST_VERSION)
+    document = fill_texts(document, slug, slug, "")
     front_matter = parse_front_matter(document.front_matter.replace("\r\n", "\n"))
     values = _read_values(front_matter)
-    if known is None:
-        values.pop("version", None)
     extra = _extra_metadata(values, slug, client_fields)
-    lines = [f"name: {slug}", *_format_text_fields(values)]
+    lines = [f"name: {write_scalar(slug)}", *_format_text_fields(values)]
     is_map = isinstance(values.get(METADATA_KEY), dict | None)
     if not is_map:
         values[METADATA_KEY] = {METADATA_KEY: values[METADATA_KEY]}

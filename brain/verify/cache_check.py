@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ..cache.derived_cache import CacheUnusable, SkillHistoryRow
 from ..errors import FormatError, NotFound, StoreError, printable_text
+from ..objects.tree_node import LEAF
 from ..repo.open.session import Session
-from ..repo.read import index_cache, skill_rows, snapshot_rows
+from ..repo.read import index_cache, skill_rows, skill_walk, snapshot_rows
 from ..repo.read.skill_rows import SkillWithCard
-from ..skills import SKILLS_SECTION
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096
@@ -55,6 +55,7 @@ def find_cache_deviations(session: Session) -> Iterator[CacheDeviation]:
         index_note = session.cache.read_index_note()
         names = session.cache.list_skill_names()
         yield from _check_lineages(session, roots, names)
+        yield from _check_bare_nodes(session)
         yield from _check_head(session, roots, index_note, names)
     except CacheUnusable as error:
         yield b"", f"the cache cannot be read: {error}"
@@ -68,12 +69,12 @@ def _check_head(
     if found is None and index_note:
         yield b"", _WRONG_INDEX
     head = session.head()
-    bundle = found[0].bundle if found else session.bundle_of(head)
     missing_names: list[str] = []
 
     def walk_and_note_names() -> Iterator[SkillWithCard]:
-        for place in skill_rows.walk_skills(session, bundle, skill_rows.find_cards):
-            path = f"{SKILLS_SECTION}/{place[0]}"
+        bundle = found[0].load_bundle(session) if found else session.bundle_of(head)
+        for place in skill_walk.walk_skills(session, bundle, skill_rows.find_cards):
+            path = place[0]
             if any(
                 (slug, path) not in names
                 for slug in skill_rows.nonstandard_slugs(path, place[3].name)
@@ -89,6 +90,24 @@ def _check_head(
         return
     if missing_names and head in roots:
         yield b"", f"the cache lacks a name of {printable_text(missing_names[0])}"
+
+
+def _check_bare_nodes(session: Session) -> Iterator[CacheDeviation]:
+    """Compare the cached nodes that have no SKILL.md below them with the trees."""
+    cached_nodes = session.cache.list_bare_nodes()
+    known = set(cached_nodes)
+    missing = session.reader.find_missing(cached_nodes)
+    for node_id in cached_nodes:
+        if node_id in missing:
+            continue
+        node = session.nodes.peek(node_id)
+        wrong = (
+            skill_walk.entries_of_skill_texts(node)
+            if node.kind == LEAF
+            else [line for line in node.entries if line[1] not in known]
+        )
+        if wrong:
+            yield b"", f"the cache denies the skills below node {node_id.hex()}"
 
 
 def find_wrong_cards(session: Session) -> Iterator[bytes]:

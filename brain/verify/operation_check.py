@@ -198,11 +198,11 @@ def _check_deletion(session: Session, diff: OperationDiff) -> Iterator[Finding]:
 
 def skill_name_of_text(path: str) -> str:
     """Return the name of the skill whose SKILL.md a full path would be, "" if none."""
-    inner = _path_in_skills(path)
-    folder, slash, file = inner.rpartition("/")
-    if slash and file in skill_layout.SKILL_FILES:
+    folder, _, file = path.rpartition("/")
+    if file in skill_layout.SKILL_FILES and folder not in ("", _SKILLS):
         return folder.rpartition("/")[2]
-    return file[:-3] if "/" not in folder and file[-3:].lower() == ".md" else ""
+    is_flat = path.startswith(f"{_SKILLS}/") and folder.count("/") < 2
+    return file[:-3] if is_flat and file[-3:].lower() == ".md" else ""
 
 
 def can_have_slug(name: str, slug: str) -> bool:
@@ -213,9 +213,7 @@ def can_have_slug(name: str, slug: str) -> bool:
     """
     if not name.isascii():
         return True
-    return (
-        name != "" and skill_layout.slug_from_path(f"{name}/{skill_layout.SKILL_FILES[0]}") == slug
-    )
+    return name != "" and skill_layout.slug_from_name(name) == slug
 
 
 class _SkillOwners:
@@ -241,13 +239,13 @@ class _SkillOwners:
         return [{path for path, own in names.items() if name in own} for name in unsure] or [set()]
 
     def _owner_names(self, path: str) -> list[str]:
-        *folders, _ = _path_in_skills(path).split("/")
+        folders = path.split("/")[:-1]
         names = [
-            folders[depth - 1]
-            for depth in range(1, len(folders) + 1)
+            name
+            for depth, name in enumerate(folders, 1)
             if self._is_skill_folder("/".join(folders[:depth]))
         ]
-        if len(folders) <= 1 and (name := skill_name_of_text(path)):
+        if name := skill_name_of_text(path):
             names.append(name)
         return names
 
@@ -255,17 +253,15 @@ class _SkillOwners:
         known = self._skill_folders.get(folder)
         if known is None:
             diff, nodes = self._edge, self._session.nodes
-            names = [f"{_SKILLS}/{folder}/{name}" for name in skill_layout.SKILL_FILES]
-            known = any(
-                name in diff.old_entries or name in diff.new_entries for name in names
-            ) or any(bundles.has_entry(nodes, diff.after, name) for name in names)
+            names = [folder + ending for ending in skill_layout.FOLDER_SUFFIXES]
+            known = folder != _SKILLS and any(
+                name in diff.old_entries
+                or name in diff.new_entries
+                or bundles.has_entry(nodes, diff.after, name)
+                for name in names
+            )
             self._skill_folders[folder] = known
         return known
-
-
-def _path_in_skills(path: str) -> str:
-    section, slash, inner = path.partition("/")
-    return inner if slash and section == _SKILLS else ""
 
 
 def _skill_folder(path: str) -> str:

@@ -14,7 +14,6 @@ from ..objects.tree_node import NodeEntry
 from ..repo.open.session import Session
 from ..repo.read import skill_rows
 from ..results import Finding
-from ..skills import SKILLS_SECTION
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.skill_version import compare_versions
 from .findings import finding_from_error
@@ -49,11 +48,11 @@ class VersionChange(NamedTuple):
             changed = [
                 Difference(p, diff.old_entries.get(p), diff.new_entries.get(p)) for p in texts
             ]
-        elif kind in _MANUAL_KINDS and SKILLS_SECTION in edge.before:
+        elif kind in _MANUAL_KINDS and edge.before:
             changed = [
                 difference
                 for change in edge.changes
-                if change.section == SKILLS_SECTION
+                if change.section in edge.before
                 for difference in _skill_differences(change)
                 if difference.before and difference.after and difference.after.kind != LINK
             ]
@@ -68,12 +67,15 @@ class VersionChange(NamedTuple):
 
 
 def _skill_differences(change: SectionDiff) -> Iterator[Difference]:
-    was = {line[0]: line for line in change.old_entries}
-    for line in change.new_entries:
-        path = paths.join_section(change.section, line[0])
-        if skill_rows.may_be_skill(path):
-            old: NodeEntry | None = was.get(line[0])
-            yield Difference(path, old and TreeEntry(path, *old[1:]), TreeEntry(path, *line[1:]))
+    fresh = [
+        (path, line)
+        for line in change.new_entries
+        if skill_rows.may_be_skill(path := paths.join_section(change.section, line[0]))
+    ]
+    was = {line[0]: line for line in change.old_entries} if fresh else {}
+    for path, line in fresh:
+        old: NodeEntry | None = was.get(line[0])
+        yield Difference(path, old and TreeEntry(path, *old[1:]), TreeEntry(path, *line[1:]))
 
 
 class VersionCheck:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..results import Notice
 from ..util.progress import Progress
@@ -15,19 +15,25 @@ from .rescan import Rescan
 from .stat_cache import StatCache
 from .walk import NO_CHILDREN, CandidateFile, FolderWalk
 
+if TYPE_CHECKING:
+    from ..results import LeftOutSkills
+
 
 class ScanResult(NamedTuple):
     """The result of a scan.
 
     `changed` are the files not proven unchanged, and `removed` the paths of the cache that are
     no longer files of the brain, both sorted; without a cache all files are changed. `files` is
-    the number of files. The next cache is made from the other fields: fingerprints of listed
-    folders, paths of lost folders, the cache before, and the moment when the scan began.
+    the number of files.
+
+    The next cache is made from the other fields: fingerprints of listed folders, paths of lost
+    folders, the cache before, and the moment when the scan began.
     """
 
     changed: list[CandidateFile]
     removed: list[str]
     notices: list[Notice]
+    left_out_skills: list[LeftOutSkills]
     files: int
     folders: dict[str, bytes]
     lost: list[str]
@@ -58,10 +64,16 @@ def scan_files(
             walk.finish_walk()
         finally:
             walk.close()
+    left_out_skills: list[LeftOutSkills] = []
+    if walk.left_out:
+        from .left_out_skills import find_left_out_skills
+
+        left_out_skills = find_left_out_skills(root, walk.left_out)
     return ScanResult(
         changed=sorted(walk.changed.values()),
         removed=sorted(rescan.removed),
         notices=sorted(walk.notices),
+        left_out_skills=left_out_skills,
         files=walk.files,
         folders=walk.folders,
         lost=rescan.lost,

@@ -68,7 +68,8 @@ def next_stat_cache(
     """Return the next cache; the scan began at `moment`, by the clock of the file system.
 
     Files and folders that could have changed after `moment` with the same times are unproven and
-    will be read again. So are folders with notices, so that each scan repeats the notices.
+    will be read again. So are folders with notices or skills that are left out, so that each
+    scan repeats these.
     """
 
     def proven_or_unmatchable(fingerprint: bytes, is_proven: bool) -> bytes:
@@ -76,7 +77,11 @@ def next_stat_cache(
             return fingerprint
         return file_fingerprint.unmatchable_fingerprint(fingerprint)
 
-    noticed = {notice.path.rpartition("/")[0] for notice in scan.notices}
+    reported_paths = [
+        *(notice.path for notice in scan.notices),
+        *(place.path for place in scan.left_out_skills),
+    ]
+    noticed = {path.rpartition("/")[0] for path in reported_paths}
     changes: dict[str, bytes | None] = dict.fromkeys((*scan.lost, *scan.removed))
     for folder, fingerprint in scan.folders.items():
         path = folder or ROOT_FOLDER_PATH

@@ -15,9 +15,10 @@ from .. import limits
 from ..errors import InvalidInput, printable_text
 from ..objects import paths, portability
 from ..results import Notice
+from ..skills.skill_layout import SKILL_FILES
 from . import file_fingerprint, symlinks
 from .dirfd import FolderHandles, unreadable_error
-from .ignore_rules import IgnoreRules
+from .ignore_rules import IgnoreRules, is_ignored_by_default
 from .mounts import crosses_device_error
 
 NO_CHILDREN: frozenset[str] = frozenset()
@@ -32,6 +33,17 @@ NESTED_STORE_FOLDERS = {".git": "repository", ".brain": "brain"}
 """Names of folders below the top that hold another store, and its kind."""
 
 
+BEHIND_LINK, IGNORED = "link_outside", "ignored"
+"""Why a place is left out; reasons of `LeftOutSkills`."""
+
+
+class LeftOutPlace(NamedTuple):
+    """A link that leads outside the brain, or a path that `.brainignore` excludes."""
+
+    path: str
+    reason: str
+
+
 class CandidateFile(NamedTuple):
     """A file not proven unchanged; `size` is in bytes."""
 
@@ -44,8 +56,9 @@ class CandidateFile(NamedTuple):
 class FolderWalk:
     """Collects the files of folders; `files` starts with the number of known files.
 
-    `tick` gets the number of files now and then. `changed`, `notices` and `folders` (the
-    fingerprints of listed folders by path, "" for the root) grow with each call. Every method
+    `tick` gets the number of files now and then. `changed`, `notices`, `left_out` (links that
+    lead outside, and what `.brainignore` excludes) and `folders` (the fingerprints of listed
+    folders by path, "" for the root) grow with each call. Every method
     raises `InvalidInput` with code `unreadable`, `crosses_device`, `bad_name`, `bad_char`,
     `bad_path`, `too_deep`, `too_many`, `too_large`, `case_collision` or `unsafe_path`.
     """
@@ -60,6 +73,7 @@ class FolderWalk:
         self.files = files
         self.changed: dict[str, CandidateFile] = {}
         self.notices: list[Notice] = []
+        self.left_out: list[LeftOutPlace] = []
         self.folders: dict[str, bytes] = {}
         self._name_errors: list[InvalidInput] = []
         self._hard_link_count = 0
@@ -178,6 +192,12 @@ class FolderWalk:
             kind = NESTED_STORE_FOLDERS[name.lower()]
             what = f"left out: {printable_text(path)} belongs to another {kind}"
             self._add_notice("nested", path, what)
+        elif (
+            (is_folder or name in SKILL_FILES)
+            and not paths.is_vcs_name(name)
+            and not is_ignored_by_default(name, is_folder)
+        ):
+            self.left_out.append(LeftOutPlace(path, IGNORED))
         return True
 
     def _check_name(self, path: str, name: str) -> bool:
@@ -208,6 +228,7 @@ class FolderWalk:
             symlinks.encode_link_target(path, target)
         except InvalidInput as error:
             self._add_notice(error.code, path, f"left out: {error.message}")
+            self.left_out.append(LeftOutPlace(path, BEHIND_LINK))
             return False
         return True
 
@@ -241,7 +262,7 @@ def check_name_collisions(prefix: str, names: list[str]) -> None:
         raise InvalidInput(
             portability.case_collision_message(prefix + name, prefix + other),
             code="case_collision",
-            hint="rename one of them",
+            hint="rename one of them, or exclude it in .brainignore",
         )
 
 

@@ -6,17 +6,17 @@ import json
 import stat
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from brain.clients.client_row import ARGUMENTS, COMMAND, NAME, PROGRAM, McpSettings
 from brain.errors import Conflict, InvalidInput, printable_text
 from brain.skills.strict_yaml import load_yaml_file
 from brain.util.atomic_file import write_atomic
 
 from . import json_editor, toml_yaml_editor
-from .mcp_clients import PROJECT_SCOPE, McpClient
 
 MAX_CLIENT_SETTINGS_BYTES = 64 << 20
 """Maximum size of a settings file; that of Claude Code has histories too."""
@@ -26,7 +26,7 @@ class _SettingsFormat(NamedTuple):
     """How to read settings, and how to set an entry."""
 
     load: Callable[[str], dict[str, Any]]
-    set_entry: Callable[[str, str, str, dict[str, Any]], str]
+    set_entry: Callable[[str, Sequence[str], str, dict[str, Any]], str]
 
 
 _SETTINGS_FORMATS = {
@@ -51,53 +51,93 @@ class SettingsChange:
     after: str
 
 
-def build_entry(client: McpClient, root: Path, project: Path | None, options: Sequence[str]) -> Any:
-    """Return the entry with which a client starts the server of the brain in `root`.
+def build_command(
+    settings: McpSettings, root: Path, project: Path | None, options: Sequence[str]
+) -> list[str]:
+    """Return the command that starts the server of the brain in `root`.
 
-    In a project that contains the brain, the entry has no absolute path, so that others can
+    In a project that contains the brain, the command has no absolute path, so that others can
     use the file: `brain` is then found on the PATH.
     """
     inside = project is not None and root.resolve().is_relative_to(project.resolve())
     if inside and project is not None:
         below = root.resolve().relative_to(project.resolve()).as_posix()
         target = (
-            f"{client.project_variable}/{below}".removesuffix("/.")
-            if client.project_variable
+            f"{settings.project_variable}/{below}".removesuffix("/.")
+            if settings.project_variable
             else below
         )
         command = ["brain", "-C", target]
     else:
         command = [*_program_command(), "-C", str(root.resolve())]
-    entry: dict[str, Any] = {"type": "stdio"} if client.states_transport else {}
-    return {**entry, "command": command[0], "args": [*command[1:], "mcp", *options]}
+    return [*command, "mcp", *options]
 
 
-def plan_change(client: McpClient, path: Path, name: str, entry: dict[str, Any]) -> SettingsChange:
+def build_entry(settings: McpSettings, name: str, command: Sequence[str]) -> dict[str, Any]:
+    """Return the entry with which a client starts a server by `command`."""
+    words = {
+        NAME: name,
+        PROGRAM: command[0],
+        ARGUMENTS: list(command[1:]),
+        COMMAND: list(command),
+    }
+
+    def fill(form: object) -> Any:
+        if isinstance(form, Mapping):
+            return {key: fill(value) for key, value in form.items()}
+        return words.get(form, form) if isinstance(form, str) else form
+
+    return {key: fill(value) for key, value in settings.entry.items()}
+
+
+def plan_change(
+    settings: McpSettings, path: Path, name: str, entry: dict[str, Any]
+) -> SettingsChange:
     """Read a settings file and return the change to make.
 
-    Raises `InvalidInput` (`bad_settings`) for one that cannot be read or changed safely.
+    An entry that the client itself wrote may have further, empty fields; it stays. Raises
+    `InvalidInput` (`bad_settings`) for a file that cannot be read or changed safely.
     """
     before = _read_settings(path)
     text = (before or "").removeprefix("\ufeff")
     mark = "\ufeff" if before and before != text else ""
-    settings_format = _SETTINGS_FORMATS[client.file_format]
+    settings_format = _SETTINGS_FORMATS[settings.file_format]
     try:
-        after = mark + settings_format.set_entry(text, client.servers_key, name, entry)
-        existing = (settings_format.load(text).get(client.servers_key) or {}).get(name)
+        after = mark + settings_format.set_entry(text, settings.servers, name, entry)
+        existing: Any = settings_format.load(text)
+        for key in (*settings.servers, name):
+            existing = (existing or {}).get(key)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"{printable_text(path)} was not changed: {printable_text(error)}",
             code="bad_settings",
             hint="--print prints the entry, to paste it yourself",
         ) from error
+    if before is not None and _is_same_entry(existing, entry):
+        after = before
     return SettingsChange(
         path=path, name=name, entry=entry, existing=existing, before=before, after=after
     )
 
 
+def has_entry(change: SettingsChange, settings: McpSettings) -> bool:
+    """Tell whether the settings file has the entry by now. Raises `InvalidInput`."""
+    now = plan_change(settings, change.path, change.name, change.entry)
+    return now.existing is not None and now.before == now.after
+
+
+def _is_same_entry(existing: object, entry: dict[str, Any]) -> bool:
+    """Tell whether a client starts the same server by an entry that it wrote itself."""
+    return (
+        isinstance(existing, dict)
+        and all(key in existing and existing[key] == value for key, value in entry.items())
+        and not any(value for key, value in existing.items() if key not in entry)
+    )
+
+
 def refuse_other_entry(change: SettingsChange) -> None:
     """Raise `Conflict` (`entry_differs`) if the file has another entry of that name."""
-    if change.existing is None or change.existing == change.entry:
+    if change.existing is None or change.after == change.before:
         return
     raise Conflict(
         f"{printable_text(change.path)} has another '{change.name}': "
@@ -126,9 +166,9 @@ def _printable_json(value: object) -> str:
     return printable_text(json.dumps(value, ensure_ascii=False, default=str))
 
 
-def entry_snippet(client: McpClient, name: str, entry: dict[str, Any]) -> str:
+def entry_snippet(settings: McpSettings, name: str, entry: dict[str, Any]) -> str:
     """Return the text of a file that has only this entry."""
-    return _SETTINGS_FORMATS[client.file_format].set_entry("", client.servers_key, name, entry)
+    return _SETTINGS_FORMATS[settings.file_format].set_entry("", settings.servers, name, entry)
 
 
 def write_change(change: SettingsChange) -> None:
@@ -169,16 +209,3 @@ def _program_command() -> list[str]:
     """Return the command that starts this program from any folder."""
     installed = Path(sys.executable).parent / ("brain.exe" if sys.platform == "win32" else "brain")
     return [str(installed)] if installed.is_file() else [sys.executable, "-P", "-m", "brain_cli"]
-
-
-def settings_path(client: McpClient, scope: str, folder: Path) -> Path:
-    """Return the settings file of a scope. Raises `InvalidInput` (`no_scope`)."""
-    if scope != PROJECT_SCOPE:
-        return client.user_path()
-    if not client.project_path:
-        raise InvalidInput(
-            f"{client.title} has no project settings",
-            code="no_scope",
-            hint="remove --scope",
-        )
-    return folder / client.project_path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 MAX_SETTINGS_DEPTH = 100
@@ -100,37 +101,47 @@ def load_json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def set_json_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
-    """Return `text` with `entry` as the member `name` of the member `key`.
+def set_json_entry(text: str, keys: Sequence[str], name: str, entry: dict[str, Any]) -> str:
+    """Return `text` with `entry` as the member `name` of the object at `keys`.
 
     Raises `ValueError` where the text is not JSON, or not of that shape.
     """
+    path = (*keys, name)
     if not text.strip():
-        return json.dumps({key: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(_nest(path, entry), indent=2, ensure_ascii=False) + "\n"
     root = parse_json_nodes(text)
     if root.members is None:
         raise ValueError("it is not an object")
-    made = _edit_json(text, root, key, name, entry)
-    before = root.value
-    if parse_json_nodes(made).value != {**before, key: {**before.get(key, {}), name: entry}}:
-        raise ValueError(f"{key} has a form that cannot be edited safely")
+    made = _edit_json(text, root, path, entry)
+    if parse_json_nodes(made).value != _with_entry(root.value, path, entry):
+        raise ValueError(f"{'.'.join(keys)} has a form that cannot be edited safely")
     return made
 
 
-def _edit_json(text: str, root: JsonNode, key: str, name: str, entry: dict[str, Any]) -> str:
-    assert root.members is not None
+def _nest(path: Sequence[str], value: Any) -> Any:
+    for key in reversed(path):
+        value = {key: value}
+    return value
+
+
+def _with_entry(value: dict[str, Any], path: Sequence[str], entry: Any) -> dict[str, Any]:
+    key, *below = path
+    return {**value, key: _with_entry(value.get(key, {}), below, entry) if below else entry}
+
+
+def _edit_json(text: str, root: JsonNode, path: Sequence[str], entry: dict[str, Any]) -> str:
     unit = _find_indent(text, root)
-    servers = root.members.get(key)
-    if servers is None:
-        return _insert_member(text, root, key, {name: entry}, unit, 1)
-    if servers.members is None:
-        raise ValueError(f"{key} is not an object")
-    there = servers.members.get(name)
-    if there is None:
-        return _insert_member(text, servers, name, entry, unit, 2)
-    if there.value == entry:
+    node = root
+    for depth, key in enumerate(path):
+        if node.members is None:
+            raise ValueError(f"{'.'.join(path[:depth])} is not an object")
+        there = node.members.get(key)
+        if there is None:
+            return _insert_member(text, node, key, _nest(path[depth + 1 :], entry), unit, depth + 1)
+        node = there
+    if node.value == entry:
         return text
-    return text[: there.start] + _format_value(text, entry, unit, 2) + text[there.end :]
+    return text[: node.start] + _format_value(text, entry, unit, len(path)) + text[node.end :]
 
 
 def _insert_member(text: str, into: JsonNode, key: str, value: Any, unit: str, depth: int) -> str:

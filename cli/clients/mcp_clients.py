@@ -1,101 +1,70 @@
-"""The supported MCP clients: their settings files and formats."""
+"""The supported MCP clients, and where their settings lie on this machine."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-USER_SCOPE, PROJECT_SCOPE = "user", "project"
+from brain.clients.client_row import McpSettings
+from brain.clients.client_table import load_clients
+from brain.errors import InvalidInput
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpClient:
-    """An MCP client and its settings files.
-
-    `servers_key` is the key that holds the servers. With `states_transport` an entry names
-    its transport. `project_path` is the settings file of a project, "" if the client has
-    none; `project_variable` stands for the project folder in it, "" if the client starts
-    commands there.
-    """
-
-    title: str
-    file_format: str
-    servers_key: str
-    states_transport: bool
-    user_path: Callable[[], Path]
-    project_path: str = ""
-    project_variable: str = ""
+def client_title(name: str) -> str:
+    """Return the name of a client for people."""
+    return load_clients()[name].title
 
 
-def _home_path(*parts: str) -> Path:
-    return Path.home().joinpath(*parts)
+def mcp_settings(name: str) -> McpSettings:
+    """Return how a client has its MCP servers. Raises `KeyError`."""
+    settings = load_clients()[name].mcp
+    if settings is None:
+        raise KeyError(name)
+    return settings
 
 
-def _config_folder(variable: str, *default: str) -> Path:
-    """Return the folder that a variable names, else a default in the home folder."""
-    named = os.environ.get(variable)
-    return Path(named) if named else _home_path(*default)
+def settings_path(name: str, scope: str, folder: Path) -> Path:
+    """Return the settings file of a scope. Raises `InvalidInput` (`no_scope`)."""
+    settings = mcp_settings(name)
+    if scope == "user":
+        return _user_path(settings)
+    if not settings.project:
+        raise InvalidInput(
+            f"{client_title(name)} has no project settings",
+            code="no_scope",
+            hint="remove --scope",
+        )
+    return folder / settings.project
 
 
-def _claude_path() -> Path:
-    named = os.environ.get("CLAUDE_CONFIG_DIR")
-    return Path(named) / ".claude.json" if named else _home_path(".claude.json")
+def _user_path(settings: McpSettings) -> Path:
+    """Return the settings file of the user: an existing one, else the usual one."""
+    led = [path for path in settings.user if path.startswith("$") and _expand(path) is not None]
+    usual = [path for path in settings.user if not path.startswith("$")]
+    places = [place for path in led or usual if (place := _expand(path)) is not None]
+    return next((place for place in places if place.exists()), places[0])
 
 
-def _vscode_path() -> Path:
+def _expand(path: str) -> Path | None:
+    """Return a path of the table on this machine, None if its variable is not set."""
+    start, _, rest = path.partition("/")
+    if start == "~":
+        return Path.home() / rest
+    if start == "{config}":
+        return _config_folder() / rest
+    named = os.environ.get(start.removeprefix("$"))
+    return Path(named) / rest if named else None
+
+
+def _config_folder() -> Path:
+    """Return the folder in which programs of this system keep their settings."""
     if sys.platform == "darwin":
-        folder = _home_path("Library", "Application Support")
-    elif sys.platform == "win32":
-        folder = _config_folder("APPDATA", "AppData", "Roaming")
-    else:
-        folder = _config_folder("XDG_CONFIG_HOME", ".config")
-    return folder / "Code" / "User" / "mcp.json"
-
-
-MCP_CLIENTS = {
-    "claude": McpClient(
-        title="Claude Code",
-        file_format="json",
-        servers_key="mcpServers",
-        states_transport=True,
-        user_path=_claude_path,
-        project_path=".mcp.json",
-    ),
-    "codex": McpClient(
-        title="Codex",
-        file_format="toml",
-        servers_key="mcp_servers",
-        states_transport=False,
-        user_path=lambda: _config_folder("CODEX_HOME", ".codex") / "config.toml",
-        project_path=".codex/config.toml",
-    ),
-    "cursor": McpClient(
-        title="Cursor",
-        file_format="json",
-        servers_key="mcpServers",
-        states_transport=True,
-        user_path=lambda: _home_path(".cursor", "mcp.json"),
-        project_path=".cursor/mcp.json",
-        project_variable="${workspaceFolder}",
-    ),
-    "vscode": McpClient(
-        title="VS Code",
-        file_format="json",
-        servers_key="servers",
-        states_transport=True,
-        user_path=_vscode_path,
-        project_path=".vscode/mcp.json",
-        project_variable="${workspaceFolder}",
-    ),
-    "hermes": McpClient(
-        title="Hermes",
-        file_format="yaml",
-        servers_key="mcp_servers",
-        states_transport=False,
-        user_path=lambda: _config_folder("HERMES_HOME", ".hermes") / "config.yaml",
-    ),
-}
-"""By the name that `brain mcp install` takes."""
+        return Path.home() / "Library" / "Application Support"
+    variable, *default = (
+        ("APPDATA", "AppData", "Roaming")
+        if sys.platform == "win32"
+        else ("XDG_CONFIG_HOME", ".config")
+    )
+    named = os.environ.get(variable)
+    return Path(named) if named else Path.home().joinpath(*default)

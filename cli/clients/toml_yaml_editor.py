@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 from brain.errors import InvalidInput
@@ -20,11 +21,12 @@ def trailing_comments(block: str) -> str:
     return "".join(lines[first:])
 
 
-def set_toml_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
-    """Return `text` with `entry` as the table `key.name`.
+def set_toml_entry(text: str, keys: Sequence[str], name: str, entry: dict[str, Any]) -> str:
+    """Return `text` with `entry` as the table `key.name`; there is one key.
 
     Raises `ValueError` if the text is not TOML, or has the table in another form.
     """
+    (key,) = keys
     found = tomllib.loads(text)
     servers = found.get(key, {})
     if not isinstance(servers, dict):
@@ -79,12 +81,13 @@ def _toml_value(value: Any) -> str:
 _PLAIN_YAML_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
-def set_yaml_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
-    """Return `text` with `entry` under `name` in the map `key` at the top.
+def set_yaml_entry(text: str, keys: Sequence[str], name: str, entry: dict[str, Any]) -> str:
+    """Return `text` with `entry` under `name` in the map at the top with the one key.
 
     Raises `ValueError` if `skills.strict_yaml` refuses the text, or if it has the map in
     another form.
     """
+    (key,) = keys
     try:
         before = load_yaml_file(text)
         servers = before.get(key) or {}

@@ -33,8 +33,10 @@ def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: 
     """Find keys, tokens and passwords in recorded files.
 
     PATH is a file or folder of the brain. Findings end with exit status 1. Each is
-    reported with its place, rule and id, never with its text. `brain redact` destroys a
-    file that contains a secret. Accept a false positive by its id in manifest.yaml:
+    reported with its place, rule, grade and id, and with its line, in which the secret is
+    masked. A finding is certain if it has the format of a key, and doubtful if a keyword
+    or the look of the value speaks for it. `brain redact` destroys a file that contains a
+    secret. Accept a false positive by its id in manifest.yaml:
 
     \b
         secrets:
@@ -63,7 +65,8 @@ def _secret_lines(result: SecretScan, history: bool) -> Iterator[str]:
 def _secret_line(leak: RecordedSecret, history: bool) -> str:
     place = f"{leak.path or '(message)'}:{leak.line}:{leak.column}"
     where = f" in {short_id(leak.snapshot)}" if history else ""
-    return f"{escape(place)}: {colorize(leak.rule, 'red')} {leak.id}{where}"
+    rule = colorize(leak.rule, "red" if leak.grade == "certain" else "yellow")
+    return f"{escape(place)}: {rule} ({leak.grade}) {leak.id}{where}\n    {escape(leak.excerpt)}"
 
 
 @brain_command(

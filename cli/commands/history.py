@@ -1,23 +1,20 @@
-"""Commands that read the history: log, show, diff, blame, bisect, why."""
+"""Commands that read the history: log, show, diff."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from brain.errors import printable_text
-
 from ..command import argument, brain_command, flag, option
 from ..context import App
-from ..error_report import FAILURE, Failure
 from ..json_format import to_json
-from ..options import revision_argument, revision_option
+from ..options import patch_option, revision_argument, stat_option
 from ..output import emit
-from ..params import CountType, NonEmptyType, SlugType
+from ..pager import paged
+from ..params import CountType, SlugType
 from ..render import lineage_graph as lanes
 from ..render.changes import operation_text, path_change_line, skill_change_line
 from ..render.human_format import (
@@ -30,51 +27,79 @@ from ..render.human_format import (
     pluralize,
     short_id,
 )
-from ..render.run_report import counts_text, source_text
+from ..revision_paths import PathType, split_terms
 from ..std_streams import write_lines
 from ..terminal import escape, escape_lines, terminal_width
 
 if TYPE_CHECKING:
     from brain import Brain
-    from brain.results import (
-        Bisected,
-        BlameLine,
-        Diff,
-        DiffStat,
-        RunSummary,
-        SkillReasons,
-        SnapshotDetails,
-        SnapshotInfo,
-        VersionReason,
-    )
+    from brain.results import Diff, DiffStat, PathChange, SkillChange, SnapshotDetails, SnapshotInfo
 
 
 @brain_command(
     "log",
-    examples=("brain log -n 10", "brain log --graph", "brain log --skill oracle-manipulation"),
+    examples=(
+        "brain log -n 10",
+        "brain log --patch @~3..@",
+        "brain log --stat -- skills/reentrancy",
+        "brain log --skill oracle-manipulation",
+        "brain log --graph",
+    ),
 )
-@revision_argument
-@option("-n", "--limit", type=CountType(), metavar="N", help="Show at most N snapshots.")
+@argument("terms", metavar="[REV] [-- PATH...]", nargs=-1, type=PathType())
+@option("-n", "--limit", type=CountType(), metavar="N", help="Show at most N snapshots; also -N.")
 @option(
     "--skill", type=SlugType(), metavar="SLUG", help="Show only snapshots that changed this skill."
 )
 @flag("--graph", help="Draw how the snapshots descend from each other.")
+@stat_option
+@patch_option
+@paged
 def log_command(
-    app: App, rev: str | None, limit: int | None, skill: str | None, graph: bool
+    app: App,
+    terms: tuple[str, ...],
+    limit: int | None,
+    skill: str | None,
+    graph: bool,
+    stat: bool,
+    patch: bool,
 ) -> None:
     """List snapshots, newest first.
 
-    REV is the snapshot to start from (default: @, the head).
+    REV is the snapshot to start from (default: @, the head), or a range A..B: B and its
+    ancestors without those of A. With PATH, only snapshots that changed these files or
+    folders, which are relative to the current folder.
     """
-    found = app.brain.history.log(rev or "@", limit=limit, skill=skill)
+    if graph and (stat or patch):
+        raise click.UsageError("--graph cannot be combined with --stat or --patch.")
+    revisions, paths = split_terms(app, terms, 1)
+    if skill and paths:
+        raise click.UsageError("--skill cannot be combined with PATH.")
+    found = app.brain.history.log("".join(revisions) or "@", limit, skill, paths=paths)
     if app.as_json:
-        emit(app, {"snapshots": list(found)}, ())
-    else:
-        columns = terminal_width(sys.stdout)
-        lines = (
-            _graph_lines(found, columns) if graph else (_log_line(info, columns) for info in found)
-        )
-        write_lines(lines)
+        emit(app, {"snapshots": [_log_entry(app, one, paths, stat, patch) for one in found]}, ())
+        return
+    columns = terminal_width(sys.stdout)
+    if graph:
+        write_lines(_graph_lines(found, columns))
+        return
+    for info in found:
+        write_lines([_log_line(info, columns)])
+        if stat or patch:
+            changed = app.brain.history.diff_with_parent(info.snapshot, paths=paths)
+            write_lines(_stat_and_patch_lines(app.brain, changed, stat, patch))
+            write_lines([""])
+
+
+def _log_entry(
+    app: App, info: SnapshotInfo, paths: list[str], stat: bool, patch: bool
+) -> dict[str, Any]:
+    document: dict[str, Any] = to_json(info)
+    if stat or patch:
+        changed = app.brain.history.diff_with_parent(info.snapshot, paths=paths)
+        document.update(changes=to_json(changed.changes), skills=to_json(changed.skills))
+        document.update(_stat_and_patch(app.brain, changed, stat, patch))
+    return document
 
 
 def _graph_lines(found: Iterator[SnapshotInfo], columns: int) -> Iterator[str]:
@@ -94,18 +119,29 @@ def _log_line(info: SnapshotInfo, columns: int, indent: int = 0) -> str:
     return colorize(short_id(info.snapshot), "yellow") + shown
 
 
-@brain_command("show", examples=("brain show", "brain show @~3", "brain show 5d1e2f3a --json"))
+@brain_command(
+    "show", examples=("brain show", "brain show @~3 --patch", "brain show 5d1e2f3a --json")
+)
 @revision_argument
-def show_command(app: App, rev: str | None) -> None:
+@stat_option
+@patch_option
+@paged
+def show_command(app: App, rev: str | None, stat: bool, patch: bool) -> None:
     """Show one snapshot.
 
-    REV is an id or a unique part of its beginning, a branch, @ (the head, the
-    default) or @~N. The counts are against its first parent.
+    REV is an id or a unique part of its beginning, a branch, a tag, @ (the head, the
+    default) or @~N. The changes are against its first parent.
     """
     shown = app.brain.history.show(rev or "@")
+    changed = app.brain.history.diff_with_parent(shown.info.snapshot) if stat or patch else None
     document = {**to_json(shown.info), **shown._asdict()}
     del document["info"]
+    if app.as_json and changed is not None:
+        document.update(_stat_and_patch(app.brain, changed, stat, patch))
     emit(app, document, _snapshot_detail_lines(shown))
+    if not app.as_json and changed is not None:
+        write_lines([""])
+        write_lines(_stat_and_patch_lines(app.brain, changed, stat, patch))
 
 
 def _snapshot_detail_lines(shown: SnapshotDetails) -> Iterator[str]:
@@ -126,6 +162,10 @@ def _snapshot_detail_lines(shown: SnapshotDetails) -> Iterator[str]:
         yield ""
         yield "\n".join(f"  {line}" for line in escape_lines(info.message.strip()).split("\n"))
     yield ""
+    if shown.changes:
+        yield from _skill_lines(shown.skills)
+        yield from map(_path_line, shown.changes)
+        yield ""
     yield _change_counts(shown.counts)
     yield from align_columns(
         (escape(name), short_id(part.root), pluralize(part.files, "file"), format_size(part.bytes))
@@ -142,51 +182,76 @@ _SKILL_CHANGE_COLORS = {"added": "green", "upgraded": "green", "removed": "red"}
 _PATH_CHANGE_COLORS = {"A": "green", "D": "red"}
 
 
-@brain_command("diff", examples=("brain diff", "brain diff @~1 @", "brain diff @~3 @ --patch"))
-@argument("from_", metavar="[FROM", required=False)
-@argument("to", metavar="[TO]]", required=False)
-@flag("--stat", help="Count changed lines for each file.")
-@flag("--patch", help="Print the changed lines.")
-def diff_command(app: App, from_: str | None, to: str | None, stat: bool, patch: bool) -> None:
+@brain_command(
+    "diff",
+    examples=(
+        "brain diff",
+        "brain diff @~3 @ --patch",
+        "brain diff main..idea --stat",
+        "brain diff @~1 -- skills/reentrancy",
+    ),
+)
+@argument("terms", metavar="[FROM [TO]] [-- PATH...]", nargs=-1, type=PathType())
+@stat_option
+@patch_option
+@paged
+def diff_command(app: App, terms: tuple[str, ...], stat: bool, patch: bool) -> None:
     """Show the differences between two states.
 
     Without arguments: the head against the folder. With FROM alone: that snapshot
-    against the folder. Changes of skills are described in words, other files by A
-    (added), M (modified), D (removed) or R (renamed).
+    against the folder; FROM..TO is FROM and TO. With PATH, only these files or folders,
+    relative to the current folder. Changes of skills are described in words, other
+    files by A (added), M (modified), D (removed) or R (renamed).
     """
-    found = app.brain.history.diff(from_, to)
+    revisions, paths = split_terms(app, terms, 2)
+    if len(revisions) == 1 and ".." in revisions[0]:
+        revisions = [side or "@" for side in revisions[0].split("..", 1)]
+    from_, to = [*revisions, None, None][:2]
+    found = app.brain.history.diff(from_, to, paths=paths)
     if app.as_json:
-        emit(app, _diff_document(app.brain, found, stat, patch), ())
+        emit(app, {**to_json(found), **_stat_and_patch(app.brain, found, stat, patch)}, ())
     elif stat or patch:
-        if stat:
-            write_lines(_stat_lines(app.brain.history.diff_stat(found)))
-        if patch:
-            write_lines(map(_colorize_patch, app.brain.history.patch(found)))
+        write_lines(_stat_and_patch_lines(app.brain, found, stat, patch))
     else:
         write_lines(_diff_lines(app.brain, found))
 
 
-def _diff_document(brain: Brain, found: Diff, stat: bool, patch: bool) -> dict[str, Any]:
+def _stat_and_patch(brain: Brain, found: Diff, stat: bool, patch: bool) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if stat:
-        extra["stat"] = brain.history.diff_stat(found)
+        extra["stat"] = to_json(brain.history.diff_stat(found))
     if patch:
-        extra["patch"] = "".join(brain.history.patch(found))
-    return {**to_json(found), **extra}
+        extra["patch"] = to_json("".join(brain.history.patch(found)))
+    return extra
+
+
+def _stat_and_patch_lines(brain: Brain, found: Diff, stat: bool, patch: bool) -> Iterator[str]:
+    if stat:
+        yield from _stat_lines(brain.history.diff_stat(found))
+    if patch:
+        yield from map(_colorize_patch, brain.history.patch(found))
+
+
+def _skill_lines(skills: list[SkillChange]) -> Iterator[str]:
+    for skill in skills:
+        yield colorize(skill_change_line(skill), _SKILL_CHANGE_COLORS.get(skill.change, "yellow"))
+
+
+def _path_line(change: PathChange) -> str:
+    words = path_change_line(change)
+    return colorize(words, _PATH_CHANGE_COLORS.get(words[0], "yellow"))
 
 
 def _diff_lines(brain: Brain, found: Diff) -> Iterator[str]:
-    for skill in found.skills:
-        yield colorize(skill_change_line(skill), _SKILL_CHANGE_COLORS.get(skill.change, "yellow"))
+    yield from _skill_lines(found.skills)
     others = [change for change in found.changes if change.section != "skills"]
     memory = found._replace(changes=[item for item in others if item.section == "memory"])
     counted = (
         {stat.path: stat for stat in brain.history.diff_stat(memory)} if memory.changes else {}
     )
     for change in others:
-        words = path_change_line(change)
         tail = f"  {_stat_numbers(counted[change.path])}" if change.path in counted else ""
-        yield colorize(words, _PATH_CHANGE_COLORS.get(words[0], "yellow")) + tail
+        yield _path_line(change) + tail
     if not found.changes:
         yield "No differences."
 
@@ -212,157 +277,3 @@ def _colorize_patch(piece: str) -> str:
 def _colorize_patch_line(line: str) -> str:
     colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
     return colorize(line, colour) if colour else line
-
-
-class BlameDocument(NamedTuple):
-    """The lines of a skill, each with the snapshot that wrote it."""
-
-    lines: list[BlameLine]
-
-
-@brain_command(
-    "blame", examples=("brain blame oracle-manipulation", "brain blame oracle-manipulation --json")
-)
-@argument("slug", type=SlugType())
-@revision_option("The snapshot to look at.")
-def blame_command(app: App, slug: str, rev: str | None) -> None:
-    """Show which snapshot wrote each line of a skill.
-
-    Follows lines through merges and renames. The JSON also has the receipt of the work
-    that wrote a line, if there is one.
-    """
-    rows = app.brain.history.blame(slug, rev or "@")
-    emit(app, BlameDocument(rows), _blame_lines(rows))
-
-
-def _blame_lines(rows: list[BlameLine]) -> Iterator[str]:
-    width = max((len(row.author) for row in rows), default=0)
-    for row in rows:
-        author = escape(row.author[:20]).ljust(min(width, 20))
-        day = f"{row.time:%Y-%m-%d}"
-        yield f"{short_id(row.snapshot)} {author} {day} {row.line:4} {escape(row.text)}"
-
-
-SKIP_STATUS = 125
-"""Status of a check that cannot test a snapshot, as in git bisect."""
-MAX_BAD_STATUS = 127
-"""Greatest status that means bad; a greater one ends the search, as in git bisect."""
-
-
-@brain_command(
-    "bisect",
-    examples=(
-        "brain bisect --good @~20 -- grep -q TWAP skills/oracle-manipulation/SKILL.md",
-        "brain bisect --good @~20 --bad @~3 -- ./check.sh",
-    ),
-)
-@option("--good", type=NonEmptyType(), help="A snapshot that passes.  [required]")
-@option("--bad", type=NonEmptyType(), help="A later one that fails.  [default: @]")
-@argument("check", metavar="-- COMMAND [ARG]...", nargs=-1, required=True, type=None)
-def bisect_command(app: App, good: str | None, bad: str | None, check: tuple[str, ...]) -> None:
-    """Find the snapshot that made a check fail.
-
-    Runs COMMAND in a temporary folder with the files of a snapshot: status 0 means good,
-    125 means untestable, any other up to 127 means bad, and a greater one stops the
-    search. BRAIN_SNAPSHOT has the id of the snapshot. The brain is not changed.
-    """
-    if not good:
-        raise click.UsageError("Missing option '--good': a snapshot that passes.")
-    found = app.brain.history.bisect(
-        good, lambda folder, id: _run_check(app, check, folder, id), bad or "@"
-    )
-    emit(app, found, _bisect_lines(found))
-
-
-def _run_check(app: App, check: tuple[str, ...], folder: Path, snapshot: str) -> bool | None:
-    import os
-    import subprocess
-
-    try:
-        status = subprocess.run(
-            check,
-            cwd=folder,
-            env={**os.environ, "BRAIN_SNAPSHOT": snapshot},
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # stdout is for our result only
-            check=False,
-        ).returncode
-    except OSError as error:
-        reason = error.strerror or "cannot be run"
-        raise Failure(
-            "bad_check", f"{printable_text(check[0])}: {reason}", status=FAILURE
-        ) from None
-    if status < 0 or status > MAX_BAD_STATUS:
-        raise Failure("check_stopped", f"the check ended with status {status}", status=FAILURE)
-    app.print_note(
-        f"{short_id(snapshot)} {'good' if status == 0 else 'bad' if status != SKIP_STATUS else '?'}"
-    )
-    return None if status == SKIP_STATUS else status == 0
-
-
-def _bisect_lines(found: Bisected) -> Iterator[str]:
-    if found.first_bad is not None:
-        yield f"{colorize(short_id(found.first_bad), 'red')} is the first that fails"
-    else:
-        yield "One of these is the first that fails; some snapshots could not be tested:"
-        for here in found.suspects:
-            yield f"  {short_id(here)}"
-    yield f"{short_id(found.last_good)} is the last that passes"
-
-
-_MISSING_RECEIPT_REASONS = {
-    "none": "no receipt: the work was not recorded",
-    "missing": "its receipt is missing from the store",
-    "redacted": "its receipt was redacted",
-    "foreign": "its record is not a receipt",
-}
-
-
-@brain_command("why", examples=("brain why oracle-manipulation", "brain why oracle-manipulation@3"))
-@argument("slug", metavar="SLUG[@VERSION]", type=SlugType())
-def why_command(app: App, slug: str) -> None:
-    """Show the work behind each version of a skill.
-
-    For each version, newest first: the task, the agent and its model, the steps, the
-    tools used, the skills loaded, and the outcome of the run.
-    """
-    found = app.brain.history.why(slug)
-    emit(app, found, _why_lines(found))
-
-
-def _why_lines(found: SkillReasons) -> Iterator[str]:
-    for one in found.versions:
-        yield (
-            f"{found.slug}@{one.version}  {one.change} {local_time(one.time)}"
-            f" by {first_line(one.author) or 'no author'}, snapshot {short_id(one.snapshot)}"
-        )
-        yield from (
-            f"    {escape(line)}" for line in _version_reason_lines(one)
-        )  # a receipt may be foreign
-
-
-def _version_reason_lines(one: VersionReason) -> Iterator[str]:
-    if one.message:
-        yield first_line(one.message)
-    if one.work is None:
-        yield _MISSING_RECEIPT_REASONS[one.state]
-        return
-    yield from _work_lines(one.work)
-
-
-def _work_lines(work: RunSummary) -> Iterator[str]:
-    yield f"task: {first_line(work.task) or 'no name'}"
-    who = ", ".join(filter(None, (first_line(work.agent), first_line(work.model))))
-    if who:
-        yield f"by {who}"
-    failed = f", {pluralize(work.errors, 'error')}" if work.errors else ""
-    yield f"steps: {counts_text(work.steps)}{failed}" if work.steps else "no steps"
-    if work.tools:
-        yield f"tools: {counts_text(work.tools)}"
-    if work.skills_loaded:
-        yield f"loaded: {', '.join(work.skills_loaded)}"
-    if work.source is not None:
-        yield f"read from {source_text(work.source)}"
-    reason = f": {first_line(work.reason)}" if work.reason else ""
-    end = f", in {short_id(work.end)}" if work.end else ""
-    yield f"outcome: {work.outcome or 'still open'}{end}{reason}"

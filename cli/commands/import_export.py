@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.errors import BrainError
+
 from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import allow_option, revision_option
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         "brain adopt ~/code/project my-agent",
         "brain adopt ~/.codex my-agent --as codex",
         "brain adopt ~/code/skills my-agent --as git",
+        "brain adopt https://github.com/anthropics/skills my-agent",
     ),
     exits=OVERWRITE_EXITS,
 )
@@ -54,22 +57,28 @@ def adopt_command(
     With INTO, the files are copied to a separate brain, new or existing; adopting again
     merges what changed in PATH since.
 
-    Supports Hermes, Claude Code, Codex and OpenClaw (homes, projects, workspaces),
-    agents of Letta (MemFS, .af files), any folder of skills, and git repositories with
-    skills, of which each commit becomes a snapshot (only with INTO). Secrets, databases
-    and caches are left out.
+    Supports Hermes, OpenClaw, Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Copilot,
+    Cursor, Cline, Zed, Windsurf, Goose and Continue (homes, projects, workspaces), agents of
+    Letta (MemFS, .af files), any folder with skills, at any depth, and git repositories with
+    skills, of which each commit becomes a snapshot (only with INTO). PATH may be the URL of a
+    repository (https, ssh, file); INTO is then by default a folder with its name. Secrets,
+    databases and caches are left out; a file that only may hold a secret is imported and
+    reported.
     """
     from brain import Brain
+    from brain.adopting.git.clone import parse_repository_url
 
-    place, target = Path(path), Path(into) if into is not None else None
+    target = Path(into) if into is not None else None
+    if target is None and (url := parse_repository_url(path)) is not None:
+        target = Path(url.name)
     if "" in (path, into):
         raise click.BadParameter("the folder name is empty", param_hint="PATH")
     if dry_run:
-        result = Brain.preview_adoption(place, target, kind, allow)
+        result = Brain.preview_adoption(path, target, kind, allow)
     else:
-        new = not Brain.exists(target or place)
+        new = not Brain.exists(target or Path(path))
         result = Brain.adopt(
-            place,
+            path,
             target,
             kind,
             allow,
@@ -130,7 +139,10 @@ def _raise_adopt_conflict(result: Adopted) -> None:
     )
 
 
-PUBLISH_CLIENTS = ("claude", "codex", "hermes", "openclaw", "agentskills")
+PUBLISH_CLIENTS = (
+    *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
+    *("cline", "zed", "windsurf", "goose", "continue", "agentskills"),
+)
 
 
 @brain_command(
@@ -153,6 +165,7 @@ PUBLISH_CLIENTS = ("claude", "codex", "hermes", "openclaw", "agentskills")
 @revision_option("The snapshot to publish.")
 @flag("--strict", help="Write only what agentskills.io allows.")
 @flag("--overwrite", help="Replace files that this brain did not write.")
+@flag("--rename", help="Give skills adopted from DIR the names of their folders.")
 @flag("--dry-run", help="Print what would be written; write nothing.")
 @allow_option("Publish")
 def publish_command(
@@ -162,6 +175,7 @@ def publish_command(
     rev: str | None,
     strict: bool,
     overwrite: bool,
+    rename: bool,
     dry_run: bool,
     allow: tuple[str, ...],
 ) -> None:
@@ -170,7 +184,8 @@ def publish_command(
     DIR is a project or the home of the program, or a folder of skills. Memory and
     prompts are exported too if the program has a place for them. The metadata of a copy
     has its version and the fields that the program does not know. Published files that
-    the brain no longer has are removed; files that were edited there are kept.
+    the brain no longer has are removed; files that were edited there are kept. A file
+    with a secret is held back and reported; the exit status is then 1.
     """
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
@@ -180,12 +195,15 @@ def publish_command(
         rev or "@",
         strict=strict,
         overwrite=overwrite,
+        rename=rename,
         allow=allow,
         dry_run=dry_run,
     )
     emit(app, result, _publication_lines(result, dry_run))
     if result.conflicts:
         _raise_publish_conflict(result)
+    if result.held_back:
+        _raise_held_back(result)
 
 
 def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
@@ -201,6 +219,10 @@ def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
     if result.left_out:
         yield "Not published:"
         yield from (f"  {line}" for line in skipped_lines(result.left_out))
+    if result.held_back:
+        yield "Held back:"
+        yield from (escape(f"  {row.path}: {row.message}") for row in result.held_back)
+    yield from notice_lines(result.notices)
 
 
 def _raise_publish_conflict(result: Published) -> None:
@@ -211,4 +233,12 @@ def _raise_publish_conflict(result: Published) -> None:
         "nothing was written",
         code="not_ours",
         hint="import them with `brain adopt`, or replace them with --overwrite",
+    )
+
+
+def _raise_held_back(result: Published) -> None:
+    raise BrainError(
+        f"{pluralize(len(result.held_back), 'file')} held back because of secrets",
+        code="secrets_found",
+        hint="remove the secrets, or publish a false positive with --allow ID",
     )

@@ -13,7 +13,6 @@ import click
 
 from brain.errors import BrainError
 
-from ..clients.mcp_clients import MCP_CLIENTS, PROJECT_SCOPE, USER_SCOPE
 from ..command import (
     OVERWRITE_EXITS,
     WRITE_EXITS,
@@ -31,7 +30,16 @@ from ..terminal import escape, escape_lines, is_terminal
 from ..user_files import open_standard_input
 
 if TYPE_CHECKING:
+    from brain.clients.client_row import McpSettings
+
     from ..clients.client_settings import SettingsChange
+
+MCP_CLIENTS = (
+    *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
+    *("cline", "zed", "windsurf", "goose", "continue", "claude-desktop", "vscode"),
+)
+"""The clients of the table that have settings for MCP; the table is not read to parse a call."""
+USER_SCOPE, PROJECT_SCOPE = "user", "project"
 
 
 _budget_option = option(
@@ -164,7 +172,7 @@ def mcp_serve_command(
     ),
     exits=OVERWRITE_EXITS,
 )
-@argument("client", type=click.Choice(list(MCP_CLIENTS)))
+@argument("client", type=click.Choice(MCP_CLIENTS))
 @option(
     "--scope",
     type=click.Choice([USER_SCOPE, PROJECT_SCOPE]),
@@ -194,14 +202,15 @@ def mcp_install_command(
 ) -> None:
     """Add this brain to the settings of a client.
 
-    Every other byte of the file stays the same; a file that cannot be parsed is not
-    changed. Only --force replaces a different entry of the same name. Restart the client
-    afterwards.
+    Where the client has a command of its own for this, such as `claude mcp add`, and is
+    installed, that command is run. Else its settings file is changed: every other byte stays
+    the same, and a file that cannot be parsed is not changed. Only --force replaces a
+    different entry of the same name. Restart the client afterwards.
     """
     _refuse_wrong_modes(read_only, approve, proposal)
     from brain.serve.mcp import server_runner
 
-    from ..clients import client_settings
+    from ..clients import client_command, client_settings, mcp_clients
 
     name, scope = _check_entry_name(name or "brain"), scope or USER_SCOPE
     root, here = app.brain_folder(), current_directory()
@@ -210,31 +219,50 @@ def mcp_install_command(
         options += ["--proposal", proposal]
     if budget is not None:
         options += ["--budget", str(budget)]
-    known = MCP_CLIENTS[client]
-    path = client_settings.settings_path(known, scope, here)
-    entry = client_settings.build_entry(
-        known, root, here if scope == PROJECT_SCOPE else None, options
+    settings = mcp_clients.mcp_settings(client)
+    path = mcp_clients.settings_path(client, scope, here)
+    command = client_settings.build_command(
+        settings, root, here if scope == PROJECT_SCOPE else None, options
     )
+    entry = client_settings.build_entry(settings, name, command)
     try:
         server_runner.require_sdk()
     except BrainError as error:
         app.print_note(f"Note: {error.message}: {error.hint}")
     if print_:
-        text = client_settings.entry_snippet(known, name, entry)
-        emit(
-            app,
-            _install_document(client, scope, str(path), False, entry, text),
-            [text.rstrip("\n")],
-        )
+        text = client_settings.entry_snippet(settings, name, entry)
+        emit(app, _install_document(client, scope, path, entry, text=text), [text.rstrip("\n")])
         return
-    plan = client_settings.plan_change(known, path, name, entry)
+    plan = client_settings.plan_change(settings, path, name, entry)
     if not force:
         client_settings.refuse_other_entry(plan)
     changed = plan.before != plan.after
-    if changed and not dry_run:
+    add = (
+        client_command.build_add_command(settings, scope, name, entry, command)
+        if changed and plan.existing is None
+        else None
+    )
+    if changed and not dry_run and not (add and _run_client(app, add, here, plan, settings)):
         client_settings.write_change(plan)
-    document = _install_document(client, scope, str(path), changed and not dry_run, entry, None)
-    emit(app, document, _install_lines(plan, known.title, dry_run))
+        add = None
+    document = _install_document(
+        client, scope, path, entry, changed=changed and not dry_run, command=add
+    )
+    emit(app, document, _install_lines(plan, mcp_clients.client_title(client), add, dry_run))
+
+
+def _run_client(
+    app: App, add: list[str], folder: Path, plan: SettingsChange, settings: McpSettings
+) -> bool:
+    """Run the client's own command; return False, with a note, if the file is to be changed."""
+    from ..clients import client_command, client_settings
+
+    failure = client_command.run_add_command(add, folder)
+    if not failure and client_settings.has_entry(plan, settings):
+        return True
+    reason = failure or f"it did not write {plan.path}"
+    app.print_note(escape(f"Note: {_shown_command(add)} failed: {reason}"))
+    return False
 
 
 def _refuse_wrong_modes(read_only: bool, approve: bool, proposal: str | None) -> None:
@@ -251,26 +279,46 @@ def _check_entry_name(name: str) -> str:
 
 
 def _install_document(
-    client: str, scope: str, path: str, changed: bool, entry: dict[str, Any], text: str | None
+    client: str,
+    scope: str,
+    path: Path,
+    entry: dict[str, Any],
+    *,
+    changed: bool = False,
+    command: list[str] | None = None,
+    text: str | None = None,
 ) -> dict[str, Any]:
     return {
         "client": client,
         "scope": scope,
-        "path": path,
+        "path": str(path),
         "changed": changed,
         "entry": entry,
+        "command": command,
         "text": text,
     }
 
 
-def _install_lines(plan: SettingsChange, title: str, dry_run: bool) -> Iterator[str]:
+def _install_lines(
+    plan: SettingsChange, title: str, add: list[str] | None, dry_run: bool
+) -> Iterator[str]:
     if plan.before == plan.after:
         yield f"{escape(str(plan.path))} already has this entry"
+    elif add:
+        verb = "Would add" if dry_run else "Added"
+        restart = "" if dry_run else f"; restart {title}"
+        yield f"{verb} with `{escape(_shown_command(add))}`{restart}"
     elif not dry_run:
         yield f"Added to {escape(str(plan.path))}; restart {title}"
-    else:
+    if dry_run and plan.before != plan.after:
         from difflib import unified_diff
 
         sides = ((plan.before or "").splitlines(), plan.after.splitlines())
         for line in unified_diff(*sides, str(plan.path), str(plan.path), lineterm="", n=2):
             yield escape_lines(line)
+
+
+def _shown_command(command: list[str]) -> str:
+    import shlex
+
+    return shlex.join([Path(command[0]).name, *command[1:]])

@@ -17,16 +17,17 @@ from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
 from ..output import emit, emit_line
-from ..params import SecondsType, TextType
+from ..params import SecondsType
 from ..progress_bar import ProgressBar
-from ..render.changes import conflict_line, notice_lines
+from ..render.changes import conflict_line, left_out_skill_lines, scan_note_lines
 from ..render.human_format import colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, raise_if_not_committed
+from ..revision_paths import PathType, resolve_paths
 from ..std_streams import write_stderr
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.results import Recorded, Status, Watched
+    from brain.results import Init, Recorded, Status, Watched
     from brain.watching import WatchFailure
 
 
@@ -46,8 +47,11 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     """Turn a folder into a brain.
 
     DIR is created if it does not exist (default: the folder of -C, else the current
-    folder). Existing files are not changed; 'brain snapshot' records them. The key that
-    signs the first snapshot, if any, is pinned as root key: see 'brain key roots'.
+    folder). Existing files are not changed; 'brain snapshot' records them. A skill is
+    each folder with a SKILL.md, at any depth, and in skills/ also a Markdown file. New
+    skills go to skills/, but if all skills there lie in one folder of a client, such as
+    .agents/skills, to that folder. The key that signs the first snapshot, if any, is
+    pinned as root key: see 'brain key roots'.
     """
     from brain import Brain
     from brain.results import Init
@@ -67,8 +71,22 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
         pin_and_report_roots(app, brain, [one.key for one in brain.signatures.list()])
-    emit(app, made, [f"Brain {short_id(made.brain)} created in {escape(made.path)}"])
+        try:
+            made = Init(*made[:3], *brain.skills.survey())
+        except BrainError as error:  # the brain was created; a snapshot would fail
+            app.print_note(f"Note: {escape(error.message)}")
+    emit(app, made, _init_lines(made))
+    for line in left_out_skill_lines(made.left_out_skills):
+        app.print_note(line)
     _warn_outer_brain(app, path)
+
+
+def _init_lines(made: Init) -> Iterator[str]:
+    yield f"Brain {short_id(made.brain)} created in {escape(made.path)}"
+    if made.skills:
+        yield f"{pluralize(made.skills, 'skill')} found; 'brain snapshot' records the files"
+    if made.skill_folder != "skills":
+        yield f"New skills go to {escape(made.skill_folder)}, where all of these are"
 
 
 def _warn_outer_brain(app: App, path: Path) -> None:
@@ -88,11 +106,17 @@ def status_command(app: App) -> None:
 
     A is added, M modified, D removed.
     """
+    show_status(app)
+
+
+def show_status(app: App) -> Status:
+    """Print and return the status."""
     with ProgressBar(app) as bar:
         found = app.brain.status(progress=bar)
-    for line in notice_lines(found.notices):
+    for line in scan_note_lines(found):
         app.print_note(line)
     emit(app, found, _status_lines(found, str(app.brain.root)))
+    return found
 
 
 def _status_lines(found: Status, root: str) -> Iterator[str]:
@@ -121,19 +145,19 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
     ),
     exits=WRITE_EXITS,
 )
-@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
 @message_option
 def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> None:
     """Record the folder as it is.
 
-    PATH is a file or folder, relative to the top of the brain; with PATH, only these are
+    PATH is a file or folder, relative to the current folder; with PATH, only these are
     recorded. Nothing is recorded if nothing changed since the last snapshot. Text that
     looks like a secret is reported. If more than 4 MiB changed, the number of unscanned
     files is printed; `brain secrets` scans them.
     """
     with ProgressBar(app) as bar:
-        result = app.brain.snapshot(message or "", paths, progress=bar)
-    for line in notice_lines(result.notices):
+        result = app.brain.snapshot(message or "", resolve_paths(app, paths), progress=bar)
+    for line in scan_note_lines(result):
         app.print_note(line)
     emit(app, result, _recorded_lines(result))
     raise_if_not_committed(result.commitment)
@@ -216,7 +240,7 @@ def _refuse_output_into_brain(root: Path) -> None:
 
 def _print_watched(app: App, result: Watched | None) -> None:
     if result is not None:
-        for line in notice_lines(result.notices):
+        for line in scan_note_lines(result):
             app.print_note(line)
         emit_line(app, result, _watched_lines(result))
         try:

@@ -138,16 +138,20 @@ def skill_check_command(app: App, slugs: tuple[str, ...], strict: bool) -> None:
     """
     problems = app.brain.skills.check(slugs, strict=strict)
     errors = sum(problem.severity == "error" for problem in problems)
-    emit(app, {"ok": not errors, "problems": problems}, _skill_problem_lines(problems))
+    checked = len(slugs) if slugs else app.brain.prompt.build_index().skills
+    result = {"ok": not errors, "skills": checked, "problems": problems}
+    emit(app, result, _skill_problem_lines(problems, checked))
     if errors:
         raise BrainError(f"{pluralize(errors, 'error')} in skills", code="skill_problems")
 
 
-def _skill_problem_lines(problems: list[SkillProblem]) -> Iterator[str]:
+def _skill_problem_lines(problems: list[SkillProblem], checked: int) -> Iterator[str]:
     for problem in problems:
         place = f"{problem.path}:{problem.line}" if problem.line else problem.path
         colour = "red" if problem.severity == "error" else "yellow"
         severity = colorize(problem.severity, colour)
         yield f"{escape(place)}: {severity}: {escape(problem.message)}"
-    if not problems:
+    if not checked:
+        yield "There are no skills to check: see 'brain status' for files that are not recorded."
+    elif not problems:
         yield "All skills are valid."

@@ -139,6 +139,35 @@ def skill_revert_command(app: App, slug: str, version: str | None) -> None:
 
 
 @brain_command(
+    "rename",
+    examples=("brain skill rename reentrancy read-only-reentrancy",),
+    exits=OVERWRITE_EXITS,
+)
+@argument("slug", type=SlugType(), metavar="OLD")
+@argument("new_name", metavar="NEW")
+@message_option
+def skill_rename_command(app: App, slug: str, new_name: str, message: str | None) -> None:
+    """Give a skill another name; its versions and history go on.
+
+    Moves its folder, and writes the name into its front matter if it had the old one there,
+    as its next version. Refused if there is a skill NEW. 'brain undo' reverses it.
+    """
+    result = app.brain.skills.rename(slug, new_name, message=message or "")
+    emit(
+        app,
+        result,
+        [
+            escape(
+                f"{slug} renamed to {result.slug}, {result.previous_version} → {result.version}"
+            ),
+            f"Snapshot {short_id(result.snapshot)}, bundle {short_id(result.bundle)}",
+            *commitment_lines(result.commitment),
+        ],
+    )
+    raise_if_not_committed(result.commitment)
+
+
+@brain_command(
     "merge",
     examples=(
         "brain skill merge csv-to-excel excel-from-csv",

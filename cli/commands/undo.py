@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from ..command import OVERWRITE_EXITS, argument, brain_command
+from typing import TYPE_CHECKING
+
+from ..command import OVERWRITE_EXITS, argument, brain_command, option
 from ..context import App
 from ..output import emit
-from ..params import NonEmptyType, TextType
+from ..params import CountType, NonEmptyType
 from ..progress_bar import ProgressBar
 from ..render.changes import restore_line
+from ..revision_paths import PathType, resolve_paths
+from ..terminal import escape
+
+if TYPE_CHECKING:
+    from brain.results import Undone
 
 
 @brain_command(
@@ -16,34 +23,49 @@ from ..render.changes import restore_line
     exits=OVERWRITE_EXITS,
 )
 @argument("rev", type=NonEmptyType())
-@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
 def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
     """Restore files from a snapshot.
 
-    PATH is a file or folder, relative to the top of the brain (default: all files).
+    PATH is a file or folder, relative to the current folder (default: all files).
     Changes in the folder that no snapshot has are recorded first; the restored state
     becomes a new snapshot.
     """
     with ProgressBar(app) as bar:
-        result = app.brain.restore(rev, paths, progress=bar)
+        result = app.brain.restore(rev, resolve_paths(app, paths), progress=bar)
     emit(app, result, [restore_line(result)])
 
 
-@brain_command("undo", examples=("brain undo",), exits=OVERWRITE_EXITS)
-def undo_command(app: App) -> None:
-    """Undo the last operation.
+@brain_command("undo", examples=("brain undo", "brain undo --operation 7"), exits=OVERWRITE_EXITS)
+@option(
+    "--operation",
+    type=CountType(),
+    metavar="N",
+    help="Undo operation N of the operation log, which may be on another branch.",
+)
+def undo_command(app: App, operation: int | None) -> None:
+    """Undo the last operation, and say what it was.
 
-    The folder and the head return to their previous state. 'brain redo' reverses it.
+    The folder, the branch and its head return to their previous state; the undo of a switch
+    goes back to the branch before it. 'brain redo' reverses it. The last operation is
+    not undone if it was on another branch: then name it with --operation.
     """
-    result = app.brain.undo()
-    emit(app, result, [restore_line(result)])
+    result = app.brain.undo(operation)
+    emit(app, result, _undone_lines("Undid", result))
 
 
 @brain_command("redo", examples=("brain redo",), exits=OVERWRITE_EXITS)
 def redo_command(app: App) -> None:
-    """Redo the operation that was undone last.
+    """Redo what was undone last, and say what it was.
 
     Works until the next operation is recorded.
     """
     result = app.brain.redo()
-    emit(app, result, [restore_line(result)])
+    emit(app, result, _undone_lines("Redid", result))
+
+
+def _undone_lines(verb: str, result: Undone) -> list[str]:
+    return [
+        f"{verb}: {escape(result.description)}, on {escape(result.branch)}",
+        restore_line(result),
+    ]

@@ -17,20 +17,27 @@ from .ledgers import commitment_lines, raise_if_not_committed
 if TYPE_CHECKING:
     from brain.results import (
         FileState,
+        LeftOutSkills,
         MergeConflict,
         Merged,
         MergedSkill,
         Notice,
         PathChange,
+        Recorded,
         Restored,
         SkillChange,
+        Status,
         UndiffableFile,
+        Undone,
         Upserted,
+        Watched,
     )
 
 
 _MAX_NAMED_PATHS = 12
 """Paths that are listed in one line."""
+_MAX_NAMED_FOLDERS = 3
+"""Folders behind links that are named."""
 FILE_TYPE_NAMES = {"file": "a file", "executable": "an executable file", "link": "a link"}
 """Type of a file to its description."""
 _UNDIFFABLE_REASONS = {"binary": "not text", "too_large": "too large", "redacted": "redacted"}
@@ -104,6 +111,49 @@ def notice_lines(found: Sequence[Notice]) -> Iterator[str]:
         yield f"Note: {place}{escape(notice.message)}"
 
 
+_LEFT_OUT_REASONS = {
+    "link_outside": "behind links that lead outside the brain",
+    "ignored": "ignored by .brainignore",
+    "hidden_folder": "in hidden folders and others that hold no skills",
+    "link": "links that lead to no skill",
+    "top": "at the top, where its folder is the whole brain",
+}
+"""Reasons of `LeftOutSkills` in words."""
+_UNRECORDED_REASONS = ("link_outside", "ignored")
+
+
+def scan_note_lines(result: Status | Recorded | Watched) -> Iterator[str]:
+    """Describe what a scan skipped; links to skills are counted, the other notices listed."""
+    counted = {place.path for place in result.left_out_skills}
+    yield from notice_lines([notice for notice in result.notices if notice.path not in counted])
+    yield from left_out_skill_lines(result.left_out_skills)
+
+
+def left_out_skill_lines(found: Sequence[LeftOutSkills]) -> Iterator[str]:
+    """Count the files called SKILL.md that are no skills, and say how to take some of them."""
+    counts = dict.fromkeys(_LEFT_OUT_REASONS, 0)
+    for place in found:
+        counts[place.reason] += place.files
+    for verb, reasons in (
+        ("not recorded", _UNRECORDED_REASONS),
+        ("no skills", [reason for reason in counts if reason not in _UNRECORDED_REASONS]),
+    ):
+        parts = [f"{counts[one]} {_LEFT_OUT_REASONS[one]}" for one in reasons if counts[one]]
+        total = sum(counts[one] for one in reasons)
+        if parts:
+            files = pluralize(total, "SKILL.md file")
+            yield f"Note: {files} {'is' if total == 1 else 'are'} {verb}: {', '.join(parts)}"
+    folders = dict.fromkeys(_folder_to_adopt(place) for place in found if place.target)
+    for folder in list(folders)[:_MAX_NAMED_FOLDERS]:
+        yield f"Hint: 'brain adopt {escape(folder)} .' copies the skills behind the links"
+
+
+def _folder_to_adopt(place: LeftOutSkills) -> str:
+    """Return the folder of skills that a link leads to, or into."""
+    is_one_skill = place.files == 1 and place.path.rpartition("/")[0].endswith("skills")
+    return place.target.rpartition("/")[0] if is_one_skill else place.target
+
+
 def skipped_lines(found: list[Notice]) -> Iterator[str]:
     """List skipped files, one line for each reason."""
     by_reason: dict[str, list[str]] = {}
@@ -114,7 +164,7 @@ def skipped_lines(found: list[Notice]) -> Iterator[str]:
         yield f"{escape(reason)}: {', '.join(paths[:_MAX_NAMED_PATHS])}{more}"
 
 
-def restore_line(result: Restored) -> str:
+def restore_line(result: Restored | Undone) -> str:
     """Describe the head after a restore, an undo or a redo."""
     files = f"{pluralize(len(result.written), 'file')} written, {len(result.removed)} removed"
     return f"Head is {short_id(result.snapshot)}; {files}{redacted_suffix(result.redacted)}"

@@ -91,8 +91,8 @@ def run_command(arguments: Sequence[str | bytes], **options: Any) -> Outcome:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return the environment with changes."""
-    return {**os.environ, **changes}
+    """Return the environment with changes; no pager waits for a key."""
+    return {**os.environ, "BRAIN_PAGER": "", **changes}
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
         (["none"], "none does not exist", "name the folder of a program"),
         (["src"], "does not look like anything that can be adopted", "see `brain adopt --help`"),
         (["."], "does not look like anything", "it contains .hermes: name that folder"),
-        (["both", "copy"], "may be claude (CLAUDE.md) or codex (", "choose one, as with --as "),
+        (["both", "copy"], "may be hermes (state.db) or claude-home (", "choose one, as with"),
         (["home", "--as", "emacs"], "unknown kind of source: emacs", "use one of: hermes"),
         (["src", "--as", "codex"], "does not look like codex", "see"),
         (["project"], "a home of kind claude cannot be adopted in place: ", "name a folder"),
@@ -72,7 +72,7 @@ def test_what_cannot_be_adopted_says_why_and_what_to_do(
 ) -> None:
     agent_homes.write_files(Path("src"), {"main.c": ""})
     agent_homes.write_files(Path(".hermes"), {"SOUL.md": ""})
-    agent_homes.write_files(Path("both"), {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": ""})
+    agent_homes.write_files(Path("both"), {"state.db": "", "todos/": ""})
     agent_homes.make_claude_project(Path("project"))
     told = cli("adopt", *call)
     assert told.status == 1 and error in told.err
@@ -84,6 +84,6 @@ def test_the_kind_can_be_said_where_a_place_has_two(folder: Path, cli: Call) -> 
         Path("both"),
         {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": agent_homes.skill_text("a", "b")},
     )
-    for kind, count in (("claude", "1 file "), ("codex", "1 skill, 1 file ")):
+    for kind, count in (("claude", "1 skill, 2 files "), ("codex", "1 skill, 1 file ")):
         told = cli("adopt", "both", "copy", "--as", kind)
         assert told.status == 0 and told.out.startswith(f"Adopted {count}from {kind} at ")

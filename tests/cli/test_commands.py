@@ -282,9 +282,11 @@ def test_a_restore_brings_back_what_was(agent: Path, cli: Call) -> None:
 
 def test_undo_and_redo_go_back_and_forth(agent: Path, cli: Call) -> None:
     learn(cli)
-    assert cli("undo").status == 0
+    undone = masked(cli("undo"))
+    words = "upsert oracle-manipulation 1 → 2, on main\nHead is ID12; 1 file written, 0 removed\n"
+    assert undone == f"Undid: {words}"
     assert cli("skill", "list").out.startswith("oracle-manipulation  1")
-    assert cli("redo").status == 0
+    assert masked(cli("redo")) == f"Redid: {words}"
     assert cli("skill", "list").out.startswith("oracle-manipulation  2")
     told = cli("redo")
     assert told.status == 1 and told.err.startswith("Error: ")

@@ -95,13 +95,6 @@ def test_the_reference_has_every_command() -> None:
     assert headings == {"brain", *(f"brain {' '.join(path)}" for path in ALL)}
 
 
-def test_a_call_without_a_command_shows_the_commands_and_is_an_error(cli: Call) -> None:
-    told = cli()
-    assert told.status == 2 and told.out == ""
-    assert "snapshot" in told.err
-    assert told.err.endswith("Error: Missing command.\nHint: see 'brain --help'\n")
-
-
 def test_a_group_without_a_command_shows_its_commands(cli: Call) -> None:
     told = cli("skill")
     assert told.status == 2 and "upsert" in told.err

@@ -15,9 +15,11 @@ import pytest
 import yaml
 from brain_cli.clients import json_editor, toml_yaml_editor
 from brain_cli.clients.json_editor import parse_json_nodes
+from brain_cli.commands.mcp import MCP_CLIENTS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brain.clients.client_table import load_clients
 from tests.cli.conftest import Call
 
 ENTRY = {"command": "/opt/brain", "args": ["-C", '/a "b"\\ü', "mcp"]}
@@ -25,6 +27,15 @@ ENTRY = {"command": "/opt/brain", "args": ["-C", '/a "b"\\ü', "mcp"]}
 
 def home(*parts: str) -> Path:
     return Path.home().joinpath(*parts)
+
+
+@pytest.fixture(autouse=True)
+def no_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Leave no client on the PATH; return the folder that is it."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    return programs
 
 
 PLACES: list[tuple[str, tuple[str, ...], str, Any]] = [
@@ -254,13 +265,13 @@ def test_a_name_that_some_client_would_not_take_is_refused(
     ],
 )
 def test_json_gains_a_member_and_keeps_the_rest(before: str, after: str) -> None:
-    made = json_editor.set_json_entry(before, "s", "b", 1)  # type: ignore[arg-type]
+    made = json_editor.set_json_entry(before, ("s",), "b", 1)  # type: ignore[arg-type]
     assert made == after
     assert parse_json_nodes(made).value["s"]["b"] == 1
 
 
 def test_a_line_of_slashes_is_passed_over_at_once() -> None:
-    made = json_editor.set_json_entry('{"s": {"x": 2\n' + "/" * 10_000 + "\n}}", "s", "b", {})
+    made = json_editor.set_json_entry('{"s": {"x": 2\n' + "/" * 10_000 + "\n}}", ("s",), "b", {})
     assert parse_json_nodes(made).value == {"s": {"x": 2, "b": {}}}
 
 
@@ -288,12 +299,12 @@ def test_any_json_is_the_same_but_for_the_entry(
     text = json.dumps(settings, indent=indent, ensure_ascii=ascii_only)
     if not isinstance(settings.get("mcpServers", {}), dict):
         with pytest.raises(ValueError, match="not an object"):
-            json_editor.set_json_entry(text, "mcpServers", "brain", ENTRY)
+            json_editor.set_json_entry(text, ("mcpServers",), "brain", ENTRY)
         return
-    made = json_editor.set_json_entry(text, "mcpServers", "brain", ENTRY)
+    made = json_editor.set_json_entry(text, ("mcpServers",), "brain", ENTRY)
     wanted = {**settings, "mcpServers": {**settings.get("mcpServers", {}), "brain": ENTRY}}
     assert json.loads(made) == parse_json_nodes(made).value == wanted
-    assert json_editor.set_json_entry(made, "mcpServers", "brain", ENTRY) == made
+    assert json_editor.set_json_entry(made, ("mcpServers",), "brain", ENTRY) == made
 
 
 @pytest.mark.parametrize(
@@ -316,7 +327,7 @@ def test_any_json_is_the_same_but_for_the_entry(
 )
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        json_editor.set_json_entry(text, "s", "b", {})
+        json_editor.set_json_entry(text, ("s",), "b", {})
 
 
 @pytest.mark.parametrize(
@@ -336,7 +347,7 @@ def test_what_is_no_json_is_refused(text: str) -> None:
     ],
 )
 def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
-    assert toml_yaml_editor.set_toml_entry(before, "s", "b", {"command": "c"}) == after
+    assert toml_yaml_editor.set_toml_entry(before, ("s",), "b", {"command": "c"}) == after
 
 
 @pytest.mark.parametrize(
@@ -352,15 +363,15 @@ def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
 )
 def test_toml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        toml_yaml_editor.set_toml_entry(text, "s", "b", {"command": "c"})
+        toml_yaml_editor.set_toml_entry(text, ("s",), "b", {"command": "c"})
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: list[str]) -> None:
     entry = {"command": command, "args": arguments}
-    assert tomllib.loads(toml_yaml_editor.set_toml_entry("", "s", "b", entry))["s"]["b"] == entry
+    assert tomllib.loads(toml_yaml_editor.set_toml_entry("", ("s",), "b", entry))["s"]["b"] == entry
     try:
-        text = toml_yaml_editor.set_yaml_entry("", "s", "b", entry)
+        text = toml_yaml_editor.set_yaml_entry("", ("s",), "b", entry)
     except ValueError:
         return  # characters that YAML does not hold
     assert yaml.safe_load(text)["s"]["b"] == entry
@@ -384,10 +395,107 @@ def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: li
     ],
 )
 def test_yaml_gains_an_entry_and_keeps_the_rest(before: str, after: str) -> None:
-    assert toml_yaml_editor.set_yaml_entry(before, "s", "b", {"command": "c"}) == after
+    assert toml_yaml_editor.set_yaml_entry(before, ("s",), "b", {"command": "c"}) == after
 
 
 @pytest.mark.parametrize("text", ["s: [1]", "s: 1", "- 1", "a: &x 1\ns: *x", "s: {x: {a: 1}}", "{"])
 def test_yaml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        toml_yaml_editor.set_yaml_entry(text, "s", "b", {"command": "c"})
+        toml_yaml_editor.set_yaml_entry(text, ("s",), "b", {"command": "c"})
+
+
+def server_of(file: Path, client: str, name: str = "brain") -> Any:
+    """Return the entry in a settings file of a client."""
+    settings = load_clients()[client].mcp
+    assert settings
+    load = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}
+    found = load[settings.file_format](file.read_text())
+    for key in (*settings.servers, name):
+        found = found[key]
+    return found
+
+
+def test_the_clients_are_those_of_the_table() -> None:
+    assert tuple(name for name, row in load_clients().items() if row.mcp) == MCP_CLIENTS
+
+
+@pytest.mark.parametrize("client", MCP_CLIENTS)
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_each_client_of_the_table_gets_an_entry_of_its_form_once(
+    agent: Path, cli: Call, client: str, scope: str
+) -> None:
+    told = cli("mcp", "install", client, "--scope", scope, "--name", "mine", "--json")
+    settings = load_clients()[client].mcp
+    assert settings
+    if scope == "project" and not settings.project:
+        assert told.error["code"] == "no_scope"
+        return
+    entry = server_of(Path(told.document["path"]), client, "mine")
+    assert entry == told.document["entry"] and told.document["command"] is None
+    assert entry.keys() == settings.entry.keys()
+    words = json.dumps(entry).replace("${workspaceFolder}", "")
+    assert '"mcp"' in words and "{name}" not in words and "{command}" not in words
+    again = cli("mcp", "install", client, "--scope", scope, "--name", "mine", "--json")
+    assert again.document["changed"] is False
+
+
+CLAUDE = """#!/bin/sh
+echo "$@" > {log}
+cat > {file} <<'END'
+{{"mcpServers": {{"brain": {{
+    "type": "stdio", "command": "{program}", "args": [{words}], "env": {{}}
+}}}}}}
+END
+"""
+
+
+def make_program(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text)
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def installed(agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install a program that adds a server as Claude Code does; return what it was called with."""
+    monkeypatch.setenv("PATH", f"{no_client}:/usr/bin:/bin")
+    entry = cli("mcp", "install", "claude", "--dry-run", "--json").document["entry"]
+    log = no_client / "log"
+    words = ", ".join(map(json.dumps, entry["args"]))
+    text = CLAUDE.format(log=log, file=home(".claude.json"), program=entry["command"], words=words)
+    make_program(no_client, "claude", text)
+    return log
+
+
+def test_the_own_command_of_a_client_is_preferred_and_named(
+    agent: Path, cli: Call, installed: Path
+) -> None:
+    dry = cli("mcp", "install", "claude", "--dry-run")
+    assert dry.out.startswith("Would add with `claude mcp add --scope user brain -- ")
+    assert not installed.exists()
+    told = cli("mcp", "install", "claude")
+    assert told.out.startswith("Added with `claude mcp add --scope user brain -- ")
+    assert installed.read_text().startswith("mcp add --scope user brain -- /")
+    assert "env" in server_of(home(".claude.json"), "claude")  # as the client wrote it
+    again = cli("mcp", "install", "claude", "--json")
+    assert again.document["changed"] is False
+
+
+@pytest.mark.parametrize("text", ["#!/bin/sh\necho no luck >&2\nexit 3\n", "#!/bin/sh\nexit 0\n"])
+def test_a_client_whose_command_fails_gets_its_file_changed(
+    agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("PATH", f"{no_client}:/usr/bin:/bin")
+    make_program(no_client, "codex", text)
+    told = cli("mcp", "install", "codex")
+    assert told.status == 0 and told.out.startswith(f"Added to {home('.codex', 'config.toml')}")
+    assert "codex mcp add brain -- " in told.err and " failed: " in told.err
+    assert server_of(home(".codex", "config.toml"), "codex")["args"][-1] == "mcp"
+
+
+def test_another_entry_is_never_left_to_the_command_of_a_client(
+    agent: Path, cli: Call, installed: Path
+) -> None:
+    home(".claude.json").write_text('{"mcpServers": {"brain": {"command": "mine"}}}')
+    assert cli("mcp", "install", "claude").status == 12
+    assert cli("mcp", "install", "claude", "--force").status == 0
+    assert not installed.exists() and server_of(home(".claude.json"), "claude")["type"] == "stdio"

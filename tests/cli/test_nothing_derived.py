@@ -37,7 +37,8 @@ skill history oracle-manipulation
 skill revert oracle-manipulation --to 1
 skill similar reentrancy
 skill check
-skill merge reentrancy extra
+skill rename extra extras
+skill merge reentrancy extras
 skill delete oracle-manipulation
 undo
 redo
@@ -51,7 +52,10 @@ log --skill reentrancy
 show
 diff @~1 @
 blame reentrancy
-bisect --good @~3 true
+grep reentrancy
+tag first @~3
+log --patch first..@ -- skills
+bisect --good @~3 -- grep -q version:.2 skills/reentrancy/SKILL.md
 restore @~1 skills
 op log
 branch idea

@@ -39,19 +39,51 @@ def test_an_earlier_revision_can_be_published(agent: Path, cli: Call) -> None:
     assert told.out.startswith("Wrote 2 files")
 
 
-def test_a_secret_stops_it_until_its_id_is_allowed(agent: Path, cli: Call) -> None:
+def test_a_secret_holds_back_its_file_until_its_id_is_allowed(agent: Path, cli: Call) -> None:
     secret = SECRET_MAKERS["github-token"](random.Random(7))
-    skill = agent / "skills/reentrancy/SKILL.md"
-    skill.write_text(skill.read_text() + f"Use {secret}.\n")
+    notes = agent / "skills/reentrancy/references/notes.md"
+    notes.parent.mkdir(exist_ok=True)
+    notes.write_text(f"Use {secret}.\n")
     cli("snapshot")
     told = cli("--json", "publish", "--to", "agentskills", "../out")
     assert told.status == 1 and told.error["code"] == "secrets_found"
-    assert secret not in told.err and not (agent.parent / "out").exists()
-    found = told.error["message"].rpartition("allow ")[2]
-    assert cli("publish", "--to", "agentskills", "../out", "--allow", found).status == 0
+    (held_back,) = told.document["held_back"]
+    assert held_back["path"] == "skills/reentrancy/references/notes.md"
+    assert "Use [redacted: github-token]" in held_back["message"]
+    assert secret not in told.out + told.err
+    out = agent.parent / "out/reentrancy"
+    assert (out / "SKILL.md").is_file() and not (out / "references/notes.md").exists()
+    allowed = held_back["message"].rpartition("allow ")[2]
+    assert cli("publish", "--to", "agentskills", "../out", "--allow", allowed).status == 0
+    assert (out / "references/notes.md").read_text() == notes.read_text()
+    assert cli("publish", "--to", "agentskills", "../out").status == 0  # nothing to write
 
 
-def test_a_keystore_or_a_key_in_pem_beside_a_skill_stops_it(agent: Path, cli: Call) -> None:
+def test_a_skill_with_a_secret_in_its_text_is_held_back_as_a_whole(agent: Path, cli: Call) -> None:
+    skill = agent / "skills/reentrancy/SKILL.md"
+    (skill.parent / "more.md").write_text("more")
+    skill.write_text(skill.read_text() + "Use " + SECRET_MAKERS["npm-token"](random.Random(7)))
+    cli("snapshot")
+    told = cli("publish", "--to", "agentskills", "../out")
+    assert told.status == 1 and "1 file held back because of secrets" in told.err
+    assert "\nHeld back:\n  skills/reentrancy/SKILL.md: npm-token in line " in told.out
+    assert "[redacted: npm-token]" in told.out
+    assert not (agent.parent / "out/reentrancy").exists()
+    assert [path.name for path in (agent.parent / "out").glob("*/SKILL.md")] == ["SKILL.md"]
+
+
+def test_what_was_published_before_a_secret_came_in_stays_as_it_was(agent: Path, cli: Call) -> None:
+    cli("publish", "--to", "agentskills", "../out")
+    published = agent.parent / "out/reentrancy/SKILL.md"
+    before = published.read_text()
+    skill = agent / "skills/reentrancy/SKILL.md"
+    skill.write_text(skill.read_text() + "Use " + SECRET_MAKERS["npm-token"](random.Random(7)))
+    cli("snapshot")
+    assert cli("publish", "--to", "agentskills", "../out").status == 1
+    assert published.read_text() == before
+
+
+def test_a_keystore_or_a_key_in_pem_beside_a_skill_is_held_back(agent: Path, cli: Call) -> None:
     key = "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46"
     keystore = f'{{"crypto": {{"ciphertext": "{key}", "kdf": "scrypt", "mac": "{key}"}}}}'
     encrypted = "ENCRYPTED " + "PRIVATE KEY"
@@ -61,7 +93,8 @@ def test_a_keystore_or_a_key_in_pem_beside_a_skill_stops_it(agent: Path, cli: Ca
         file.write_text(content)
         assert f"skills/reentrancy/{name}: line 1 looks like a secret" in cli("snapshot").err
         told = cli("--json", "publish", "--to", "agentskills", "../out")
-        assert told.error["code"] == "secrets_found" and key not in told.err
+        assert told.error["code"] == "secrets_found" and key not in told.out + told.err
+        assert [row["path"] for row in told.document["held_back"]] == [f"skills/reentrancy/{name}"]
         file.unlink()
 
 

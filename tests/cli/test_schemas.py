@@ -63,6 +63,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("branchRow", results.Branch),
         ("branch", results.Branches),
         ("switch", results.Switched),
+        ("tag", results.Tag),
         ("merge", results.Merged),
         ("mergeConflict", results.MergeConflict),
         ("mergedSkill", results.MergedSkill),
@@ -76,6 +77,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("proven", results.Proof),
         ("equivocal", results.EquivocationResult),
         ("blameLine", results.BlameLine),
+        ("grepMatch", results.GrepMatch),
         ("bisect", results.Bisected),
         ("tested", results.BisectTest),
         ("change", results.PathChange),
@@ -85,6 +87,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("secrets", results.SecretScan),
         ("sectionInfo", results.SectionInfo),
         ("restored", results.Restored),
+        ("undone", results.Undone),
         ("logEntry", results.Operation),
         ("finding", results.Finding),
         ("signature", results.Signature),
@@ -117,6 +120,11 @@ def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
     fields = [name.rstrip("_") for name in kind._fields]
     assert list(found["properties"]) == fields == found["required"]
     assert found["additionalProperties"] is False
+
+
+BISECT = "bisect --json --good @~2 -- sh -c".split()
+BISECT.append("! grep -q 'version: 3' skills/oracle-manipulation/SKILL.md")
+"""A check that `upsert` breaks, for the skill that is at version 1 before two of them."""
 
 
 def upsert(cli: Call) -> None:
@@ -216,6 +224,11 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("skill-view", ["skill", "view", "reentrancy"], None),
     ("skill-history", ["skill", "history", "oracle-manipulation"], upsert),
     ("skill-revert", ["skill", "revert", "oracle-manipulation", "--to", "1"], upsert),
+    ("tag", ["tag"], lambda cli: cli("tag", "first")),
+    ("tag", ["tag", "first"], None),
+    ("tag", ["tag", "--delete", "first"], lambda cli: cli("tag", "first")),
+    ("grep", ["grep", "-i", "BODY"], None),
+    ("skill-rename", ["skill", "rename", "reentrancy", "re-entry"], None),
     ("skill-delete", ["skill", "delete", "reentrancy"], None),
     ("skill-merge", ["skill", "merge", "reentrancy", "oracle-manipulation"], upsert),
     ("skill-similar", ["skill", "similar", "reentrancy"], upsert),
@@ -263,7 +276,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("why", ["why", "oracle-manipulation@1"], None),
     ("log", ["log"], work),
     ("blame", ["blame", "oracle-manipulation"], upsert),
-    ("bisect", ["bisect", "--good", "@~2", "true"], lambda cli: (upsert(cli), upsert(cli))),
+    ("bisect", BISECT, lambda cli: (upsert(cli), upsert(cli))),
     ("sign", ["sign", "@~1"], lambda cli: cli("key", "new")),
     ("sign", ["sign", "--all", "--key", "bob"], lambda cli: (trust(cli), upsert(cli))),
     ("show", ["show"], trust),

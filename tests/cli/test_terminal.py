@@ -134,3 +134,41 @@ def test_the_checker_of_evidence_and_the_server_say_it_too(agent: Path) -> None:
 def test_a_pipe_is_read_without_a_word(agent: Path, process: Call) -> None:
     told = process("skill", "upsert", "oracle", "-f", "-", cwd=agent, input=b"Check it.\n")
     assert told.status == 0 and "Reading" not in told.err
+
+
+PAGER = f'{sys.executable} -c \'import sys; print("<" + sys.stdin.read() + ">")\''
+
+
+@pytest.mark.parametrize(
+    "call", [["log"], ["diff"], ["show"], ["grep", "Body"], ["blame", "reentrancy"]]
+)
+def test_output_to_read_is_shown_in_the_pager(agent: Path, call: list[str]) -> None:
+    shown = at_terminal(agent, *call, BRAIN_PAGER=PAGER)
+    assert shown.startswith("<") and shown.endswith(">\n")
+    assert at_terminal(agent, "status", BRAIN_PAGER=PAGER).startswith("On main")
+
+
+def test_the_pager_is_chosen_by_the_user_and_can_be_turned_off(agent: Path) -> None:
+    other = PAGER.replace("<", "[")
+    assert at_terminal(agent, "log", BRAIN_PAGER=PAGER, PAGER=other).startswith("<")
+    plain = at_terminal(agent, "log", BRAIN_PAGER="")
+    for settings in ("cat", "", "no-such-program-here", "'"):
+        assert at_terminal(agent, "log", BRAIN_PAGER=settings, PAGER=other) == plain
+    assert at_terminal(agent, "--no-pager", "log", BRAIN_PAGER=PAGER) == plain
+    assert at_terminal(agent, "log", "--json", BRAIN_PAGER=PAGER).startswith("{")
+
+
+def test_the_pager_gets_colour_and_the_width_of_the_terminal(agent: Path) -> None:
+    assert "\x1b[33m" in at_terminal(agent, "log", BRAIN_PAGER=PAGER)
+    assert "\x1b" not in at_terminal(agent, "log", BRAIN_PAGER=PAGER, NO_COLOR="1")
+
+
+def test_leaving_the_pager_early_is_no_error(agent: Path) -> None:
+    leave = f"{sys.executable} -c 'print(1)'"
+    (agent / "memory/long.md").write_text("line\n" * 100_000)
+    assert at_terminal(agent, "diff", "--patch", BRAIN_PAGER=leave) == "1\n"
+
+
+def test_an_error_is_printed_after_the_pager(agent: Path) -> None:
+    shown = at_terminal(agent, "show", "no-such", BRAIN_PAGER=PAGER, NO_COLOR="1")
+    assert shown.startswith("<>\nError: not a revision")

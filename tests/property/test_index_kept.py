@@ -10,8 +10,9 @@ import pytest
 
 from brain import Brain, BrainError
 from brain.objects import bundle as bundles
+from brain.objects.bundle import bundle_id
 from brain.objects.tree_entry import LINK
-from brain.repo.read import index_cache, index_update, skill_rows
+from brain.repo.read import index_cache, index_update, skill_rows, skill_walk
 from brain.repo.read.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
 from brain.skills.skill_address import address_group
@@ -19,6 +20,7 @@ from brain.store import checksums
 from tests.support.derived_data import cache_folder
 
 FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat", "page-03", "A b", "a: b"]
+SECTIONS = ["skills", "skills", "skills", "memory", "plugins/p/skills", ".agents/skills", "s000"]
 FILES = ["SKILL.md", "README.md", "ref.md", "n.MD", "data.txt"]
 NAMES = ["same", "same", "a", "a-b", "a: b", "Ünïcode", "▸ x", "zz", "", "0"]
 
@@ -27,7 +29,7 @@ def from_the_definition(brain: Brain, revision: str) -> str:
     """Return the index as it follows from the cards of all skills, by address."""
     session = brain._session
     bundle = session.bundle_of(resolve_revision(session, revision))
-    entries = {e.path[7:]: e for e in bundles.walk_section(session.nodes, bundle, "skills")}
+    entries = {e.path: e for e in bundles.walk_entries(session.nodes, bundle)}
     named = skill_layout.find_skill_paths(entries)
     files = {path: entries[path].blob for path in named if entries[path].kind != LINK}
     cards = skill_rows.read_cards(session, list(files.values()))
@@ -36,8 +38,8 @@ def from_the_definition(brain: Brain, revision: str) -> str:
     made = []
     for path, blob in files.items():
         slug, name = slugs[path], cards[blob].name
-        group = [f"skills/{other}" for other in files if slugs[other] == slug]
-        address = slug if shared[slug] == 1 else address_group(slug, group)[f"skills/{path}"]
+        group = [other for other in files if slugs[other] == slug]
+        address = slug if shared[slug] == 1 else address_group(slug, group)[path]
         shown = "" if name == slug else name
         made.append(index_lines.format_line(address, shown, cards[blob].description))
     made.sort(key=lambda line: line.partition(": ")[::2])
@@ -81,9 +83,9 @@ def path(rng: random.Random) -> str:
 
 
 def edit(rng: random.Random, root: Path, count: int) -> None:
-    """Write and remove some files of skills; now and then one is a link."""
+    """Write and remove some files of skills, and others; now and then one is a link."""
     for _ in range(count):
-        file = root / "skills" / path(rng)
+        file = root / rng.choice(SECTIONS) / path(rng)
         if file.exists() and rng.random() < 0.4:
             file.unlink()
             continue
@@ -101,7 +103,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
 ) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", rng.choice((3, 40, 256)))
-    monkeypatch.setattr(skill_rows, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
+    monkeypatch.setattr(skill_walk, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]
         for step in range(14):
@@ -120,7 +122,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
             note = index_cache.decode_index_header(brain._session.cache.read_index_note())
             assert note is not None
             bundle = brain._session.bundle_of(brain._session.head())
-            assert note.root_node == index_cache.skills_root_node(bundle)
+            assert note.bundle_id == bundle_id(bundle)
             assert index_update.is_cached_index_valid(brain._session)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from skills_ref.validator import validate
 
+from brain.errors import InvalidInput
+from brain.skills.skill_document import upsert_document
 from brain.skills.skill_lint import ERROR, check_skill
+from brain.skills.skill_metadata import read_skill_metadata
 
 STRICTER = {
     "bad_type",  # the reference reads every scalar as text, and any list as a value
@@ -90,17 +93,47 @@ def heads(draw: st.DrawFn) -> str:
     return "".join(f"{key}:{'' if value[:1] == chr(10) else ' '}{value}\n" for key, value in lines)
 
 
+def faults_of(content: bytes) -> list[str]:
+    """Return what the reference validator says of a skill called `a-skill`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "a-skill")
+        folder.mkdir()
+        (folder / "SKILL.md").write_bytes(content)
+        return list(validate(folder))
+
+
+@settings(max_examples=300)
+@given(heads())
+@example("name: a-skill\ndescription: d\n")
+@example("name: a-skill\ndescription: d\nmetadata:\nlicense: MIT\n")
+@example("name: a-skill\ndescription: d\nmetadata: ~\n")
+@example("name: a-skill\ndescription: d\nmetadata:\n  a: b\n")
+def test_what_the_reference_passes_before_an_upsert_it_passes_after_it(head: str) -> None:
+    content = f"---\n{head}---\n# Body\n".encode()
+    if faults_of(content):
+        return
+    try:
+        made = upsert_document(content, None, "a-skill", "a-skill", None, b"new\n")
+    except InvalidInput as error:
+        assert error.code == "bad_version"
+        return
+    assert not faults_of(made.content)
+    assert read_skill_metadata(made.content, "").version == made.version
+
+
+@given(values)
+def test_a_new_skill_passes_the_reference(text: str) -> None:
+    made = upsert_document(None, None, "A skill", "a-skill", text[:999], f"{text}\n".encode())
+    assert not faults_of(made.content)
+
+
 @settings(max_examples=300)
 @given(heads())
 def test_what_passes_here_passes_the_reference_and_the_rest_is_known(head: str) -> None:
     content = f"---\n{head}---\n# Body\n".encode()
     problems = check_skill("a-skill/SKILL.md", content, "a-skill", True)
     errors = {problem.code for problem in problems if problem.severity == ERROR}
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch, "a-skill")
-        folder.mkdir()
-        (folder / "SKILL.md").write_bytes(content)
-        refused = validate(folder)
+    refused = faults_of(content)
     if refused:
         assert errors, refused
     else:

@@ -1,6 +1,6 @@
 """Lets installed programs make their homes, adopts these, and has them read what is published.
 
-    python -m tests.real [hermes claude codex openclaw]
+    python -m tests.real [hermes claude codex openclaw gemini opencode qwen copilot]
 
 The programs are those on the PATH; nothing is installed, and the model they ask is one on
 loopback. Each works in a folder of its own, so that nobody's real home is touched. Too
@@ -19,11 +19,13 @@ from pathlib import Path
 
 from brain import Brain
 from brain.adopting import PublishRequest, publish
+from brain.adopting.publish_manifest import RECORD_NAME
 from tests.real.endpoint import Model, listening
 from tests.support.agent_homes import skill_text, write_files
 
 SECONDS = 300
 SLUG = "count-the-stars"
+ABOUT = "Count the stars by night."
 
 
 class Program:
@@ -85,7 +87,41 @@ def openclaw(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
     return made, lambda: made.run("openclaw", "skills", "list", "--json")
 
 
-PROGRAMS = {"hermes": hermes, "claude": claude, "codex": codex, "openclaw": openclaw}
+def gemini(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
+    """Make a home of Gemini CLI, which lists its skills without a model."""
+    made = Program(root, model, ".gemini")
+    return made, lambda: made.run("gemini", "skills", "list")
+
+
+def opencode(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
+    """Make a home of opencode, which lists its skills without a model."""
+    made = Program(root, model, ".config/opencode")
+    return made, lambda: made.run("opencode", "debug", "skill")
+
+
+def copilot(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
+    """Make a home of GitHub Copilot CLI, which lists its skills without a model."""
+    made = Program(root, model, ".copilot")
+    return made, lambda: made.run("copilot", "skill", "list")
+
+
+def qwen(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
+    """Make a home of Qwen Code."""
+    named = {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_MODEL": "loopback"}
+    made = Program(root, model, ".qwen", **named)
+    return made, lambda: made.run("qwen", "--auth-type", "openai", "-p", "Say hello")
+
+
+PROGRAMS = {
+    "hermes": hermes,
+    "claude": claude,
+    "codex": codex,
+    "openclaw": openclaw,
+    "gemini": gemini,
+    "opencode": opencode,
+    "qwen": qwen,
+    "copilot": copilot,
+}
 
 
 def main(names: list[str]) -> None:
@@ -112,9 +148,30 @@ def _go_through(name: str, root: Path, model: Model) -> None:
     again = Brain.adopt(program.home, root / "brain")
     assert SLUG in seen, f"{name} does not read what is published"
     assert SLUG in taught and not again.changed
-    print(f"{name}: read what was published; is known as {done.kind}; skills: {', '.join(taught)}")
+    _write_back(name, program, root / "brain")
+    model.asked.clear()
+    assert ABOUT in ask() + "".join(model.asked), f"{name} does not read what was written back"
+    print(f"{name}: read what was published and written back; is known as {done.kind}")
+    print(f"  skills: {', '.join(taught)}")
     print(f"  taken: {', '.join(row.source for row in done.taken)}")
     print(f"  left out: {', '.join(row.path for row in done.left_out)}")
+
+
+def _write_back(name: str, program: Program, folder: Path) -> None:
+    """Change the skill in the brain, and publish; no other file of the home may change."""
+    before = _read_files(program.home)
+    with Brain.open(folder) as brain:
+        brain.skills.upsert(SLUG, skill_text(SLUG, ABOUT))
+        publish(brain, name, program.home, PublishRequest(overwrite=True))
+    after = _read_files(program.home)
+    moved = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    allowed = {path for path in moved if SLUG in path or path.endswith(RECORD_NAME)}
+    assert moved == allowed, f"{name}: also changed were {moved - allowed}"
+
+
+def _read_files(root: Path) -> dict[str, bytes]:
+    files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
 if __name__ == "__main__":

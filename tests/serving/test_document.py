@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from brain_cli.clients.client_settings import build_entry, entry_snippet
-from brain_cli.clients.mcp_clients import MCP_CLIENTS
-from brain_cli.commands.mcp import mcp_serve_command
+from brain_cli.clients.client_settings import build_command, build_entry, entry_snippet
+from brain_cli.clients.mcp_clients import mcp_settings
+from brain_cli.commands.mcp import MCP_CLIENTS, mcp_serve_command
 
 from brain.serve.mcp import connection_limits, http_auth, jsonrpc, mcp_server, strict_http
 from brain.serve.tools import TOOLS
@@ -34,8 +34,8 @@ def test_every_tool_option_and_client_is_named(text: str) -> None:
 def test_the_entry_of_a_project_is_the_one_that_is_shown(text: str, tmp_path: Path) -> None:
     found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
     assert found
-    client = MCP_CLIENTS["claude"]
-    entry = build_entry(client, tmp_path, tmp_path, [])
+    client = mcp_settings("claude")
+    entry = build_entry(client, "brain", build_command(client, tmp_path, tmp_path, []))
     assert entry_snippet(client, "brain", entry) == found[1]
     assert json.loads(found[1])["mcpServers"]["brain"] == entry
 

@@ -115,7 +115,8 @@ def make_claude_project(root: Path) -> Path:
             ".claude/rules/style.md": "Short functions.\n",
             ".claude/settings.local.json": SECRET_MARKER,
             "src/main.py": f"# {SECRET_MARKER}\n",
-            "skills/not-an-agents/SKILL.md": skill_text("not-an-agents", SECRET_MARKER),
+            "plugins/db/skills/migrate/SKILL.md": skill_text("migrate", "Migrate the tables."),
+            "plugins/db/README.md": SECRET_MARKER,
         },
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from brain import Brain
+from brain import Brain, BrainError
 from brain.repo.read import lineage_cache, skill_rows
 
 SLUGS = ("alpha", "beta", "gamma", "real-name", "gone", "idea", "s3")
@@ -101,9 +101,16 @@ QUESTIONS: dict[str, Question] = {
 
 
 def answer_all_questions(root: Path) -> dict[str, object]:
-    """Return all answers of a brain that is opened for this."""
+    """Return all answers of a brain that is opened for this; an error is an answer too."""
     with open_brain(root) as brain:
-        return {name: ask(brain) for name, ask in QUESTIONS.items()}
+        return {name: _answer(ask, brain) for name, ask in QUESTIONS.items()}
+
+
+def _answer(ask: Question, brain: Brain) -> object:
+    try:
+        return ask(brain)
+    except BrainError as error:
+        return error.code
 
 
 def cache_folder(brain: Brain) -> Path:

@@ -1,12 +1,10 @@
-"""Fake secrets made from a seed, and texts that hold them or only seem to."""
+"""Fake secrets of every rule, made from a seed, and texts that hold them."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import random
-import uuid
 from collections.abc import Callable
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 
@@ -34,6 +32,29 @@ def _fake_slack_token(rng: random.Random) -> str:
     return f"xoxb-{numbers[0]}-{numbers[1]}-{_random_chars(WORD_CHARS, 24)(rng)}"
 
 
+def _fake_slack_webhook(rng: random.Random) -> str:
+    parts = (_random_chars(ascii_uppercase + digits, 10)(rng) for _ in range(2))
+    path = "/".join(("T", *parts)).replace("T/", "T", 1).replace("/", "/B", 1)
+    return f"hooks.slack.com/services/{path}/{_random_chars(WORD_CHARS, 24)(rng)}"
+
+
+def _fake_slack_app_token(rng: random.Random) -> str:
+    app = _random_chars(ascii_uppercase + digits, 10)(rng)
+    return f"xapp-1-A{app}-{rng.randrange(10**12, 10**13)}-{rng.randbytes(32).hex()}"
+
+
+def _fake_azure_secret(rng: random.Random) -> str:
+    return f"{_random_chars(WORD_CHARS, 3)(rng)}8Q~{_random_chars(URL_CHARS + '.', 34)(rng)}"
+
+
+def _fake_sendgrid_key(rng: random.Random) -> str:
+    return f"SG.{_random_chars(URL_CHARS, 22)(rng)}.{_random_chars(URL_CHARS, 43)(rng)}"
+
+
+def _fake_telegram_token(rng: random.Random) -> str:
+    return f":AA{_random_chars(URL_CHARS, 33)(rng)}"
+
+
 SECRET_MAKERS: dict[str, Callable[[random.Random], str]] = {
     "aws-access-key": _prefixed_key("AKIA", ascii_uppercase + "234567", 16),
     "github-token": _prefixed_key("ghp_", WORD_CHARS, 36),
@@ -44,9 +65,21 @@ SECRET_MAKERS: dict[str, Callable[[random.Random], str]] = {
     "model-api-key ant": _prefixed_key("sk-ant-api03-", URL_CHARS, 95),
     "slack-token": _fake_slack_token,
     "google-api-key": _prefixed_key("AIza", URL_CHARS, 35),
+    "model-api-key xai": _prefixed_key("xai-", WORD_CHARS, 80),
+    "model-api-key groq": _prefixed_key("gsk_", WORD_CHARS, 52),
+    "slack-token app": _fake_slack_app_token,
+    "slack-webhook": _fake_slack_webhook,
+    "google-oauth": _prefixed_key("GOCSPX-", URL_CHARS, 28),
+    "google-oauth access": _prefixed_key("ya29.a0", URL_CHARS, 160),
     "stripe-key": _prefixed_key("sk_live_", WORD_CHARS, 24),
+    "stripe-key restricted": _prefixed_key("rk_live_", WORD_CHARS, 99),
+    "stripe-key webhook": _prefixed_key("whsec_", WORD_CHARS, 32),
     "npm-token": _prefixed_key("npm_", WORD_CHARS, 36),
     "huggingface-token": _prefixed_key("hf_", ascii_letters, 34),
+    "pypi-token": _prefixed_key("pypi-AgEIcHlwaS5vcmc", URL_CHARS, 140),
+    "sendgrid-key": _fake_sendgrid_key,
+    "digitalocean-token": _prefixed_key("dop_v1_", "0123456789abcdef", 64),
+    "grafana-token": _prefixed_key("glsa_", WORD_CHARS, 41),
     "jwt": _fake_jwt,
 }
 
@@ -66,7 +99,7 @@ def _fake_password(rng: random.Random) -> str:
     )
 
 
-_NAMED_SECRETS: tuple[tuple[str, Callable[[random.Random], str]], ...] = (
+NAMED_SECRETS: tuple[tuple[str, Callable[[random.Random], str]], ...] = (
     ("AWS_SECRET_ACCESS_KEY={}", _random_chars(WORD_CHARS + "+/", 40)),
     ('aws_secret_access_key = "{}"', _random_chars(WORD_CHARS + "+/", 40)),
     ("API_KEY={}", _random_chars(WORD_CHARS, 32)),
@@ -83,6 +116,15 @@ _NAMED_SECRETS: tuple[tuple[str, Callable[[random.Random], str]], ...] = (
     ("private_key = 0x{}", _random_chars("0123456789abcdef", 64)),
     ("PRIVATE_KEY={}", _random_chars("0123456789abcdef", 64)),
     ("DATABASE_URL=postgres://app:{}@db.internal:5432/app", _fake_password),
+    ("TELEGRAM=123456789{}", _fake_telegram_token),
+    ("curl -u admin --password={} https://db.internal", _fake_password),
+    ("const clientSecret = '{}';", _random_chars(WORD_CHARS, 32)),
+    ("ACCESS_TOKEN: {}", _random_chars(WORD_CHARS, 20)),
+    ('{{"accessToken":"{}","expires":3600}}', _random_chars(URL_CHARS, 64)),
+    ("-H 'x-api-key: {}'", _random_chars(WORD_CHARS, 24)),
+    ("redis://:{}@cache.internal:6379/0", _random_chars(WORD_CHARS, 20)),
+    ('webhook_secret: "{}"', _random_chars("0123456789abcdef", 40)),
+    ("  client_secret: {} # prod", _fake_azure_secret),
 )
 _SURROUNDING_TEXTS = (
     "Use {} for that.",
@@ -103,7 +145,7 @@ def text_with_secret(rng: random.Random) -> str:
             else json.dumps({"key": fake_private_key(rng)})
         )
     if kind == 1:
-        form, make = rng.choice(_NAMED_SECRETS)
+        form, make = rng.choice(NAMED_SECRETS)
         return form.format(make(rng))
     secret = rng.choice(list(SECRET_MAKERS.values()))(rng)
     if kind == 2:
@@ -114,40 +156,3 @@ def text_with_secret(rng: random.Random) -> str:
     cut = rng.randrange(2, len(secret) - 1)
     glue = rng.choice(("\n", "\\\n", '" +\n    "', "\n    ", "\n> ", "\r\n"))
     return f"The key:\n{secret[:cut]}{glue}{secret[cut:]}\nThat was it."
-
-
-_HARMLESS_TEXTS: tuple[Callable[[random.Random], str], ...] = (
-    lambda rng: f"commit {rng.randbytes(20).hex()}",
-    lambda rng: f"sha256: {rng.randbytes(32).hex()}",
-    lambda rng: f"cache_key: {rng.randbytes(16).hex()}",
-    lambda rng: f"The key is {rng.randbytes(32).hex()[:12]}, a prefix.",
-    lambda rng: f"token id {uuid.UUID(bytes=rng.randbytes(16))}",
-    lambda rng: f"integrity: sha512-{base64.b64encode(rng.randbytes(64)).decode()}",
-    lambda rng: f"![x](data:image/png;base64,{base64.b64encode(rng.randbytes(900)).decode()})",
-    lambda rng: f"0x{hashlib.sha256(rng.randbytes(4)).hexdigest()[:40]} is the address",
-    lambda rng: f"transaction 0x{rng.randbytes(32).hex()} was mined",
-    lambda rng: f"https://example.org/{rng.randbytes(6).hex()}/path?key=value&page={rng.random()}",
-    lambda rng: 'api_key = os.environ["SERVICE_API_KEY"]',
-    lambda rng: "Set `API_KEY=<your-api-key>` or `export TOKEN=${TOKEN}` first.",
-    lambda rng: "Authorization: Bearer YOUR_ACCESS_TOKEN",
-    lambda rng: "OPENAI_API_KEY=sk-your-key-here, ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-    lambda rng: "It begins with -----BEGIN PRIVATE KEY----- and ends alike.",
-    lambda rng: "password: string; token?: string | undefined",
-    lambda rng: "max_tokens: 4096, tokenizer: cl100k_base, model: claude-sonnet-4-20250514",
-    lambda rng: "The secret of a good key is that the password must be at least 12 characters.",
-    lambda rng: "postgres://user:password@localhost:5432/db or http://USER:PASS@host",
-    lambda rng: "const accessToken = await getAccessTokenFromCookie(request)",
-    lambda rng: "foreign_key: customer_account_id2, sort_key=created_at_2026",
-    lambda rng: f"secretName: my-tls-{rng.randrange(9)}, secretKeyRef: db-secret-1",
-    lambda rng: "risk-assessment-2026-framework-version-12 task-management-for-3-people-at-10",
-    lambda rng: "| key | meaning |\n|-----|---------|\n| Ctrl+Shift+P | palette |",
-    lambda rng: "token: abstract-syntax-tree-node-type; keys: ArrowUp, ArrowDown",
-    lambda rng: f'<svg xmlns="http://www.w3.org/2000/svg"><path d="M{rng.random()}l3.5-2"/></svg>',
-    lambda rng: "Run `gpg --recv-keys 0x" + rng.randbytes(8).hex().upper() + "`.",
-    lambda rng: "ssh-ed25519 " + base64.b64encode(rng.randbytes(51)).decode() + " me@host",
-)
-
-
-def text_without_secret(rng: random.Random) -> str:
-    """Return a line that looks as if it might hold a secret, and holds none."""
-    return rng.choice(_HARMLESS_TEXTS)(rng)

@@ -11,11 +11,11 @@ from ...errors import InvalidInput
 from ...objects import paths
 from ...objects.tree_entry import EXECUTABLE, FILE, LINK
 from ...worktree import symlinks
-from ..content_checks import refusal_reason
+from ..content_checks import check_home_content
 from ..home_layout import HomeLayout, default_skip_reason
 from ..safe_read import MAX_ADOPTED_FILE_BYTES, SkipFile
 from ..scan_home import link_keeps_target
-from ..skipped import SkippedFiles, reason_without_path
+from ..skipped import DOUBT_CODE, SkippedFiles, reason_without_path
 from ..source_protocol import SourceFile
 from .repository import ChangedPath, GitObject
 
@@ -105,9 +105,12 @@ class CommitFiles:
             raise InvalidInput(f"more than {MAX_HISTORY_BYTES} bytes to adopt", code="too_many")
         if kind == LINK:
             return self._read_link(path, target, content)
-        refusal = refusal_reason(content, self._allow)
+        refusal, doubt = check_home_content(content, self._allow)
         if refusal:
             raise SkipFile(*refusal)
+        if doubt and (DOUBT_CODE, path) not in self._reported:
+            self._reported.add((DOUBT_CODE, path))
+            self._skipped.add_doubt(path, doubt)
         return SourceFile(kind, content)
 
     def _read_link(self, path: str, target: str, content: bytes) -> SourceFile:

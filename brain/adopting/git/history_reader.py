@@ -9,9 +9,15 @@ from typing import NamedTuple
 
 from ...errors import InvalidInput, printable_text
 from ..home_layout import PathRule
-from ..home_readers import PLAIN_CONFIDENCE, SURE_CONFIDENCE, HomeReader
-from ..layouts import AGENTSKILLS, HomeLayout
+from ..home_readers import (
+    PLAIN_CONFIDENCE,
+    SURE_CONFIDENCE,
+    HomeReader,
+    skill_folder_layout,
+)
+from ..layouts import AGENTSKILLS, PROJECT, HomeLayout
 from ..safe_read import MAX_ADOPTED_FILE_BYTES
+from ..skill_search import add_skill_folders, find_skill_folders
 from ..skipped import SkippedFiles
 from ..source_protocol import (
     DetectedSource,
@@ -32,6 +38,7 @@ GIT_CONFIDENCE = PLAIN_CONFIDENCE + 1
 """A history counts more than plain files, and less than the home of a program."""
 MAX_COMMIT_BYTES = 1 << 20
 _BATCH_ROWS = 512
+_MAX_PATHSPECS = 200
 
 BRAIN_LAYOUT = replace(AGENTSKILLS, title="brain", rules=(PathRule("", ""),), skipped_patterns=())
 """The layout of a repository with the folders of a brain: skills, memory and prompts."""
@@ -80,13 +87,30 @@ class GitHistoryReader:
 
     def _choose_layout(self, path: Path, repository: GitRepository, head: str) -> HomeLayout:
         """Return the layout of the program whose home it is, else one by the file names."""
-        names = [name.decode("utf-8", "replace") for name in repository.list_paths(head)]
+        names = [name.decode("utf-8", "surrogateescape") for name in repository.list_paths(head)]
         if not any(name.startswith("skills/") for name in names):
-            clients = (reader for reader in self._other_readers if isinstance(reader, HomeReader))
-            for client in clients:
-                if client.kind != AGENTSKILLS.kind and client.detect(path):
-                    return client.layout_at(path)
-        return layout_from_names(names)
+            is_bare = find_git_folder(path) == path
+            there = {above for name in names for above in _path_and_parents(name)}
+            clients = [
+                reader
+                for reader in self._other_readers
+                if isinstance(reader, HomeReader)
+                and reader.kind != AGENTSKILLS.kind
+                and (
+                    reader.detect_among(path, there.__contains__)
+                    if is_bare
+                    else reader.detect(path)
+                )
+            ]
+            for client in sorted(clients, key=lambda reader: reader.kind != PROJECT.kind):
+                return add_skill_folders(client.layout, find_skill_folders(names))
+        return layout_from_names(names, path.name)
+
+
+def _path_and_parents(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _prefers_program_home(found: DetectedSource) -> bool:
@@ -122,32 +146,26 @@ def read_history(
             for path in [path for path, name in source_paths.items() if name not in at_head]:
                 del source_paths[path]
 
-    return SourceStates(steps(), skipped.notices, source_paths)
+    return SourceStates(steps(), skipped.notices, source_paths, doubts=skipped.doubts)
 
 
-def layout_from_names(names: Iterable[str]) -> HomeLayout:
+def layout_from_names(names: Collection[str], folder_name: str) -> HomeLayout:
     """Return the layout of a repository of skills by the names of its files.
 
     Raises `InvalidInput` (`unknown_source`) if none of them belongs to a skill.
     """
-    top_names: set[str] = set()
-    skill_folders: set[str] = set()
-    for name in names:
-        parts = name.split("/")
-        top_names.add(parts[0])
-        if parts[-1].lower() == "skill.md" or (parts[0] == "skills" and name.endswith(".md")):
-            skill_folders.add(parts[0] if len(parts) > 1 else "")
-    if "skills" in skill_folders:
-        return BRAIN_LAYOUT if _BRAIN_NAMES & top_names else AGENTSKILLS
-    if not skill_folders:
+    folders = find_skill_folders(names)
+    has_section = any(name.startswith("skills/") and name.endswith(".md") for name in names)
+    if has_section and "" not in folders:
+        top_names = {name.partition("/")[0] for name in names}
+        layout = BRAIN_LAYOUT if _BRAIN_NAMES & top_names else AGENTSKILLS
+    elif folders:
+        layout = skill_folder_layout(folders, folder_name)
+    else:
         raise InvalidInput(
             "the newest commit has no skill", code="unknown_source", hint="see `git log`"
         )
-    if "" in skill_folders:
-        return replace(AGENTSKILLS, rules=(PathRule("", "skills/skill/"),), reported_folders=())
-    return replace(
-        AGENTSKILLS, rules=(PathRule("", "skills/"),), top_folders=frozenset(skill_folders)
-    )
+    return add_skill_folders(layout, folders)
 
 
 class _CommitState(NamedTuple):
@@ -246,12 +264,13 @@ def _unknown_commits(
 
 def layout_pathspecs(layout: HomeLayout) -> list[str]:
     """Return git's pathspecs for the files that a layout may take; none for all files."""
-    if layout.top_folders:
-        return [f":(literal){name}" for name in sorted(layout.top_folders)]
     homes = [rule.home_pattern for rule in layout.rules]
     if "" in homes:
         return []
+    found = {folder.rpartition("/")[0] or folder for folder in layout.skill_folders.places}
+    if len(found) > _MAX_PATHSPECS:
+        found = {folder.partition("/")[0] for folder in found}
     return [
         f":(glob){home}{'**' if home.endswith('/') else ''}" if "*" in home else f":(literal){home}"
-        for home in homes
+        for home in (*homes, *sorted(found))
     ]

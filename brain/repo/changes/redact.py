@@ -123,7 +123,11 @@ def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[b
 def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
     session = txn.session
     heads = session.reader.list_refs().items()
-    others = [(name, head) for name, head in heads if name != head_ref(txn.branch)]
+    others = [
+        (name, head)
+        for name, head in heads
+        if name.startswith(_HEADS_PREFIX) and name != head_ref(txn.branch)
+    ]
     return [
         name.removeprefix(_HEADS_PREFIX)
         for name, head in others

@@ -9,13 +9,15 @@ from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
 from ...objects.operation import SnapshotOperation
-from ...results import Notice, Recorded, Status
+from ...results import LeftOutSkills, Notice, Recorded, Status
+from ...skills.skill_layout import SKILL_FILES
 from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint
 from ..core import read_files, working_copy
 from ..core.pending_writes import find_pending_writes
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session
+from ..read import skill_rows
 from ..read.merge_state_format import load_merge_state
 
 SNAPSHOT_OPERATION = operation.snapshot_operation()
@@ -53,6 +55,7 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
         conflicts=merge_state.describe_conflicts(session, pending_merge.rows)
         if pending_merge
         else [],
+        left_out_skills=folder_scan.scan.left_out_skills,
     )
 
 
@@ -108,6 +111,8 @@ def snapshot_folder_auto_message(
                     edits, recorded_operation, build_message(session, before, edits)
                 )
             outcome = build_snapshot_result(txn, before, edits, folder_scan.scan.notices)
+            left_out_skills = [*folder_scan.scan.left_out_skills, *outcome.left_out_skills]
+            outcome = outcome._replace(left_out_skills=left_out_skills)
             del edits  # frees memory before the cache is written
         if (
             folder_scan.scan.changed
@@ -135,11 +140,20 @@ def build_snapshot_result(
         removed=sum(entry is None for entry, _ in pairs),
         notices=[*notices, *_secret_notices(txn, edits), *_name_notices(txn, before, edits)],
         commitment=None,
+        left_out_skills=_find_other_texts(txn, edits),
     )
 
 
+def _find_other_texts(txn: WriteTransaction, edits: Edits) -> list[LeftOutSkills]:
+    if not any(path.endswith(SKILL_FILES) for path in edits):
+        return []
+    from .skill_survey import find_other_texts
+
+    return find_other_texts(txn.session, txn.bundle, edits)
+
+
 def _name_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[Notice]:
-    if not any(path.startswith("skills/") for path in edits):
+    if not any(map(skill_rows.may_be_skill, edits)):
         return []
     from ..read import lookalikes
 

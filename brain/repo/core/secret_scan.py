@@ -126,8 +126,9 @@ def masked_message_notices(was_masked: bool) -> list[Notice]:
 def describe_finding(path: str, found: SecretFinding) -> str:
     """Return where a secret seems to be, and how to remove it."""
     return (
-        f"line {found.line} looks like a secret ({found.rule}, id {found.id}); "
-        f"if it is one: `brain redact {printable_text(path)} --history --reason TEXT`"
+        f"line {found.line} looks like a secret ({found.rule}, {found.grade}, id {found.id}): "
+        f"{found.excerpt}; if it is one: "
+        f"`brain redact {printable_text(path)} --history --reason TEXT`"
     )
 
 
@@ -159,7 +160,7 @@ def scan_revision(
         raise NotFound(f"no file at {printable_text(wanted[0])}", code="no_path")
     accepted = frozenset(manifest.load_manifest(session, head).accepted)
     rows = [
-        results.RecordedSecret(path, found.line, found.column, found.rule, found.id, where.hex())
+        _recorded_secret(path, found, where)
         for blob, findings in _scan_blobs(session, list(places), progress)
         for found in findings
         for path, where in places[blob]
@@ -168,6 +169,19 @@ def scan_revision(
         rows += _scan_messages(session, head)
     reported = sorted(row for row in rows if row.id not in accepted)
     return results.SecretScan(not reported, head.hex(), files, reported, len(rows) - len(reported))
+
+
+def _recorded_secret(path: str, found: SecretFinding, snapshot: bytes) -> results.RecordedSecret:
+    return results.RecordedSecret(
+        path=path,
+        line=found.line,
+        column=found.column,
+        rule=found.rule,
+        id=found.id,
+        snapshot=snapshot.hex(),
+        grade=found.grade,
+        excerpt=found.excerpt,
+    )
 
 
 def _iter_current_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
@@ -188,9 +202,7 @@ def _scan_messages(session: Session, head: bytes) -> Iterator[results.RecordedSe
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
         if snapshot.message:
             for found in find_secrets(snapshot.message.encode("utf-8", "surrogatepass")):
-                yield results.RecordedSecret(
-                    "", found.line, found.column, found.rule, found.id, here.hex()
-                )
+                yield _recorded_secret("", found, here)
 
 
 def _scan_blobs(

@@ -58,7 +58,7 @@ class WriteTransaction:
         self.bundle = session.bundle_of(self.head)
         self.files_base = self.head
         self.writes: dict[str, TreeEntry | None] = {}
-        self.has_switched = False
+        self.entered_branch = ""
         self.message_was_masked = False
         self.contents: dict[bytes, bytes] = {}
         self.receipt_draft = current_draft(session)
@@ -171,7 +171,7 @@ class WriteTransaction:
     def switch_branch(self, branch: str) -> None:
         """Make another branch current; `writes` are then its files."""
         self.store_tx.write_meta("branch", branch.encode())
-        self.has_switched = True
+        self.entered_branch = branch
 
     def _store_bundle(self, bundle: Bundle) -> bytes:
         nodes = self.session.nodes
@@ -300,8 +300,20 @@ def _update_ref_and_log(txn: WriteTransaction, kind: str, description: str) -> N
         name = head_ref(txn.branch)
         tx.update_ref(name, txn.old_ref, txn.head)
         refs.append((name, txn.old_ref or NO_DIGEST, txn.head))
-    if refs or txn.has_switched:
-        moves = txn.writes and not txn.has_switched
+    if txn.entered_branch:
+        refs = _switched_refs(txn, refs)
+    if refs:
+        moves = txn.writes and not txn.entered_branch
         moved = (txn.files_base, txn.head) if moves else (NO_DIGEST, NO_DIGEST)
         log_operation(session, tx, kind, description, refs, moved)
     add_pending_writes(session, tx, txn.writes, txn.contents)
+
+
+def _switched_refs(
+    txn: WriteTransaction, moved: list[tuple[str, bytes, bytes]]
+) -> list[tuple[str, bytes, bytes]]:
+    """Return the refs of a switch: the branch that was left, then the branch that is current."""
+    entered = head_ref(txn.entered_branch)
+    head = txn.store_tx.read_ref(entered) or NO_DIGEST
+    left = moved or [(head_ref(txn.branch), txn.head, txn.head)]
+    return [*left, (entered, head, head)]

@@ -1,7 +1,9 @@
 """Bisect: find the snapshot that made a check fail, by binary search along first parents.
 
-Only the line of first parents is searched, so the result may be a merge. Each candidate is
-checked out in a temporary folder; only files that differ from the last one are written.
+Only the line of first parents is searched, so the result may be a merge. The two ends are
+checked first: a check that passes on the bad one, or fails on the good one, finds nothing.
+Each candidate is checked out in a temporary folder; only files that differ from the last one
+are written.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ class _DepthRange(NamedTuple):
 def bisect(session: Session, good: str, bad: str, check: BisectCheck) -> Bisected:
     """Find the first snapshot after `good`, up to `bad`, that fails a check.
 
-    `good` is assumed to pass and `bad` to fail. Raises `InvalidInput` (`not_a_line`) if
-    `good` is not on the first-parent line of `bad`.
+    Raises `InvalidInput`: `not_a_line` if `good` is not on the first-parent line of `bad`,
+    `wrong_end` if `bad` does not fail or `good` does not pass.
     """
     start, tip = resolve_revision(session, good), resolve_revision(session, bad)
     depth = session.load_snapshot(start).jump.depth
@@ -50,9 +52,9 @@ def bisect(session: Session, good: str, bad: str, check: BisectCheck) -> Bisecte
         )
     span = _DepthRange(tip, depth, session.load_snapshot(tip).jump.depth)
     with tempfile.TemporaryDirectory(prefix="brain-bisect-") as folder:
-        return _build_bisect_result(
-            session, *_narrow_range(_CheckoutFolder(session, Path(folder)), span, check)
-        )
+        candidates = _Candidates(_CheckoutFolder(session, Path(folder)), check)
+        _require_ends(candidates, start, tip)
+        return _build_bisect_result(session, _narrow_range(candidates, span), candidates.tested)
 
 
 class _CheckoutFolder:
@@ -71,23 +73,48 @@ class _CheckoutFolder:
         self._current = target
 
 
-def _narrow_range(
-    checkout_folder: _CheckoutFolder, span: _DepthRange, check: BisectCheck
-) -> tuple[_DepthRange, list[BisectTest]]:
-    tested: list[BisectTest] = []
+class _Candidates:
+    """Checks snapshots, and keeps the verdicts in `tested`."""
+
+    def __init__(self, checkout_folder: _CheckoutFolder, check: BisectCheck) -> None:
+        self.session = checkout_folder.session
+        self.tested: list[BisectTest] = []
+        self._checkout_folder = checkout_folder
+        self._check = check
+
+    def test(self, snapshot_id: bytes) -> bool | None:
+        """Check a snapshot: True is good, False bad, None undecided."""
+        self._checkout_folder.checkout(snapshot_id)
+        good = self._check(self._checkout_folder.folder, snapshot_id.hex())
+        self.tested.append(BisectTest(snapshot_id.hex(), _VERDICTS[good]))
+        return good
+
+
+def _require_ends(candidates: _Candidates, good: bytes, bad: bytes) -> None:
+    """Check both ends. Raises `InvalidInput` (`wrong_end`)."""
+    for snapshot_id, name, wanted in ((bad, "bad", False), (good, "good", True)):
+        found = candidates.test(snapshot_id)
+        if found is not wanted:
+            words = {True: "passes the check", False: "fails the check", None: "cannot be tested"}
+            raise InvalidInput(
+                f"the {name} snapshot, {snapshot_id.hex()[:12]}, {words[found]}",
+                code="wrong_end",
+                hint=f"name another one with --{name}, or see whether the check is right",
+            )
+
+
+def _narrow_range(candidates: _Candidates, span: _DepthRange) -> _DepthRange:
     undecided: set[int] = set()
     while (depth := _pick_middle(span, undecided)) is not None:
-        load = checkout_folder.session.load_snapshot
+        load = candidates.session.load_snapshot
         snapshot_id = lineage.find_ancestor_at(load, span.tip, depth)
         assert snapshot_id is not None
-        checkout_folder.checkout(snapshot_id)
-        good = check(checkout_folder.folder, snapshot_id.hex())
-        tested.append(BisectTest(snapshot_id.hex(), _VERDICTS[good]))
+        good = candidates.test(snapshot_id)
         if good is None:
             undecided.add(depth)
         else:
             span = span._replace(good=depth) if good else span._replace(bad=depth)
-    return span, tested
+    return span
 
 
 def _pick_middle(span: _DepthRange, undecided: set[int]) -> int | None:

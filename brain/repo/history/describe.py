@@ -10,7 +10,9 @@ from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...results import DiffStat, PathChange, SkillChange
 from ...results.text_format import format_skill_change
+from ...skills import SKILLS_SECTION
 from ..open.session import Session
+from ..read.skill_homes import SkillHomes
 from . import diff, unified_diff
 
 MAX_NAMED_CHANGES = 8
@@ -26,9 +28,15 @@ def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEnt
     if len(edits) > _MAX_COMPARED_FILES:
         return _describe_counts(session, before, edits)
     difference = diff.diff_pending_edits(session, before, edits)
-    others = [change for change in difference.changes if change.section != "skills"]
-    if not difference.skills:
-        others = difference.changes
+    others = difference.changes
+    if difference.skills:
+        after = bundles.update_bundle(session.nodes, before, edits)
+        homes = SkillHomes(session, [after, before])
+        others = [
+            change
+            for change in others
+            if change.section != SKILLS_SECTION and not homes.find_home(change.path)
+        ]
     words = [describe_changed_skill(change) for change in difference.skills[:MAX_NAMED_CHANGES]]
     words += [
         _describe_file_change(session, change)

@@ -2,59 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
+from ...errors import NotFound
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import Diff, PathChange, SkillChange
-from ...skills import skill_layout, skill_version
+from ...skills import skill_version
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.skill_version import compare_versions
 from ..open.session import Session
 from ..read import card_cache, skill_rows
 from ..read.revisions import resolve_revision
+from ..read.skill_homes import SkillHomes
 
 
-def diff_revisions(session: Session, from_: str, to: str) -> Diff:
-    """Compare two revisions; the cost grows with the changes alone."""
+def diff_revisions(session: Session, from_: str, to: str, wanted_paths: Sequence[str] = ()) -> Diff:
+    """Compare two revisions; the cost grows with the changes alone.
+
+    With `wanted_paths`, only what is at or below them is compared.
+    """
     old, new = resolve_revision(session, from_), resolve_revision(session, to)
     before, after = session.bundle_of(old), session.bundle_of(new)
-    differences = list(bundles.diff_bundles(session.nodes, before, after))
+    return diff_stored_bundles(session, (old.hex(), before), (new.hex(), after), wanted_paths)
+
+
+def diff_with_parent(session: Session, revision: str, wanted_paths: Sequence[str] = ()) -> Diff:
+    """Compare a snapshot with its first parent, a genesis with nothing; `from_` is then ""."""
+    new = resolve_revision(session, revision)
+    snapshot = session.load_snapshot(new)
+    before = snapshot.parents[0].hex() if snapshot.parents else "", session.parent_bundle(snapshot)
+    return diff_stored_bundles(session, before, (new.hex(), session.bundle_of(new)), wanted_paths)
+
+
+def diff_stored_bundles(
+    session: Session,
+    old: tuple[str, Bundle],
+    new: tuple[str, Bundle],
+    wanted_paths: Sequence[str] = (),
+) -> Diff:
+    """Compare two bundles, each given with the id of its snapshot."""
+    (from_, before), (to, after) = old, new
+    found = bundles.diff_bundles(session.nodes, before, after)
+    differences = filter_paths(found, wanted_paths)
     cards = card_cache.load_cards(session, _find_skill_blobs(differences))
+    sources = _match_renamed_skills(session, before, after, differences)
     return Diff(
-        old.hex(),
-        new.hex(),
-        build_path_changes(differences),
-        _diff_skills(session, before, after, differences, cards),
+        from_,
+        to,
+        build_path_changes(differences, sources),
+        _diff_skills(session, before, after, differences, cards, sources),
     )
 
 
-def diff_with_folder(session: Session, from_: str | None = None) -> Diff:
+def diff_with_folder(
+    session: Session, from_: str | None = None, wanted_paths: Sequence[str] = ()
+) -> Diff:
     """Compare a revision, by default the head, with the folder.
 
-    A proposal has no folder: its head is compared with its base.
+    A proposal has no folder: its head is compared with its base. `wanted_paths` are as for
+    `diff_revisions`.
     """
     from ..core import working_copy
 
     if not session.has_folder:
-        return diff_revisions(session, from_ or session.base().hex(), session.head().hex())
+        base, head = session.base().hex(), session.head().hex()
+        return diff_revisions(session, from_ or base, head, wanted_paths)
     old = resolve_revision(session, from_ or "@")
     before = session.bundle_of(old)
     scan = working_copy.scan_folder(session)
     edits = working_copy.diff_folder(
         session, scan, before, working_copy.hash_files(session, scan.scan.changed)
     )
-    differences = _compare_edits(session, before, edits)
+    differences = filter_paths(_compare_edits(session, before, edits), wanted_paths)
     after = bundles.update_bundle(session.nodes, before, edits)
-    skills = _diff_skills(
-        session, before, after, differences, _read_cards_with_folder(session, differences)
-    )
+    cards = _read_cards_with_folder(session, differences)
+    sources = _match_renamed_skills(session, before, after, differences)
+    skills = _diff_skills(session, before, after, differences, cards, sources)
     session.nodes.drop_unstored()
-    return Diff(old.hex(), "", build_path_changes(differences), skills)
+    return Diff(old.hex(), "", build_path_changes(differences, sources), skills)
 
 
 def diff_pending_edits(
@@ -64,8 +95,18 @@ def diff_pending_edits(
     differences = _compare_edits(session, before, edits)
     after = bundles.update_bundle(session.nodes, before, edits)
     cards = card_cache.load_cards(session, _find_skill_blobs(differences))
-    skills = _diff_skills(session, before, after, differences, cards)
-    return Diff("", "", build_path_changes(differences), skills)
+    sources = _match_renamed_skills(session, before, after, differences)
+    skills = _diff_skills(session, before, after, differences, cards, sources)
+    return Diff("", "", build_path_changes(differences, sources), skills)
+
+
+def filter_paths(
+    differences: Iterable[Difference], wanted_paths: Sequence[str]
+) -> list[Difference]:
+    """Return the differences at or below the wanted paths; all if there are none."""
+    if not wanted_paths:
+        return list(differences)
+    return [item for item in differences if paths.is_at_or_below(item.path, wanted_paths)]
 
 
 def _compare_edits(
@@ -77,45 +118,119 @@ def _compare_edits(
     ]
 
 
-def build_path_changes(differences: list[Difference]) -> list[PathChange]:
-    """Return differences as changes; a removed and an added path of equal content are a rename."""
-    removed_paths: dict[tuple[bytes, int], list[str]] = {}
-    for path, was, now in differences:
-        if was is not None and now is None:
-            removed_paths.setdefault((was.blob, was.kind), []).append(path)
-    sources: dict[str, str] = {}
-    for path, was, now in differences:
-        if was is None and now is not None and removed_paths.get((now.blob, now.kind)):
-            sources[path] = removed_paths[now.blob, now.kind].pop(0)
+def build_path_changes(
+    differences: Sequence[Difference], skill_sources: Mapping[str, str] | None = None
+) -> list[PathChange]:
+    """Return differences as changes; a removed and an added path of equal content are a rename.
+
+    `skill_sources` has the old paths of renamed skills by their new ones; a file that moved
+    with its skill is matched before others of equal content.
+    """
+    removed = {path: was for path, was, now in differences if was is not None and now is None}
+    sources = _match_renamed_files(differences, removed, skill_sources or {})
     renamed_paths = set(sources.values())
     return [
-        _build_path_change(path, was, now, sources.get(path))
+        _build_path_change(path, was, now, removed.get(sources.get(path, "")))
         for path, was, now in differences
         if path not in renamed_paths
     ]
 
 
+def _match_renamed_files(
+    differences: Sequence[Difference],
+    removed: Mapping[str, TreeEntry],
+    skill_sources: Mapping[str, str],
+) -> dict[str, str]:
+    sources = dict(skill_sources)
+    folders = {new.rpartition("/")[0]: old.rpartition("/")[0] for new, old in skill_sources.items()}
+    unmatched: dict[str, tuple[bytes, int]] = {}
+    for path, was, now in differences:
+        if was is not None or now is None or path in sources:
+            continue
+        moved = _moved_from(path, folders)
+        old = removed.get(moved)
+        if old is not None and (old.blob, old.kind) == (now.blob, now.kind):
+            sources[path] = moved
+        else:
+            unmatched[path] = now.blob, now.kind
+    taken = set(sources.values())
+    by_content: dict[tuple[bytes, int], list[str]] = {}
+    for path in reversed(list(removed)):
+        if path not in taken:
+            by_content.setdefault((removed[path].blob, removed[path].kind), []).append(path)
+    for path, content in unmatched.items():
+        if candidates := by_content.get(content):
+            sources[path] = candidates.pop()
+    return sources
+
+
+def _moved_from(path: str, folders: Mapping[str, str]) -> str:
+    """Return where a file was if it moved with the folder of its skill, "" if it has none."""
+    folder = path.rpartition("/")[0]
+    while folder:
+        if folder in folders:
+            return folders[folder] + path[len(folder) :]
+        folder = folder.rpartition("/")[0]
+    return ""
+
+
 def _build_path_change(
-    path: str, was: TreeEntry | None, now: TreeEntry | None, source: str | None
+    path: str, was: TreeEntry | None, now: TreeEntry | None, source: TreeEntry | None
 ) -> PathChange:
     kind = "added" if was is None else "removed" if now is None else "modified"
-    before = was.blob.hex() if was else None
-    after = now.blob.hex() if now else None
     if source is not None:
-        kind, before = "renamed", after
+        kind, was = "renamed", source
     return PathChange(
         path=path,
         section=paths.split_section(path)[0],
         change=kind,
-        before=before,
-        after=after,
-        from_path=source,
+        before=was.blob.hex() if was else None,
+        after=now.blob.hex() if now else None,
+        from_path=source.path if source else None,
     )
+
+
+def _match_renamed_skills(
+    session: Session, before: Bundle, after: Bundle, differences: list[Difference]
+) -> dict[str, str]:
+    """Return the old path of each renamed skill by its new one."""
+    removed = [
+        was for path, was, now in differences if was and not now and skill_rows.may_be_skill(path)
+    ]
+    added = [
+        now for path, was, now in differences if now and not was and skill_rows.may_be_skill(path)
+    ]
+    if not removed or not added:
+        return {}
+    from . import renames
+
+    was_skill, is_skill = skill_rows.build_skill_predicates(session, before, after, differences)
+    return renames.match_renamed_skills(
+        [entry for entry in removed if entry.kind != LINK and was_skill(entry.path)],
+        [entry for entry in added if entry.kind != LINK and is_skill(entry.path)],
+        partial(_read_text, session),
+    )
+
+
+def _read_text(session: Session, entry: TreeEntry) -> bytes | None:
+    """Return the content of an entry, which may be in the folder alone."""
+    from ...worktree import file_reader
+    from .renames import MAX_COMPARED_BYTES
+
+    if entry.size > MAX_COMPARED_BYTES:
+        return None
+    try:
+        return session.reader.read_blob(entry.blob, entry.size)
+    except NotFound as error:
+        if error.code == "redacted":
+            return None
+        return file_reader.read_bounded_file(session.root, entry.path, MAX_COMPARED_BYTES)
 
 
 class _CardPair(NamedTuple):
     before: SkillMetadata | None
     after: SkillMetadata | None
+    from_slug: str = ""
 
 
 def _diff_skills(
@@ -124,18 +239,26 @@ def _diff_skills(
     after: Bundle,
     differences: list[Difference],
     cards: dict[bytes, SkillMetadata],
+    sources: Mapping[str, str],
 ) -> list[SkillChange]:
     was_skill, is_skill = skill_rows.build_skill_predicates(session, before, after, differences)
     sides: dict[str, _CardPair] = {}
     touched: set[str] = set()
+    removed = {path: was for path, was, now in differences if was and not now}
+    renamed_paths = set(sources.values())
     for path, was, now in differences:
-        old = cards.get(was.blob) if was and was_skill(path) else None
+        if path in renamed_paths:
+            continue
+        source = sources.get(path, "")
+        before_entry = removed.get(source, was)
+        old = cards.get(before_entry.blob) if before_entry and was_skill(source or path) else None
         new = cards.get(now.blob) if now and is_skill(path) else None
         if old or new:
-            slug = skill_layout.slug_from_path(paths.split_section(path)[1])
+            slug = skill_rows.slug_from_full_path(path)
             known = sides.get(slug, _CardPair(None, None))
-            sides[slug] = _CardPair(known.before or old, known.after or new)
-        elif path.startswith("skills/"):
+            from_slug = skill_rows.slug_from_full_path(source) if source else slug
+            sides[slug] = _CardPair(known.before or old, known.after or new, from_slug)
+        elif "/" in path:
             touched.add(path)
     out = [_build_skill_change(slug, *both) for slug, both in sides.items()]
     out += _diff_skill_files(session, after, touched, set(sides))
@@ -143,7 +266,7 @@ def _diff_skills(
 
 
 def _build_skill_change(
-    slug: str, old: SkillMetadata | None, new: SkillMetadata | None
+    slug: str, old: SkillMetadata | None, new: SkillMetadata | None, from_slug: str
 ) -> SkillChange:
     name = (new or old or SkillMetadata("", "", "1", "")).name or slug
     from_version = skill_version.version_value(old.version) if old else None
@@ -152,6 +275,8 @@ def _build_skill_change(
         return SkillChange(
             slug, "removed" if new is None else "added", from_version, to_version, name
         )
+    if from_slug != slug:
+        return SkillChange(slug, "renamed", from_version, to_version, name, from_slug)
     rises = compare_versions(new.version, old.version) > 0
     return SkillChange(slug, "upgraded" if rises else "changed", from_version, to_version, name)
 
@@ -159,12 +284,11 @@ def _build_skill_change(
 def _diff_skill_files(
     session: Session, after: Bundle, touched: set[str], reported_slugs: set[str]
 ) -> list[SkillChange]:
-    owners = {
-        owner for path in touched if (owner := _find_owning_skill(session, after, path)) is not None
-    }
+    homes = SkillHomes(session, [after])
+    owners = {homes.find_home(path) for path in touched}
     out = []
-    for path in sorted(owners):
-        slug = skill_layout.slug_from_path(paths.split_section(path)[1])
+    for path in sorted(owners - {""}):
+        slug = skill_rows.slug_from_full_path(path)
         entry = bundles.get_entry(session.nodes, after, path)
         if slug in reported_slugs or entry is None:
             continue
@@ -172,16 +296,6 @@ def _diff_skill_files(
         current = skill_version.version_value(card.version)
         out.append(SkillChange(slug, "changed", current, current, card.name or slug))
     return out
-
-
-def _find_owning_skill(session: Session, bundle: Bundle, path: str) -> str | None:
-    parts = path.split("/")[:-1]
-    while len(parts) > 1:
-        candidate = "/".join([*parts, "SKILL.md"])
-        if bundles.get_entry(session.nodes, bundle, candidate) is not None:
-            return candidate
-        parts.pop()
-    return None
 
 
 def _find_skill_blobs(differences: list[Difference]) -> list[bytes]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ... import results
 from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
-from ...objects import lineage, operation
+from ...objects import lineage, operation, paths
 from ...objects.snapshot import Snapshot
 from ...objects.tree_entry import ENTRY_KIND_NAMES
 from ...results import FileInfo, SnapshotInfo
@@ -40,21 +40,65 @@ def snapshot_info(snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
 
 
 def read_log(
-    session: Session, revision: str = "@", limit: int | None = None
+    session: Session,
+    revisions: str = "@",
+    limit: int | None = None,
+    wanted_paths: Sequence[str] = (),
 ) -> Iterator[SnapshotInfo]:
-    """Yield `revision` and its ancestors, newest first."""
-    ancestors = lineage.walk_ancestors(session.load_snapshot, resolve_revision(session, revision))
-    return (snapshot_info(*pair) for pair in islice(ancestors, limit))
+    """Yield a revision and its ancestors, newest first; of a range `A..B`, only those after A.
+
+    With `wanted_paths`, only snapshots that changed something at or below them are yielded.
+    """
+    load = session.load_snapshot
+    left_out, start = resolve_range(session, revisions)
+    pairs: Iterator[tuple[bytes, Snapshot]]
+    if left_out is None:
+        pairs = lineage.walk_ancestors(load, start)
+    else:
+        pairs = ((here, load(here)) for here in lineage.walk_range(load, start, left_out))
+    if wanted_paths:
+        pairs = (pair for pair in pairs if _changes_paths(session, pair[1], wanted_paths))
+    return (snapshot_info(*pair) for pair in islice(pairs, limit))
+
+
+def resolve_range(session: Session, revisions: str) -> tuple[bytes | None, bytes]:
+    """Return the snapshots of a range `A..B`, each `@` by default; None and B for B alone."""
+    old, dots, new = revisions.partition("..")
+    if not dots:
+        return None, resolve_revision(session, revisions)
+    return resolve_revision(session, old or "@"), resolve_revision(session, new or "@")
+
+
+def _changes_paths(session: Session, snapshot: Snapshot, wanted_paths: Sequence[str]) -> bool:
+    """Tell whether a snapshot differs at these paths from every parent, as in git's log."""
+    sections = {paths.split_section(path)[0] for path in wanted_paths} | set(wanted_paths)
+    after = session.load_bundle(snapshot.bundle)
+    parents = [session.bundle_of(parent) for parent in snapshot.parents]
+    for before in parents or [bundles.EMPTY_BUNDLE]:
+        was, now = (
+            {name: root for name, root in bundle.items() if name in sections}
+            for bundle in (before, after)
+        )
+        changed = bundles.diff_bundles(session.nodes, was, now)
+        if not any(paths.is_at_or_below(item.path, wanted_paths) for item in changed):
+            return False
+    return True
 
 
 def list_skill_snapshots(
-    session: Session, slug_or_path: str, revision: str = "@", limit: int | None = None
+    session: Session, slug_or_path: str, revisions: str = "@", limit: int | None = None
 ) -> Iterator[SnapshotInfo]:
-    """Yield the snapshots that changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
-    rows = reversed(find_skill_changes(session, resolve_revision(session, revision), slug_or_path))
+    """Yield the snapshots that changed a skill, newest first. Raises `NotFound` (`no_skill`).
+
+    `revisions` is as for `read_log`.
+    """
+    left_out, start = resolve_range(session, revisions)
+    rows = reversed(find_skill_changes(session, start, slug_or_path))
+    known = AncestorSet(session, left_out) if left_out is not None else ()
+    wanted = (row for row in rows if row.snapshot not in known)
     return (
         snapshot_info(row.snapshot, session.load_snapshot(row.snapshot))
-        for row in islice(rows, limit)
+        for row in islice(wanted, limit)
     )
 
 
@@ -70,6 +114,7 @@ def list_revision_files(session: Session, revision: str = "@") -> list[FileInfo]
 def show_snapshot(session: Session, revision: str = "@") -> results.SnapshotDetails:
     """Return a snapshot with its sections, signatures, and changes since its first parent."""
     from ..signing.sign import read_valid_signatures
+    from . import diff
 
     snapshot_id = resolve_revision(session, revision)
     snapshot = session.load_snapshot(snapshot_id)
@@ -83,8 +128,15 @@ def show_snapshot(session: Session, revision: str = "@") -> results.SnapshotDeta
         name: results.SectionInfo(root.node.hex(), root.files, root.bytes)
         for name, root in after.items()
     }
-    signed = read_valid_signatures(session, snapshot_id)
-    return results.SnapshotDetails(snapshot_info(snapshot_id, snapshot), counts, sections, signed)
+    changed = diff.diff_stored_bundles(session, ("", before), (snapshot_id.hex(), after))
+    return results.SnapshotDetails(
+        info=snapshot_info(snapshot_id, snapshot),
+        counts=counts,
+        sections=sections,
+        signatures=read_valid_signatures(session, snapshot_id),
+        changes=changed.changes,
+        skills=changed.skills,
+    )
 
 
 def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list[SkillHistoryRow]:
@@ -147,9 +199,19 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
-    from ...skills import skill_address
-    from ...skills.slug import slugify
     from ..read import skill_lookup
+
+    if "/" in slug_or_path:
+        from ...skills import skill_address
+
+        bundle = session.bundle_of(session.head())
+        found = skill_lookup.find_skill_path(session, bundle, slug_or_path)
+        candidates = skill_address.path_candidates(slug_or_path)
+        if found is None:
+            return candidates
+        home = skill_address.path_without_ending(found)
+        return [path for path in candidates if skill_address.path_without_ending(path) == home]
+    from ...skills.slug import slugify
 
     current = skill_lookup.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path

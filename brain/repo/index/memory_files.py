@@ -1,12 +1,14 @@
 """Locate the memory files of an agent, and their size limits.
 
 MEMORY.md and USER.md are at the top, in memory/ or in memories/, as in other programs;
-JSON Lines are in one of these folders. Paths in the manifest come first.
+JSON Lines are in one of these folders. Paths in the manifest come first. A home of a
+program that was adopted in place has its memory where the program keeps it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from ... import limits
 from ...errors import NotFound, printable_text
@@ -16,6 +18,13 @@ from ...objects.bundle import Bundle
 from ..core import working_copy as folders
 from ..open.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
 from ..open.session import Session
+from .home_memory import (
+    MAX_NOTES_CHARS,
+    HomeMemory,
+    find_home_memory,
+    is_note_file,
+    list_note_files,
+)
 
 MEMORY_FOLDERS = ("memory", "memories")
 MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
@@ -27,16 +36,41 @@ _MAX_NAMED_RECORDS = 20
 def locate_memory(session: Session, target: str) -> MemoryFile:
     """Return the path of a memory, present or future, and its limit in characters.
 
-    A target is `memory`, `user`, or the name of a JSON Lines file. Raises `NotFound`
-    (`no_memory`) for any other, and `InvalidInput` (`bad_path`, `bad_manifest`).
+    A target is `memory`, `user`, the name of a JSON Lines file, or in the home of a program
+    the path of one of its memory files. Raises `NotFound` (`no_memory`) for any other, and
+    `InvalidInput` (`bad_path`, `bad_manifest`).
     """
-    listed = {file.path: file.limit for file in load_manifest(session).memory or ()}
+    manifest = load_manifest(session)
+    home = find_home_memory(manifest.home) if manifest.home else None
+    listed = {file.path: file.limit for file in manifest.memory or ()}
     if target in MEMORY_NOTES:
         name, most = MEMORY_NOTES[target]
-        path = _locate_notes(session, name, listed)
+        if home is None or any(path.rpartition("/")[2] == name for path in listed):
+            path = _locate_notes(session, name, listed)
+        else:
+            path, most = home.notes[target]
+    elif home is not None and is_note_file(home, target) and _has_file(session, target):
+        path, most = target, MAX_NOTES_CHARS
     else:
-        path, most = _locate_records(session, target), limits.MAX_EDIT_BYTES
+        path, most = _locate_records(session, target, home), limits.MAX_EDIT_BYTES
     return MemoryFile(path, listed.get(path, most))
+
+
+def list_targets(session: Session) -> list[str]:
+    """Return the targets of the memories that there are, some with their paths in brackets.
+
+    A home of a program is named with the files in which it keeps memory.
+    """
+    kind = load_manifest(session).home
+    return _list_targets(session, find_home_memory(kind) if kind else None)
+
+
+def _list_targets(session: Session, home: HomeMemory | None) -> list[str]:
+    if home is None:
+        return [*MEMORY_NOTES, *_list_record_files(session, MEMORY_FOLDERS)]
+    notes = [f"{target} ({locate_memory(session, target).path})" for target in MEMORY_NOTES]
+    files = islice(list_note_files(session, home), _MAX_NAMED_RECORDS)
+    return [*notes, *files, *_list_record_files(session, home.folders)]
 
 
 def list_prompt_memories(session: Session, snapshot_id: bytes) -> Sequence[MemoryFile]:
@@ -80,28 +114,28 @@ def _locate_notes(session: Session, name: str, listed: dict[str, int]) -> str:
     return f"{MEMORY_FOLDERS[0]}/{name}"
 
 
-def _locate_records(session: Session, target: str) -> str:
-    if not target.endswith(RECORD_SUFFIXES):
-        names = ", ".join(map(printable_text, _list_record_files(session)))
+def _locate_records(session: Session, target: str, home: HomeMemory | None) -> str:
+    folders = MEMORY_FOLDERS if home is None else home.folders
+    if not target.endswith(RECORD_SUFFIXES) or not folders:
+        new = "; a new one has a name such as notes.jsonl" if folders else ""
         raise NotFound(
             f"no memory {printable_text(target, 80)}",
             code="no_memory",
-            hint=f"there are: {', '.join(filter(None, (*MEMORY_NOTES, names)))}; "
-            "a new one has a name such as notes.jsonl",
+            hint=f"there are: {', '.join(map(printable_text, _list_targets(session, home)))}{new}",
         )
     above, _, name = paths.check_path(target).rpartition("/")
-    if above in MEMORY_FOLDERS:
+    if above in folders:
         return target
     if above:
         raise NotFound(
-            f"{printable_text(target, 80)} is not in {' or '.join(MEMORY_FOLDERS)}",
+            f"{printable_text(target, 80)} is not in {' or '.join(folders)}",
             code="no_memory",
             hint="give only the name of the file",
         )
-    for path in (f"{above}/{name}" for above in MEMORY_FOLDERS):
+    for path in (f"{above}/{name}" for above in folders):
         if _has_file(session, path):
             return path
-    return f"{MEMORY_FOLDERS[0]}/{name}"
+    return f"{folders[0]}/{name}"
 
 
 def _has_file(session: Session, path: str) -> bool:
@@ -110,12 +144,12 @@ def _has_file(session: Session, path: str) -> bool:
     return session.has_folder and folders.find_candidate(session, path) is not None
 
 
-def _list_record_files(session: Session) -> list[str]:
+def _list_record_files(session: Session, folders: Sequence[str]) -> list[str]:
     bundle = session.bundle_of(session.head())
     found = [
-        entry.path.partition("/")[2]
-        for above in MEMORY_FOLDERS
+        entry.path.removeprefix(f"{above}/")
+        for above in folders
         for entry in bundles.walk_below(session.nodes, bundle, above)
-        if entry.path.endswith(RECORD_SUFFIXES) and entry.path.count("/") == 1
+        if entry.path.endswith(RECORD_SUFFIXES) and "/" not in entry.path.removeprefix(f"{above}/")
     ]
     return found[:_MAX_NAMED_RECORDS]

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...objects import bundle as bundles
-from ...objects import lineage
-from ...skills import SKILLS_SECTION
+from ...objects import lineage, paths
 from ..open.session import Session
 from ..read import lineage_cache
 from ..read.skill_rows import BULK_PATH
@@ -22,7 +21,9 @@ class LastWrite(NamedTuple):
     age: int
 
 
-def find_last_writes(session: Session, snapshot_id: bytes, paths: Sequence[str]) -> list[LastWrite]:
+def find_last_writes(
+    session: Session, snapshot_id: bytes, skill_paths: Sequence[str]
+) -> list[LastWrite]:
     """Return who wrote the skills at full paths last, as of a snapshot, and when.
 
     Only ancestors of the snapshot count, and merges do not.
@@ -34,7 +35,7 @@ def find_last_writes(session: Session, snapshot_id: bytes, paths: Sequence[str])
     for path, age in _skill_change_ages(session, ages):
         newest[path] = min(age, newest.get(path, _UNKNOWN_AGE))
     bulk_age = newest.get(BULK_PATH, _UNKNOWN_AGE)
-    last_ages = [min(newest.get(path, _UNKNOWN_AGE), bulk_age) for path in paths]
+    last_ages = [min(newest.get(path, _UNKNOWN_AGE), bulk_age) for path in skill_paths]
     return [LastWrite(written[age][1] if age < _UNKNOWN_AGE else "", age) for age in last_ages]
 
 
@@ -53,7 +54,7 @@ def _skill_change_ages(session: Session, ages: dict[bytes, int]) -> Iterator[tup
         snapshot = session.load_snapshot(here)
         after = session.load_bundle(snapshot.bundle)
         before = session.parent_bundle(snapshot)
-        if SKILLS_SECTION not in before:  # all skills are new
+        if before.keys() <= {paths.TOP_SECTION}:  # all skills are new
             yield BULK_PATH, age
         else:
             changed = bundles.diff_bundles(session.nodes, before, after)

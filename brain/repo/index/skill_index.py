@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, bundle_id
 from ...results import Index, Selection
 from ...skills import index_lines as level0
 from ...skills.index_lines import IndexText, TokenCounter
 from ..open.session import Session
-from ..read.index_cache import IndexLines, read_cached_index, skills_root_node
+from ..read.index_cache import IndexLines, read_cached_index
 from ..read.revisions import resolve_revision
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _render_full_index(session: Session, snapshot_id: bytes, request: IndexReque
 def _load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
     """Return the lines of all skills of a bundle, from the cache if it has them."""
     found = read_cached_index(session)
-    if found is not None and found[0].root_node == skills_root_node(bundle):
+    if found is not None and found[0].bundle_id == bundle_id(bundle):
         return found[1]
     from ..read.index_update import build_index_lines
 
@@ -189,7 +189,7 @@ def _build_candidates(
     from ...skills.index_budget import IndexCandidate, shorten_text
 
     rendered = [level0.split_line(line) for line in level0.format_lines([one[:3] for one in found])]
-    folders = [skill_layout.category_from_path(one.path.partition("/")[2]) for one in found]
+    folders = [skill_layout.category_from_path(one.path) for one in found]
     shown = dict(zip(kinds := list(set(folders)), level0.format_names(kinds), strict=True))
     return [
         IndexCandidate(

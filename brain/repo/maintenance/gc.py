@@ -36,7 +36,7 @@ def collect_garbage(
 ) -> Collected:
     """Remove unreachable objects and return their space to the file system.
 
-    Roots are the branches, the snapshots in operations of the last `grace` days, pending
+    Roots are the branches and tags, the snapshots in operations of the last `grace` days, pending
     writes, the pending merge and commitments to ledgers. Raises `InvalidInput`
     (`bad_grace`), `StoreError` (`incomplete`).
     """

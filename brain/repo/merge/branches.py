@@ -15,7 +15,7 @@ from ..core.transaction import lock_for_writing, log_operation, store_transactio
 from ..core.working_copy import find_redacted_paths
 from ..open.session import Session, head_ref
 from ..read.ancestor_set import AncestorSet
-from ..read.revisions import resolve_revision
+from ..read.revisions import TAG_REF_PREFIX, resolve_revision
 from . import merge_state
 
 _BRANCH_NAME = re.compile(r"[^\W_][\w.+-]*(?:/[^\W_][\w.+-]*)*")
@@ -70,7 +70,8 @@ def create_branch(session: Session, name: str, revision: str = "@") -> Branch:
     """
     ref = head_ref(check_branch_name(name))
     with lock_for_writing(session), store_transaction(session) as tx:
-        _refuse_name_collision(session, name)
+        refuse_name_collision(session, name)
+        _refuse_tag_name(session, name)
         snapshot_id = resolve_revision(session, revision)
         tx.update_ref(ref, None, snapshot_id)
         log_operation(session, tx, "branch", f"branch {name}", [(ref, b"", snapshot_id)])
@@ -150,7 +151,7 @@ def _require_branch_head(session: Session, name: str) -> bytes:
     return head
 
 
-def _refuse_name_collision(session: Session, name: str) -> None:
+def refuse_name_collision(session: Session, name: str) -> None:
     """Refuse a name beside an equal one, and `a/b` beside `a`, as git does.
 
     Raises `Conflict` (`branch_exists`).
@@ -162,3 +163,13 @@ def _refuse_name_collision(session: Session, name: str) -> None:
                 code="branch_exists",
                 hint="choose another name, or switch to it with `brain switch`",
             )
+
+
+def _refuse_tag_name(session: Session, name: str) -> None:
+    """Refuse the name of a tag: a revision names one snapshot. Raises `Conflict` (`tag_exists`)."""
+    if session.reader.read_ref(TAG_REF_PREFIX + name) is not None:
+        raise Conflict(
+            f"there is a tag {printable_text(name)}",
+            code="tag_exists",
+            hint="choose another name",
+        )

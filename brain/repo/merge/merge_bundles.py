@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ... import limits
 from ...digest import blob_id
 from ...errors import InvalidInput
-from ...merging import content_merge, tree_merge
+from ...merging import content_merge, document_merge, tree_merge
 from ...merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
 from ...merging.tree_merge import EditedBundle, PathConflict
 from ...objects import ancestry
@@ -287,6 +287,8 @@ def _set_merged_version(content: bytes, draft: DraftMerge, slug: str) -> bytes |
     if draft.skill is None:
         return content
     try:
-        return set_version(content, draft.skill.version, slug)
+        merged = set_version(content, draft.skill.version, slug)
+        document_merge.check_merged_skill(merged, draft.skill)
     except InvalidInput:
         return None
+    return merged

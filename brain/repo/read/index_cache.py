@@ -1,6 +1,6 @@
 """Read the cached text of the index, the lines of all skills, and derive it from cards.
 
-A header names the tree of skills that the text is of. `index_update` keeps it up to date:
+A header names the bundle that the text is of. `index_update` keeps it up to date:
 an upsert that changes neither name nor description replaces the header, another one appends
 the removed and added lines, and after many of these the text is written anew. For another
 tree the lines are derived from the difference.
@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...cache.derived_cache import CacheUnusable
 from ...errors import FormatError
-from ...objects import paths
+from ...objects import bundle as bundles
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
-from ...objects.tree import TreeRoot
-from ...skills import SKILLS_SECTION, index_lines, index_text
+from ...skills import index_lines, index_text
 from ...skills.index_text import IndexPages
 from ..open.session import Session
 
@@ -29,26 +28,22 @@ _LINES_PER_BATCH = 4096
 _FORMAT_VERSION = 2
 """Incremented when lines change their format; text of another format is rebuilt."""
 _HEADER_STRUCT = Struct(">B32sIII")
-_NO_TREE = bytes(32)
 
 
 class IndexCacheHeader(NamedTuple):
-    """The tree that the cached text is of, zeros for none, and the size of the text."""
+    """The bundle that the cached text is of, by its id, and the size of the text."""
 
     format_version: int
-    root_node: bytes
+    bundle_id: bytes
     line_count: int
     page_count: int
     changed_lines: int
 
-    @property
-    def bundle(self) -> Bundle:
-        """The part of the bundle that the index depends on."""
-        return (
-            {SKILLS_SECTION: TreeRoot(self.root_node, 0, 0)}
-            if self.root_node != _NO_TREE
-            else EMPTY_BUNDLE
-        )
+    def load_bundle(self, session: Session) -> Bundle:
+        """Return the bundle. Raises `NotFound` if it was collected, or is of another copy."""
+        if self.bundle_id == bundles.bundle_id(EMPTY_BUNDLE):
+            return EMPTY_BUNDLE
+        return session.load_bundle(self.bundle_id)
 
     def encode(self) -> bytes:
         """Return the encoded header."""
@@ -94,7 +89,7 @@ def read_cached_index(session: Session) -> tuple[IndexCacheHeader, IndexLines] |
 
 def build_header(bundle: Bundle, lines: int, pages: int, changed: int) -> IndexCacheHeader:
     """Return the header for the index of a bundle."""
-    return IndexCacheHeader(_FORMAT_VERSION, skills_root_node(bundle), lines, pages, changed)
+    return IndexCacheHeader(_FORMAT_VERSION, bundles.bundle_id(bundle), lines, pages, changed)
 
 
 def decode_index_header(data: bytes) -> IndexCacheHeader | None:
@@ -102,12 +97,6 @@ def decode_index_header(data: bytes) -> IndexCacheHeader | None:
     if len(data) != _HEADER_STRUCT.size or data[0] != _FORMAT_VERSION:
         return None
     return IndexCacheHeader(*_HEADER_STRUCT.unpack(data))
-
-
-def skills_root_node(bundle: Bundle) -> bytes:
-    """Return the id of the tree of skills, zeros where there is none."""
-    root = bundle.get(SKILLS_SECTION)
-    return root.node if root else _NO_TREE
 
 
 def is_built_from(session: Session, lines: IndexLines, places: Iterable[SkillWithCard]) -> bool:
@@ -136,8 +125,7 @@ def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> list
     numbers_by_slug: dict[str, list[int]] = {}
     while some := list(islice(skills, _LINES_PER_BATCH)):
         cards = []
-        for inner, _, _, card in some:
-            path = paths.join_section(SKILLS_SECTION, inner)
+        for path, _, _, card in some:
             slug = skill_rows.slug_from_full_path(path)
             numbers_by_slug.setdefault(slug, []).append(len(skill_paths))
             skill_paths.append(path)

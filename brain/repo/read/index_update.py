@@ -10,10 +10,10 @@ from itertools import islice
 from ...cache.derived_cache import CacheUnusable, StagedDerivation
 from ...errors import NotFound
 from ...objects import bundle as bundles
-from ...objects.bundle import EMPTY_BUNDLE, Bundle
+from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
-from ...skills import SKILLS_SECTION, index_lines, index_text
+from ...skills import index_lines, index_text
 from ...skills.skill_address import address_group
 from ...skills.skill_metadata import SkillMetadata
 from ..open.session import Session
@@ -27,7 +27,6 @@ from .index_cache import (
     decode_index_header,
     is_built_from,
     read_cached_index,
-    skills_root_node,
 )
 from .lineage_cache import is_cached
 from .skill_lookup import PathFinder
@@ -75,11 +74,11 @@ def _update_cached_index(session: Session, staged: StagedDerivation) -> None:
     changed = staged.changed
     if (
         header is not None
-        and header.root_node == skills_root_node(staged.before)
+        and header.bundle_id == bundles.bundle_id(staged.before)
         and len(changed) <= _max_changed_paths(header)
     ):
         find_unusual = session.cache.find_skill_paths  # the snapshot is in the cache by now
-        lines = _changed_lines(session, header.bundle, staged.after, changed, find_unusual)
+        lines = _changed_lines(session, staged.before, staged.after, changed, find_unusual)
         _apply_changes(session, header, staged.after, lines)
 
 
@@ -90,14 +89,15 @@ def build_index_lines(
 
     Those of the head are cached.
     """
-    changed = found and _diff_skills(session, found[0], bundle)
-    if found is None or changed is None:
+    found_changes = found and _diff_skills(session, found[0], bundle)
+    if found is None or found_changes is None:
         lines = build_from_cards(session, bundle)
         _cache_if_head(session, bundle, lambda: _write_index(session, bundle, lines))
         return lines
     header, lines = found
+    before, changed = found_changes
     find_unusual = partial(lineage_cache.find_nonstandard_paths, session)
-    gone, new = _changed_lines(session, header.bundle, bundle, changed, find_unusual)
+    gone, new = _changed_lines(session, before, bundle, changed, find_unusual)
     _cache_if_head(session, bundle, lambda: _apply_changes(session, header, bundle, (gone, new)))
     return IndexLines(
         index_text.change_pages(lines.pages, gone, new), lines.line_count - len(gone) + len(new)
@@ -105,7 +105,7 @@ def build_index_lines(
 
 
 def _cache_if_head(session: Session, bundle: Bundle, write: Callable[[], None]) -> None:
-    if skills_root_node(bundle) == skills_root_node(session.bundle_of(session.head())):
+    if bundle == session.bundle_of(session.head()):
         with suppress(CacheUnusable), session.cache.transaction():
             write()
 
@@ -116,7 +116,8 @@ def is_cached_index_valid(session: Session) -> bool:
     if found is None:
         return not session.cache.read_index_note()
     try:
-        return is_built_from(session, found[1], skill_lookup.iter_skills(session, found[0].bundle))
+        bundle = found[0].load_bundle(session)
+        return is_built_from(session, found[1], skill_lookup.iter_skills(session, bundle))
     except NotFound:  # it is of a tree of another copy of the brain
         return True
 
@@ -154,16 +155,17 @@ def _write_index(session: Session, bundle: Bundle, lines: IndexLines) -> None:
 
 def _diff_skills(
     session: Session, header: IndexCacheHeader, bundle: Bundle
-) -> list[Difference] | None:
+) -> tuple[Bundle, list[Difference]] | None:
+    """Return the bundle of the header, and the changes of possible skills since; None for many."""
     most = _max_changed_paths(header)
-    skills = {SKILLS_SECTION: bundle[SKILLS_SECTION]} if SKILLS_SECTION in bundle else EMPTY_BUNDLE
     try:
-        changed = list(islice(bundles.diff_bundles(session.nodes, header.bundle, skills), most + 1))
+        before = header.load_bundle(session)
+        differences = bundles.diff_bundles(session.nodes, before, bundle)
+        skills = (pair for pair in differences if skill_rows.may_be_skill(pair.path))
+        changed = list(islice(skills, most + 1))
     except NotFound:  # its tree was collected
         return None
-    if len(changed) > most:
-        return None
-    return [pair for pair in changed if skill_rows.may_be_skill(pair.path)]
+    return (before, changed) if len(changed) <= most else None
 
 
 def _max_changed_paths(header: IndexCacheHeader) -> int:

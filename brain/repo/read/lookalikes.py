@@ -55,9 +55,14 @@ def check_edited_names(
 
 
 def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
-    """Return notices on the names of the head's skills at full paths."""
+    """Return notices on the names of the skills that the head has at some full paths."""
     bundle = session.bundle_of(session.head())
-    skills = [path for path in paths if skill_rows.is_skill(session, bundle, path)]
+    skills = [
+        path
+        for path in paths
+        if skill_rows.is_skill(session, bundle, path)
+        and bundles.has_entry(session.nodes, bundle, path)
+    ]
     if len(skills) > MAX_COMPARED_NAMES:
         return [_names_not_compared_notice(len(skills))]
     found = [skill_lookup.load_skill(session, bundle, path) for path in skills]
@@ -108,16 +113,13 @@ def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> 
         candidate
         for slug in _possible_slugs(name)
         for candidate in skill_lookup.find_candidate_paths(session, slug)
-        if candidate != path and bundles.has_entry(session.nodes, bundle, candidate)
+        if candidate != path
     )
-    for candidate in candidates:
-        if skill_rows.is_skill(session, bundle, candidate):
-            other_name = skill_lookup.load_skill(
-                session, bundle, candidate
-            ).card.name or skill_rows.slug_from_full_path(candidate)
-            if deceptive_names.is_confusable(name, other_name):
-                yield candidate
-                return
+    for candidate in skill_lookup.filter_skills(session, bundle, candidates):
+        other = skill_lookup.load_skill(session, bundle, candidate)
+        if deceptive_names.is_confusable(name, other.card.name or other.slug):
+            yield candidate
+            return
 
 
 def _possible_slugs(name: str) -> Iterator[str]:

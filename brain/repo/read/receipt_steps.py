@@ -10,16 +10,14 @@ from collections.abc import Iterable, Mapping
 from ... import limits
 from ...digest import NO_DIGEST
 from ...objects import bundle as bundles
-from ...objects import paths
 from ...objects.bundle import Bundle
 from ...objects.operation import SnapshotOperation
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
 from ...receipts import FileWrite, Receipt, RunStep, encode_receipt
-from ...skills import SKILLS_SECTION
-from ...skills.skill_layout import SKILL_FILES
 from ..open.session import Session
 from . import skill_rows
+from .skill_homes import SkillHomes
 
 
 def build_edit_steps(
@@ -65,6 +63,7 @@ def build_write_steps(
 ) -> tuple[RunStep, ...]:
     """Return the steps that made the differences, which are sorted by path."""
     groups: dict[str, list[Difference]] = {}
+    find_home = SkillHomes(session, (after, before)).find_home
     omitted = count = 0
     for change in changes:
         if change.before == change.after:
@@ -73,8 +72,7 @@ def build_write_steps(
         if count > limits.MAX_RECEIPT_WRITES:
             omitted += 1
             continue
-        home = _find_skill_home(session, before, after, change.path)
-        groups.setdefault(home, []).append(change)
+        groups.setdefault(find_home(change.path), []).append(change)
     rest = groups.pop("", [])
     out = []
     for home in sorted(groups):
@@ -99,34 +97,12 @@ def _build_writes(changes: list[Difference]) -> tuple[FileWrite, ...]:
     return tuple(FileWrite(path, now.blob if now else NO_DIGEST) for path, _, now in changes)
 
 
-def _find_skill_home(session: Session, before: Bundle, after: Bundle, path: str) -> str:
-    """Return the path of the skill that a file is or belongs to, "" if there is none."""
-    if not path.startswith(f"{SKILLS_SECTION}/"):
-        return ""
-    for candidate in _candidate_paths(path):
-        for bundle in (after, before):
-            if bundles.has_entry(session.nodes, bundle, candidate) and skill_rows.is_skill(
-                session, bundle, candidate
-            ):
-                return candidate
-    return ""
-
-
 def _find_skill_versions(
     session: Session, before: Bundle, after: Bundle, home: str, operation: SnapshotOperation
 ) -> tuple[str, str]:
     if operation[0] == "upsert" and operation[1] == skill_rows.slug_from_full_path(home):
         return operation[2], operation[3]
     return _read_skill_version(session, before, home), _read_skill_version(session, after, home)
-
-
-def _candidate_paths(path: str) -> Iterable[str]:
-    """Yield the paths of a skill that a file may be or belong to, the nearest first."""
-    yield path
-    section, inner = paths.split_section(path)
-    while "/" in inner:
-        inner = inner.rpartition("/")[0]
-        yield from (paths.join_section(section, f"{inner}/{name}") for name in SKILL_FILES)
 
 
 def _read_skill_version(session: Session, bundle: Bundle, path: str) -> str:

@@ -1,8 +1,8 @@
 """Resolve revisions: the ways to name a snapshot.
 
-`@` is the head. The name of a branch is its head. An id, or a unique prefix of one of six
-digits or more, is that snapshot. `~N` behind any of these is its N-th ancestor along first
-parents.
+`@` is the head. The name of a branch is its head, that of a tag its snapshot. An id, or a
+unique prefix of one of six digits or more, is that snapshot. `~N` behind any of these is its
+N-th ancestor along first parents.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from ...objects import lineage
 from ..open.session import Session, head_ref
 
 MIN_ID_DIGITS = 6
+TAG_REF_PREFIX = "tags/"
+"""The prefix of the refs of tags."""
 
 
 def resolve_revision(session: Session, revision: str) -> bytes:
@@ -48,10 +50,11 @@ def _resolve_base(session: Session, base: str) -> bytes:
     if base == "@":
         return session.head()
     if not is_hex(base) or not MIN_ID_DIGITS <= len(base) <= 64:
-        branch = session.reader.read_ref(head_ref(base)) if base else None
-        if branch is None:
+        read_ref = session.reader.read_ref
+        named = (read_ref(head_ref(base)) or read_ref(TAG_REF_PREFIX + base)) if base else None
+        if named is None:
             raise _bad_revision_error(base)
-        return branch  # no name of a branch looks like an id, see `check_branch_name`
+        return named  # no branch or tag looks like an id, see `check_branch_name`
     found = session.reader.find_snapshots(base)
     if len(found) > 1:
         raise InvalidInput(
@@ -68,5 +71,5 @@ def _bad_revision_error(text: str) -> InvalidInput:
     return InvalidInput(
         f"not a revision: {printable_text(text, 80)!r}",
         code="bad_revision",
-        hint="a revision is @, @~N, a branch, or six or more hex digits of an id",
+        hint="a revision is @, @~N, a branch, a tag, or six or more hex digits of an id",
     )

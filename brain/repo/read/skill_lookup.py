@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
-from ...objects import paths, tree
+from ...objects import tree
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK
 from ...skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
@@ -16,7 +16,7 @@ from ...skills.skill_address import address_group
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
-from . import card_cache, lineage_cache, skill_rows
+from . import card_cache, lineage_cache, skill_rows, skill_walk
 from .ancestor_set import AncestorSet
 from .skill_rows import SkillWithCard
 
@@ -58,20 +58,20 @@ class FoundSkill(NamedTuple):
 def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
     """Return all skills of `bundle`, by path, without reading bodies."""
     return [
-        FoundSkill(
-            skill_layout.slug_from_path(path), paths.join_section(SKILLS_SECTION, path), blob, card
-        )
-        for path, _, blob, card in iter_skills(session, bundle)
+        FoundSkill(skill_layout.slug_from_name(name), path, blob, card)
+        for path, name, blob, card in iter_skills(session, bundle)
     ]
 
 
 def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
-    """Yield all skills of a bundle by path; see `walk_skills`."""
-    return skill_rows.walk_skills(session, bundle, card_cache.load_cards)
+    """Yield all skills of a bundle, with full paths; see `walk_skills`."""
+    return skill_walk.walk_skills(session, bundle, card_cache.load_cards)
 
 
 def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
     """Return the skill that `text`, an address, a path or a name, means.
+
+    A path is that of its folder or file, from the top of the brain or below skills/.
 
     Raises `NotFound` (`no_skill`) with near names, or `InvalidInput`
     (`ambiguous_skill`) with the addresses.
@@ -96,14 +96,14 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
     """
     if "/" in text:
         candidates = skill_address.path_candidates(text)
-        return next(iter(_filter_skills(session, bundle, candidates)), None)
+        return next(iter(filter_skills(session, bundle, candidates)), None)
     if slug := skill_address.slug_of_digest_address(text):
         group = find_paths_with_slug(session, bundle, slug)
         same = [path for path in group if skill_address.digest_address(slug, path) == text]
         if len(same) == 1:
             return same[0]
     slug = slugify(text)
-    candidates = list(_filter_skills(session, bundle, find_candidate_paths(session, slug)))
+    candidates = list(filter_skills(session, bundle, find_candidate_paths(session, slug)))
     matches = [path for path in candidates if skill_rows.slug_from_full_path(path) == slug]
     if not matches:
         matches = [path for path in candidates if _is_named(session, bundle, path, slug)]
@@ -146,9 +146,8 @@ def find_sharing_paths(
 def _find_more_paths(
     session: Session, bundle: Bundle, slug: str, known: Collection[str], unusual: Sequence[str]
 ) -> list[str]:
-    start = len(SKILLS_SECTION) + 1
     standard = [path for path in skill_rows.standard_skill_paths(slug) if path not in known]
-    inner = sorted([path[start:] for path in standard])
+    inner = sorted([path.partition("/")[2] for path in standard])
     if not tree.has_any_path(session.nodes, bundle.get(SKILLS_SECTION), inner):
         standard = []  # one look-up instead of one for each spelling
     more = [
@@ -158,7 +157,7 @@ def _find_more_paths(
     ]
     if not standard and not more:
         return []
-    return list(_filter_skills(session, bundle, dict.fromkeys((*standard, *more))))
+    return list(filter_skills(session, bundle, dict.fromkeys((*standard, *more))))
 
 
 def find_address(session: Session, bundle: Bundle, path: str) -> str:
@@ -177,8 +176,8 @@ def find_addresses(
 
 
 def _list_paths(session: Session, bundle: Bundle) -> Iterator[str]:
-    for part in skill_rows.iter_skill_batches(session, bundle):
-        yield from (paths.join_section(SKILLS_SECTION, path) for path, _, _ in part)
+    for part in skill_walk.iter_skill_batches(session, bundle):
+        yield from (path for path, _, _ in part)
 
 
 def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
@@ -193,7 +192,7 @@ def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -> Iterator[str]:
+def filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -> Iterator[str]:
     """Yield those of some full paths at which a skill is."""
     for path in candidates:
         entry = bundles.get_entry(session.nodes, bundle, path)
@@ -227,9 +226,7 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
     if entry is None:
         raise NotFound(f"no skill at {printable_text(path)}", code="no_skill")
     card = card_cache.load_cards(session, [entry.blob])[entry.blob]
-    return FoundSkill(
-        skill_layout.slug_from_path(paths.split_section(path)[1]), path, entry.blob, card
-    )
+    return FoundSkill(skill_rows.slug_from_full_path(path), path, entry.blob, card)
 
 
 def find_candidate_paths(session: Session, slug: str) -> list[str]:
@@ -262,15 +259,14 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
 
     names = {
         name: path
-        for part in skill_rows.iter_skill_batches(session, bundle)
+        for part in skill_walk.iter_skill_batches(session, bundle)
         for path, name, _ in part
     }
     wanted = text.rstrip("/").rpartition("/")[2]
     like = suggest_names(wanted, names) or islice(
         (name for name in names if wanted in name), _MAX_SUBSTRING_MATCHES
     )
-    found = [paths.join_section(SKILLS_SECTION, names[name]) for name in like]
-    near = list(find_addresses(session, bundle, found).values())
+    near = list(find_addresses(session, bundle, [names[name] for name in like]).values())
     return NotFound(
         f"no skill {printable_text(text)}",
         code="no_skill",

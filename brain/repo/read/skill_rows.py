@@ -1,4 +1,4 @@
-"""Tell which files are skills, read their cards, and list the skills that a snapshot changed.
+"""Tell which files are skills, read their cards, and describe how a snapshot changed them.
 
 A card is the name, description and version of a SKILL.md. Nothing here writes: cards that
 had to be read from content are handed to a `KeepCards`, which `card_cache` provides.
@@ -6,7 +6,6 @@ had to be read from content are handed to a `KeepCards`, which `card_cache` prov
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cache, partial
@@ -15,11 +14,10 @@ from ... import limits
 from ...cache.derived_cache import CacheUnusable, SkillHistoryRow
 from ...errors import InvalidInput
 from ...objects import bundle as bundles
-from ...objects import paths, tree
+from ...objects import tree
 from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK
-from ...objects.tree_node import NodeEntry
 from ...skills import SKILLS_SECTION, skill_layout
 from ...skills.skill_metadata import (
     SkillMetadata,
@@ -38,7 +36,6 @@ MIN_BULK_PATHS = 500
 history row is written for all changes."""
 _MAX_CARDS_TO_REMEMBER = 64
 """Most cards of one call that are kept in memory: those of a change, not those of a list."""
-_MIN_BATCH_FILES = 4096
 BULK_PATH = ""
 """The path of a history row about very many paths."""
 
@@ -49,14 +46,14 @@ CardLoader = Callable[[Session, list[bytes]], dict[bytes, SkillMetadata]]
 KeepCards = Callable[[Session, dict[bytes, SkillMetadata]], None]
 """Keeps cards that were read from content."""
 SkillWithCard = tuple[str, str, bytes, SkillMetadata]
-"""A skill: its path in the section, the name its path gives it, its blob and its card."""
-_SkillPath = tuple[str, str, bytes]
-"""A skill: its path in the section, the name its path gives it, and its blob."""
+"""A skill: its full path, the name its path gives it, its blob and its card."""
 
 
 def may_be_skill(path: str) -> bool:
     """Tell cheaply whether a full path could be a skill; a superset of those that are."""
-    return path.startswith("skills/") and path[-3:].lower() == ".md"
+    return path.endswith(skill_layout.FOLDER_SUFFIXES) or (
+        path.startswith(_SECTION_PREFIX) and path[-3:].lower() == ".md"
+    )
 
 
 def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
@@ -64,7 +61,7 @@ def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
     if not may_be_skill(path):
         return False
     has_any = partial(tree.has_any_path, session.nodes, bundle.get(SKILLS_SECTION))
-    return skill_layout.match_skill_path(paths.split_section(path)[1], has_any) is not None
+    return skill_layout.match_skill_path(path, has_any) is not None
 
 
 def find_cards(
@@ -134,14 +131,16 @@ def note_declared_name(session: Session, path: str, blob: bytes, name: str) -> N
 def slug_from_full_path(path: str) -> str:
     """Return the slug of the skill at a full path, by its folder or file."""
     plain = _plain_path_slug(path)
-    return plain if plain else skill_layout.slug_from_path(paths.split_section(path)[1])
+    return plain if plain else skill_layout.slug_from_path(path)
 
 
 def _plain_path_slug(path: str) -> str:
     """Return the slug of a skill right below skills/ if its name is one, else ""."""
+    if not path.startswith(_SECTION_PREFIX):
+        return ""
     for ending in _SKILL_PATH_ENDINGS[:2]:
         if path.endswith(ending):
-            name = path[len(SKILLS_SECTION) + 1 : -len(ending)]
+            name = path[len(_SECTION_PREFIX) : -len(ending)]
             return name if is_slug(name) and not is_windows_device(name) else ""
     return ""
 
@@ -211,7 +210,7 @@ def find_reclassified(
     folders = {
         parts[1]
         for parts in moved_parts
-        if len(parts) == 3 and parts[2] in skill_layout.SKILL_FILES
+        if len(parts) == 3 and parts[0] == SKILLS_SECTION and parts[2] in skill_layout.SKILL_FILES
     }
     for folder in sorted(folders):
         for entry in bundles.walk_below(session.nodes, after, f"{SKILLS_SECTION}/{folder}"):
@@ -229,21 +228,22 @@ def build_skill_predicate(
         return lambda path: False
     if len(changed) < MIN_BULK_PATHS:
         return cache(lambda path: is_skill(session, bundle, path))
-    known = set(list_skill_paths(session, bundle))
-    return known.__contains__
+    known = set(skill_layout.find_skill_paths(_list_section_paths(session, bundle)))
+
+    def is_known_skill(path: str) -> bool:
+        if path.startswith(_SECTION_PREFIX):
+            return path in known
+        return skill_layout.name_by_path_alone(path) is not None
+
+    return is_known_skill
 
 
-def list_skill_paths(session: Session, bundle: Bundle) -> list[str]:
-    """Return the full paths of all skills of `bundle`, sorted."""
-    inner = [
-        paths.split_section(e.path)[1]
-        for e in bundles.walk_section(session.nodes, bundle, SKILLS_SECTION)
-    ]
-    return [
-        paths.join_section(SKILLS_SECTION, path) for path in skill_layout.find_skill_paths(inner)
-    ]
+def _list_section_paths(session: Session, bundle: Bundle) -> Iterator[str]:
+    for entry in bundles.walk_section(session.nodes, bundle, SKILLS_SECTION):
+        yield entry.path
 
 
+_SECTION_PREFIX = f"{SKILLS_SECTION}/"
 _SKILL_PATH_ENDINGS = (
     f"/{skill_layout.SKILL_FILES[0]}",
     ".md",
@@ -280,43 +280,3 @@ def skill_slugs(path: str, name: str) -> tuple[str, ...]:
 def _is_standard_path(path: str, slug: str) -> bool:
     start = f"skills/{slug}"
     return path.startswith(start) and path[len(start) :] in _SKILL_PATH_ENDINGS
-
-
-def walk_skills(
-    session: Session, bundle: Bundle, load_cards: CardLoader
-) -> Iterator[SkillWithCard]:
-    """Yield all skills of a bundle by path.
-
-    Cards are read in batches, to bound memory.
-    """
-    for part in iter_skill_batches(session, bundle):
-        cards = load_cards(session, [blob for _, _, blob in part])
-        for path, name, blob in part:
-            yield path, name, blob, cards[blob]
-
-
-def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[_SkillPath]]:
-    """Yield all skills, some at a time and by path, without looking into them."""
-    for part in _iter_file_batches(session, bundle):
-        names = skill_layout.find_skill_paths(line[0] for line in part)
-        # A link is not a skill, but may keep the files beside it from being skills.
-        yield [
-            (path, names[path], blob)
-            for path, kind, blob, _ in part
-            if path in names and kind != LINK
-        ]
-
-
-def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEntry]]:
-    part: list[NodeEntry] = []
-    for node in tree.walk_leaves(session.nodes.peek, bundle.get(SKILLS_SECTION)):
-        part += node.entries
-        if len(part) < _MIN_BATCH_FILES:
-            continue
-        folder, slash, _ = part[-1][0].partition("/")
-        cut = bisect_left(part, (folder + slash,)) if slash else len(part)
-        if cut:
-            yield part[:cut]
-            del part[:cut]
-    if part:
-        yield part

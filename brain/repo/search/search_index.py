@@ -6,7 +6,7 @@ change of the head only the paths in the diff of the two trees are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
@@ -15,10 +15,8 @@ from ...cache.cache_folder import DERIVATION_VERSION as DERIVED
 from ...encoding import pack, unpack
 from ...errors import FormatError, Locked, NotFound, StoreError
 from ...objects import bundle as bundles
-from ...objects import paths, tree, tree_diff
+from ...objects import tree
 from ...objects.bundle import Bundle
-from ...objects.tree import TreeRoot
-from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK
 from ...search.bm25 import FIELD_WEIGHTS, index_fields
 from ...search.selector import SearchDocument
@@ -28,9 +26,9 @@ from ...skills.skill_metadata import SkillMetadata
 from ...store import full_text_index
 from ...store.full_text_index import FullTextIndex
 from ..open.session import Session
-from ..read import card_cache, skill_lookup
+from ..read import card_cache, skill_lookup, skill_rows
 
-SEARCH_INDEX_FORMAT = 1
+SEARCH_INDEX_FORMAT = 2
 """Raised when the indexed texts of skills change."""
 _MAX_INCREMENTAL_PATHS = 2000
 """With so many changed paths, everything is read again."""
@@ -80,11 +78,9 @@ def _open_index(session: Session) -> FullTextIndex:
 
 def update_catalogue(session: Session, search_cache: SearchCache, bundle: Bundle) -> SearchCache:
     """Return the search cache with its catalogue updated to the bundle."""
-    root = bundle.get(SKILLS_SECTION)
-    if root != search_cache.root:
-        changed_paths = (
-            _find_changed_paths(session, search_cache.root, root) if search_cache.root else None
-        )
+    before = search_cache.bundle
+    if bundle != before:
+        changed_paths = None if before is None else _find_changed_paths(session, before, bundle)
         if changed_paths is None:
             search_cache.catalogue.update(
                 list(search_cache.catalogue.documents), _load_all_documents(session, bundle)
@@ -93,18 +89,17 @@ def update_catalogue(session: Session, search_cache: SearchCache, bundle: Bundle
             search_cache.catalogue.update(
                 changed_paths, _load_documents(session, bundle, changed_paths)
             )
-        search_cache.root = root
+        search_cache.bundle = bundle
     return search_cache
 
 
 def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> None:
-    root = bundle.get(SKILLS_SECTION)
-    state = pack((SEARCH_INDEX_FORMAT, DERIVED, root.node if root else b""))
+    state = pack((SEARCH_INDEX_FORMAT, DERIVED, bundles.bundle_id(bundle)))
     if index.state == state:
         return
     with index.transaction():
-        before = _decode_state(index.state)
-        changed_paths = _find_changed_paths(session, before, root) if before else None
+        before = _load_indexed_bundle(session, index.state)
+        changed_paths = None if before is None else _find_changed_paths(session, before, bundle)
         if changed_paths is None:
             index.clear()
             changed_paths, new_documents = [], _load_all_documents(session, bundle)
@@ -113,13 +108,15 @@ def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> Non
         index.update(state, changed_paths, ((one.path, index_fields(one)) for one in new_documents))
 
 
-def _decode_state(state: bytes) -> TreeRoot | None:
+def _load_indexed_bundle(session: Session, state: bytes) -> Bundle | None:
+    """Return the bundle that the index is of; None for another format, or if it was collected."""
     try:
-        version, made, node = unpack(state) if state else (0, 0, b"")
-    except (FormatError, ValueError):
+        version, made, bundle_id = unpack(state) if state else (0, 0, b"")
+        if (version, made) != (SEARCH_INDEX_FORMAT, DERIVED):
+            return None
+        return session.load_bundle(bundle_id)
+    except (FormatError, ValueError, NotFound):
         return None
-    known = (version, made) == (SEARCH_INDEX_FORMAT, DERIVED) and node
-    return TreeRoot(node, 0, 0) if known else None
 
 
 def _load_all_documents(session: Session, bundle: Bundle) -> list[SearchDocument]:
@@ -128,54 +125,37 @@ def _load_all_documents(session: Session, bundle: Bundle) -> list[SearchDocument
 
 def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> SearchDocument:
     return SearchDocument(
-        path, skill_layout.slug_from_path(path), card.name or name, card.description, blob
+        path, skill_layout.slug_from_name(name), card.name or name, card.description, blob
     )
 
 
-def _find_changed_paths(
-    session: Session, before: TreeRoot, after: TreeRoot | None
-) -> list[str] | None:
-    """Return the paths whose skills may have changed.
+def _find_changed_paths(session: Session, before: Bundle, after: Bundle) -> list[str] | None:
+    """Return the full paths whose skills may have changed.
 
-    None if there are too many, or the tree before no longer exists.
+    None if there are too many, or a tree of the bundle before no longer exists.
     """
     try:
-        changed = list(tree_diff.diff_trees(session.nodes, before, after))
+        differences = bundles.diff_bundles(session.nodes, before, after)
+        changed = [pair for pair in differences if skill_rows.may_be_skill(pair.path)]
         changed_paths = {path for path, _, _ in changed}
-        for category in _find_changed_categories(changed):
-            for root in (before, after):
-                changed_paths.update(_list_direct_files(session, root, category))
+        for bundle in (before, after):
+            changed_paths.update(
+                pair.path
+                for pair in skill_rows.find_reclassified(session, bundle, changed, changed_paths)
+            )
     except NotFound:  # the tree before was collected
         return None
     return sorted(changed_paths) if len(changed_paths) < _MAX_INCREMENTAL_PATHS else None
 
 
-def _find_changed_categories(changed: Iterable[Difference]) -> Iterator[str]:
-    """Yield the top-level folders that gained or lost a SKILL.md.
-
-    The Markdown files beside it are skills only without one.
-    """
-    for path, was, now in changed:
-        folder, slash, name = path.partition("/")
-        if slash and name in skill_layout.SKILL_FILES and (was is None or now is None):
-            yield folder + slash
-
-
-def _list_direct_files(session: Session, root: TreeRoot | None, category: str) -> Iterator[str]:
-    for entry in tree.walk_tree(session.nodes, root, category):
-        if not entry.path.startswith(category):
-            break
-        if "/" not in entry.path[len(category) :]:
-            yield entry.path
-
-
 def _load_documents(
     session: Session, bundle: Bundle, changed_paths: Iterable[str]
 ) -> list[SearchDocument]:
-    has_any = partial(tree.has_any_path, session.nodes, bundle.get(SKILLS_SECTION))
+    root = bundle.get(SKILLS_SECTION)
+    has_any = partial(tree.has_any_path, session.nodes, root)
     skills: list[tuple[str, str, bytes]] = []
     for path in changed_paths:
-        entry = bundles.get_entry(session.nodes, bundle, paths.join_section(SKILLS_SECTION, path))
+        entry = bundles.get_entry(session.nodes, bundle, path)
         if entry is None or entry.kind == LINK:
             continue
         name = skill_layout.match_skill_path(path, has_any)
@@ -186,7 +166,7 @@ def _load_documents(
 
 
 def find_documents(
-    session: Session, bundle: Bundle, paths_in_section: Iterable[str]
+    session: Session, bundle: Bundle, paths: Iterable[str]
 ) -> dict[str, SearchDocument]:
-    """Return the skills of a bundle at some paths, without paths of other files."""
-    return {one.path: one for one in _load_documents(session, bundle, paths_in_section)}
+    """Return the skills of a bundle at some full paths, without paths of other files."""
+    return {one.path: one for one in _load_documents(session, bundle, paths)}

@@ -62,7 +62,7 @@ def select_from_bundle(session: Session, bundle: Bundle, request: SelectionReque
     search_cache = search_index.get_search_cache(session, bundle)
     ranked, by, fallback = _RankingQuery(session, search_cache, bundle, request).rank()
     known = search_index.find_documents(session, bundle, [one.path for one in ranked])
-    found = [(f"skills/{one.path}", one) for one in ranked if one.path in known]
+    found = [(one.path, one) for one in ranked if one.path in known]
     addresses = skill_lookup.find_addresses(session, bundle, [path for path, _ in found])
     skills = [
         Selected(skill.slug, skill.name, skill.description, path, one.score, addresses[path])

@@ -9,7 +9,7 @@ from ...errors import InvalidInput, NotFound, printable_text
 from ...results import MemoryChanged, MemoryRead
 from ..index import memory_entries
 from ..index.memory_entries import MemoryEntries, MemoryFormat, ParsedMemory
-from ..index.memory_files import locate_memory
+from ..index.memory_files import RECORD_SUFFIXES, locate_memory
 from ..open.session import Session
 from .edit_files import edit_file, read_file
 
@@ -90,8 +90,8 @@ def edit_memory(
 
 
 def _memory_format(path: str) -> MemoryFormat:
-    is_notes = path.endswith(".md")
-    return memory_entries.NOTE_FORMAT if is_notes else memory_entries.JSONL_FORMAT
+    is_records = path.endswith(RECORD_SUFFIXES)
+    return memory_entries.JSONL_FORMAT if is_records else memory_entries.NOTE_FORMAT
 
 
 def _parse_content(content: bytes | None, memory_format: MemoryFormat, path: str) -> ParsedMemory:

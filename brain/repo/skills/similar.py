@@ -85,7 +85,7 @@ def _find_similar(
             f"{name} {description}", MAX_COMPARED_SKILLS + 1
         )
         known = search_index.find_documents(session, bundle, [one.path for one in best])
-        skills = [one for one in known.values() if f"skills/{one.path}" != excluded_path]
+        skills = [one for one in known.values() if one.path != excluded_path]
         blobs = [one.blob for one in skills] if body else []
         contents = dict(skill_rows.read_skill_contents(session, blobs))
         face = partial(similarity.extract_features, index.stem_words)
@@ -108,7 +108,7 @@ def _find_similar(
     alike = sorted(
         (-score, skill) for score, skill in found if score >= similarity.NEAR_DUPLICATE_THRESHOLD
     )
-    shown = [(f"skills/{skill.path}", score, skill) for score, skill in alike[: max(limit, 0)]]
+    shown = [(skill.path, score, skill) for score, skill in alike[: max(limit, 0)]]
     addresses = skill_lookup.find_addresses(session, bundle, [path for path, _, _ in shown])
     return [
         Similar(skill.slug, skill.name, skill.description, path, round(-score, 3), addresses[path])

@@ -29,12 +29,7 @@ def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> l
     if skill.folder is None:
         entry = bundles.get_entry(session.nodes, bundle, skill.path)
         return [entry] if entry else []
-    entries = []
-    for entry in bundles.walk_section(session.nodes, bundle, "skills", skill.folder):
-        if not entry.path.startswith(skill.folder):
-            break
-        entries.append(entry)
-    return entries
+    return list(bundles.walk_below(session.nodes, bundle, skill.folder.rstrip("/")))
 
 
 def list_skill_files(txn: WriteTransaction, skill: FoundSkill) -> list[str]:

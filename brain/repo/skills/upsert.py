@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import Conflict, InvalidInput, printable_text
 from ...objects import bundle as bundles
-from ...objects import paths
-from ...results import Upserted
-from ...skills import skill_document, skill_layout
+from ...results import Notice, Upserted
+from ...skills import SKILLS_SECTION, skill_document, skill_layout
 from ...skills.skill_document import UpdatedSkill
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug, is_same_skill, slugify
 from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
+from ..read import skill_lookup, skill_rows, skill_walk
 from .next_version import build_new_version, find_last_version
 from .skill_files import record_edits_at, record_upsert, upsert_result
 
@@ -140,10 +139,12 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
     from ..open.manifest import load_manifest
 
     session = txn.session
-    path = skill_layout.new_skill_path(slug, load_manifest(session).layout)
+    folder = skill_walk.find_new_skill_folder(session, txn.bundle)
+    layout = load_manifest(session).layout if folder == SKILLS_SECTION else "directory"
+    path = skill_layout.new_skill_path(slug, layout)
     if not category:
-        return paths.join_section("skills", path)
-    above = f"skills/{slugify(category)}"
+        return f"{folder}/{path}"
+    above = f"{folder}/{slugify(category)}"
     if any(
         bundles.has_entry(session.nodes, txn.bundle, f"{above}/{n}")
         for n in skill_layout.SKILL_FILES
@@ -171,6 +172,10 @@ def _write_skill(
     from ..read import lookalikes
 
     notices = lookalikes.check_new_name(txn.session, txn.bundle, path, request.name)
+    if prior_text is None and not path.startswith(f"{SKILLS_SECTION}/"):
+        folder = skill_layout.new_skill_folder([path])
+        message = f"is in {printable_text(folder)}, as all other skills of this brain are"
+        notices = [*notices, Notice("skill_folder", path, message)]
     return upserted._replace(notices=[*upserted.notices, *notices])
 
 

@@ -19,7 +19,9 @@ from ...errors import Conflict, InvalidInput, NotFound, ToolFailure
 from ...skills.index_lines import BYTES_PER_TOKEN
 from ...skills.slug import slugify
 from ..tools import TOOLS, Tool, Toolbox, ToolResult
+from ..tools.memory_tool import describe_home_targets
 from ..tools.skill_read import text_for_model
+from ..tools.tool_definitions import MEMORY
 from .client_session import ClientBrain
 
 if TYPE_CHECKING:
@@ -118,9 +120,15 @@ class BrainPool:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that clients may call in this mode."""
+        if self.mode == READ_MODE:
+            return tuple(tool for tool in TOOLS if tool.read_only)
+        tools = (
+            describe_home_targets(self._base_brain, tool) if tool is MEMORY else tool
+            for tool in TOOLS
+        )
         if self.mode == PROPOSE_MODE:  # a proposal has no folder to take a snapshot of
-            return tuple(tool for tool in TOOLS if tool.name != "brain_snapshot")
-        return tuple(tool for tool in TOOLS if tool.read_only or self.mode != READ_MODE)
+            return tuple(tool for tool in tools if tool.name != "brain_snapshot")
+        return tuple(tools)
 
     def call(
         self, client: str, name: str, arguments: Mapping[str, Any], session: str = ""

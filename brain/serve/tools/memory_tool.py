@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, InvalidInput, ToolFailure, printable_text
 from ...repo.skills.edit_memory import MemoryOperation
 from ...skills.visible_text import clean_text
-from .secret_guard import refuse_new_secrets
+from .secret_guard import NewSecretCheck
 from .skill_read import MAX_FILE_CHARS
-from .tool import ToolResult, pick_fields
+from .tool import Tool, ToolResult, notice_line, pick_fields
 from .tool_definitions import MEMORY_ACTIONS
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
 
 Arguments = dict[str, Any]
+_MAX_TARGETS_CHARS = 400
 _ENTRY_CODES = ("no_match", "ambiguous", "memory_full", "not_text", "bad_arguments")
 _REQUIRED_ARGUMENTS = {
     "add": ("content",),
@@ -38,7 +39,7 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
         )
         for change in changes
     ]
-    check = partial(refuse_new_secrets, brain)
+    check = NewSecretCheck(brain)
     try:
         changed = brain.memory.apply(arguments["target"], operations, check=check)
     except InvalidInput as error:
@@ -46,7 +47,17 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
     data = pick_fields(changed, "path", "entries", "characters", "limit", "snapshot")
     verb = "Remembered" if changed.changed else "Nothing to do: it is there already"
     usage = _usage_text(changed.path, changed.entries, changed.characters, changed.limit)
-    return ToolResult(f"{verb}. {usage}", data, changed.changed)
+    text = "\n".join([f"{verb}. {usage}", *map(notice_line, check.doubts)])
+    return ToolResult(text, data, changed.changed)
+
+
+def describe_home_targets(brain: Brain, tool: Tool) -> Tool:
+    """Return the definition of memory with the files in which a program's home keeps it."""
+    targets = brain.memory.list_targets()
+    if not any(" (" in target for target in targets):
+        return tool
+    names = printable_text(", ".join(targets), _MAX_TARGETS_CHARS)
+    return replace(tool, description=f"{tool.description}\n\nTargets in this home: {names}.")
 
 
 def _parse_changes(arguments: Arguments) -> list[Arguments]:

@@ -1,4 +1,7 @@
-"""Refuse tool calls that would write a secret into the brain."""
+"""Refuse tool calls that would write a certain secret into the brain, and report doubtful ones.
+
+A doubtful finding can be wrong, so the call succeeds with a notice, as a snapshot does.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure
+from ...results import Notice
+from ...secrets import CERTAIN
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
@@ -16,35 +21,44 @@ _TEXT_ARGUMENTS = ("content", "description", "new_string", "file_content", "mess
 
 
 def refuse_secrets(brain: Brain, arguments: dict[str, Any]) -> None:
-    """Raise `ToolFailure` (`secret`) if an argument holds a secret that is not accepted."""
+    """Raise `ToolFailure` (`secret`) if an argument holds a certain secret, not accepted."""
     for name, text in _written_texts(arguments):
-        for finding in brain.secrets.scan_text(text.encode())[:1]:
-            raise _secret_failure(finding, name)
+        for finding in brain.secrets.scan_text(text.encode()):
+            if finding.grade == CERTAIN:
+                raise _secret_failure(finding, name)
 
 
-def refuse_new_secrets(brain: Brain, before: bytes | None, after: bytes | None) -> None:
-    """Raise `ToolFailure` (`secret`) if a changed text holds a secret that it did not before.
+class NewSecretCheck:
+    """A check of changed texts: raises for a new certain secret, and collects doubtful ones.
 
-    This also finds a secret composed of the old text and the new.
+    `doubts` has the notices about the last change. A secret composed of the old text and
+    the new is found too.
     """
-    findings = brain.secrets.scan_text(after or b"")
-    known_ids = (
-        {finding.id for finding in brain.secrets.scan_text(before or b"")} if findings else set()
-    )
-    for finding in findings:
-        if finding.id not in known_ids:
-            raise _secret_failure(finding, "the resulting text")
 
+    def __init__(self, brain: Brain) -> None:
+        self.doubts: list[Notice] = []
+        self._brain = brain
 
-def guard_change(brain: Brain, change: ContentChange) -> ContentChange:
-    """Return `change` with a check that it adds no secret."""
+    def __call__(self, before: bytes | None, after: bytes | None) -> None:
+        """Raise `ToolFailure` (`secret`) if `after` holds a certain secret that `before` lacks."""
+        scan = self._brain.secrets.scan_text
+        findings = scan(after or b"")
+        known_ids = {finding.id for finding in scan(before or b"")} if findings else set()
+        new = [finding for finding in findings if finding.id not in known_ids]
+        for finding in new:
+            if finding.grade == CERTAIN:
+                raise _secret_failure(finding, "the resulting text")
+        self.doubts = [_doubt_notice(finding) for finding in new]
 
-    def checked(before: bytes | None) -> bytes | None:
-        after = change(before)
-        refuse_new_secrets(brain, before, after)
-        return after
+    def guard(self, change: ContentChange) -> ContentChange:
+        """Return `change` with this check."""
 
-    return checked
+        def checked(before: bytes | None) -> bytes | None:
+            after = change(before)
+            self(before, after)
+            return after
+
+        return checked
 
 
 def _secret_failure(finding: SecretFinding, where: str) -> ToolFailure:
@@ -55,6 +69,14 @@ def _secret_failure(finding: SecretFinding, where: str) -> ToolFailure:
         "variable. If it is no secret, a person can accept it: "
         f"{finding.id} in secrets.accepted of manifest.yaml.",
     )
+
+
+def _doubt_notice(finding: SecretFinding) -> Notice:
+    message = (
+        f"line {finding.line} may hold a secret ({finding.rule}): {finding.excerpt}; "
+        "if it does, write where the secret is kept instead"
+    )
+    return Notice("doubtful_secret", "", message)
 
 
 def _written_texts(arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:

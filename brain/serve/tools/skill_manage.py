@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable_text
 from ...skills.slug import is_slug
-from .secret_guard import guard_change, refuse_new_secrets
+from .secret_guard import NewSecretCheck
 from .skill_read import file_argument, skill_line
 from .text_replacement import replace_in_text
 from .tool import ToolResult, notice_line, pick_fields
@@ -39,7 +38,12 @@ def skill_manage(brain: Brain, arguments: Arguments) -> ToolResult:
     return _ACTION_FUNCTIONS[named.pop()](brain, arguments)
 
 
-def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
+def _create_skill(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Save a skill; the text that it has already is not recorded as a new version."""
+    return _save_skill(brain, arguments, if_changed=True)
+
+
+def _save_skill(brain: Brain, arguments: Arguments, if_changed: bool = False) -> ToolResult:
     name, content = arguments["name"], arguments.get("content")
     description = arguments.get("description")
     if not (content or description):
@@ -51,7 +55,8 @@ def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
         description=description,
         category=arguments.get("category", ""),
         target=name if is_slug(name) else "",
-        check=partial(refuse_new_secrets, brain),
+        if_changed=if_changed,
+        check=NewSecretCheck(brain),
     )
     new = upserted.previous_version is None
     return _add_similar(_write_result(upserted, "Created" if new else "Improved"), similar)
@@ -148,11 +153,14 @@ def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
 def _edit_skill_file(
     brain: Brain, name: str, inner: str, change: ContentChange, message: str
 ) -> Upserted:
+    check = NewSecretCheck(brain)
     try:
-        return brain.skills.edit(name, guard_change(brain, change), file=inner, message=message)
+        edited = brain.skills.edit(name, check.guard(change), file=inner, message=message)
     except _FileMissing:
         brain.skills.read_file(name, inner)  # raises an error that lists the existing files
         raise
+    doubts = check.doubts if inner else ()  # the notices cover the text of the skill
+    return edited._replace(notices=[*edited.notices, *doubts])
 
 
 def _missing_argument(name: str) -> ToolFailure:
@@ -163,11 +171,13 @@ def _write_result(written: Upserted, verb: str) -> ToolResult:
     names = ("slug", "name", "version", "previous_version", "path", "snapshot", "bundle")
     data = pick_fields(written, *names)
     text = f"{verb} {written.slug}, version {written.version} (snapshot {written.snapshot[:12]})."
+    if not written.changed:
+        text = f"{written.slug} has this text already, at version {written.version}."
     return ToolResult("\n".join([text, *map(notice_line, written.notices)]), data, written.changed)
 
 
 _ACTION_FUNCTIONS = {
-    "create": _save_skill,
+    "create": _create_skill,
     "edit": _save_skill,
     "patch": _patch_file,
     "delete": _delete_skill,

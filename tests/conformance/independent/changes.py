@@ -83,25 +83,23 @@ def _possible_skill_files(slug: str, changed: set[str], there: set[str]) -> list
 
 def _skill_names(path: str, there: set[str]) -> list[str]:
     """Return the names of the skills that a path is a file of."""
-    section, *folders = path.split("/")[:-1] or [""]
-    if section != "skills":
-        return []
-    names = [_skill_text_name(path)] if len(folders) < 2 and _skill_text_name(path) else []
+    folders = path.split("/")[:-1]
+    names = [_skill_text_name(path)] if _skill_text_name(path) else []
     for depth in range(1, len(folders) + 1):
-        folder = "/".join(["skills", *folders[:depth]])
-        if any(f"{folder}/{text}" in there for text in _SKILL_TEXT_NAMES):
+        folder = "/".join(folders[:depth])
+        if folder != "skills" and any(f"{folder}/{text}" in there for text in _SKILL_TEXT_NAMES):
             names.append(folders[depth - 1])
     return names
 
 
 def _skill_text_name(path: str) -> str:
     """Return the name of the skill that a path is the text of, empty for none."""
-    parts = path.split("/")
-    if parts[0] != "skills" or len(parts) == 1:
-        return ""
-    if len(parts) > 2 and parts[-1] in _SKILL_TEXT_NAMES:
-        return parts[-2]
-    return parts[-1][:-3] if len(parts) < 4 and parts[-1][-3:].lower() == ".md" else ""
+    *folders, file = path.split("/")
+    if file in _SKILL_TEXT_NAMES and folders not in ([], ["skills"]):
+        return folders[-1]
+    if folders[:1] == ["skills"] and len(folders) < 3 and file[-3:].lower() == ".md":
+        return file[:-3]
+    return ""
 
 
 def _may_be_skill(name: str, slug: str) -> bool:

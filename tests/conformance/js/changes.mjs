@@ -11,7 +11,7 @@ function slugOf(name) {
 }
 
 // The folder of a `SKILL.md`, and the name of the skill whose text is at a path, or undefined.
-const folderOf = (path) => /^(skills\/.+)\/(SKILL\.md|skill\.md|Skill\.md|SKILL\.MD)$/.exec(path)?.[1];
+const folderOf = (path) => /^(?!skills\/[^/]*$)(.+)\/(SKILL\.md|skill\.md|Skill\.md|SKILL\.MD)$/.exec(path)?.[1];
 const textName = (path) => folderOf(path)?.split("/").at(-1) ?? /^skills\/(?:[^/]+\/)?([^/]+)\.[mM][dD]$/.exec(path)?.[1];
 
 /** Require that `operation` may change what differs between two bundles: `[kind, blob, size]` by path, blobs in hex. */

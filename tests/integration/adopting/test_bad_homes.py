@@ -159,6 +159,23 @@ def test_what_holds_a_secret_is_left_out_in_place_too(home: Path) -> None:
     assert not {"memories/USER.md", odd} & paths and "skills/triage/a b.md" in paths
 
 
+@pytest.mark.parametrize("in_place", [True, False])
+def test_what_only_may_hold_a_secret_is_taken_and_reported(
+    home: Path, tmp_path: Path, in_place: bool
+) -> None:
+    password = "wq7zkf" + "29Xb"
+    write_files(home, {"memories/USER.md": f"Notes.\n- password: {password} of the shop\n"})
+    done = Brain.adopt(home, None if in_place else tmp_path / "brain")
+    (notice,) = done.notices
+    assert (notice.code, notice.path) == ("doubtful_secret", "memories/USER.md")
+    assert "line 2 (doubtful): - password: [redacted: assigned-password] of the shop" in (
+        notice.message
+    )
+    assert password not in notice.message and not {"secret"} & set(skipped_codes(done).values())
+    paths = in_brain(home if in_place else tmp_path / "brain")
+    assert ("memories/USER.md" if in_place else "memory/USER.md") in paths
+
+
 def test_what_was_taken_before_stays_where_it_cannot_be_read_any_more(
     home: Path, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ TAKEN = {
         "prompts/rules/style.md",
         "skills/fmt/SKILL.md",
         "skills/fmt/scripts/run.sh",
+        "skills/plugins/db/skills/migrate/SKILL.md",
     },
     "codex-home": {
         "AGENTS.md",
@@ -138,7 +139,7 @@ def test_what_is_left_out_is_named_with_a_reason(tmp_path: Path, name: str) -> N
     done = preview_adoption(home, tmp_path / "brain")
     said = [notice.path for notice in done.left_out]
     assert all(notice.message for notice in done.left_out)
-    silent = {"claude-project": {"src", "skills"}, "codex-project": {"src"}}.get(name, set())
+    silent = {"claude-project": {"src", "plugins"}, "codex-project": {"src"}}.get(name, set())
     silent |= {"README.md", "docs"} if name == "bare" else set()
     for path in home.rglob("*"):
         place = path.relative_to(home)

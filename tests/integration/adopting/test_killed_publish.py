@@ -34,7 +34,7 @@ def last(*given, **named):
 
 setattr(os, name, last)
 with Brain.open(Path(sys.argv[3])) as brain:
-    publish(brain, "agentskills", Path(sys.argv[4]))
+    publish(brain, sys.argv[5], Path(sys.argv[4]))
 """
 
 
@@ -47,6 +47,13 @@ def brain(tmp_path: Path) -> Brain:
 
 def leftovers(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob(".brain-tmp-*"))
+
+
+def publish_until_killed(call: str, number: int, brain: Brain, out: Path, client: str) -> None:
+    """Publish in a process that is killed when it makes a call for the given time."""
+    given = [call, str(number), str(brain.root), str(out), client]
+    done = subprocess.run([sys.executable, "-c", KILLED, *given], check=False)
+    assert done.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
@@ -65,9 +72,7 @@ def test_what_a_killed_publication_left_goes_with_the_next(
         brain.root, {f"skills/{name}/SKILL.md": skill_text(name, "Newer.") for name in "nz"}
     )
     brain.snapshot()
-    given = [call, str(number), str(brain.root), str(out)]
-    done = subprocess.run([sys.executable, "-c", KILLED, *given], check=False)
-    assert done.returncode == -signal.SIGKILL
+    publish_until_killed(call, number, brain, out, "agentskills")
     assert any(path.startswith(f"{where}.brain-tmp-") for path in leftovers(out))
     write_files(out, {".brain-tmp-of-mine": "", "other/.brain-tmp-0123456789abcdef": ""})
 
@@ -97,3 +102,40 @@ def test_two_publications_do_not_meet_in_one_folder(tmp_path: Path, brain: Brain
     ).written and not os.listdir(out)
     os.close(handle)
     assert publish(brain, "agentskills", out).written
+
+
+@pytest.mark.parametrize("then", ["publish", "adopt"])
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [("replace", 1), ("replace", 2), ("replace", 3), ("rename", 1), ("unlink", 1), ("replace", 4)],
+    ids=["the record", "a file", "another file", "a new folder", "a removal", "the last record"],
+)
+def test_a_killed_publication_into_an_adopted_home_is_finished_and_changes_nothing_else(
+    tmp_path: Path, call: str, number: int, then: str
+) -> None:
+    names = ("1", "2", "3", "gone")
+    texts = {f"skills/{name}/SKILL.md": skill_text(f"named-{name}", "Old.") for name in names}
+    home = write_files(tmp_path / ".claude", {"projects/": "", "CLAUDE.md": "All.\n", **texts})
+    Brain.adopt(home, tmp_path / "brain")
+    with Brain.open(tmp_path / "brain") as brain:
+        newer = {name: skill_text(f"named-{name}", "Newer.") for name in ("1", "2", "new")}
+        write_files(brain.root, {f"skills/{name}/SKILL.md": newer[name] for name in newer})
+        brain.snapshot()
+        brain.skills.delete("gone")
+        head = brain.head
+        publish_until_killed(call, number, brain, home, "claude")
+        for name in ("1", "2"):  # each file is the old or the new one
+            text = (home / "skills" / name / "SKILL.md").read_text()
+            assert text in (newer[name], texts[f"skills/{name}/SKILL.md"])
+
+        if then == "adopt":
+            Brain.adopt(home, brain.root)
+            assert not brain.history.diff(head, "@").changes
+        assert not publish(brain, "claude", home).conflicts
+
+        found = {path.parent.name: path.read_text() for path in home.glob("skills/*/SKILL.md")}
+        assert found.keys() == {"1", "2", "3", "new"} and leftovers(home) == []
+        assert found["3"] == texts["skills/3/SKILL.md"]
+        assert (found["1"], found["2"]) == (newer["1"], newer["2"])
+        done = publish(brain, "claude", home)
+        assert not done.written and not done.removed

@@ -33,7 +33,7 @@ HEADS = {
     "cat/clash": skill_text("clash", "First.").encode(),
     "clash": skill_text("clash", "Second.").encode(),
 }
-REFUSED = {"latin", "utf16", "tabs", "twice", "open"}
+REFUSED = {"latin", "utf16"}
 """Skills that a brain keeps, and that no client could read."""
 
 

@@ -294,9 +294,9 @@ def test_a_skill_that_cannot_be_put_in_form_is_left_out_and_its_last_copy_stays(
 ) -> None:
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
-    change(brain, "skills/lint/SKILL.md", "---\nname: [\n---\n")
+    change(brain, "skills/lint/SKILL.md", f"---\nname: {'[' * 300}\n---\n")
     done = publish(brain, "agentskills", out)
-    assert [row.path for row in done.left_out if row.code == "bad_yaml"] == ["skills/lint/SKILL.md"]
+    assert [row.path for row in done.left_out if row.code == "too_deep"] == ["skills/lint/SKILL.md"]
     assert not done.removed and "Lint it." in files(out)["lint/SKILL.md"]
     change(brain, "skills/lint/SKILL.md", skill_text("lint", "Mended."))
     assert publish(brain, "agentskills", out).written == ["lint/SKILL.md"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +28,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CachedBrain:
     (place / "no-cache").write_text("in the way")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BRAIN_CACHE_DIR", str(place / "no-cache"))
+        ticks = count(1_700_000_000)
+        patch.setattr(time, "time_ns", lambda: next(ticks) * 10**9)
+        patch.setattr(os, "urandom", bytes)  # so that ids, and the bytes of caches, are the same
         make_brain(place / "agent")
+        patch.undo()
+        patch.setenv("BRAIN_CACHE_DIR", str(place / "no-cache"))
         return CachedBrain(place / "agent", answer_all_questions(place / "agent"))
 
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from brain import Brain, BrainError, NotFound
 from brain.objects import bundle as bundles
-from brain.results import Merged
+from brain.results import Merged, Undone
 from tests.support.lineages.lineage_model import (
     FilesByPath,
     LineageModel,
@@ -127,6 +127,16 @@ class BrainWithModel(RuleBasedStateMachine):
             moved = (last, after) if last != after else None
             self.model.log_step(LogStep({self.model.branch: (before, after)}, moved))
 
+    def follow_deletions(self, recorded: tuple[str, str], done: Undone) -> None:
+        """Follow files that came back, or went again, with the snapshot of their deletion."""
+        was, will = (self.model.files[side] for side in recorded)
+        folder = self.model.folder
+        for path in done.written:
+            assert path in will and path not in was and path not in folder
+            folder[path] = will[path]
+        for path in done.removed:
+            assert path not in will and folder.pop(path) == was[path]
+
     def expect_refusal(self, attempt: Callable[[], object], *codes: str) -> None:
         """Assert that a command is refused with one of the codes."""
         with pytest.raises(BrainError) as caught:
@@ -182,9 +192,12 @@ class BrainWithModel(RuleBasedStateMachine):
             assert skill_path(row.slug) in contested | raised
         assert now.keys() <= a.keys() | b.keys() | {p for p in now if "~" in p}
 
-    def follow_move(self, step: LogStep, command: Callable[[], object]) -> bool:
+    def follow_move(self, step: LogStep, command: Callable[[], Undone]) -> bool:
         """Move branches and files; tell whether that went well."""
         model = self.model
+        if step.switched and self.waiting:
+            self.expect_refusal(command, "merging")
+            return False
         if model.branch in step.refs and step.refs[model.branch][1] is None:
             self.expect_refusal(command, "current_branch")
             return False
@@ -194,8 +207,12 @@ class BrainWithModel(RuleBasedStateMachine):
             if differing_paths(was, will) & differing_paths(was, model.folder):
                 self.expect_refusal(command, "unrecorded_changes")
                 return False
-        command()
+        done = command()
         model.move_branches(step.refs)
+        if step.recorded:
+            self.follow_deletions(step.recorded, done)
         if moved:
             self.replace_files(*moved)
+        if step.switched:
+            model.branch = step.switched[1]
         return True

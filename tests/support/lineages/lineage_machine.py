@@ -95,7 +95,10 @@ class LineageMachine(BrainWithModel):
         self.follow_head(before, done.snapshot, written=False)
         if done.changed:
             assert model.files[done.snapshot] == model.folder
-            model.log_step(LogStep({model.branch: (before, done.snapshot)}))
+            step = LogStep(
+                {model.branch: (before, done.snapshot)}, recorded=(before, done.snapshot)
+            )
+            model.log_step(step)
 
     @rule(slug=skill_slugs)
     def upsert(self, slug: str) -> None:
@@ -201,11 +204,12 @@ class LineageMachine(BrainWithModel):
         self.brain.branches.switch(name)
         after = {row.name: row.snapshot for row in self.brain.branches.list().branches}[left]
         self.follow_head(before, after, written=False)
-        if after != before:
-            model.log_step(LogStep({left: (before, after)}, left=left))
-        model.branch = name
         if name != left:
+            refs: dict[str, tuple[str | None, str | None]] = {left: (before, after)}
+            refs[name] = target, target
+            model.log_step(LogStep(refs, (after, target), (left, name)))
             self.replace_files(after, target)
+        model.branch = name
 
     # Merging
 
@@ -266,12 +270,11 @@ class LineageMachine(BrainWithModel):
             self.expect_refusal(self.brain.undo, "nothing_to_undo")
             return
         step = model.done[-1]
-        if step.left not in ("", model.branch):
-            self.expect_refusal(self.brain.undo, "other_branch")
-            return
         back = LogStep(
             {name: (new, old) for name, (old, new) in step.refs.items()},
             step.moved and (step.moved[1], step.moved[0]),
+            step.switched and (step.switched[1], step.switched[0]),
+            step.recorded and (step.recorded[1], step.recorded[0]),
         )
         if self.follow_move(back, self.brain.undo):
             model.undone.append(model.done.pop())

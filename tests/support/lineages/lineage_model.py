@@ -12,13 +12,15 @@ FilesByPath = dict[str, bytes]
 class LogStep(NamedTuple):
     """An entry of the log: branch to its head before and after, None where there is none.
 
-    `moved` are the snapshots whose files were replaced by each other, `left` the branch
-    that was left and on which the folder was recorded, "" for none.
+    `moved` are the snapshots whose files were replaced by each other, `switched` the branches
+    that were left and entered, `recorded` the snapshots before and after the folder was
+    recorded.
     """
 
     refs: dict[str, tuple[str | None, str | None]]
     moved: tuple[str, str] | None = None
-    left: str = ""
+    switched: tuple[str, str] | None = None
+    recorded: tuple[str, str] | None = None
 
 
 class MergeBase(NamedTuple):

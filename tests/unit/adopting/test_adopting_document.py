@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain.adopting import PUBLISH_CLIENTS
-from brain.adopting.layouts import HOME_LAYOUTS, OPENCLAW_STATE, HomeLayout
+from brain.adopting.layouts import HOME_LAYOUTS, PROJECT, HomeLayout
 from brain.adopting.sources import source_readers
 
 
@@ -24,7 +24,8 @@ def test_the_table_has_every_kind_that_can_be_adopted(table: dict[str, str]) -> 
 
 @pytest.mark.parametrize("layout", HOME_LAYOUTS, ids=[layout.kind for layout in HOME_LAYOUTS])
 def test_the_table_names_all_that_is_taken(layout: HomeLayout, table: dict[str, str]) -> None:
-    if layout is not OPENCLAW_STATE:  # the workspace, which has a row of its own
+    # the workspace and each program of a project have rows of their own
+    if layout.kind != "openclaw-state" and layout is not PROJECT:
         for rule in layout.rules:
             assert f"`{rule.home_pattern}`" in table[layout.kind], rule.home_pattern
 

@@ -150,7 +150,9 @@ def test_the_same_skill_made_on_both_sides_is_contested_where_it_differs() -> No
 
 
 def test_a_skill_that_cannot_be_read_is_not_merged() -> None:
-    sides = ContentSides(SKILL, SKILL.replace(b"name: oracle", b"name: [oracle"), skill(one="A."))
+    sides = ContentSides(
+        SKILL, SKILL.replace(b"name: oracle", b"name: " + b"[" * 300), skill(one="A.")
+    )
     assert content_merge.draft_merge("skills/oracle/SKILL.md", sides, "oracle") is None
 
 

@@ -11,9 +11,16 @@ from typing import NoReturn
 
 import pytest
 
-from brain.secrets import MAX_SECRET_FINDINGS, find_secrets, find_secrets_in_each
+from brain.secrets import (
+    CERTAIN,
+    DOUBTFUL,
+    MAX_SECRET_FINDINGS,
+    find_secrets,
+    find_secrets_in_each,
+)
+from brain.secrets.finder import find_hits
 from tests.bench.generate import Corpus, skill
-from tests.support import planted_secrets
+from tests.support import planted_secrets, secret_lookalikes
 
 FRAME = "# Notes\n\nSome text.\n\n{}\n\nMore text here.\n"
 SEEDS = range(4)
@@ -32,12 +39,26 @@ def test_ninety_nine_of_a_hundred_planted_secrets_are_found(seed: int) -> None:
     assert len(missed) <= PER_SEED // 100, missed
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_no_hash_uuid_address_image_or_placeholder_alarms(seed: int) -> None:
-    rng = random.Random(seed)
-    texts = [
-        FRAME.format(planted_secrets.text_without_secret(rng)).encode() for _ in range(PER_SEED)
-    ]
+@pytest.mark.parametrize("kind", planted_secrets.SECRET_MAKERS)
+def test_ninety_nine_of_a_hundred_keys_of_each_issuer_are_found(kind: str) -> None:
+    keys = [planted_secrets.SECRET_MAKERS[kind](random.Random(seed)) for seed in range(300)]
+    texts = [FRAME.format(f"id 123456789{key}" if key[0] == ":" else key) for key in keys]
+    missed = [text for text in texts if not find_secrets(text.encode())]
+    assert len(missed) <= 3, missed
+
+
+@pytest.mark.parametrize("form", [form for form, _ in planted_secrets.NAMED_SECRETS])
+def test_ninety_nine_of_a_hundred_values_beside_a_keyword_are_found(form: str) -> None:
+    make = dict(planted_secrets.NAMED_SECRETS)[form]
+    texts = [FRAME.format(form.format(make(random.Random(seed)))) for seed in range(300)]
+    missed = [text for text in texts if not find_secrets(text.encode())]
+    assert len(missed) <= 3, missed
+
+
+@pytest.mark.parametrize("number", range(len(secret_lookalikes.HARMLESS_TEXTS)))
+def test_no_path_hash_address_example_or_placeholder_alarms(number: int) -> None:
+    make = secret_lookalikes.HARMLESS_TEXTS[number]
+    texts = [FRAME.format(make(random.Random(seed))).encode() for seed in range(60)]
     assert [text for text in texts if find_secrets(text)] == []
 
 
@@ -45,8 +66,8 @@ def test_no_hash_uuid_address_image_or_placeholder_alarms(seed: int) -> None:
 def test_many_texts_are_looked_through_as_each_alone(seed: int) -> None:
     rng = random.Random(seed)
     some = (
-        planted_secrets.text_without_secret,
-        planted_secrets.text_without_secret,
+        secret_lookalikes.text_without_secret,
+        secret_lookalikes.text_without_secret,
         planted_secrets.text_with_secret,
     )
     texts = [rng.choice(some)(rng).encode()[rng.randrange(9) :] for _ in range(PER_SEED)]
@@ -92,6 +113,21 @@ def test_a_key_over_two_lines_is_placed_where_it_begins() -> None:
     assert (found.rule, found.line, found.column) == ("aws-access-key", 2, 3)
 
 
+def test_a_key_in_base64_over_two_lines_is_found_up_to_its_padding() -> None:
+    key = planted_secrets.SECRET_MAKERS["npm-token"](random.Random(2))
+    coded = base64.b64encode(f"k: {key}".encode()).decode()
+    assert coded.endswith("=")
+    for glue in ("\n", '" +\n  "'):
+        (found,) = find_secrets(f'k: "{coded[:20]}{glue}{coded[20:]}"\n'.encode())
+        assert (found.rule, found.line) == ("npm-token-base64", 1)
+
+
+def test_the_next_statement_does_not_continue_a_key() -> None:
+    start = planted_secrets.SECRET_MAKERS["github-token"](random.Random(2))[:22]
+    for following in ('DATABASE_URL9 = "x"', "databaseUrlOfShop9: x", "DATABASE_URL_OF_SHOP9=x"):
+        assert find_secrets(f"use {start}\n{following}\n".encode()) == []
+
+
 def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
     one, other = (planted_secrets.SECRET_MAKERS["stripe-key"](random.Random(n)) for n in (1, 2))
     (here,) = find_secrets(one.encode())
@@ -103,10 +139,54 @@ def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
 
 def test_a_finding_never_holds_the_secret() -> None:
     rng = random.Random(3)
-    for text in (planted_text(rng) for _ in range(50)):
-        for found in find_secrets(text):
-            words = [word for word in text.decode().split() if len(word) > 7]
-            assert not any(word in repr(found) for word in words)
+    for text in (planted_text(rng) for _ in range(200)):
+        findings = find_secrets(text)
+        for hit in find_hits(text):
+            words = [word for word in text[hit.start : hit.stop].split() if len(word) > 7]
+            assert not any(word.decode() in repr(findings) for word in words)
+
+
+CERTAIN_TEXTS = (
+    "{ghp}",
+    "-----BEGIN {pem}",
+    "aws_access_key_id={aws}\naws_secret_access_key={aws_secret}",
+    "DEPLOYER_PRIVATE_KEY=0x{hex64}",
+)
+DOUBTFUL_TEXTS = (
+    "the id {aws} alone",
+    "SESSION_SECRET={hex64}",
+    "API_KEY={ghp32}",
+    "password: {password}",
+    "postgres://app:{password}@db.internal/app",
+)
+
+
+@pytest.mark.parametrize("grade, texts", [(CERTAIN, CERTAIN_TEXTS), (DOUBTFUL, DOUBTFUL_TEXTS)])
+def test_a_format_is_certain_and_a_keyword_or_half_a_key_is_doubtful(
+    grade: str, texts: tuple[str, ...]
+) -> None:
+    makers, rng = planted_secrets.SECRET_MAKERS, random.Random(12)
+    parts = {
+        "ghp": makers["github-token"](rng),
+        "ghp32": makers["github-token"](rng)[4:36],
+        "pem": planted_secrets.fake_private_key(rng).removeprefix("-----BEGIN "),
+        "aws": makers["aws-access-key"](rng),
+        "aws_secret": "".join(rng.choices(planted_secrets.WORD_CHARS + "+/", k=40)),
+        "hex64": rng.randbytes(32).hex(),
+        "password": "wq7zkf" + "29Xb",
+    }
+    for text in texts:
+        findings = find_secrets(text.format(**parts).encode())
+        assert findings and {one.grade for one in findings} == {grade}, (text, findings)
+
+
+def test_an_excerpt_is_the_line_with_every_secret_masked() -> None:
+    keys = [planted_secrets.SECRET_MAKERS["npm-token"](random.Random(n)) for n in (1, 2)]
+    first, second = find_secrets(f"one\n- from {keys[0]}, then {keys[1]}tail end\n".encode())
+    assert first.excerpt == "- from [redacted: npm-token] then"
+    assert second.excerpt == ", then [redacted: npm-token] end"
+    (cut,) = find_secrets(f"{'a ' * 50}{keys[0]} {'b ' * 50}".encode())
+    assert cut.excerpt == f"…{'a ' * 30}[redacted: npm-token] {'b ' * 19}b…"
 
 
 def test_a_key_in_json_text_with_escaped_line_ends_is_found() -> None:
@@ -149,6 +229,14 @@ HOSTILE = {
     "assigned words": b"key=Ab1" * 140_000,
     "urls": b"://a:" * 200_000,
     "quotes": b"'\"`" * 300_000,
+    "cells": b"|key|" * 200_000,
+    "short values": b"key=aB3dE5gH7 " * 70_000,
+    "passwords": b"password: wq7zkf29Xb... " * 40_000,
+    "paths": b"token/" * 160_000,
+    "slashes": b"key=" + b"/" * 1_000_000,
+    "dotted": b"key=" + b"a." * 500_000,
+    "words": b"secret: " + b"ab-" * 300_000,
+    "key bodies": b"-----BEGIN PRIVATE KEY-----\n" + b"aB3+" * 250_000,
 }
 
 

@@ -67,9 +67,9 @@ def test_the_strict_verdict_is_that_of_the_reference_validator(form: str, tmp_pa
     ("content", "code", "line"),
     [
         (b"# bare\n", "no_frontmatter", 1),
-        (b"---\nname: a-skill\n", "unclosed_frontmatter", 1),
-        (doc(f"{GOOD}\nname: b"), "duplicate_key", 4),
-        (doc("name: a-skill\ndescription: a: b"), "bad_yaml", 3),
+        (b"---\n# bare\n", "no_frontmatter", 1),
+        (doc("- a"), "bad_type", 2),
+        (doc("name: " + "[" * 300), "too_deep", 2),
         (b"\xff\xfea", "not_utf8", 1),
         (b"", "no_frontmatter", 1),
     ],
@@ -82,9 +82,28 @@ def test_a_head_that_cannot_be_read_is_the_only_problem(
     assert (problem.code, problem.severity, problem.line) == (code, "error", line)
 
 
-def test_a_head_that_cannot_be_read_is_told_with_what_to_do() -> None:
-    (problem,) = check_skill("SKILL.md", doc("name: a\ndescription: a: b"), "a", False)
-    assert "put quotes around" in problem.message
+@pytest.mark.parametrize(
+    ("content", "code", "line"),
+    [
+        (f"---\n{GOOD}\n".encode(), "unclosed_frontmatter", 4),
+        (b"\n\n" + doc(GOOD), "blank_before_frontmatter", 1),
+        (doc(f"{GOOD}\nname: a-skill"), "duplicate_key", 4),
+        (b"\n" + doc(f"{GOOD}\nlicense: a: b"), "bad_yaml", 5),
+    ],
+)
+def test_a_head_that_only_agents_read_is_a_warning_and_to_the_specification_an_error(
+    content: bytes, code: str, line: int
+) -> None:
+    for strict, severity in ((True, "error"), (False, "warning")):
+        problems = check_skill("a-skill/SKILL.md", content, "a-skill", strict)
+        assert (code, severity, line) in [problem[:3] for problem in problems]
+
+
+def test_a_value_that_yaml_refuses_is_shown_as_it_should_be_written() -> None:
+    content = doc('name: a\ndescription: a: b "c"\nlicense: MIT')
+    (problem,) = check_skill("SKILL.md", content, "a", False)
+    assert problem[:3] == ("bad_yaml", "warning", 3)
+    assert problem.message.endswith('write description: "a: b \\"c\\""')
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.skills.skill_layout import (
-    candidate_paths,
+    category_from_path,
     find_skill_paths,
     match_skill_path,
     new_skill_path,
@@ -54,22 +54,67 @@ SECTION = {
 }
 
 
+ELSEWHERE = {
+    "SKILL.md": None,
+    "oracle/SKILL.md": "oracle",
+    "tools/oracle/skill.md": "oracle",
+    "plugins/a/skills/oracle/SKILL.md": "oracle",
+    "plugins/a/skills/oracle/assets/sample/SKILL.md": "sample",
+    ".agents/skills/oracle/SKILL.md": "oracle",
+    ".claude/skills/oracle/SKILL.md": "oracle",
+    ".codeium/windsurf/skills/oracle/SKILL.md": "oracle",
+    ".opencode/skill/oracle/SKILL.md": "oracle",
+    ".codex/skills/.system/oracle/SKILL.md": "oracle",
+    ".codex/skills/.archive/oracle/SKILL.md": None,
+    ".hidden/oracle/SKILL.md": None,
+    "tools/.curated/oracle/SKILL.md": None,
+    "skills/.curated/oracle/SKILL.md": "oracle",
+    "skills/.experimental/oracle/SKILL.md": "oracle",
+    "skills/.system/oracle.md": None,
+    "skills/.claude/skills/oracle/SKILL.md": "oracle",
+    "_drafts/oracle/SKILL.md": None,
+    "lib/_drafts/oracle/SKILL.md": None,
+    "node_modules/oracle/SKILL.md": None,
+    "lib/node_modules/x/skills/oracle/SKILL.md": None,
+    ".cache/x/skills/oracle/SKILL.md": None,
+    ".venv/skills/oracle/SKILL.md": None,
+    "memory/oracle.md": None,
+    "memory/tools/oracle.md": None,
+    "plugins/a/skills/oracle.md": None,
+}
+PLACES = {f"skills/{path}": name for path, name in SECTION.items()} | ELSEWHERE
+
+
 def test_skills_are_told_from_the_files_beside_them() -> None:
-    found = find_skill_paths(sorted(SECTION))
-    assert found == {path: name for path, name in SECTION.items() if name}
+    found = find_skill_paths(sorted(PLACES))
+    assert found == {path: name for path, name in PLACES.items() if name}
 
 
-@pytest.mark.parametrize("path", SECTION)
-def test_one_path_is_told_as_in_the_whole_section(path: str) -> None:
+@pytest.mark.parametrize("path", PLACES)
+def test_one_path_is_told_as_in_the_whole_brain(path: str) -> None:
     asked: list[Sequence[str]] = []
 
     def has_any(others: Sequence[str]) -> bool:
         asked.append(others)
         return not SECTION.keys().isdisjoint(others)
 
-    assert match_skill_path(path, has_any) == SECTION[path]
+    assert match_skill_path(path, has_any) == PLACES[path]
     assert len(asked) <= 1
     assert all(sorted(others) == others for others in asked)
+
+
+@pytest.mark.parametrize(
+    ("path", "category"),
+    [
+        ("skills/oracle/SKILL.md", ""),
+        ("skills/tools/oracle/SKILL.md", "tools"),
+        ("skills/tools/oracle.md", "tools"),
+        ("oracle/SKILL.md", ""),
+        (".agents/skills/oracle/SKILL.md", ".agents/skills"),
+    ],
+)
+def test_a_category_is_the_folders_above_a_skill(path: str, category: str) -> None:
+    assert category_from_path(path) == category
 
 
 @pytest.mark.parametrize(
@@ -77,6 +122,8 @@ def test_one_path_is_told_as_in_the_whole_section(path: str) -> None:
     [
         ("alpha/SKILL.md", "alpha"),
         ("a/b/Deep One/skill.md", "deep-one"),
+        ("skills/SKILL.md", "skill"),
+        ("skills/skills/SKILL.md", "skills"),
         ("flat.md", "flat"),
         ("Flat File.md", "flat-file"),
         ("tools/search.md", "search"),
@@ -105,9 +152,8 @@ def test_a_new_skill_goes_where_it_will_count_as_one() -> None:
     for slug in ("a-skill", "readme", "skill", "license", "code-of-conduct"):
         for layout in ("directory", "flat"):
             path = new_skill_path(slug, layout)
-            assert find_skill_paths([path]) == {path: slug}
-            assert slug_from_path(path) == slug
-            assert path in candidate_paths(slug)
+            assert find_skill_paths([f"skills/{path}"]) == {f"skills/{path}": slug}
+            assert slug_from_path(f"skills/{path}") == slug
 
 
 def test_an_unknown_layout_is_refused() -> None:

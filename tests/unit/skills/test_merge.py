@@ -99,21 +99,21 @@ def test_missing_fields_are_added_inside_a_head_in_braces() -> None:
         "license": "MIT",
         "name": "a-b",
         "description": "T",
-        "version": 2,
+        "metadata": {"version": "2"},
     }
     new = save(None, b"---\n{license: MIT}\n---\n# T\n", name="A B", slug="a-b")
-    assert load_front_matter(new.content)["metadata"] == {"title": "A B"}
+    assert load_front_matter(new.content)["metadata"] == {"version": "1", "title": "A B"}
 
 
 @pytest.mark.parametrize(
     ("metadata", "expected"),
     [
-        ("metadata:", {"title": "A B"}),
-        ("metadata: {}", {"title": "A B"}),
-        ("metadata: {k: v}", {"title": "A B", "k": "v"}),
-        ('metadata: {"k": {"l": 1}}', {"title": "A B", "k": {"l": 1}}),
-        ("metadata:\n    k: v", {"title": "A B", "k": "v"}),
-        ("metadata:\n  k:\n  - v", {"title": "A B", "k": ["v"]}),
+        ("metadata:", {"version": "1", "title": "A B"}),
+        ("metadata: {}", {"version": "1", "title": "A B"}),
+        ("metadata: {k: v}", {"version": "1", "title": "A B", "k": "v"}),
+        ('metadata: {"k": {"l": 1}}', {"version": "1", "title": "A B", "k": {"l": 1}}),
+        ("metadata:\n    k: v", {"version": "1", "title": "A B", "k": "v"}),
+        ("metadata:\n  k:\n  - v", {"version": "1", "title": "A B", "k": ["v"]}),
         ("other: 1", {"title": "A B"}),
     ],
 )
@@ -130,15 +130,13 @@ def test_metadata_that_is_no_map_cannot_take_a_title() -> None:
     assert caught.value.code == "bad_type"
 
 
-@pytest.mark.parametrize(
-    "prior", [b"---\nname: n\n", b"---\na: b: c\n---\nx", b"\xff\xfe", b"---\n- a\n---\n"]
-)
+@pytest.mark.parametrize("prior", [b"\xff\xfe", b"---\na: " + b"[" * 300 + b"\n---\n"])
 def test_a_head_that_cannot_be_read_gives_way_only_to_a_whole_document(prior: bytes) -> None:
     for body in (None, b"bare"):
         with pytest.raises(InvalidInput):
             save(prior, body)
     made = save(prior, b"---\nname: n\ndescription: d\n---\nnew", lineage="3")
-    assert made.content == b"---\nname: n\ndescription: d\nversion: 4\n---\nnew"
+    assert made.content == (b'---\nname: n\ndescription: d\nmetadata:\n  version: "4"\n---\nnew')
     assert save(prior, b"---\nname: n\ndescription: d\n---\nnew").version == "2"
 
 

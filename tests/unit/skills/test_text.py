@@ -84,6 +84,36 @@ def test_cleaned_text_keeps_its_lines_and_tabs(text: str, cleaned: str) -> None:
     assert clean_text(text) == cleaned
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["⚠️ Caution", "1️⃣ first", "👩‍🔬", "❤️‍🔥 and 🏳️‍🌈", "🐦‍⬛", "👨‍👩‍👧", "✔️✔️"],
+)
+def test_what_chooses_the_picture_of_an_emoji_is_not_hidden(text: str) -> None:
+    assert find_hidden(text) is None
+    assert clean_text(text) == fold_to_line(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("a\ufe0f", "a"),
+        ("1\ufe0f", "1"),
+        ("⚠\ufe0f\ufe0f", "⚠\ufe0f"),
+        ("⚠\ufe0e\ufe0f", "⚠"),
+        ("⚠\U000e0101", "⚠"),
+        ("🏴\U000e0067\U000e007f", "🏴"),
+        ("👩\u200d", "👩"),
+        ("a\u200d🔬", "a🔬"),
+        ("👩\u200b\u200d🔬", "👩🔬"),
+        ("a\ufe0f\u200d🔬", "a🔬"),
+    ],
+)
+def test_selectors_and_joiners_elsewhere_are_hidden(text: str, cleaned: str) -> None:
+    assert find_hidden(text) is not None
+    assert clean_text(text) == fold_to_line(text) == cleaned
+    assert find_hidden(cleaned) is None
+
+
 @pytest.mark.parametrize("text", ["", "a\n\tb — é 🧠", "a\u200bb\u00ad", "\r", "ab\U000e0041"])
 def test_the_first_hidden_character_is_the_one_the_pattern_finds(text: str) -> None:
     found, expected = find_hidden(text), hidden_pattern().search(text)

@@ -274,6 +274,13 @@ def test_versions_are_not_checked_of_new_files_links_and_files_elsewhere() -> No
     assert selected(("snapshot",), PATH, section="memory") == []
 
 
+def test_versions_of_skills_are_checked_in_every_section() -> None:
+    paths = ["lib/oracle/SKILL.md", "lib/oracle.md"]
+    before = {"plugins": TreeRoot(ID, 2, 2)}
+    found = selected(("snapshot",), *paths, section="plugins", before=before)
+    assert found == ["plugins/lib/oracle/SKILL.md"]
+
+
 def test_an_edge_needs_the_cards_of_both_sides(cards: Cards) -> None:
     edge = change(("snapshot",), between(cards, "1", "2"), between(cards, "", "4", "skills/b.md"))
     assert len(edge.blobs) == 3

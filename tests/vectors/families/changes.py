@@ -56,6 +56,31 @@ _GOOD: list[tuple[str, operation.SnapshotOperation, Files, _Edits]] = [
     ("a new flat skill", _NEW, {}, {"skills/oracle.md": "1"}),
     ("a new skill in a category", _NEW, {}, {"skills/tools/oracle.md": "1"}),
     ("a new skill in deep categories", _NEW, {}, {"skills/a/b/c/oracle/SKILL.md": "1"}),
+    ("a new skill in another section", _NEW, {}, {"plugins/a/skills/oracle/SKILL.md": "1"}),
+    ("a new skill in a hidden folder", _NEW, {}, {".agents/skills/oracle/skill.md": "1"}),
+    (
+        "an upsert of a skill that is a section",
+        _UPSERT,
+        {"oracle/SKILL.md": "1", "oracle/run.py": "run", "SOUL.md": "calm"},
+        {"oracle/SKILL.md": "2", "oracle/run.py": None, "oracle/a/b.md": "new"},
+    ),
+    (
+        "a delete of a skill that is a section",
+        _DELETE,
+        {"oracle/SKILL.md": "1", "oracle/run.py": "run", "SOUL.md": "calm"},
+        {"oracle/SKILL.md": None, "oracle/run.py": None},
+    ),
+    (
+        "an absorption from another section",
+        _ABSORB,
+        {"skills/oracle/SKILL.md": "1", "lib/seer/SKILL.md": "1", "lib/seer/a": "a"},
+        {
+            "skills/oracle/SKILL.md": "2",
+            "skills/oracle/a": "a",
+            "lib/seer/SKILL.md": None,
+            "lib/seer/a": None,
+        },
+    ),
     (
         "a flat skill that becomes a folder",
         operation.upsert_operation("trader", "1", "2"),
@@ -222,10 +247,28 @@ _BAD: list[tuple[str, operation.SnapshotOperation, Files, _Edits]] = [
         {"skills/oracle/SKILL.md": "2", "skills/x/oracle/data": "2"},
     ),
     (
-        "an upsert outside of the section of skills",
+        "a flat text outside of the section of skills",
         _NEW,
         {},
-        {"skills/oracle.md": "1", "other/oracle/SKILL.md": "1"},
+        {"skills/oracle.md": "1", "other/oracle.md": "1"},
+    ),
+    (
+        "an upsert of a text at the top",
+        operation.upsert_operation("skill", "", "1"),
+        {},
+        {"SKILL.md": "1"},
+    ),
+    (
+        "an upsert beside a skill in another section",
+        _UPSERT,
+        {"lib/oracle/SKILL.md": "1", "lib/seer/SKILL.md": "1"},
+        {"lib/oracle/SKILL.md": "2", "lib/seer/SKILL.md": "2"},
+    ),
+    (
+        "a delete that leaves a file in another section",
+        _DELETE,
+        {"oracle/SKILL.md": "1", "oracle/run.py": "run"},
+        {"oracle/SKILL.md": None},
     ),
     (
         "an upsert with a name beyond ASCII beside it",

@@ -67,6 +67,40 @@ def test_undo_of_a_snapshot_leaves_the_files_as_they_are(brain: Brain) -> None:
     assert brain.status().added == ["memory/note.md"]
 
 
+def test_after_undo_of_a_deletion_the_files_are_there(brain: Brain) -> None:
+    brain.skills.upsert("a", "one\n", description="d")
+    notes = write_file(brain, "skills/a/notes.md", "note\n")
+    brain.snapshot()
+    brain.skills.delete("a")
+    assert not notes.exists()
+    undone = brain.undo()
+    assert (undone.kind, undone.description, undone.branch) == ("delete", "delete a", "main")
+    assert undone.written == ["skills/a/SKILL.md", "skills/a/notes.md"]
+    assert notes.read_text() == "note\n" and brain.status().clean
+
+
+def test_after_undo_of_a_recorded_deletion_the_files_are_there(brain: Brain) -> None:
+    paths = ["memory/a.md", "memory/b.md", "memory/c.md", "memory/d"]
+    a, b, c, d = (write_file(brain, path, f"{path}\n") for path in paths)
+    brain.snapshot()
+    for path in (a, b, d):
+        path.unlink()
+    c.rename(c.with_name("moved.md"))
+    write_file(brain, "memory/d/inner.md", "x\n")
+    brain.snapshot()
+    b.write_text("new\n")
+    assert brain.undo().written == ["memory/a.md"]
+    assert (a.read_text(), b.read_text()) == ("memory/a.md\n", "new\n")
+    assert not c.exists() and c.with_name("moved.md").exists() and d.is_dir()
+    assert brain.verify().ok
+    assert brain.redo().removed == ["memory/a.md"]
+    assert not a.exists() and b.read_text() == "new\n"
+    brain.undo()
+    a.write_text("edited\n")
+    assert brain.redo().removed == []
+    assert a.read_text() == "edited\n"
+
+
 def test_undo_refuses_to_write_over_an_unrecorded_edit(brain: Brain) -> None:
     done = brain.skills.upsert("a", "one\n", description="d")
     brain.skills.upsert("a", "two\n")
@@ -175,14 +209,15 @@ def test_revisions_name_heads_ancestors_branches_and_prefixes(brain: Brain) -> N
         brain.history.show("0" * 64)
 
 
-def test_a_switch_is_in_the_operation_log_and_an_undo_passes_over_it(brain: Brain) -> None:
+def test_a_switch_is_in_the_operation_log_and_is_undone_in_its_turn(brain: Brain) -> None:
     brain.skills.upsert("a", "one\n", description="d")
     brain.branches.create("idea")
     brain.branches.switch("idea")
     newest = brain.history.list_operations(1)[0]
-    assert (newest.kind, newest.refs) == ("switch", {})
+    assert (newest.kind, list(newest.refs)) == ("switch", ["heads/main", "heads/idea"])
     brain.branches.switch("main")
-    brain.undo()
+    kinds = [(brain.undo().kind, brain.branches.current) for _ in range(3)]
+    assert kinds == [("switch", "idea"), ("switch", "main"), ("branch", "main")]
     assert [branch.name for branch in brain.branches.list().branches] == ["main"]
     assert [skill.slug for skill in brain.skills.list()] == ["a"]
 

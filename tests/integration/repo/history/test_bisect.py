@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, InvalidInput
+from brain.repo.history.bisect import BisectCheck
 from tests.support.brain_templates import copy_brain
 
 
@@ -32,7 +33,7 @@ def test_the_first_snapshot_that_fails_is_found_in_few_steps(brain: Brain, broke
     assert found.first_bad == history[broken + 1]
     assert found.suspects == [found.first_bad]
     assert brain.history.show(found.first_bad).info.parents == [found.last_good]
-    assert len(found.tested) <= 6
+    assert len(found.tested) <= 8
 
 
 def test_each_candidate_is_laid_out_whole(brain: Brain) -> None:
@@ -66,3 +67,26 @@ def test_a_good_snapshot_that_does_not_come_before_the_bad_one_is_refused(brain:
         with pytest.raises(InvalidInput) as caught:
             brain.history.bisect(good, lambda folder, _: True, bad)
         assert caught.value.code == "not_a_line"
+
+
+def test_the_ends_are_tested_before_anything_is_said(brain: Brain) -> None:
+    tested: list[str] = []
+
+    def check_with(verdicts: dict[str, bool | None]) -> BisectCheck:
+        def check(_: Path, snapshot: str) -> bool | None:
+            tested.append(snapshot)
+            return verdicts[snapshot]
+
+        return check
+
+    good, bad = brain.history.resolve("@~5"), brain.head
+    for verdicts, words, count in (
+        ({bad: True}, "the bad snapshot, .* passes the check", 1),
+        ({bad: None}, "the bad snapshot, .* cannot be tested", 1),
+        ({bad: False, good: False}, "the good snapshot, .* fails the check", 2),
+    ):
+        tested.clear()
+        with pytest.raises(InvalidInput, match=words) as caught:
+            brain.history.bisect(good, check_with(verdicts))
+        assert caught.value.code == "wrong_end"
+        assert tested == [bad, good][:count]

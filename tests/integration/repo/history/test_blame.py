@@ -89,7 +89,7 @@ def test_lines_of_a_merge_belong_to_the_side_that_wrote_them(brain: Brain) -> No
     merged = brain.merge.start("idea").snapshot
     assert blamed(brain) == {"A": ours, "b": base, "C": theirs}
     assert [
-        row.snapshot for row in brain.history.blame("oracle") if row.text.startswith("version")
+        row.snapshot for row in brain.history.blame("oracle") if row.text.startswith("  version")
     ] == [merged]
 
 

@@ -73,26 +73,103 @@ def test_a_branch_is_removed_once_another_one_holds_its_work(brain: Brain) -> No
 
 def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(brain: Brain) -> None:
     brain.branches.create("idea")
+    made = brain.history.list_operations()[0].number
     brain.branches.switch("idea")
     with pytest.raises(Conflict) as caught:
-        brain.undo()
+        brain.undo(made)
     assert caught.value.code == "current_branch"
-    brain.branches.switch("main")
-    brain.undo()
+    assert (brain.undo().kind, brain.branches.current) == ("switch", "main")
+    assert brain.undo().description == "branch idea"
     assert names(brain) == [("main", True)]
     brain.redo()
     assert names(brain) == [("idea", False), ("main", True)]
 
 
-def test_undo_moves_a_branch_that_is_not_current_without_touching_the_folder(brain: Brain) -> None:
+def test_undo_moves_a_branch_that_is_not_current_if_its_operation_is_named(brain: Brain) -> None:
     brain.branches.create("idea")
     brain.skills.upsert("Oracle", "Two.\n")
+    number = brain.history.list_operations()[0].number
     brain.branches.switch("idea")
     text = (brain.root / "skills/oracle/SKILL.md").read_text()
-    brain.undo()
+    undone = brain.undo(number)
+    assert (undone.branch, undone.description) == ("main", "upsert oracle 1 → 2")
+    assert (undone.written, undone.removed) == ([], [])
     assert (brain.root / "skills/oracle/SKILL.md").read_text() == text
     assert brain.skills.view("oracle", "main").version == 1
     assert brain.status().clean
+    assert brain.undo().kind == "switch"
+    assert brain.branches.current == "main" and brain.status().clean
+    assert brain.verify().ok
+
+
+def test_an_operation_on_which_later_ones_are_built_is_not_undone(brain: Brain) -> None:
+    brain.skills.upsert("Oracle", "Two.\n")
+    number = brain.history.list_operations()[0].number
+    brain.skills.upsert("Oracle", "Three.\n")
+    with pytest.raises(Conflict) as caught:
+        brain.undo(number)
+    assert caught.value.code == "moved_on"
+    brain.undo()
+    brain.undo(number)
+    for gone in (number, 1, 99):
+        with pytest.raises(NotFound) as missing:
+            brain.undo(gone)
+        assert missing.value.code == "no_operation"
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_undo_of_a_switch_goes_back_to_the_branch_and_redo_switches_again(
+    brain: Brain, edited: bool
+) -> None:
+    brain.skills.upsert("Oracle", "Two.\n")
+    brain.branches.create("idea", "@~1")
+    path = brain.root / "skills/oracle/SKILL.md"
+    if edited:
+        path.write_text(path.read_text() + "by hand\n")
+    before, head = path.read_text(), brain.head
+    brain.branches.switch("idea")
+    there = path.read_text()
+    undone = brain.undo()
+    assert (undone.description, undone.branch) == ("switch to idea", "main")
+    assert (brain.branches.current, brain.head, path.read_text()) == ("main", head, before)
+    assert brain.status().clean is not edited
+    assert brain.verify().ok
+    redone = brain.redo()
+    assert (redone.branch, redone.written) == ("idea", ["skills/oracle/SKILL.md"])
+    assert (brain.branches.current, path.read_text()) == ("idea", there)
+    assert brain.status().clean
+    brain.undo()
+    assert path.read_text() == before
+    assert brain.verify().ok
+
+
+def test_undo_of_a_switch_refuses_to_write_over_an_edit(brain: Brain) -> None:
+    brain.skills.upsert("Oracle", "Two.\n")
+    brain.branches.create("idea", "@~1")
+    brain.branches.switch("idea")
+    (brain.root / "skills/oracle/SKILL.md").write_text("by hand\n")
+    with pytest.raises(Conflict) as caught:
+        brain.undo()
+    assert caught.value.code == "unrecorded_changes"
+    assert brain.branches.current == "idea"
+    brain.snapshot()
+    assert brain.undo().kind == "snapshot"
+
+
+def test_an_operation_on_another_branch_is_named_and_not_undone(brain: Brain) -> None:
+    brain.branches.create("idea")
+    with Brain.open(brain.root) as other:
+        other.branches.switch("idea")
+        other.skills.upsert("Oracle", "Two.\n")
+        number = other.history.list_operations()[0].number
+        with other._session.store.transaction() as tx:
+            tx.write_meta("branch", b"main")  # as a switch that an older version logged
+    with pytest.raises(Conflict) as caught:
+        brain.undo()
+    assert caught.value.code == "other_branch"
+    assert "upsert oracle, was on another branch, idea" in caught.value.message
+    assert f"brain undo --operation {number}" in (caught.value.hint or "")
+    assert brain.undo(number).branch == "idea"
 
 
 @pytest.mark.parametrize(
@@ -125,18 +202,13 @@ def test_the_current_branch_cannot_be_removed(brain: Brain) -> None:
     assert caught.value.code == "current_branch"
 
 
-def test_what_was_recorded_as_a_branch_was_left_is_undone_on_that_branch_alone(
-    brain: Brain,
-) -> None:
+def test_what_a_switch_recorded_is_unrecorded_again_after_its_undo(brain: Brain) -> None:
     write_file(brain, "MEMORY.md", "one\n")
     before = brain.snapshot().snapshot
     brain.branches.create("other", brain.id)
     write_file(brain, "MEMORY.md", "by hand\n")
     brain.branches.switch("other")
-    with pytest.raises(Conflict) as refused:
-        brain.undo()
-    assert refused.value.code == "other_branch" and "brain switch main" in refused.value.hint
-    brain.branches.switch("main")
+    assert not (brain.root / "MEMORY.md").exists()
     assert brain.undo().snapshot == before
     assert brain.status().modified == ["MEMORY.md"]
     assert (brain.root / "MEMORY.md").read_text() == "by hand\n"
@@ -211,7 +283,9 @@ def test_a_branch_is_created_at_a_revision(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_switch_is_logged_as_that_and_moves_no_files_for_undo(brain: Brain, edited: bool) -> None:
+def test_a_switch_is_logged_with_the_branch_left_and_the_branch_entered(
+    brain: Brain, edited: bool
+) -> None:
     brain.skills.upsert("Oracle", "Two.\n")
     brain.branches.create("idea", "@~1")
     if edited:
@@ -219,7 +293,9 @@ def test_a_switch_is_logged_as_that_and_moves_no_files_for_undo(brain: Brain, ed
     brain.branches.switch("idea")
     newest = brain.history.list_operations()[0]
     assert (newest.kind, newest.description) == ("switch", "switch to idea")
-    assert list(newest.refs) == (["heads/main"] if edited else [])
+    assert list(newest.refs) == ["heads/main", "heads/idea"]
+    old, new = newest.refs["heads/main"]
+    assert (old != new) is edited
     session = brain._session
     row = next(iter(session.reader.stream_operations()))
     assert decode_log_entry(row).files_moved == (b"", b"")

@@ -150,7 +150,7 @@ def test_a_second_file_has_a_name_beside_the_first(path: str, sibling: str) -> N
 
 def test_a_skill_that_cannot_be_read_is_taken_from_one_side(brain: Brain) -> None:
     path = "skills/a/SKILL.md"
-    broken = "---\nname: [a\n---\n"
+    broken = f"---\nname: {'[' * 300}\n---\n"
     diverge(
         brain,
         put(path, skill_text("a")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
-from brain.repo.read import skill_rows
+from brain.repo.read import skill_walk
 from tests.integration.repo.conftest import skill_text, write_file
 
 
@@ -257,7 +257,7 @@ def test_skills_are_listed_the_same_however_many_files_are_read_at_once(
     paths = [one.path for one in brain.skills.list()]
     assert [path for path in paths if path.startswith("skills/b/")] == ["skills/b/SKILL.md"]
     for count in (1, 2, 3, 5):
-        monkeypatch.setattr(skill_rows, "_MIN_BATCH_FILES", count)
+        monkeypatch.setattr(skill_walk, "_MIN_BATCH_FILES", count)
         assert [one.path for one in brain.skills.list()] == paths
 
 

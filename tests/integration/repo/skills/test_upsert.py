@@ -13,7 +13,7 @@ def test_a_new_skill_starts_at_version_1_in_a_folder_of_its_slug(brain: Brain) -
     assert (done.slug, done.version, done.previous_version) == ("oracle-manipulation", 1, None)
     assert done.path == PATH
     text = (brain.root / PATH).read_text()
-    assert "version: 1\n" in text and text.endswith("\nCheck.\n")
+    assert 'metadata:\n  version: "1"\n' in text and text.endswith("\nCheck.\n")
 
 
 def test_each_upsert_raises_the_version_and_moves_the_bundle(brain: Brain) -> None:

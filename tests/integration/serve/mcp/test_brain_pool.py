@@ -164,7 +164,7 @@ def test_what_a_client_read_before_it_wrote_goes_with_what_it_wrote(brain: Brain
 
 def test_the_record_of_a_session_is_closed_when_it_is_over(brain: Brain) -> None:
     desk = opened(brain, WRITE_MODE)
-    create = {"action": "create", "name": "x", "content": "X."}
+    create = {"action": "edit", "name": "x", "content": "X."}
     for session in ("a", "b", "c"):
         desk.call("claude", "skill_view", {"name": "oracle"}, session)
     for session in ("a", "b"):
@@ -225,7 +225,7 @@ def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(
     runs = []
     for pause in (module.SESSION_IDLE_SECONDS, module.SESSION_IDLE_SECONDS, -1.0):
         monkeypatch.setattr(module, "SESSION_IDLE_SECONDS", pause)
-        desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+        desk.call("claude", "skill_manage", {"action": "edit", "name": "x", "content": "X."})
         runs.append(brain.receipts.show().run)
     assert runs[0] == runs[1] != runs[2]
     desk.close()

@@ -59,6 +59,36 @@ def test_a_near_duplicate_is_named_where_one_is_made(oracles: ToolCaller) -> Non
     assert "similar" not in oracles("skill_manage", action="edit", name="mail", content=twin).data
 
 
+def test_create_with_the_text_that_is_there_says_so_and_edit_raises_the_version(
+    oracles: ToolCaller,
+) -> None:
+    again = oracles("skill_manage", action="create", name="oracles", content=SKILL)
+    assert again.data["version"] == 1 and "oracles has this text already" in again.text
+    assert operations(oracles) == ["upsert"]
+    edited = oracles("skill_manage", action="edit", name="oracles", content=SKILL)
+    assert edited.data["version"] == 2
+
+
+def test_create_with_an_unquoted_colon_is_written_with_quotes(agent: ToolCaller) -> None:
+    text = "---\nname: a\ndescription: Use when: asked\n---\nDo.\n"
+    agent("skill_manage", action="create", name="a", content=text)
+    assert 'description: "Use when: asked"\n' in agent.read_text("skills/a/SKILL.md")
+
+
+def test_patch_of_front_matter_that_yaml_refuses_changes_the_patched_line_alone(
+    agent: ToolCaller,
+) -> None:
+    text = "---\nname: a\ndescription: Use: it\nnote: b: c\nversion: 1\n---\nDo.\n"
+    file = agent.brain.root / "skills/a/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(text, "utf-8")
+    patch = {"old_string": "Do.", "new_string": "Do it."}
+    agent("skill_manage", action="patch", name="a", **patch)
+    patched = text.replace("version: 1", "version: 2").replace("Do.", "Do it.")
+    assert agent.read_text("skills/a/SKILL.md") == patched
+    assert "a: Use: it" in agent("skills_list").text
+
+
 def test_edit_of_a_skill_that_is_missing_creates_it(agent: ToolCaller) -> None:
     answer = agent("skill_manage", action="edit", name="oracles", content=SKILL)
     assert answer.text.startswith("Created oracles, version 1")
@@ -113,6 +143,7 @@ def test_a_skill_that_bears_another_name_is_written_by_its_slug(
         for given in (patch, more, edit, made)
     ]
     assert versions == [2, 3, 4, 5] and len(agent.brain.skills.list()) == 1
+    made["content"] = "Fifth.\n"
     assert agent("skill_manage", name=name, **made).data["version"] == 6
 
 
@@ -163,7 +194,7 @@ def test_patch_replaces_a_piece_and_nothing_else(oracles: ToolCaller) -> None:
     assert answer.data["version"] == 2
     text = oracles.read_text("skills/oracles/SKILL.md")
     assert text.endswith(BODY.replace("Then the price.", "Then the source."))
-    assert "version: 2" in text and "description: Trust no stale price" in text
+    assert '  version: "2"\n' in text and "description: Trust no stale price" in text
 
 
 def test_patch_may_change_and_remove_lines_of_the_front_matter(agent: ToolCaller) -> None:
@@ -172,7 +203,7 @@ def test_patch_may_change_and_remove_lines_of_the_front_matter(agent: ToolCaller
     patch = {"old_string": "description: old\nlicense: MIT\n", "new_string": "description: new\n"}
     agent("skill_manage", action="patch", name="a", **patch)
     assert agent.read_text("skills/a/SKILL.md") == (
-        "---\nname: a\ndescription: new\nversion: 2\n---\nDo.\n"
+        '---\nname: a\ndescription: new\nmetadata:\n  version: "2"\n---\nDo.\n'
     )
 
 
@@ -187,7 +218,7 @@ def test_an_ambiguous_patch_says_where_it_matches(oracles: ToolCaller) -> None:
     patch = {"action": "patch", "name": "oracles", "old_string": "the age", "new_string": "it"}
     failure = oracles.expect_failure("skill_manage", **patch)
     assert failure.code == "ambiguous" and "2 times" in failure.text
-    assert "lines 6, 8" in failure.text and "replace_all" in failure.text
+    assert "lines 7, 9" in failure.text and "replace_all" in failure.text
     oracles("skill_manage", **patch, replace_all=True)
     assert oracles.read_text("skills/oracles/SKILL.md").count("the age") == 0
 
@@ -196,7 +227,7 @@ def test_a_patch_that_matches_nothing_shows_the_nearest_lines(oracles: ToolCalle
     failure = oracles.expect_failure(
         "skill_manage", action="patch", name="oracles", old_string="Then teh price.", new_string=""
     )
-    assert failure.code == "no_match" and "7: Then the price." in failure.text
+    assert failure.code == "no_match" and "8: Then the price." in failure.text
 
 
 def test_a_patch_that_breaks_the_front_matter_is_refused(oracles: ToolCaller) -> None:
@@ -229,7 +260,7 @@ def test_a_file_is_written_with_a_new_version_in_one_snapshot(oracles: ToolCalle
     )
     assert answer.data["version"] == 2 and operations(oracles) == ["upsert", "upsert"]
     assert oracles.read_text("skills/oracles/references/feeds.md") == "Feeds.\n"
-    assert "version: 2" in oracles.read_text("skills/oracles/SKILL.md")
+    assert '  version: "2"\n' in oracles.read_text("skills/oracles/SKILL.md")
     assert oracles.brain.status().clean
     patch = {"file_path": "references/feeds.md", "old_string": "Feeds", "new_string": "Sources"}
     assert oracles("skill_manage", action="patch", name="oracles", **patch).data["version"] == 3

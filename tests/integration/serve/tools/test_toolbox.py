@@ -126,17 +126,17 @@ def test_a_secret_is_not_written_down(agent: ToolCaller, tool: str, given: dict[
         assert agent(tool, **given).text
 
 
-LETTERS = "Q7ZK2WX9M4TB8VNR"  # of a key of AWS, which begins with AKIA
-HALVES = "AK" + "IA" + LETTERS[:8], LETTERS[8:]
+LETTERS = "Q7zK2wX9m4TB8vNRd6Yc3LfJh5Ps0GtAq1We"  # of a token of GitHub
+HALVES = "gh" + "p_" + LETTERS[:18], LETTERS[18:]
 
 
 @pytest.mark.parametrize(
     ("tool", "before", "given"),
     [
-        ("skill_manage", {"action": "create", "content": f"Use {HALVES[0]}_ for it.\n"}, {}),
+        ("skill_manage", {"action": "create", "content": f"Use {HALVES[0]}~ for it.\n"}, {}),
         (
             "skill_manage",
-            {"action": "write_file", "file_path": "assets/k", "file_content": f"{HALVES[0]}_\n"},
+            {"action": "write_file", "file_path": "assets/k", "file_content": f"{HALVES[0]}~\n"},
             {"file_path": "assets/k"},
         ),
     ],
@@ -146,10 +146,10 @@ def test_a_secret_put_together_by_a_patch_is_not_written_down(
 ) -> None:
     agent(tool, action="create", name="a", content="Do it.\n")
     agent(tool, name="a", **before)
-    patch = {"action": "patch", "name": "a", "old_string": "_", **given}
+    patch = {"action": "patch", "name": "a", "old_string": "~", **given}
     failure = agent.expect_failure(tool, **patch, new_string=HALVES[1])
     assert failure.code == "secret" and LETTERS[:8] not in failure.text
-    assert "of the resulting text looks like a secret (aws-access-key)" in failure.text
+    assert "of the resulting text looks like a secret (github-token)" in failure.text
     assert agent(tool, **patch, new_string="-").changed
 
 
@@ -161,9 +161,40 @@ def test_a_secret_in_the_name_that_a_skill_keeps_is_not_written_down(agent: Tool
 
 
 def test_a_secret_in_disguise_is_not_remembered(agent: ToolCaller) -> None:
-    line = '{"key": "\\u0041' + "".join(HALVES)[1:] + '"}'
+    line = '{"key": "\\u0067' + "".join(HALVES)[1:] + '"}'
     given = {"action": "add", "target": "a.jsonl", "content": line}
     assert agent.expect_failure("memory", **given).code == "secret"
+
+
+PASSWORD = "wq7zkf" + "29Xb"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("skill_manage", {"action": "create", "name": "b", "content": "{}"}),
+        (
+            "skill_manage",
+            {"action": "patch", "name": "a", "old_string": "\nDo it.", "new_string": "\n{}"},
+        ),
+        (
+            "skill_manage",
+            {"action": "write_file", "name": "a", "file_path": "assets/k", "file_content": "{}"},
+        ),
+        ("memory", {"action": "add", "target": "memory", "content": "{}"}),
+    ],
+)
+def test_what_may_be_a_secret_is_written_with_a_notice(
+    agent: ToolCaller, tool: str, given: dict[str, Any]
+) -> None:
+    agent("skill_manage", action="create", name="a", content="Do it.\n")
+    line = f"The shop: password = {PASSWORD} for now."
+    written = agent(tool, **{name: text.replace("{}", line) for name, text in given.items()})
+    assert written.changed and "\nNote: " in written.text
+    assert "password = [redacted: assigned-password] for now." in written.text
+    assert PASSWORD not in written.text
+    recorded = [agent.brain.files.read(file.path) for file in agent.brain.files.list()]
+    assert any(PASSWORD.encode() in content for content in recorded)
 
 
 def test_a_secret_that_a_person_wrote_does_not_stand_in_the_way(agent: ToolCaller) -> None:

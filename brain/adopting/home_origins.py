@@ -1,0 +1,155 @@
+"""Find the files of a home that the brain adopted, and where each of them lies there.
+
+The branch of a source says which files were adopted, and the layout of the source where they
+lie. A file that was removed from the home since is not one of its origins.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..repo.changes.import_source import BRAIN_OWNED_FILES
+from ..results import FileInfo
+from .brain_protocol import AdoptionBrain
+from .home_readers import HomeReader, SkillFolderReader
+from .layouts import AGENTSKILLS, PROJECT, HomeLayout
+from .publish_manifest import PublishedFile, form_mode, info_state
+from .source_protocol import DetectedSource, SourceReader
+from .sources import build_source, source_readers
+
+ADOPTED_FORM, RENAMED_FORM = "adopted", "renamed"
+"""Forms of files that keep the bytes of the brain, all or with another name of the skill."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptedOrigin:
+    """An adopted file: as it was adopted, on which branch, and whether that was merged."""
+
+    info: FileInfo
+    branch: str
+    is_merged: bool
+
+    @property
+    def state(self) -> str:
+        """The state of the file when it was adopted."""
+        return info_state(self.info)
+
+
+@dataclass(frozen=True, slots=True)
+class HomeOrigins:
+    """The adopted files of a home.
+
+    `home_paths` maps paths of the brain to those of files in the home, and `adopted` paths of
+    the home, also of removed files, to what was adopted there.
+    """
+
+    home_paths: dict[str, str] = field(default_factory=dict)
+    adopted: dict[str, AdoptedOrigin] = field(default_factory=dict)
+
+
+def find_origins(
+    brain: AdoptionBrain,
+    folder: Path,
+    target: HomeLayout,
+    snapshot: str,
+    rows: Mapping[str, PublishedFile],
+) -> HomeOrigins:
+    """Return the adopted files of the home at `folder` that a client with `target` reads.
+
+    `rows` are those of the record in the folder. A row counts only if adopting would take the
+    file at its path in the home to its path in the brain.
+    """
+    finder = _OriginFinder(folder, target, rows)
+    finder.add_published()
+    for branch, layout in _adopted_branches(brain, folder, target.kind):
+        finder.enter_source(layout)
+        is_merged = brain.history.check_ancestry(branch, snapshot).descends
+        for info in brain.files.list(branch):
+            if info.path not in BRAIN_OWNED_FILES:
+                finder.add(AdoptedOrigin(info=info, branch=branch, is_merged=is_merged))
+    return finder.origins
+
+
+class _OriginFinder:
+    """Collects origins; those of one source after the other.
+
+    A file that lies in the place of another client is no origin: this client gets a copy.
+    """
+
+    def __init__(self, folder: Path, target: HomeLayout, rows: Mapping[str, PublishedFile]) -> None:
+        self.origins = HomeOrigins()
+        self._folder, self._target, self._rows = folder, target, rows
+        self._used: set[str] = set()
+        self._source = target
+        self._skill_folders: dict[str, str] = {}
+
+    def add_published(self) -> None:
+        """Add the files that the record says were published in the bytes of the brain."""
+        for home, row in self._rows.items():
+            is_own = form_mode(row.form) in (ADOPTED_FORM, RENAMED_FORM)
+            if is_own and self._target.brain_path(home) == row.path:
+                self._use(row.path, home)
+
+    def enter_source(self, source: HomeLayout) -> None:
+        """Take the layout of the source from which the next files were adopted."""
+        self._source = source
+        places = source.skill_folders.places
+        self._skill_folders = {place: folder for folder, place in places.items()}
+
+    def add(self, origin: AdoptedOrigin) -> None:
+        """Add an adopted file, if it lies where the client reads it, or was removed there."""
+        path = origin.info.path
+        possible = [home for home in self._possible_homes(path) if self._may_hold(home, path)]
+        existing = [home for home in possible if self._exists(home)]
+        for home in existing[:1] or possible:
+            if self._is_read(home):
+                self.origins.adopted.setdefault(home, origin)
+                if existing:
+                    self._use(path, home)
+
+    def _use(self, path: str, home: str) -> None:
+        if path not in self.origins.home_paths and home not in self._used:
+            self.origins.home_paths[path] = home
+            self._used.add(home)
+
+    def _possible_homes(self, path: str) -> Iterator[str]:
+        place = path
+        while place := place.rpartition("/")[0]:
+            if place in self._skill_folders:
+                yield self._skill_folders[place] + path[len(place) :]
+        yield from self._source.home_paths(path)
+
+    def _may_hold(self, home: str, path: str) -> bool:
+        row = self._rows.get(home)
+        return self._source.brain_path(home) == path and (row is None or row.path == path)
+
+    def _exists(self, home: str) -> bool:
+        return home in self._rows or os.path.lexists(self._folder / home)
+
+    def _is_read(self, home: str) -> bool:
+        return (
+            self._source.kind == self._target.kind
+            or self._target.client == AGENTSKILLS.client
+            or self._target.has_rule_for(home)
+            or not PROJECT.has_rule_for(home)
+        )
+
+
+def _adopted_branches(
+    brain: AdoptionBrain, folder: Path, kind: str
+) -> Iterator[tuple[str, HomeLayout]]:
+    """Yield the branches of sources at `folder`, that of `kind` first, with their layouts."""
+    known = {info.name for info in brain.branches.list().branches}
+    for reader in sorted(source_readers(), key=lambda reader: reader.kind != kind):
+        branch = build_source(DetectedSource(reader.kind, folder, "", 0, None)).branch
+        if branch in known and folder.is_dir():
+            yield branch, _source_layout(reader, folder)
+
+
+def _source_layout(reader: SourceReader, folder: Path) -> HomeLayout:
+    """Return the layout of a source; files of a git history lie as in a folder of skills."""
+    found = reader if isinstance(reader, HomeReader) else SkillFolderReader()
+    return found.layout_at(folder)

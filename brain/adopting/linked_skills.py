@@ -1,0 +1,86 @@
+"""Skills that are symbolic links, as `npx skills add` makes them in the home of a program.
+
+A link is followed to a place inside the adopted folder, and from the home of a program, under
+its usual name, to `.agents/skills` beside it, where such installers put the skills of all
+programs. Nothing else outside is read: the notice names the command that takes it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import printable_text
+from ..skills.skill_layout import SKILL_FILES
+from .home_layout import NO_SKILL_FOLDERS, HomeLayout, PathRule
+from .safe_read import SkipFile
+
+SAME_SKILL_CODE, OUTSIDE_CODE = "same_skill", "link_outside"
+_SHARED_SKILLS = (".agents", "skills")
+
+
+class LinkTarget(NamedTuple):
+    """What a link leads to: `root` is a folder that may be read, `path` is below it."""
+
+    root: Path
+    path: str
+    is_folder: bool
+
+
+class LinkedSkills:
+    """Resolves the links to skills in the folder at `root`."""
+
+    def __init__(self, root: Path, layout: HomeLayout) -> None:
+        self._layout = layout
+        self._root = Path(os.path.realpath(root))
+        self._allowed = [self._root]
+        if layout.is_home(root):
+            user = root.absolute().parents[layout.home_name.count("/")]
+            shared = user.joinpath(*_SHARED_SKILLS)
+            if not any(map(os.path.islink, (shared, shared.parent))):
+                self._allowed.append(Path(os.path.realpath(shared)))
+
+    def resolve(self, path: str) -> LinkTarget | None:
+        """Return where the link at `path` leads, None if it is not a skill.
+
+        Raises `SkipFile` if it leads to an adopted skill, or outside of what may be read.
+        """
+        target = Path(os.path.realpath(self._root / path))
+        if not os.path.lexists(target) and target.is_relative_to(self._root):
+            raise SkipFile("broken_link", "a link to nothing")
+        is_skill_file = path.rpartition("/")[2] in SKILL_FILES
+        if is_skill_file:
+            if not target.is_file():
+                return None
+        elif not any((target / name).is_file() for name in SKILL_FILES):
+            return None
+        root = next((root for root in self._allowed if target.is_relative_to(root)), None)
+        if root is None or target == root:
+            folder = target.parent if is_skill_file else target
+            command = f"brain adopt {shlex.quote(str(folder))} BRAIN"
+            raise SkipFile(
+                OUTSIDE_CODE, printable_text(f"a link to a skill outside; take it with {command}")
+            )
+        below = target.relative_to(root).as_posix()
+        if root == self._root and self._is_adopted(below, is_skill_file):
+            raise SkipFile(SAME_SKILL_CODE, "a link to a skill that is adopted")
+        return LinkTarget(root, below, not is_skill_file)
+
+    def _is_adopted(self, below: str, is_file: bool) -> bool:
+        if is_file:
+            name = below.rpartition("/")[2]
+            return name in SKILL_FILES and self._layout.brain_path(below) is not None
+        return self._layout.brain_path(f"{below}/{SKILL_FILES[0]}") is not None
+
+    def folder_layout(self, brain_folder: str) -> HomeLayout:
+        """Return the layout for reading the folder of a linked skill."""
+        return replace(
+            self._layout,
+            rules=(PathRule("", f"{brain_folder}/"),),
+            skill_folders=NO_SKILL_FOLDERS,
+            skipped_patterns=((".*", "hidden"),),
+            reported_folders=(),
+        )

@@ -1,0 +1,161 @@
+"""Find the skills in a folder, at any depth and in any layout, and their places in a brain."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import limits
+from ..objects import paths
+from ..skills.skill_layout import SKILL_FILES, name_by_path_alone
+from .home_layout import HomeLayout, SkillFolders, default_skip_reason
+
+MAX_SEARCHED = 1_000_000
+"""Files and folders that one search lists."""
+_SECTION = "skills/"
+
+
+class SkillSearch(NamedTuple):
+    """The skills of a folder.
+
+    `folders` have a SKILL.md, the top folder as "". `left_out` counts the skills in each
+    folder that the search leaves out. `is_complete` is False if the folder has
+    more than `MAX_SEARCHED` files.
+    """
+
+    folders: tuple[str, ...]
+    left_out: dict[str, int]
+    is_complete: bool
+
+
+def search_skills(root: Path, skip_reason: Callable[[str], str]) -> SkillSearch:
+    """Find the skills below `root`; those below a path with a skip reason are only counted.
+
+    Follows no links and reads no files. Folders that every brain ignores, such as
+    `node_modules`, are not searched, nor are other disks.
+    """
+    folders: list[str] = []
+    left_out: Counter[str] = Counter()
+    walk = _list_folders(root, skip_reason)
+    is_complete = True
+    for listed in walk:
+        if listed is None:
+            is_complete = False
+        elif not listed.has_skill:
+            continue
+        elif listed.skipped_at is None:
+            folders.append(listed.path)
+        else:
+            left_out[listed.skipped_at] += 1
+    return SkillSearch(tuple(sorted(folders)), dict(left_out), is_complete)
+
+
+class _ListedFolder(NamedTuple):
+    """A folder; `skipped_at` is the skipped folder that it is or is in, None if it is in none."""
+
+    path: str
+    has_skill: bool
+    skipped_at: str | None
+
+
+def _list_folders(root: Path, skip_reason: Callable[[str], str]) -> Iterator[_ListedFolder | None]:
+    """Yield the folders below `root`, and None at the end if there are too many."""
+    waiting: list[tuple[str, str | None]] = [("", None)]
+    remaining = MAX_SEARCHED
+    device = root.stat().st_dev
+    while waiting:
+        folder, skipped_at = waiting.pop()
+        try:
+            with os.scandir(root / folder) as scanned:
+                entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scanned]
+            if (root / folder).stat().st_dev != device:
+                continue
+        except OSError:  # reading the folder reports it, if it is to be adopted
+            continue
+        remaining -= len(entries)
+        if remaining < 0:
+            yield None
+            return
+        names = {name for name, is_folder in entries if not is_folder}
+        yield _ListedFolder(folder, not names.isdisjoint(SKILL_FILES), skipped_at)
+        for name, is_folder in entries:
+            path = f"{folder}/{name}" if folder else name
+            if is_folder and _is_searched(path, name):
+                at = skipped_at if skipped_at is not None else path if skip_reason(path) else None
+                waiting.append((path, at))
+
+
+def _is_searched(path: str, name: str) -> bool:
+    return not (
+        paths.is_vcs_name(name)
+        or default_skip_reason(name, True)
+        or path.count("/") >= limits.MAX_PATH_DEPTH
+    )
+
+
+def find_skill_folders(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders with a SKILL.md among the paths of files, the top folder as ""."""
+    parts = (name.rpartition("/") for name in names)
+    folders = {folder for folder, _, file in parts if file in SKILL_FILES}
+    return tuple(
+        sorted(
+            folder
+            for folder in folders
+            if not any(
+                paths.is_vcs_name(part) or default_skip_reason(part, True)
+                for part in folder.split("/")
+                if part
+            )
+        )
+    )
+
+
+def add_skill_folders(layout: HomeLayout, folders: Iterable[str]) -> HomeLayout:
+    """Return a layout that takes skills anywhere with those in `folders` that its rules miss.
+
+    Each folder gets its path below `skills/`, without the dots and underscores that hide a
+    part of it. If another skill has that path already, it keeps a `skills/` in front, or gets
+    a number.
+    """
+    if not layout.skills_anywhere:
+        return layout
+    places: dict[str, str] = {}
+    taken: set[str] = set()
+    others: list[str] = []
+    for folder in sorted(folders):
+        target = layout.brain_path(f"{folder}/{SKILL_FILES[0]}" if folder else SKILL_FILES[0])
+        if target is not None and is_skill_path(target):
+            taken.add(paths.fold_name(target.rpartition("/")[0]))
+        elif folder:
+            others.append(folder)
+    for folder in others:
+        outer = SkillFolders(places, frozenset()).brain_path(f"{folder}/{SKILL_FILES[0]}")
+        if outer is not None and is_skill_path(outer):
+            continue
+        free = (place for place in _possible_places(folder) if paths.fold_name(place) not in taken)
+        places[folder] = next(free)
+        taken.add(paths.fold_name(places[folder]))
+    return replace(layout, skill_folders=SkillFolders.build(places))
+
+
+def _possible_places(folder: str) -> Iterator[str]:
+    yield _SECTION + _visible_path(folder.removeprefix(_SECTION))
+    place = _SECTION + _visible_path(folder)
+    yield place
+    yield from (f"{place}-{number}" for number in count(2))
+
+
+def is_skill_path(path: str) -> bool:
+    """Tell whether a brain reads the SKILL.md at `path` as a skill."""
+    inner = path.removeprefix(_SECTION)
+    return inner != path and name_by_path_alone(inner) is not None
+
+
+def _visible_path(folder: str) -> str:
+    parts = (part.lstrip("._") for part in folder.split("/"))
+    return "/".join(part or "skills" for part in parts)

@@ -1,0 +1,112 @@
+"""Search the lines of the text files of a revision for a pattern."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...errors import InvalidInput, printable_text
+from ...objects import bundle as bundles
+from ...objects import paths
+from ...objects.tree_entry import LINK, TreeEntry
+from ...results import GrepMatch
+from ...util import line_diff
+from ..open.session import Session
+from ..read.revisions import resolve_revision
+
+MAX_PATTERN_CHARS = 4096
+MAX_SEARCHED_BYTES = 32 << 20
+"""The largest file that is searched; a larger one is passed over, as a binary one is."""
+SECONDS_PER_FILE = 2.0
+"""How long a pattern may take for one file. Some take time exponential in the length of a line."""
+
+MatchLine = Callable[[str, float], object]
+"""Searches a line until a time of the monotonic clock; raises `TimeoutError` after that."""
+
+
+class GrepRequest(NamedTuple):
+    """What to search for, and where; build it by keyword.
+
+    `is_fixed` takes the pattern as plain text. `paths` are files or folders, all if empty.
+    """
+
+    pattern: str
+    revision: str = "@"
+    ignore_case: bool = False
+    is_fixed: bool = False
+    paths: Sequence[str] = ()
+
+
+def grep(session: Session, request: GrepRequest) -> Iterator[GrepMatch]:
+    """Yield the matching lines by path and number.
+
+    Raises `InvalidInput`: `bad_pattern`, or `slow_pattern` if a file takes too long.
+    """
+    match_line = _compile_pattern(request)
+    bundle = session.bundle_of(resolve_revision(session, request.revision))
+    return _search_entries(session, list(_list_entries(session, bundle, request)), match_line)
+
+
+def _compile_pattern(request: GrepRequest) -> MatchLine:
+    """Compile with the module `regex`: unlike `re`, it stops at a time limit in any thread."""
+    import regex
+
+    if len(request.pattern) > MAX_PATTERN_CHARS:
+        raise InvalidInput(
+            f"a pattern of {len(request.pattern)} characters",
+            code="bad_pattern",
+            hint=f"at most {MAX_PATTERN_CHARS}",
+        )
+    text = regex.escape(request.pattern) if request.is_fixed else request.pattern
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of syntax that may change its meaning one day
+            compiled = regex.compile(text, regex.IGNORECASE if request.ignore_case else 0)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise InvalidInput(
+            f"not a regular expression: {printable_text(str(error))}",
+            code="bad_pattern",
+            hint="search for plain text with -F",
+        ) from None
+
+    def match_line(line: str, deadline: float) -> object:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return compiled.search(line, timeout=left)
+
+    return match_line
+
+
+def _list_entries(session: Session, bundle: Any, request: GrepRequest) -> Iterator[TreeEntry]:
+    for entry in bundles.walk_entries(session.nodes, bundle):
+        is_wanted = not request.paths or paths.is_at_or_below(entry.path, request.paths)
+        if is_wanted and entry.kind != LINK and entry.size <= MAX_SEARCHED_BYTES:
+            yield entry
+
+
+def _search_entries(
+    session: Session, entries: list[TreeEntry], match_line: MatchLine
+) -> Iterator[GrepMatch]:
+    redacted = session.reader.find_redactions([entry.blob for entry in entries])
+    for entry in entries:
+        if entry.blob in redacted:
+            continue
+        content = session.reader.read_blob(entry.blob, entry.size)
+        if line_diff.is_binary(content):
+            continue
+        deadline = time.monotonic() + SECONDS_PER_FILE
+        try:
+            for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
+                text = line.removesuffix("\r")
+                if match_line(text, deadline):
+                    yield GrepMatch(entry.path, number, text)
+                    deadline = max(deadline, time.monotonic() + SECONDS_PER_FILE)
+        except TimeoutError:
+            raise InvalidInput(
+                f"the pattern takes too long on {printable_text(entry.path)}",
+                code="slow_pattern",
+                hint="repetitions inside of repetitions, such as (a+)+, are slow; simplify it",
+            ) from None

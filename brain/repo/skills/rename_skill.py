@@ -1,0 +1,108 @@
+"""Rename a skill: move its folder, and let its versions and its history go on."""
+
+from __future__ import annotations
+
+from ...errors import Conflict, InvalidInput, printable_text
+from ...objects import bundle as bundles
+from ...objects import operation
+from ...objects.tree_entry import TreeEntry
+from ...results import Upserted
+from ...skills import skill_document, skill_version
+from ...skills.skill_document import UpdatedSkill
+from ...skills.slug import fold_to_slug, slugify
+from ...worktree.ignore_rules import IgnoreRules
+from ...worktree.scan_paths import scan_named_paths
+from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..open.session import Session
+from ..read import skill_lookup
+from ..read.skill_lookup import FoundSkill
+from .next_version import find_last_version
+from .skill_files import list_skill_files, record_edits_at, record_skill
+
+
+def rename_skill(session: Session, text: str, new_name: str, message: str = "") -> Upserted:
+    """Move a skill with all its files to the slug of `new_name`, as its next version.
+
+    The name in its front matter follows if it named the old slug. Raises `NotFound`
+    (`no_skill`), `InvalidInput` (`bad_name`), or `Conflict` (`skill_exists`) if something
+    has the new name.
+    """
+    if "/" in new_name:
+        raise InvalidInput(
+            f"not a name of a skill: {printable_text(new_name, 80)!r}",
+            code="bad_name",
+            hint="a renamed skill stays in its folder; give the new name alone",
+        )
+    slug = slugify(new_name)
+    description = f"rename {printable_text(text, 80)} to {slug}"
+    with locked_write_transaction(session, "rename", description) as txn:
+        skill = skill_lookup.find_skill(session, txn.bundle, text)
+        path = _new_path(skill, slug)
+        _refuse_taken_name(txn, skill, slug, path)
+        record_edits_at(txn, [*list_skill_files(txn, skill), *_list_folder_files(session, skill)])
+        skill = skill_lookup.load_skill(session, txn.bundle, skill.path)
+        new = _build_text(txn, skill, slug)
+        edits: dict[str, TreeEntry | None] = {}
+        for old_path in list_skill_files(txn, skill):
+            entry = bundles.get_entry(session.nodes, txn.bundle, old_path)
+            moved = _moved_path(skill, path, old_path)
+            edits[old_path] = None
+            edits[moved] = entry and entry._replace(path=moved)
+        # A skill that did not exist and absorbs another one is that skill under a new name.
+        kind = operation.absorb_operation(slug, "", new.version, skill.slug, skill.card.version)
+        message = message or f"Rename {skill.slug} to {slug}"
+        return record_skill(txn, slug, path, new, kind, message, edits)
+
+
+def _new_path(skill: FoundSkill, slug: str) -> str:
+    if skill.folder is None:
+        return f"{skill.path.rpartition('/')[0]}/{slug}.md"
+    above = skill.folder.rstrip("/").rpartition("/")[0]
+    return f"{above}/{slug}/{skill.path.rpartition('/')[2]}"
+
+
+def _moved_path(skill: FoundSkill, new_path: str, path: str) -> str:
+    if path == skill.path or skill.folder is None:
+        return new_path
+    return f"{new_path.rpartition('/')[0]}/{path[len(skill.folder) :]}"
+
+
+def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path: str) -> None:
+    """Refuse a name that a skill has, or whose place in the folder holds something."""
+    session = txn.session
+    other = skill_lookup.find_skill_path(session, txn.bundle, slug)
+    if other is not None or slug == skill.slug:
+        raise Conflict(
+            f"there is a skill {slug}, at {printable_text(other or skill.path)}",
+            code="skill_exists",
+            hint=f"choose another name, or merge them with `brain skill merge {slug} {skill.slug}`",
+        )
+    place = path if skill.folder is None else path.rpartition("/")[0]
+    is_recorded = any(True for _ in bundles.walk_below(session.nodes, txn.bundle, place))
+    if is_recorded or (session.has_folder and (session.root / place).exists()):
+        raise Conflict(
+            f"{printable_text(place)} exists already",
+            code="skill_exists",
+            hint="choose another name, or move it away first",
+        )
+
+
+def _list_folder_files(session: Session, skill: FoundSkill) -> list[str]:
+    """Return the files that the folder of a skill has by now, so that none is left behind."""
+    if skill.folder is None or not session.has_folder:
+        return []
+    rules = IgnoreRules.load(session.root)
+    scan = scan_named_paths(session.root, rules, [skill.folder.rstrip("/")], lambda _: None)
+    return [file.path for file in scan.files]
+
+
+def _build_text(txn: WriteTransaction, skill: FoundSkill, slug: str) -> UpdatedSkill:
+    content = txn.session.reader.read_blob(skill.blob)
+    if fold_to_slug(skill.card.name) == skill.slug:
+        content = skill_document.set_name(content, slug)
+    known = [find_last_version(txn, name) for name in (skill.slug, slug)]
+    previous = skill_version.greatest_version(
+        [skill.card.version, *(version for version in known if version)]
+    )
+    new = skill_document.bump_document(content, previous, slug)
+    return new._replace(previous_version=skill.card.version)

@@ -1,0 +1,114 @@
+"""Arguments that name revisions and paths, which are separated as in git.
+
+Paths are relative to where the user stands: to the folder of -C or BRAIN_DIR, else to the
+current folder. What stands behind `--` is a path; without it, the first argument that names a
+file, and all behind it, are paths.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from brain.errors import BrainError, InvalidInput, printable_text
+
+from .command import PATHS_AFTER_DASHES
+from .context import App, current_directory
+from .params import TextType
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class RevisionsAndPaths(NamedTuple):
+    """Separated arguments; the paths are relative to the brain, none for all."""
+
+    revisions: list[str]
+    paths: list[str]
+
+
+class PathType(TextType):
+    """A path; a shell completes the files of the folder."""
+
+    name = "path"
+
+    def __init__(self) -> None:
+        super().__init__("bad_path")
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Let the shell complete a file."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+def split_terms(app: App, terms: Sequence[str], most_revisions: int) -> RevisionsAndPaths:
+    """Tell revisions from paths; raise a usage error for more than `most_revisions`."""
+    behind = click.get_current_context().meta.get(PATHS_AFTER_DASHES)
+    if behind is not None:
+        count = len(terms) - behind
+    else:
+        count = next(
+            (at for at, term in enumerate(terms) if not _is_revision(app, term)), len(terms)
+        )
+    if count > most_revisions:
+        raise click.UsageError(
+            f"{terms[most_revisions]!r} is one revision too many; paths stand behind --"
+        )
+    return RevisionsAndPaths(list(terms[:count]), resolve_paths(app, terms[count:]))
+
+
+def _is_revision(app: App, term: str) -> bool:
+    """Tell whether a term is a revision. Only one that is a file, too, is looked up."""
+    if not term or not os.path.lexists(_base_folder(app) / term):
+        return True
+    try:
+        for side in filter(None, term.split("..")):
+            app.brain.history.resolve(side)
+    except BrainError:
+        return False
+    raise click.UsageError(
+        f"{term!r} is a revision and a file: write -- behind the revisions and before the paths"
+    )
+
+
+def resolve_paths(app: App, arguments: Sequence[str]) -> list[str]:
+    """Return paths relative to the brain; none if one of them is its top, that is all of it.
+
+    Raises `InvalidInput` (`bad_path`) for a path outside the brain.
+    """
+    if not arguments:
+        return []
+    root, base = os.path.abspath(app.brain.root), _base_folder(app)
+    resolved = [_relative_path(root, base, path) for path in arguments]
+    return [] if "." in resolved else resolved
+
+
+def _relative_path(root: str, base: Path, path: str) -> str:
+    if not path or "\0" in path:
+        raise InvalidInput(f"not a path: {printable_text(path, 80)!r}", code="bad_path")
+    full = os.path.normpath(os.path.join(os.path.abspath(base), path))
+    if not _is_inside(full, root):  # the folder or the path may go through a link
+        folder, name = os.path.split(full)
+        full, root = os.path.join(os.path.realpath(folder), name), os.path.realpath(root)
+    if not _is_inside(full, root):
+        raise InvalidInput(
+            f"{printable_text(path, 200)} is outside the brain in {printable_text(root, 200)}",
+            code="bad_path",
+            hint="paths are relative to the current folder, or to the folder of -C",
+        )
+    return os.path.relpath(full, root).replace(os.sep, "/")
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _base_folder(app: App) -> Path:
+    return Path(app.directory) if app.directory else current_directory()

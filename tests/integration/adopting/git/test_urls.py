@@ -1,0 +1,191 @@
+"""Repositories are adopted from their URL, and nothing of them runs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.adopting import preview_adoption
+from brain.adopting.git import clone
+from brain.errors import InvalidInput
+from tests.support.agent_homes import skill_text
+from tests.support.git_repositories import GitRepository
+from tests.support.git_server import serve_repositories
+
+FILES = {
+    "plugins/db/skills/migrate/SKILL.md": skill_text("migrate", "Migrate.").encode(),
+    "README.md": b"About.\n",
+}
+MORE = FILES | {"plugins/db/skills/seed/SKILL.md": skill_text("seed", "Seed.").encode()}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepository:
+    """Make a repository with two commits, and settings of a user with none of their own."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".gitconfig").write_text("[safe]\n\tdirectory = *\n")
+    made = GitRepository(tmp_path / "served/skills.git", "--bare")
+    first = made.commit({"README.md": b"About.\n"})
+    made.commit(FILES, first, message=b"Add migrate\n")
+    return made
+
+
+@pytest.fixture(params=["file", "smart http", "files over http"])
+def url(request: pytest.FixtureRequest, repository: GitRepository) -> Iterator[str]:
+    if request.param == "file":
+        yield f"file://{repository.path}"
+        return
+    repository.run_git("update-server-info")
+    served = repository.path.parent
+    with serve_repositories(served, smart=request.param == "smart http") as address:
+        yield f"{address}/skills.git"
+
+
+def test_a_url_is_adopted_with_its_history_and_again_with_what_is_new(
+    url: str, repository: GitRepository, tmp_path: Path
+) -> None:
+    done = Brain.adopt(url, tmp_path / "brain")
+    assert (done.kind, done.source, done.steps) == ("git", url, 1)
+    assert [place.path for place in done.taken] == ["skills/plugins/db/skills/migrate/SKILL.md"]
+    assert not Brain.adopt(url, tmp_path / "brain").changed
+    tip = repository.run_git("rev-parse", "HEAD").decode().strip()
+    repository.commit(MORE, tip, message=b"Add seed\n")
+    repository.run_git("update-server-info")
+    assert Brain.adopt(url, tmp_path / "brain").steps == 1
+    with Brain.open(tmp_path / "brain") as brain:
+        assert {skill.slug for skill in brain.skills.list()} == {"migrate", "seed"}
+        messages = [info.message for info in brain.history.log()]
+        assert {"Add seed", "Add migrate"} <= set(messages)
+
+
+def test_a_preview_clones_and_leaves_nothing(
+    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    done = preview_adoption(f"file://{repository.path}", tmp_path / "brain")
+    assert len(done.taken) == 1 and not (tmp_path / "brain").exists()
+    assert not os.listdir(tmp_path / "temporary")
+
+
+def test_a_project_is_known_by_its_files_without_a_checkout(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    skill = skill_text("fmt", "Format.").encode()
+    repository.commit({"CLAUDE.md": b"Be brief.\n", ".claude/skills/fmt/SKILL.md": skill})
+    done = Brain.adopt(f"file://{repository.path}", tmp_path / "brain")
+    assert {place.path for place in done.taken} == {"CLAUDE.md", "skills/fmt/SKILL.md"}
+
+
+def test_no_hook_and_no_program_of_the_settings_runs(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    script = f"#!/bin/sh\ntouch {ran}\n"
+    for folder in (repository.path / "hooks", tmp_path / "template/hooks", tmp_path / "own"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("post-checkout", "reference-transaction", "pre-auto-gc", "post-index-change"):
+            (folder / name).write_text(script)
+            (folder / name).chmod(stat.S_IRWXU)
+    (tmp_path / ".gitconfig").write_text(
+        f"[safe]\n\tdirectory = *\n[init]\n\ttemplateDir = {tmp_path}/template\n"
+        f"[core]\n\thooksPath = {tmp_path}/own\n\tfsmonitor = touch {ran}\n"
+    )
+    assert Brain.adopt(f"file://{repository.path}", tmp_path / "brain").changed
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    "rewritten",
+    ["ext::sh -c touch% RAN", "file:///SERVED", "git://127.0.0.1/x", "http://127.0.0.1/"],
+)
+def test_no_other_transport_is_used_whatever_an_address_is_rewritten_to(
+    repository: GitRepository, tmp_path: Path, rewritten: str
+) -> None:
+    ran = tmp_path / "ran"
+    address = rewritten.replace("RAN", str(ran)).replace("/SERVED", str(repository.path))
+    settings = f'[url "{address}"]\n\tinsteadOf = https://example.invalid/a/b\n'
+    (tmp_path / ".gitconfig").write_text(f"[protocol]\n\tallow = always\n{settings}")
+    with pytest.raises(InvalidInput, match="not allowed") as caught:
+        Brain.adopt("https://example.invalid/a/b", tmp_path / "brain")
+    assert caught.value.code == "clone_failed" and not ran.exists()
+    assert not (tmp_path / "brain").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "public", "name"),
+    [
+        ("https://example.org/a/skills.git", "https://example.org/a/skills.git", "skills"),
+        ("https://me:secret@example.org:8443/a/b/", "https://example.org:8443/a/b/", "b"),
+        ("https://token@example.org/a/b?key=1#x", "https://example.org/a/b", "b"),
+        ("ssh://git@example.org/a/b.git", "ssh://git@example.org/a/b.git", "b"),
+        ("git@example.org:a/b.git", "git@example.org:a/b.git", "b"),
+        ("file:///srv/skills", "file:///srv/skills", "skills"),
+        ("http://[::1]:80/a", "http://[::1]:80/a", "a"),
+    ],
+)
+def test_an_address_is_kept_without_its_credentials(text: str, public: str, name: str) -> None:
+    url = clone.parse_repository_url(text)
+    assert url is not None
+    assert (url.text, url.public, url.name) == (text, public, name)
+
+
+@pytest.mark.parametrize("text", ["a", "a/b", "/a/b", "./a:b", "../x", "C:\\x", "a:b", "~/x"])
+def test_a_path_is_no_address(text: str) -> None:
+    assert clone.parse_repository_url(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("http://example.org/a/b", "git://example.org/a", "ext::sh -c id", "fd::7", "ftp://x/y"),
+        *("ssh://-oProxyCommand=id/x", "https://example.org", "https://example.org/", "file:///"),
+        *("https://example.org/a b", "https://example.org/a\nb", "https:///a", "https://x:y/z"),
+        *("https://example.org/..", "git@example.org:-x"),
+    ],
+)
+def test_addresses_that_are_not_safe_are_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Brain.adopt(text, tmp_path / "brain")
+    assert caught.value.code == "bad_url" and caught.value.hint
+    assert not (tmp_path / "brain").exists()
+
+
+def test_a_failure_shows_what_git_said_but_no_password(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Brain.adopt("https://me:hush@127.0.0.1:1/a/b", tmp_path / "brain")
+    assert caught.value.code == "clone_failed" and "hush" not in str(caught.value)
+
+
+def test_a_repository_that_is_too_large_is_not_cloned_to_the_end(
+    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clone, "MAX_CLONE_BYTES", 10)
+    with pytest.raises(InvalidInput) as caught:
+        Brain.adopt(f"file://{repository.path}", tmp_path / "brain")
+    assert caught.value.code == "too_large" and not (tmp_path / "brain").exists()
+
+
+def test_a_clone_that_takes_too_long_is_ended(
+    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clone, "MAX_CLONE_SECONDS", 0.0)
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"))
+    (tmp_path / "programs").mkdir()
+    program = tmp_path / "programs/git"
+    program.write_text("#!/bin/sh\nexec /bin/sleep 600\n")
+    program.chmod(stat.S_IRWXU)
+    with pytest.raises(InvalidInput) as caught:
+        Brain.adopt(f"file://{repository.path}", tmp_path / "brain")
+    assert caught.value.code == "git_hangs"
+
+
+def test_a_kind_is_not_chosen_for_an_address(repository: GitRepository, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Brain.adopt(f"file://{repository.path}", tmp_path / "brain", "hermes")
+    assert caught.value.code == "bad_kind"

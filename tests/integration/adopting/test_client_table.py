@@ -1,0 +1,102 @@
+"""Each row of the table of clients: what it names is adopted, and published to the same place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.adopting import PUBLISH_CLIENTS, publish_target
+from brain.adopting.layouts import CLIENT_LAYOUTS, HomeLayout
+from brain.adopting.sources import detect_source
+from brain.clients.client_table import load_clients
+from tests.support.agent_homes import SECRET_MARKER, skill_text, write_files
+
+LAYOUTS = [layout for found in CLIENT_LAYOUTS.values() for layout in found]
+each_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=[layout.kind for layout in LAYOUTS])
+
+
+def make_folder(root: Path, layout: HomeLayout) -> dict[str, str]:
+    """Make a folder with a file at each place of the row; return the paths in a brain."""
+    files: dict[str, str] = {}
+    for number, (home, brain) in enumerate(layout.rules):
+        is_skill = brain == "skills/"
+        name = (f"s{number}/SKILL.md" if is_skill else f"n{number}.md") if home[-1] == "/" else ""
+        path = home.replace("*", "any") + name
+        text = skill_text(f"s{number}", f"Do {number}.") if is_skill else f"Text {number}.\n"
+        write_files(root, {path: text})
+        files[path] = brain.replace("*", "any") + name
+    return files
+
+
+def usual_folder(tmp_path: Path, layout: HomeLayout) -> Path:
+    return tmp_path / "user" / (layout.home_name or "project")
+
+
+@each_layout
+def test_all_that_a_row_names_is_adopted_and_known(tmp_path: Path, layout: HomeLayout) -> None:
+    root = usual_folder(tmp_path, layout)
+    files = make_folder(root, layout)
+    write_files(root, {mark: "{}" for mark in layout.marks[:1] if not (root / mark).exists()})
+    done = Brain.adopt(root, tmp_path / "brain", layout.kind)
+    assert {place.source: place.path for place in done.taken} == files
+    if layout.home_name:
+        assert detect_source(root)[1].kind == layout.kind
+
+
+@each_layout
+def test_what_was_adopted_is_published_to_the_first_place_of_its_kind(
+    tmp_path: Path, layout: HomeLayout
+) -> None:
+    root = usual_folder(tmp_path, layout)
+    files = make_folder(root, layout)
+    Brain.adopt(root, tmp_path / "brain", layout.kind)
+    again = usual_folder(tmp_path / "again", layout)
+    if layout.kind == "openclaw-state":
+        return  # skills are published to the workspace in it
+    with Brain.open(tmp_path / "brain") as brain:
+        done = brain.publish(layout.client, again)
+    expected = {layout.home_path(path) or "" for path in files.values()}
+    assert done.kind == layout.kind and set(done.written) == expected
+    assert all((again / path).is_file() for path in expected)
+
+
+@each_layout
+def test_what_a_row_leaves_out_stays_out_with_its_reason(
+    tmp_path: Path, layout: HomeLayout
+) -> None:
+    root = usual_folder(tmp_path, layout)
+    make_folder(root, layout)
+    reasons = {}
+    for pattern, reason in layout.skipped_patterns:
+        path = pattern.removeprefix("/").replace("*", "x")
+        if "/" in pattern[1:] and not layout.may_contain(path.rpartition("/")[0]):
+            continue
+        write_files(root, {path: SECRET_MARKER})
+        reasons[path] = reason
+    done = Brain.adopt(root, tmp_path / "brain", layout.kind)
+    left = {row.path: row.message for row in done.left_out}
+    assert not reasons.keys() & {place.source for place in done.taken}
+    assert {path for path in reasons if path not in left} == set()
+
+
+def test_the_rows_of_the_table_are_whole() -> None:
+    clients = load_clients()
+    assert len(clients) >= 16 and len(LAYOUTS) == len({layout.kind for layout in LAYOUTS})
+    for name, row in clients.items():
+        assert row.title and row.known_by and (row.home or row.project or row.mcp), name
+        assert (
+            all(path.startswith(("~/", "$", "{config}/")) for path in row.mcp.user)
+            if row.mcp
+            else 1
+        )
+
+
+def test_publishing_knows_each_client_that_keeps_skills() -> None:
+    assert set(PUBLISH_CLIENTS) == {
+        *(name for name, found in CLIENT_LAYOUTS.items() if found),
+        "agentskills",
+    }
+    for layout in LAYOUTS:
+        assert publish_target.layout_by_kind(layout.kind, Path("any")) is layout
