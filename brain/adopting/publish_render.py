@@ -32,8 +32,8 @@ RENDER_VERSION = "2"
 EXTENDED_FORM, STRICT_FORM = "kept", "strict"
 """Forms with and without the fields that the client reads and the specification lacks."""
 
-_REQUIRES_FOLDER_NAME = frozenset(("agentskills",))
-"""Clients that read a skill only if its name is that of its folder."""
+_REQUIRES_FOLDER_NAME = frozenset(("agentskills", "opencode"))
+"""Clients whose documentation requires the name of its folder as the name of a skill."""
 
 
 class RenderForm(NamedTuple):
@@ -150,16 +150,16 @@ def render_skill_text(
 
 
 def find_other_names(
-    plan: PublishPlan, rendered: Mapping[str, RenderedFile], form: RenderForm
+    plan: PublishPlan, rendered: Mapping[str, RenderedFile], client: str
 ) -> list[Notice]:
     """Return notices of adopted skills whose names the client does not accept."""
-    if form.kind not in _REQUIRES_FOLDER_NAME:
+    if client not in _REQUIRES_FOLDER_NAME:
         return []
     return [
         Notice(
             "name_not_folder",
             planned.client_path,
-            f"its name is {printable_text(planned.skill.name)}; {form.kind} requires that of its "
+            f"its name is {printable_text(planned.skill.name)}; {client} requires that of its "
             f"folder, which --rename writes",
         )
         for home, file in rendered.items()

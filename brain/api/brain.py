@@ -110,9 +110,8 @@ class Brain(BrainParts):
         The `path` may be the URL of a git repository, adopted with its history. `kind` names
         the program where it is not clear. Files with certain secrets are left out unless
         `allow` has the ids of the findings. The keywords are as for `init` and `open`. On failure
-        no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`,
-        `ambiguous_source`, `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or
-        as `merge.start`.
+        no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`, `bad_url`,
+        `ambiguous_source`, `nothing_to_take`, `not_in_place`, …), or as `merge.start`.
         """
         from ..adopting.adopt import adopt
         from ..adopting.create_brain import BrainOpener
@@ -361,8 +360,8 @@ class Brain(BrainParts):
 
         With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
         drops the fields that only the client reads, and `rename` gives adopted skills the names
-        of their folders. A file with a secret not in `allow` is held back. Raises
-        `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`, and as writing files does.
+        of their folders. A file with a secret not in `allow` is held back. Raises `InvalidInput`
+        (`bad_client`, `own_folder`, `bad_record`), `Locked`, and as writing files does.
         """
         from ..adopting.publish import PublishRequest, publish
 

@@ -64,12 +64,6 @@ def path_candidates(text: str) -> list[str]:
     ]
 
 
-def path_without_ending(path: str) -> str:
-    """Return the full path of a skill without what tells a flat one from a folder."""
-    folder, _, file = path.rpartition("/")
-    return folder if file in skill_layout.SKILL_FILES else path.removesuffix(_MARKDOWN_SUFFIX)
-
-
 def split_version(text: str) -> tuple[str, str]:
     """Split SKILL@VERSION; the version is "" if none is given."""
     skill, at_sign, version = text.rpartition("@")

@@ -199,19 +199,9 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
-    from ..read import skill_lookup
-
-    if "/" in slug_or_path:
-        from ...skills import skill_address
-
-        bundle = session.bundle_of(session.head())
-        found = skill_lookup.find_skill_path(session, bundle, slug_or_path)
-        candidates = skill_address.path_candidates(slug_or_path)
-        if found is None:
-            return candidates
-        home = skill_address.path_without_ending(found)
-        return [path for path in candidates if skill_address.path_without_ending(path) == home]
+    from ...skills import skill_address
     from ...skills.slug import slugify
+    from ..read import skill_lookup
 
     current = skill_lookup.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path

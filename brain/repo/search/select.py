@@ -62,11 +62,13 @@ def select_from_bundle(session: Session, bundle: Bundle, request: SelectionReque
     search_cache = search_index.get_search_cache(session, bundle)
     ranked, by, fallback = _RankingQuery(session, search_cache, bundle, request).rank()
     known = search_index.find_documents(session, bundle, [one.path for one in ranked])
-    found = [(one.path, one) for one in ranked if one.path in known]
-    addresses = skill_lookup.find_addresses(session, bundle, [path for path, _ in found])
+    found = [one for one in ranked if one.path in known]
+    addresses = skill_lookup.find_addresses(session, bundle, [one.path for one in found])
     skills = [
-        Selected(skill.slug, skill.name, skill.description, path, one.score, addresses[path])
-        for path, one in found
+        Selected(
+            skill.slug, skill.name, skill.description, one.path, one.score, addresses[one.path]
+        )
+        for one in found
         for skill in [known[one.path]]
     ]
     return Selection(skills, by, fallback)

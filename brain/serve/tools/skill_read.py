@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ToolFailure, printable_text
 from ...skills import index_lines
 from ...skills.skill_address import digest_address, slug_of_digest_address
+from ...skills.skill_layout import category_from_path
 from ...skills.visible_text import ELLIPSIS, clean_text, truncate
 from .tool import ToolResult, pick_fields
 
@@ -113,7 +114,10 @@ def _list_result(
     shown: Sequence[Skill | Selected], count: int, note: str, cursor: str = ""
 ) -> ToolResult:
     names = ("slug", "name", "description", "address")
-    skills = [{**pick_fields(skill, *names), "category": _skill_category(skill)} for skill in shown]
+    skills = [
+        {**pick_fields(skill, *names), "category": category_from_path(skill.path)}
+        for skill in shown
+    ]
     lines = [skill_line(skill) for skill in shown] + ([note] if note else [])
     return ToolResult("\n".join(lines), {"count": count, "skills": skills, "cursor": cursor}, False)
 
@@ -132,19 +136,13 @@ def _truncate_description(description: str, max_chars: int) -> str:
     return (words or description[:max_chars]) + ELLIPSIS
 
 
-def _skill_category(skill: Skill | Selected) -> str:
-    """Return the folders between skills/ and the skill, "" if there are none."""
-    parts = skill.path.split("/")
-    return "/".join(parts[1 : -2 if parts[-1].lower() == "skill.md" else -1])
-
-
 def _is_in_category(skill: Skill | Selected, category: str) -> bool:
     """Tell whether a skill is in a category, given in lower case; "" matches every skill."""
-    return not category or _skill_category(skill).lower() == category
+    return not category or category_from_path(skill.path).lower() == category
 
 
 def _category_names(skills: list[Skill]) -> str:
-    names = sorted({_skill_category(skill) for skill in skills} - {""})
+    names = sorted({category_from_path(skill.path) for skill in skills} - {""})
     return ", ".join(map(printable_text, names[:_MAX_CATEGORIES])) or "none"
 
 

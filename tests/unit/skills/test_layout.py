@@ -107,13 +107,15 @@ def test_one_path_is_told_as_in_the_whole_brain(path: str) -> None:
     ("path", "category"),
     [
         ("skills/oracle/SKILL.md", ""),
+        ("skills/oracle.md", ""),
         ("skills/tools/oracle/SKILL.md", "tools"),
         ("skills/tools/oracle.md", "tools"),
         ("oracle/SKILL.md", ""),
+        ("tools/oracle/SKILL.md", "tools"),
         (".agents/skills/oracle/SKILL.md", ".agents/skills"),
     ],
 )
-def test_a_category_is_the_folders_above_a_skill(path: str, category: str) -> None:
+def test_the_category_of_a_skill_is_the_folders_above_it(path: str, category: str) -> None:
     assert category_from_path(path) == category
 
 
