@@ -13,7 +13,7 @@ from ..errors import InvalidInput, printable_text
 from ..objects.link_targets import is_safe_link_target
 from ..objects.tree_entry import FILE, LINK
 from ..results import Notice
-from ..skills.skill_name import rename_skill
+from ..skills.skill_name import set_skill_name
 from ..skills.spec_export import export_to_spec
 from .brain_protocol import AdoptionBrain
 from .home_origins import ADOPTED_FORM, RENAMED_FORM, AdoptedOrigin
@@ -144,7 +144,7 @@ def render_skill_text(
     if mode == ADOPTED_FORM:
         return SourceFile(planned.kind, content)
     if mode == RENAMED_FORM:
-        return SourceFile(planned.kind, rename_skill(content, planned.folder_name))
+        return SourceFile(planned.kind, set_skill_name(content, planned.folder_name))
     extra_fields = frozenset[str]() if mode == STRICT_FORM else form.extra_fields
     return SourceFile(FILE, export_to_spec(content, planned.folder_name, extra_fields))
 

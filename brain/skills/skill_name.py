@@ -7,7 +7,7 @@ from .frontmatter import parse_front_matter
 from .frontmatter_fields import TEXT_KIND
 
 
-def rename_skill(content: bytes, name: str) -> bytes:
+def set_skill_name(content: bytes, name: str) -> bytes:
     """Return the text of a skill with another name; a text without front matter stays.
 
     Raises `InvalidInput` for front matter that cannot be read.
