@@ -41,6 +41,7 @@ class App:
         self._folder: Path | None = None
         self._embedders: list[Embedder | None] | None = None
         self.progress_bar: ProgressBar | None = None
+        self._has_warned = False
 
     @property
     def brain(self) -> Brain:
@@ -65,14 +66,29 @@ class App:
     def signing_key(self) -> SigningKeyProvider | None:
         """Return the provider of the key that signs new snapshots, None for no signature.
 
-        The command chooses it; the default is the user's key that BRAIN_SIGN_KEY names.
+        The command chooses it; the default is the user's key that BRAIN_SIGN_KEY names, or
+        `brain config sign`.
         """
-        name = os.environ.get("BRAIN_SIGN_KEY")
-        if self.sign_with is None and name:
-            from .settings import user_keys
+        if self.sign_with is None:
+            from .settings.user_signing import default_signing_key
 
-            self.sign_with = user_keys.private_key_loader(name)
+            name = default_signing_key()
+            if name:
+                from .settings import user_keys
+
+                self.sign_with = user_keys.private_key_loader(name)
         return self.sign_with
+
+    def warn_if_unverifiable(self) -> None:
+        """Print a note, once, if the last recorded snapshot lacks signatures that it needs."""
+        if self._brain is None or self.as_json or self._has_warned:
+            return
+        snapshot = self._brain.signatures.find_unverifiable()
+        if snapshot is not None:
+            from .settings.signing_advice import unverifiable_note
+
+            self._has_warned = True
+            self.print_note(unverifiable_note(self._brain, snapshot))
 
     def open_ledger(self, name: str) -> Ledger:
         """Open a ledger of the user by its name."""
@@ -125,8 +141,11 @@ class App:
         if self.progress_bar is not None:
             self.progress_bar.stop()
         if self._brain is not None:
-            self._brain.close()
-            self._brain = None
+            try:
+                self.warn_if_unverifiable()
+            finally:
+                self._brain.close()
+                self._brain = None
 
     @property
     def command_prefix(self) -> str:

@@ -64,7 +64,8 @@ def signing_options(function: Decorated) -> Decorated:
         "--key",
         "own",
         metavar="NAME",
-        help="Your key to sign with (default: the only one).  [env: BRAIN_SIGN_KEY]",
+        help="Your key to sign with (default: that of 'brain config sign', else the only one)."
+        "  [env: BRAIN_SIGN_KEY]",
     )
     return add_key(add_passphrase(function))
 

@@ -45,7 +45,7 @@ ROOT_COMMANDS: CommandTable = {
     },
     "Commit to a ledger": {
         "chain": ("", "Commit snapshots to a ledger."),
-        "config": ("", "Configure ledgers, the model and the embedder."),
+        "config": ("", "Configure ledgers, signing, the model and the embedder."),
     },
     "Branch and merge": {
         "branch": ("branch", "List, create or delete branches."),
@@ -173,8 +173,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     "config": {
         "Ledgers": {
             "ledger": ("config", "Add or change a ledger on a chain."),
-            "list": ("config", "List the ledgers."),
+            "list": ("config", "List the ledgers, and the key that signs."),
             "remove": ("config", "Remove the settings of a ledger."),
+            "sign": ("config", "Set the key that signs new snapshots."),
         },
         "Model": {
             "model": ("config", "Set the model that makes skills from runs."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from brain.errors import BrainError
@@ -15,7 +15,7 @@ from .terminal import escape
 
 if TYPE_CHECKING:
     from brain import Brain
-    from brain.results import TrustChanged, Trusted, TrustedKey
+    from brain.results import TrustChanged, TrustedKey
 
 
 def change_trust(
@@ -44,23 +44,6 @@ def _trust_change_lines(result: TrustChanged) -> Iterator[str]:
         return
     yield from rights_lines(result.threshold, result.keys)
     yield f"Snapshot {short_id(result.snapshot)}{', signed' if result.signature else ''}"
-
-
-def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:
-    """Return which keys must sign with `command`; `signed` are the keys that already did."""
-    may = [key for key in trusted.keys if not (key.until or key.revoked)]
-    missing = [key for key in may if key.key not in signed]
-    more = trusted.threshold - (len(may) - len(missing))
-    own = user_keys.find_own_key([key.key for key in missing])
-    names = ", ".join(escape(key.name) for key in missing)
-    if not own:
-        return f"ask {_count_word(more)} of {names} to run `{command}`"
-    rest = f", and ask {_count_word(more - 1)} more of {names} to do so" if more > 1 else ""
-    return f"run `{command} --key {own}`{rest}"
-
-
-def _count_word(number: int) -> str:
-    return "one" if number == 1 else str(number)
 
 
 def rights_lines(threshold: int, trusted: list[TrustedKey]) -> Iterator[str]:

@@ -18,8 +18,10 @@ from ..errors import InvalidInput, printable_text
 from ..repo.open.discovery import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
+from ..util.progress import Progress, no_progress
 from . import ignore_filter, in_place
 from .brain_protocol import AdoptionBrain
+from .counting_reader import CountingReader
 from .create_brain import (
     BrainOpener,
     open_or_create,
@@ -50,6 +52,7 @@ def adopt(
     kind: str | None,
     allow: Collection[str],
     opener: BrainOpener,
+    progress: Progress = no_progress,
 ) -> Adopted:
     """Adopt a folder or file: in place, or into the brain at `into`, new or existing.
 
@@ -63,7 +66,8 @@ def adopt(
     merging raise.
     """
     with _open_source(source, into, kind) as (reader, detected, into):
-        return _adopt_detected(reader, detected, into, allow, opener)
+        counting = CountingReader(reader, progress)
+        return _adopt_detected(counting, detected, into, allow, opener)
 
 
 def _adopt_detected(
@@ -92,12 +96,14 @@ def preview_adoption(
     into: Path | None = None,
     kind: str | None = None,
     allow: Collection[str] = (),
+    progress: Progress = no_progress,
 ) -> Adopted:
     """Return what `adopt` would take and skip, without writing anything.
 
     Raises what `adopt` raises, except `nothing_to_take`.
     """
-    with _open_source(source, into, kind) as (reader, detected, into):
+    with _open_source(source, into, kind) as (opened, detected, into):
+        reader = CountingReader(opened, progress)
         if into is None:
             states = reader.read_states(detected, None, allow)
             steps = _consume_steps(states.steps)

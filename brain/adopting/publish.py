@@ -17,6 +17,7 @@ from ..errors import InvalidInput, NotFound
 from ..objects.tree_entry import LINK
 from ..results import Notice, Published
 from ..secrets import find_secrets
+from ..util.progress import Progress, no_progress
 from ..worktree.file_checkout import remove_working_file, write_working_files
 from .brain_protocol import AdoptionBrain
 from .content_checks import SECRET_CODE, describe_secret, find_worst_secret
@@ -70,7 +71,11 @@ DEFAULT_REQUEST = PublishRequest()
 
 
 def publish(
-    brain: AdoptionBrain, client: str, folder: Path, request: PublishRequest = DEFAULT_REQUEST
+    brain: AdoptionBrain,
+    client: str,
+    folder: Path,
+    request: PublishRequest = DEFAULT_REQUEST,
+    progress: Progress = no_progress,
 ) -> Published:
     """Write the files that a client has a place for, and remove those published before.
 
@@ -82,11 +87,11 @@ def publish(
     layout = client_layout(client, folder)
     refuse_own_folder(brain.root, folder, layout)
     with nullcontext() if request.dry_run else hold_publish_lock(folder):
-        job = _Publication(brain, folder, layout, request)
+        job = _Publication(brain, folder, layout, request, progress)
         if request.overwrite:
             job.conflicts.clear()
         if not job.conflicts and not request.dry_run:
-            job.write_files()
+            job.write_files(progress)
         return job.result()
 
 
@@ -94,7 +99,12 @@ class _Publication:
     """One publication: the files to write and to remove, and the conflicts."""
 
     def __init__(
-        self, brain: AdoptionBrain, folder: Path, layout: HomeLayout, request: PublishRequest
+        self,
+        brain: AdoptionBrain,
+        folder: Path,
+        layout: HomeLayout,
+        request: PublishRequest,
+        progress: Progress,
     ) -> None:
         self._brain, self._folder, self._layout = brain, folder, layout
         self._snapshot = brain.history.show(request.rev).info.snapshot
@@ -108,7 +118,7 @@ class _Publication:
         self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths)
         self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
         self._rendered = render_files(
-            brain, self._snapshot, self._plan, self._form, self._previous, self._adopted
+            brain, self._snapshot, self._plan, self._form, self._previous, self._adopted, progress
         )
         self._behind_link = self._leave_out_linked(origins.home_paths)
         self._notices = find_other_names(self._plan, self._rendered, layout.client)
@@ -116,7 +126,7 @@ class _Publication:
         self._write: dict[str, str] = {}
         self._remove: list[str] = []
         self.conflicts: list[Notice] = []
-        self._find_changes()
+        self._find_changes(progress)
 
     def _leave_out_linked(self, home_paths: Mapping[str, str]) -> set[str]:
         """Leave out the files of skills that are links in the home; return their paths."""
@@ -133,7 +143,7 @@ class _Publication:
                 self._plan.skipped.append(Notice("behind_link", planned.info.path, reason))
         return left_out
 
-    def _find_changes(self) -> None:
+    def _find_changes(self, progress: Progress) -> None:
         """Find the files to write and to remove, and the conflicts."""
         obsolete = {*self._obsolete_published(), *self._obsolete_adopted()} - self._behind_link
         states = read_states(self._folder, sorted({*self._rendered, *obsolete}))
@@ -144,7 +154,7 @@ class _Publication:
                     self._write[path] = state
                 else:
                     self._remove.append(path)
-        self._hold_back_secrets()
+        self._hold_back_secrets(progress)
         for path in sorted((*self._write, *self._remove)):
             reason = self._conflict_reason(path, states[path])
             if reason:
@@ -164,11 +174,12 @@ class _Publication:
             if origin.is_merged and origin.info.path not in paths and path not in self._plan.files:
                 yield path
 
-    def _hold_back_secrets(self) -> None:
+    def _hold_back_secrets(self, progress: Progress) -> None:
         """Leave out the files that have a secret, and all of a skill whose text has one."""
         held_back: set[str] = set()
         skills: set[str] = set()
-        for path in self._write:
+        for done, path in enumerate(self._write):
+            progress("secret scan", done, len(self._write))
             planned = self._plan.files[path]
             if planned.kind == LINK:
                 continue
@@ -225,7 +236,7 @@ class _Publication:
     def _is_own_record(self, record: PublishRecord) -> bool:
         return (record.brain, record.kind) == (self._brain.id, self._layout.kind)
 
-    def write_files(self) -> None:
+    def write_files(self, progress: Progress) -> None:
         """Write the files, with the record before and after."""
         was_killed = any(entry.was for entry in self._previous.values())
         clear_leftovers(
@@ -242,7 +253,7 @@ class _Publication:
         }
         removed = {path: row for path in self._remove if (row := self._known_row(path))}
         self._save_record({**removed, **meanwhile})
-        write_working_files(self._folder, self._render_changed())
+        write_working_files(self._folder, self._render_changed(progress))
         for path in self._remove:
             remove_working_file(self._folder, path)
         self._save_record(final)
@@ -255,8 +266,9 @@ class _Publication:
         name = self._form.adopted_name
         return PublishedFile(origin.info.path, origin.info.blob, name, origin.state)
 
-    def _render_changed(self) -> Iterator[tuple[str, int, bytes]]:
-        for path in sorted(self._write):
+    def _render_changed(self, progress: Progress) -> Iterator[tuple[str, int, bytes]]:
+        for done, path in enumerate(sorted(self._write)):
+            progress("files written", done, len(self._write))
             file = self._render(path)
             yield path, file.kind, file.content
 

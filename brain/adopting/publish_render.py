@@ -15,6 +15,7 @@ from ..objects.tree_entry import FILE, LINK
 from ..results import Notice
 from ..skills.skill_name import set_skill_name
 from ..skills.spec_export import export_to_spec
+from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
 from .home_origins import ADOPTED_FORM, RENAMED_FORM, AdoptedOrigin
 from .publish_manifest import (
@@ -81,6 +82,7 @@ def render_files(
     form: RenderForm,
     previous: Mapping[str, PublishedFile],
     adopted: Mapping[str, AdoptedOrigin],
+    progress: Progress = no_progress,
 ) -> dict[str, RenderedFile]:
     """Return the files to publish by path; those that are not to be rendered are not read.
 
@@ -89,7 +91,8 @@ def render_files(
     """
     rendered: dict[str, RenderedFile] = {}
     broken: set[str] = set()
-    for home, planned in plan.files.items():
+    for done, (home, planned) in enumerate(plan.files.items()):
+        progress("files read", done, len(plan.files))
         path, blob = planned.info.path, planned.info.blob
         before = previous.get(home)
         name = form.name(planned, before)

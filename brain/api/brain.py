@@ -104,6 +104,7 @@ class Brain(BrainParts):
         author: str = "",
         sign_with: SigningKeyProvider | None = None,
         ledgers: OpenLedger | None = None,
+        progress: Progress | None = None,
     ) -> results.Adopted:
         """Adopt another program's files: in place, or into the brain `into`, new or existing.
 
@@ -120,10 +121,11 @@ class Brain(BrainParts):
             name=name,
             create=lambda folder: cls.init(folder, name=name, author=author, sign_with=sign_with),
             open=lambda folder: cls.open(
-                folder, author=author, sign_with=sign_with, ledgers=ledgers
+                folder, author=author, sign_with=sign_with, ledgers=ledgers, progress=progress
             ),
         )
-        return adopt(path, None if into is None else Path(into), kind, allow, opener)
+        target = Path(into) if into is not None else None
+        return adopt(path, target, kind, allow, opener, *progress_args(progress))
 
     @staticmethod
     def preview_adoption(
@@ -131,11 +133,13 @@ class Brain(BrainParts):
         into: str | Path | None = None,
         kind: str | None = None,
         allow: Collection[str] = (),
+        progress: Progress | None = None,
     ) -> results.Adopted:
         """Return what `adopt` would adopt and leave out, without writing. Raises as `adopt`."""
         from ..adopting.adopt import preview_adoption
 
-        return preview_adoption(path, None if into is None else Path(into), kind, allow)
+        target = Path(into) if into is not None else None
+        return preview_adoption(path, target, kind, allow, *progress_args(progress))
 
     @staticmethod
     def find(start: str | Path | None = None) -> Path:
@@ -323,13 +327,10 @@ class Brain(BrainParts):
         return self._locked.run(doctor.run_doctor)
 
     def repair(self) -> list[results.DoctorCheck]:
-        """Remove what blocks every writer; return what was done.
+        """Give up recorded files that cannot be written and block writers; return which."""
+        from ..repo.maintenance.repair import repair_brain
 
-        Recorded files that cannot be written to the folder are given up, each by name.
-        """
-        from ..repo.maintenance import repair
-
-        return self._locked.run(repair.repair_brain)
+        return self._locked.run(repair_brain)
 
     # Copy, learn and watch
 
@@ -355,20 +356,20 @@ class Brain(BrainParts):
         rename: bool = False,
         allow: Collection[str] = (),
         dry_run: bool = False,
+        progress: Progress | None = None,
     ) -> results.Published:
         """Write skills, memory and prompts into the folder of another program.
 
-        With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
-        drops the fields that only the client reads, and `rename` gives adopted skills the names
-        of their folders. A file with a secret not in `allow` is held back. Raises `InvalidInput`
-        (`bad_client`, `own_folder`, `bad_record`), `Locked`, and as writing files does.
+        With conflicts nothing is written unless `overwrite` replaces foreign files. `strict`
+        drops fields that only the client reads; `rename` names adopted skills as their folders. A
+        file with a secret not in `allow` is held back. Raises `Locked`, or `InvalidInput`.
         """
         from ..adopting.publish import PublishRequest, publish
 
         request = PublishRequest(
             rev=rev, strict=strict, overwrite=overwrite, rename=rename, allow=allow, dry_run=dry_run
         )
-        return call_system(publish, self, client, Path(folder), request)
+        return call_system(publish, self, client, Path(folder), request, *progress_args(progress))
 
     def synthesize(
         self,

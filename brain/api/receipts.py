@@ -68,11 +68,23 @@ class ReceiptsPart(Part):
     def import_transcript(data: bytes, form: str = "") -> Receipt:
         """Return a transcript of another program as a receipt; `form` names the program.
 
-        Raises `InvalidInput`.
+        Raises `InvalidInput`, also (`many_runs`) for a file with several runs.
         """
         from ..receipts.transcripts import read_transcript
 
         return read_transcript(data, form)
+
+    @staticmethod
+    def import_transcripts(data: bytes, form: str = "", run: str = "") -> list[Receipt]:
+        """Return the receipt of each run in a transcript; only that of `run`, if it is set.
+
+        `run` is an id or the beginning of just one. Raises `InvalidInput` or `NotFound`
+        (`no_run`).
+        """
+        from ..receipts.transcripts import choose_run, read_transcripts
+
+        receipts = read_transcripts(data, form)
+        return [choose_run(receipts, run)] if run else receipts
 
     @staticmethod
     def read_run_file(data: bytes) -> Receipt:

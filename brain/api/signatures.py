@@ -37,6 +37,15 @@ class SignaturesPart(Part):
 
         return self._locked.run(missing_signatures.find_unsigned, rev)
 
+    def find_unverifiable(self) -> str | None:
+        """Return the id of the snapshot that this brain recorded last, if it does not verify.
+
+        It does not if trusted keys must sign it and too few have; None otherwise.
+        """
+        from ..repo.signing import signature_policy
+
+        return self._locked.run(signature_policy.find_unverifiable)
+
     def list(self, rev: str = "@") -> builtins.list[results.Signature]:
         """Return the signatures of a snapshot, unverified; `Brain.verify` checks them."""
         from ..repo.signing import sign

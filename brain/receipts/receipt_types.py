@@ -105,7 +105,10 @@ class Receipt(NamedTuple):
 
     @property
     def skills_loaded(self) -> list[str]:
-        """The skills that were loaded, as SLUG or SLUG@VERSION, each once, in order."""
+        """The skills that were loaded, as SLUG or SLUG@VERSION, each once, in order.
+
+        A load that failed is left out.
+        """
         return _list_skills(self.steps, "skill_load")
 
     @property
@@ -124,5 +127,5 @@ class Receipt(NamedTuple):
 
 
 def _list_skills(steps: tuple[RunStep, ...], kind: str) -> list[str]:
-    named = [step for step in steps if step.kind == kind]
+    named = [step for step in steps if step.kind == kind and not step.error]
     return list(dict.fromkeys("@".join(filter(None, (s.name, s.version))) for s in named))

@@ -134,9 +134,7 @@ class VersionCheck:
             if compare_versions(new.version, old.version) <= 0:
                 both = f"{old.version} → {new.version}"
                 message = f"edited without a higher version ({both})"
-                yield Finding(
-                    "version_not_raised", "warning", version_change.edge.name, path, message
-                )
+                yield Finding("version_not_raised", "note", version_change.edge.name, path, message)
 
 
 def _check_upsert(

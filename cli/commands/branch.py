@@ -217,7 +217,8 @@ def _warn_unsigned_fork(app: App, path: str) -> None:
 
     from brain import Brain
 
-    from ..trust_changes import pin_and_report_roots, signing_advice
+    from ..settings.signing_advice import signing_advice
+    from ..trust_changes import pin_and_report_roots
 
     with Brain.open(path) as child:
         pin_and_report_roots(app, child, [made.key for made in child.signatures.list()])

@@ -1,7 +1,8 @@
-"""The commands of `brain config`: ledgers, model, embedder."""
+"""The commands of `brain config`: ledgers, signing, model, embedder."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +15,7 @@ from ..error_report import USAGE, Failure
 from ..output import emit
 from ..params import CountType, TextType
 from ..render.ledgers import ledger_lines
+from ..settings import user_keys, user_signing
 from ..settings.evm_ledgers import describe_ledger, merge_ledger_settings
 from ..settings.user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder
 from ..settings.user_models import (
@@ -91,7 +93,7 @@ def config_ledger_command(app: App, name: str, **changes: Any) -> None:
     "list", examples=("brain config list", "brain config list --json"), exits=BASIC_EXITS
 )
 def config_list_command(app: App) -> None:
-    """List the ledgers.
+    """List the ledgers, and the key that signs.
 
     Only the hosts of the nodes are shown, because their URLs often contain a key.
     """
@@ -101,12 +103,13 @@ def config_list_command(app: App) -> None:
         describe_ledger(name, one)
         for name, one in ledger_config.load_ledgers(ledger_settings_path()).items()
     ]
-    document = {
+    document: dict[str, Any] = {
         "file": str(ledger_settings_path()),
         "local": str(ledgers_folder() / LOCAL_LEDGER),
         "ledgers": found,
+        "sign": user_signing.read_signing_setting(),
     }
-    emit(app, document, _ledger_list_lines(found))
+    emit(app, document, [*_ledger_list_lines(found), _signing_line(document["sign"])])
 
 
 def _ledger_list_lines(found: list[dict[str, object]]) -> Iterator[str]:
@@ -114,6 +117,43 @@ def _ledger_list_lines(found: list[dict[str, object]]) -> Iterator[str]:
     yield f"{LOCAL_LEDGER}: the log of this machine, in {path}"
     for one in found:
         yield from ledger_lines(one)
+
+
+@brain_command(
+    "sign",
+    examples=("brain config sign default", "brain config sign", "brain config sign --off"),
+    exits=BASIC_EXITS,
+)
+@argument("key", metavar="[KEY]", required=False, type=TextType("bad_name"))
+@flag("--off", help="Sign no snapshots by default.")
+def config_sign_command(app: App, key: str | None, off: bool) -> None:
+    """Set the key that signs new snapshots.
+
+    KEY is the name of one of your keys (see 'brain key list'). From then on, every command
+    signs the snapshots that it records, in any brain. BRAIN_SIGN_KEY takes precedence; if
+    it is empty, nothing is signed. The passphrase of an encrypted key is read from
+    BRAIN_PASSPHRASE_FILE. Without KEY, the setting is shown.
+    """
+    if off and key is not None:
+        raise Failure("usage", "--off cannot be combined with KEY", status=USAGE)
+    if key is not None:
+        from brain.trust import keyfile
+
+        if keyfile.describe_key(user_keys.keys_folder(), key).encrypted:
+            app.print_note("Note: set BRAIN_PASSPHRASE_FILE, since this key has a passphrase")
+    if off or key is not None:
+        user_signing.save_signing_setting(key)
+    signing = user_signing.read_signing_setting()
+    document = {"file": str(user_signing.signing_settings_path()), "key": signing}
+    emit(app, document, [_signing_line(signing)])
+
+
+def _signing_line(key: str | None) -> str:
+    variable = os.environ.get(user_signing.SIGN_KEY_VARIABLE)
+    if variable is None:
+        return f"sign: {escape(key)}" if key else "sign: no key; `brain config sign KEY` sets one"
+    chosen = escape(variable) or "no key"
+    return f"sign: {chosen}, by {user_signing.SIGN_KEY_VARIABLE} (setting: {escape(key or 'none')})"
 
 
 @brain_command("remove", examples=("brain config remove sepolia",), exits=BASIC_EXITS)

@@ -15,6 +15,7 @@ from ..context import App
 from ..options import allow_option, revision_option
 from ..output import emit
 from ..params import TextType
+from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, notice_lines, skipped_lines
 from ..render.human_format import pluralize, short_id
 from ..terminal import escape
@@ -74,19 +75,22 @@ def adopt_command(
     if "" in (path, into):
         raise click.BadParameter("the folder name is empty", param_hint="PATH")
     if dry_run:
-        result = Brain.preview_adoption(path, target, kind, allow)
+        with ProgressBar(app) as bar:
+            result = Brain.preview_adoption(path, target, kind, allow, progress=bar)
     else:
         new = not Brain.exists(target or Path(path))
-        result = Brain.adopt(
-            path,
-            target,
-            kind,
-            allow,
-            name=name or "",
-            author=app.author,
-            sign_with=app.signing_key(),
-            ledgers=app.open_ledger,
-        )
+        with ProgressBar(app) as bar:
+            result = Brain.adopt(
+                path,
+                target,
+                kind,
+                allow,
+                name=name or "",
+                author=app.author,
+                sign_with=app.signing_key(),
+                ledgers=app.open_ledger,
+                progress=bar,
+            )
         if new and result.brain:
             _pin_root_keys(app, result)
     emit(app, result, _adoption_lines(result))
@@ -189,16 +193,18 @@ def publish_command(
     """
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
-    result = app.brain.publish(
-        client,
-        directory,
-        rev or "@",
-        strict=strict,
-        overwrite=overwrite,
-        rename=rename,
-        allow=allow,
-        dry_run=dry_run,
-    )
+    with ProgressBar(app) as bar:
+        result = app.brain.publish(
+            client,
+            directory,
+            rev or "@",
+            strict=strict,
+            overwrite=overwrite,
+            rename=rename,
+            allow=allow,
+            dry_run=dry_run,
+            progress=bar,
+        )
     emit(app, result, _publication_lines(result, dry_run))
     if result.conflicts:
         _raise_publish_conflict(result)

@@ -24,6 +24,7 @@ from ..output import emit
 from ..params import CountType, NonEmptyType, TextType
 from ..render.human_format import align_columns, local_time, short_id
 from ..settings import user_keys, user_roots
+from ..settings.user_signing import default_signing_key
 from ..terminal import escape
 from ..trust_changes import change_trust, pin_and_report_roots, rights_lines
 
@@ -78,12 +79,14 @@ def key_list_command(app: App) -> None:
     from brain.util.utc_time import utc_time
 
     own = keyfile.list_keys(user_keys.keys_folder())
+    signing = default_signing_key()
     rows = [
         {
             "name": key.name,
             "key": format_key(key.key),
             "encrypted": key.encrypted,
             "time": utc_time(key.created),
+            "signs": key.name == signing,
         }
         for key in own
     ]
@@ -92,7 +95,14 @@ def key_list_command(app: App) -> None:
             key.name,
             format_key(key.key),
             local_time(utc_time(key.created)),
-            "with passphrase" if key.encrypted else "",
+            ", ".join(
+                text
+                for text, holds in (
+                    ("with passphrase", key.encrypted),
+                    ("signs new snapshots", key.name == signing),
+                )
+                if holds
+            ),
         )
         for key in own
     )

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from brain.errors import VerificationFailed
 
-from ..command import VERIFY_EXITS, argument, brain_command, exit_statuses, option
+from ..command import VERIFY_EXITS, argument, brain_command, exit_statuses, flag, option
 from ..context import App
-from ..error_report import CONFLICT, NO_BRAIN
+from ..error_report import CONFLICT, NO_BRAIN, USAGE, Failure
 from ..options import output_option, overwrite_option
 from ..output import emit
 from ..params import NonEmptyType, TextType
-from ..render.human_format import pluralize, short_id
+from ..render.human_format import align_columns, local_time, pluralize, short_id
 from ..render.run_report import read_receipt_file, run_lines, source_text
 from ..render.verdicts import finding_line
 from ..terminal import escape
@@ -110,14 +116,18 @@ def _receipt_verification_lines(found: ReceiptVerified) -> Iterator[str]:
         )
 
 
-TRANSCRIPT_FORMATS = ("otel", "claude", "codex", "openai")
+TRANSCRIPT_FORMATS = ("otel", "claude", "codex", "gemini", "hermes", "opencode", "openai")
+
+_MAX_LINE_CHARS = 120
 
 
 class ImportedReceipt(NamedTuple):
-    """A converted transcript; `document` is the receipt, None if it was written to a file."""
+    """A converted run; `started` is in ms since 1970, `document` the receipt if it is printed."""
 
     receipt: str
     run: str
+    task: str
+    started: int
     steps: int
     outcome: str
     source: dict[str, Any]
@@ -125,11 +135,20 @@ class ImportedReceipt(NamedTuple):
     document: dict[str, Any] | None
 
 
+class ImportedRuns(NamedTuple):
+    """The runs of a transcript with several."""
+
+    runs: list[ImportedReceipt]
+
+
 @brain_command(
     "import",
     examples=(
         "brain receipt import session.jsonl -o receipt.json",
         "brain receipt import trace.json --from otel > receipt.json",
+        "brain receipt import sessions.jsonl --list",
+        "brain receipt import sessions.jsonl --run 20261122_225416_2cb769 -o receipt.json",
+        "brain receipt import sessions.jsonl --each receipts/",
     ),
     exits=exit_statuses(CONFLICT),
 )
@@ -140,60 +159,138 @@ class ImportedReceipt(NamedTuple):
     type=click.Choice(TRANSCRIPT_FORMATS),
     help="The format of FILE.  [default: detected]",
 )
+@option("--run", metavar="ID", type=NonEmptyType(), help="Convert the run ID, or its only prefix.")
+@option(
+    "--each",
+    "folder",
+    metavar="FOLDER",
+    type=TextType("bad_path"),
+    help="Write one receipt for each run into FOLDER.",
+)
+@flag("--list", "as_list", help="List the runs in FILE; convert none.")
 @output_option("the receipt")
 @overwrite_option
-def receipt_import_command(
-    app: App, file: str, form: str | None, output: str | None, overwrite: bool
-) -> None:
+def receipt_import_command(app: App, file: str, **options: Any) -> None:
     """Convert the transcript of another program.
 
-    FILE is a session of Claude Code or Codex, messages of OpenAI, or spans of
-    OpenTelemetry in JSON; - is standard input. The receipt has excerpts of the
-    texts, without secrets. Pass it to `brain skill upsert --receipt`. An existing output
-    file with other content is replaced only with --overwrite.
+    FILE is a session of Claude Code, Codex or Gemini CLI, `opencode export`, `hermes
+    sessions export`, messages of OpenAI, or spans of OpenTelemetry in JSON; - is standard
+    input. The receipt has excerpts of the texts, without secrets. Pass it to `brain skill
+    upsert --receipt`.
+
+    An export of Hermes has many sessions, and a file of spans can have many traces: each is
+    a run. Choose one with --run, or write the receipts of all with --each, as
+    FOLDER/ID.json. An existing file with other content is replaced only with --overwrite.
     """
     from brain import Brain
-    from brain.digest import blob_id
     from brain.limits import MAX_TRANSCRIPT_BYTES
+
+    wanted = _ImportOptions(**options)
+    wanted.require_one_way()
+    transcript = read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript")
+    receipts = Brain.receipts.import_transcripts(transcript, wanted.form or "", wanted.run or "")
+    if wanted.as_list:
+        runs = [_imported_receipt(receipt) for receipt in receipts]
+        emit(app, ImportedRuns(runs), _run_lines(runs))
+    elif wanted.folder is not None:
+        _write_each(app, receipts, wanted.folder, wanted.overwrite)
+    else:
+        _write_one(app, receipts, wanted.output, wanted.overwrite)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ImportOptions:
+    form: str | None
+    run: str | None
+    folder: str | None
+    as_list: bool
+    output: str | None
+    overwrite: bool
+
+    def require_one_way(self) -> None:
+        """Raise a `Failure` (`usage`) for options that exclude each other."""
+        ways = {"--list": self.as_list, "--each": self.folder, "--output": self.output}
+        chosen = [name for name, value in ways.items() if value]
+        if len(chosen) > 1:
+            raise Failure(
+                "usage", f"{' and '.join(chosen)} cannot be combined", "choose one of them", USAGE
+            )
+
+
+def _write_one(app: App, receipts: list[Receipt], output: str | None, overwrite: bool) -> None:
+    from brain.receipts import encode_receipt
+    from brain.receipts.transcripts import many_runs_error
+
+    if len(receipts) > 1:
+        raise many_runs_error(receipts)
+    (receipt,) = receipts
+    data = encode_receipt(receipt)
+    if output is not None:
+        write_output_file(output, data, overwrite)
+    document = json.loads(data) if output is None else None
+    imported = _imported_receipt(receipt, file=output, document=document)
+    emit(app, imported, [data.decode() if output is None else _receipt_line(imported)])
+    if output is None:
+        app.print_note(f"Read from {source_text(imported.source)}.")
+
+
+def _write_each(app: App, receipts: list[Receipt], folder: str, overwrite: bool) -> None:
+    from brain.receipts import encode_receipt
+
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    written: list[ImportedReceipt] = []
+    for receipt, name in zip(receipts, _file_names(receipts), strict=True):
+        path = str(Path(folder, name))
+        write_output_file(path, encode_receipt(receipt), overwrite)
+        written.append(_imported_receipt(receipt, file=path))
+    emit(app, ImportedRuns(written), (_receipt_line(one) for one in written))
+
+
+def _file_names(receipts: list[Receipt]) -> Iterator[str]:
+    """Yield a file name for each run: its id, with a number where two would be the same."""
+    taken: Counter[str] = Counter()
+    for receipt in receipts:
+        safe = re.sub(r"[^A-Za-z0-9._-]", "_", receipt.run)[:100]
+        name = re.sub(r"^[.-]", "_", safe)
+        taken[name.casefold()] += 1
+        number = taken[name.casefold()]
+        yield f"{name}~{number}.json" if number > 1 else f"{name}.json"
+
+
+def _imported_receipt(
+    receipt: Receipt, file: str | None = None, document: dict[str, Any] | None = None
+) -> ImportedReceipt:
+    from brain.digest import blob_id
     from brain.receipts import encode_receipt
     from brain.receipts.receipt_json import receipt_to_json
 
-    transcript = read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript")
-    receipt = Brain.receipts.import_transcript(transcript, form or "")
-    data, origin = encode_receipt(receipt), receipt_to_json(receipt)["source"]
-    if output is not None:
-        write_output_file(output, data, overwrite)
-    document = None if output is not None else _receipt_document(data)
-    imported = ImportedReceipt(
-        receipt=blob_id(data).hex(),
+    return ImportedReceipt(
+        receipt=blob_id(encode_receipt(receipt)).hex(),
         run=receipt.run,
+        task=receipt.task,
+        started=receipt.started,
         steps=len(receipt.steps),
         outcome=receipt.outcome,
-        source=origin,
-        file=output,
+        source=receipt_to_json(receipt)["source"],
+        file=file,
         document=document,
     )
-    emit(
-        app,
-        imported,
-        _imported_receipt_lines(receipt, data, origin, output),
-    )
-    if output is None:
-        app.print_note(f"Read from {source_text(origin)}.")
 
 
-def _receipt_document(data: bytes) -> dict[str, Any]:
-    import json
+def _run_lines(runs: list[ImportedReceipt]) -> list[str]:
+    rows = [
+        (
+            one.run,
+            local_time(datetime.fromtimestamp(one.started / 1000, UTC)) if one.started else "-",
+            pluralize(one.steps, "step"),
+            one.outcome,
+            one.task.partition("\n")[0],
+        )
+        for one in runs
+    ]
+    return align_columns(rows, _MAX_LINE_CHARS)
 
-    document: dict[str, Any] = json.loads(data)
-    return document
 
-
-def _imported_receipt_lines(
-    receipt: Receipt, data: bytes, origin: dict[str, Any], output: str | None
-) -> Iterator[str]:
-    if output is None:
-        yield data.decode()
-    else:
-        steps = pluralize(len(receipt.steps), "step")
-        yield f"Receipt in {escape(output)}: {steps} of {source_text(origin)}"
+def _receipt_line(one: ImportedReceipt) -> str:
+    steps = pluralize(one.steps, "step")
+    return f"Receipt in {escape(one.file or '')}: {steps} of {source_text(one.source)}"

@@ -37,8 +37,8 @@ def sign_command(
 
     REV is by default the head. --all signs every snapshot of the lineage that has fewer
     signatures than the trust file requires, if your key may sign it; review 'brain log'
-    first. If BRAIN_SIGN_KEY has the name of one of your keys, every new snapshot is
-    signed when it is recorded.
+    first. With BRAIN_SIGN_KEY or 'brain config sign', every new snapshot is signed when
+    it is recorded.
     """
     seed = user_keys.load_private_key(user_keys.require_signing_key(own), passphrase_file)
     if every:

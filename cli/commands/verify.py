@@ -30,8 +30,9 @@ from ..render.human_format import pluralize, short_id
 from ..render.ledgers import ledger_advice, verified_ledger_lines
 from ..render.verdicts import finding_line
 from ..settings import user_keys
+from ..settings.signing_advice import signing_advice
 from ..terminal import escape
-from ..trust_changes import pin_and_report_roots, signing_advice
+from ..trust_changes import pin_and_report_roots
 
 if TYPE_CHECKING:
     from brain.results import Ancestry, Finding, Verified
@@ -134,9 +135,22 @@ def _verification_advice(app: App, findings: list[Finding]) -> str:
     return f"do not trust it, or, after a review, {advice}"
 
 
+def _is_edit_note(finding: Finding) -> bool:
+    """Tell whether a finding is about a manual edit, which need not raise the version."""
+    return (finding.code, finding.severity) == ("version_not_raised", "note")
+
+
 def _verification_lines(found: Verified) -> Iterator[str]:
+    stale = [one for one in found.findings if _is_edit_note(one)]
     for one in found.findings:
-        yield finding_line(one)
+        if not _is_edit_note(one):
+            yield finding_line(one)
+    if stale:
+        skills = pluralize(len({one.path for one in stale}), "skill")
+        yield (
+            f"note: {pluralize(len(stale), 'edit')} of {skills} did not raise the version;"
+            " --json lists them"
+        )
     if found.ok:
         yield (
             f"Verified {pluralize(found.snapshots, 'snapshot')} and"

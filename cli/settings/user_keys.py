@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from brain.errors import InvalidInput, NotFound
 
 from ..terminal import is_terminal
+from .settings_folder import user_settings_folder
+from .user_signing import default_signing_key
 
 if TYPE_CHECKING:
     from brain.repo.open.session import SigningKeyProvider
@@ -26,9 +28,7 @@ def keys_folder() -> Path:
     named = os.environ.get("BRAIN_KEYS")
     if named:
         return Path(named)
-    import platformdirs
-
-    return platformdirs.user_config_path("brain") / "keys"
+    return user_settings_folder() / "keys"
 
 
 def resolve_public_key(text: str) -> str:
@@ -52,11 +52,11 @@ def resolve_public_key(text: str) -> str:
 
 
 def choose_signing_key(name: str | None) -> str | None:
-    """Return the name of the signing key: `name`, else BRAIN_SIGN_KEY, else the only key.
+    """Return the name of the signing key: `name`, else the default one, else the only key.
 
     None if the user has no key. Raises `InvalidInput` (`which_key`) if there are several.
     """
-    named = name or os.environ.get("BRAIN_SIGN_KEY")
+    named = name or default_signing_key()
     if named:
         return named
     from brain.trust import keyfile

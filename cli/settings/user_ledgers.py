@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .settings_folder import user_settings_folder
+
 if TYPE_CHECKING:
     from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 
@@ -27,9 +29,7 @@ def ledger_settings_path() -> Path:
     name = os.environ.get("BRAIN_CONFIG")
     if name:
         return Path(name)
-    import platformdirs
-
-    return platformdirs.user_config_path("brain") / "ledgers.json"
+    return user_settings_folder() / "ledgers.json"
 
 
 def open_local_log() -> EmbeddedLedger:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .settings_folder import user_settings_folder
+
 
 def roots_path() -> Path:
     """Return the file of pinned keys: BRAIN_ROOTS, else one in the user's settings."""
     named = os.environ.get("BRAIN_ROOTS")
     if named:
         return Path(named)
-    import platformdirs
-
-    return platformdirs.user_config_path("brain") / "roots.json"
+    return user_settings_folder() / "roots.json"
 
 
 def read_pinned_roots(brain: str) -> list[str]:

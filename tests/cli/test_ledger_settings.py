@@ -203,4 +203,4 @@ def test_a_log_that_was_removed_and_begun_anew_is_warned_of(
 def test_a_manifest_that_names_no_ledger_is_named_itself(agent: Path, cli: Call) -> None:
     Path("manifest.yaml").write_text("name: agent\ncommit:\n  every: 0\n")
     told = cli("snapshot")
-    assert told.status == 1 and told.err.startswith("Error: not committed: manifest.yaml: ")
+    assert told.status == 1 and "\nError: not committed: manifest.yaml: " in told.err

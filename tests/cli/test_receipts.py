@@ -83,7 +83,7 @@ def test_a_transcript_is_read_kept_and_told(agent: Path, cli: Call, form: str) -
     assert (printed.status, told.status) == (0, 0)
     assert printed.out.encode() == Path("r.json").read_bytes() + b"\n"
     validate("receipt", json.loads(printed.out))
-    assert f"8 steps of {form.replace('responses', 'openai')}" in told.out
+    assert f"8 steps of {agent_transcripts.FORMAT_OF_WRITER.get(form, form)}" in told.out
     cli("skill", "upsert", "counting", "-d", "How to count", "--receipt", "r.json")
     assert cli("receipt", "verify").status == 0
     why = cli("why", "counting").out
@@ -101,6 +101,54 @@ def test_transcripts_come_by_standard_input_and_by_name(
     wrong = cli("receipt", "import", "t.txt", "--from", "otel", "--json")
     assert (wrong.status, wrong.error["code"]) == (1, "no_transcript")
     assert cli("receipt", "import", "t.txt", "--from", "letter").status == 2
+
+
+@pytest.fixture
+def sessions(agent: Path) -> bytes:
+    """Write sessions.jsonl: an export of two sessions; return its first line."""
+    one = agent_transcripts.hermes_transcript(agent_transcripts.EXAMPLE_RUN)
+    Path("sessions.jsonl").write_bytes(one + one.replace(b"8608f682", b"../9999f"))
+    return one
+
+
+def test_a_file_with_several_runs_is_refused_with_the_ways_out(sessions: bytes, cli: Call) -> None:
+    told = cli("receipt", "import", "sessions.jsonl", "-o", "r.json", "--json")
+    assert (told.status, told.error["code"]) == (1, "many_runs")
+    assert all(way in told.error["hint"] for way in ("--list", "--run ID", "--each FOLDER"))
+    assert not Path("r.json").exists()
+
+
+def test_the_runs_of_a_file_are_listed(sessions: bytes, cli: Call) -> None:
+    lines = cli("receipt", "import", "sessions.jsonl", "--list").out.splitlines()
+    assert [line.split()[0][:8] for line in lines] == ["8608f682", "../9999f"]
+    assert all("8 steps  success  How many notes are there?" in line for line in lines)
+
+
+def test_one_run_of_a_file_is_chosen_by_its_id_or_the_beginning(sessions: bytes, cli: Call) -> None:
+    told = cli("receipt", "import", "sessions.jsonl", "--run", "86", "--json")
+    assert told.document["run"] == agent_transcripts.RUN_ID
+    for wrong in ("no such run", "x"):
+        told = cli("receipt", "import", "sessions.jsonl", "--run", wrong, "--json")
+        assert (told.status, told.error["code"]) == (1, "no_run")
+    Path("sessions.jsonl").write_bytes(sessions + sessions.replace(b"8608f682", b"8609f682"))
+    several = cli("receipt", "import", "sessions.jsonl", "--run", "860", "--json")
+    assert several.error["message"].startswith("several runs")
+
+
+def test_each_run_of_a_file_goes_to_a_file_of_its_own(sessions: bytes, cli: Call) -> None:
+    Path("sessions.jsonl").write_bytes(Path("sessions.jsonl").read_bytes() + sessions)
+    told = cli("receipt", "import", "sessions.jsonl", "--each", "runs/all", "--json")
+    assert told.status == 0
+    names = [Path(run["file"]).name for run in told.document["runs"]]
+    id = agent_transcripts.RUN_ID
+    assert names == [f"{id}.json", f"_._9999f{id[8:]}.json", f"{id}~2.json"]
+    assert sorted(path.name for path in Path("runs/all").iterdir()) == sorted(names)
+    for name, run in zip(names, told.document["runs"], strict=True):
+        assert decode_receipt(Path("runs/all", name).read_bytes()).run == run["run"]
+    Path("runs/all", names[0]).write_text("mine")
+    assert cli("receipt", "import", "sessions.jsonl", "--each", "runs/all").status == 12
+    both = cli("receipt", "import", "sessions.jsonl", "--each", "x", "-o", "y", "--json")
+    assert (both.status, both.error["code"]) == (2, "usage")
 
 
 def test_importing_needs_no_brain(

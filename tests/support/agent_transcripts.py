@@ -1,7 +1,8 @@
 """One run of an agent, as each program would write its transcript.
 
-The records have the shape of those that Claude Code 2.1 and Codex 0.169 write, told what to
-say by an endpoint of ours, and of the conventions of OpenTelemetry for generative AI.
+The records have the shape of those that Claude Code 2.1, Codex 0.169, Gemini CLI 0.61,
+opencode 1.18 and Hermes write, told what to say by an endpoint of ours, and of the
+conventions of OpenTelemetry for generative AI and of OpenInference.
 """
 
 from __future__ import annotations
@@ -289,10 +290,209 @@ def otel_transcript(run: AgentRun) -> bytes:
     return json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": [scope]}]}).encode()
 
 
+def hermes_transcript(run: AgentRun) -> bytes:
+    """One line for the session; the result of a tool is JSON text."""
+    tick = start_clock()
+    messages: list[Any] = []
+
+    def add(at: int, role: str, content: str, **more: Any) -> None:
+        row = {"id": len(messages), "role": role, "content": content, "active": 1, **more}
+        messages.append({**row, "timestamp": at / 1000})
+
+    add(tick(), "user", run.task, tool_calls=None)
+    for number, turn in enumerate(run.turns):
+        calls = [
+            {
+                "id": f"call_{number}{at}", "call_id": f"call_{number}{at}", "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+            }
+            for at, call in enumerate(turn.calls)
+        ]  # fmt: skip
+        add(tick(), "assistant", turn.says, tool_calls=calls or None)
+        for at, call in enumerate(turn.calls):
+            result = {"output": call.output, "exit_code": call.exit_code, "error": None}
+            add(tick(), "tool", json.dumps(result), tool_call_id=f"call_{number}{at}")
+    add(0, "user", "Taken back", active=0)
+    times = [row["timestamp"] for row in messages[:-1]]
+    session = {
+        "id": RUN_ID, "source": "cli", "model": MODEL_NAME, "system_prompt": "You are Hermes.",
+        "started_at": times[0], "ended_at": times[-1], "messages": messages,
+    }  # fmt: skip
+    return json_lines([session])
+
+
+def opencode_transcript(run: AgentRun) -> bytes:
+    """One document, indented, with the parts of each message."""
+    tick = start_clock()
+    text = {"type": "text", "text": run.task}
+    messages: list[Any] = [
+        {"info": {"role": "user", "time": {"created": tick()}}, "parts": [text]},
+    ]
+    for turn in run.turns:
+        when = tick()
+        tokens = {
+            "input": turn.tokens[0] - 30, "output": turn.tokens[1] - 2, "reasoning": 2,
+            "cache": {"read": 10, "write": 20},
+        }  # fmt: skip
+        parts: list[Any] = [{"type": "step-start"}, {"type": "reasoning", "text": "Hm."}]
+        parts += [{"type": "text", "text": turn.says}] if turn.says else []
+        for at, call in enumerate(turn.calls):
+            state = {
+                "status": "completed", "input": call.arguments, "output": call.output,
+                "metadata": {"exit": call.exit_code}, "time": {"start": when, "end": tick()},
+            }  # fmt: skip
+            id = f"call_{at}"
+            parts.append({"type": "tool", "tool": call.name, "callID": id, "state": state})
+        parts.append({"type": "step-finish", "tokens": tokens})
+        info = {
+            "role": "assistant", "modelID": MODEL_NAME, "tokens": tokens,
+            "time": {"created": when, "completed": when},
+            "finish": "tool-calls" if turn.calls else "stop",
+        }  # fmt: skip
+        messages.append({"info": info, "parts": parts})
+    session = {"info": {"id": RUN_ID, "version": "1.18.33"}, "messages": messages}
+    return json.dumps(session, indent=2).encode()
+
+
+def gemini_transcript(run: AgentRun) -> bytes:
+    """A line a message; one with calls replaces the line without them."""
+    tick = start_clock()
+    header = {"sessionId": RUN_ID, "projectHash": "572a", "startTime": iso_time(START_MS)}
+    context = {
+        "id": "0",
+        "type": "user",
+        "content": [{"text": "<session_context>\n</session_context>"}],
+    }
+    out: list[Any] = [header, {"$set": {"messages": [context]}}]
+    task = {"id": "1", "timestamp": iso_time(tick()), "type": "user"}
+    out += [
+        {**task, "content": [{"text": run.task}]},
+        {**task, "id": "2", "content": [{"text": "Taken back"}]},
+        {"$rewindTo": "2"},
+    ]
+    for number, turn in enumerate(run.turns):
+        tokens = {"input": turn.tokens[0], "output": turn.tokens[1] - 2, "thoughts": 2}
+        answer = {
+            "id": f"m{number}", "timestamp": iso_time(tick()), "type": "gemini",
+            "content": turn.says, "thoughts": [], "tokens": tokens, "model": MODEL_NAME,
+        }  # fmt: skip
+        out += [answer, {"$set": {"lastUpdated": iso_time(START_MS)}}]
+        calls, results = [], []
+        for at, call in enumerate(turn.calls):
+            id = f"call_{number}{at}"
+            error = {"error": f"exit code {call.exit_code}"} if call.exit_code else {}
+            said = {"output": call.output, **error}
+            result = {"functionResponse": {"id": id, "name": call.name, "response": said}}
+            results.append(result)
+            calls.append({
+                "id": id, "name": call.name, "args": call.arguments, "result": [result],
+                "status": "error" if call.exit_code else "success",
+                "timestamp": iso_time(tick()), "resultDisplay": call.output,
+            })  # fmt: skip
+        if calls:
+            out.append({**answer, "toolCalls": calls})
+            out.append({"id": f"r{number}", "type": "user", "content": results})
+    return json_lines(out)
+
+
+def openinference_transcript(run: AgentRun) -> bytes:
+    """The spans of OpenInference: messages as one attribute a field, tools without ids."""
+    export = json.loads(otel_transcript(run))
+    scope = export["resourceSpans"][0]["scopeSpans"][0]
+    for span in scope["spans"]:
+        given = {one["key"]: one["value"] for one in span["attributes"]}
+        span["attributes"] = [
+            {"key": key, "value": value} for key, value in _openinference(given).items()
+        ]
+    return json.dumps(export).encode()
+
+
+def _openinference(given: dict[str, Any]) -> dict[str, Any]:
+    kinds = {"chat": "LLM", "execute_tool": "TOOL", "invoke_agent": "AGENT"}
+    kind = kinds.get(given.get("gen_ai.operation.name", {}).get("stringValue"))
+    if kind is None:
+        return given
+    names = {
+        "gen_ai.request.model": "llm.model_name",
+        "gen_ai.usage.input_tokens": "llm.token_count.prompt",
+        "gen_ai.usage.output_tokens": "llm.token_count.completion",
+        "gen_ai.agent.name": "agent.name",
+        "gen_ai.tool.name": "tool.name",
+        "gen_ai.tool.call.arguments": "input.value",
+        "gen_ai.tool.call.result": "output.value",
+    }
+    out = {names[key]: value for key, value in given.items() if key in names}
+    for key in ("input", "output"):
+        told = given.get(f"gen_ai.{key}.messages")
+        for at, message in enumerate(json.loads(told["stringValue"]) if told else ()):
+            fields = _openinference_message(message)
+            prefix = f"llm.{key}_messages.{at}.message"
+            out |= {f"{prefix}.{name}": {"stringValue": text} for name, text in fields.items()}
+    return {"openinference.span.kind": {"stringValue": kind}, **out}
+
+
+def _openinference_message(message: dict[str, Any]) -> dict[str, str]:
+    fields = {"role": message["role"]}
+    calls = 0
+    for part in message["parts"]:
+        if part["type"] == "text":
+            fields["contents.0.message_content.text"] = part["content"]
+        elif part["type"] == "tool_call_response":
+            fields |= {"tool_call_id": part["id"], "content": part["response"]}
+        else:
+            prefix = f"tool_calls.{calls}.tool_call"
+            fields |= {f"{prefix}.id": part["id"], f"{prefix}.function.name": part["name"]}
+            fields[f"{prefix}.function.arguments"] = json.dumps(part["arguments"])
+            calls += 1
+    return fields
+
+
+def otel_events_transcript(run: AgentRun) -> bytes:
+    """Spans whose messages are events, as the conventions had them until version 1.36."""
+    export = json.loads(otel_transcript(run))
+    for span in export["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+        given = {one["key"]: one["value"] for one in span["attributes"]}
+        events: list[Any] = []
+        for key in ("gen_ai.input.messages", "gen_ai.output.messages"):
+            told = given.pop(key, None)
+            for message in json.loads(told["stringValue"]) if told else ():
+                events.append(_message_event(message, key == "gen_ai.output.messages"))
+        span["events"] = events
+        span["attributes"] = [{"key": key, "value": value} for key, value in given.items()]
+    return json.dumps(export).encode()
+
+
+def _message_event(message: dict[str, Any], is_choice: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {"role": message["role"]}
+    calls = []
+    for part in message["parts"]:
+        if part["type"] == "text":
+            body["content"] = part["content"]
+        elif part["type"] == "tool_call_response":
+            body |= {"id": part["id"], "content": part["response"]}
+        else:
+            function = {"name": part["name"], "arguments": json.dumps(part["arguments"])}
+            calls.append({"id": part["id"], "type": "function", "function": function})
+    if calls:
+        body["tool_calls"] = json.dumps(calls)
+    name = f"gen_ai.{message['role']}.message"
+    if is_choice:
+        name, body = "gen_ai.choice", {"message": json.dumps(body), "finish_reason": "stop"}
+    attributes = [{"key": key, "value": {"stringValue": text}} for key, text in body.items()]
+    return {"name": name, "attributes": attributes}
+
+
 TRANSCRIPT_WRITERS: dict[str, Callable[[AgentRun], bytes]] = {
     "claude": claude_transcript,
     "codex": codex_transcript,
     "openai": openai_transcript,
     "responses": responses_transcript,
     "otel": otel_transcript,
+    "otel-events": otel_events_transcript,
+    "openinference": openinference_transcript,
+    "hermes": hermes_transcript,
+    "opencode": opencode_transcript,
+    "gemini": gemini_transcript,
 }
+FORMAT_OF_WRITER = {"responses": "openai", "otel-events": "otel", "openinference": "otel"}
+"""The format of each transcript whose writer has another name."""

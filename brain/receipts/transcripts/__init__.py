@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from .transcript_reader import TRANSCRIPT_FORMATS, read_transcript
+from .transcript_reader import (
+    TRANSCRIPT_FORMATS,
+    choose_run,
+    many_runs_error,
+    read_transcript,
+    read_transcripts,
+)
 
-__all__ = ["TRANSCRIPT_FORMATS", "read_transcript"]
+__all__ = [
+    "TRANSCRIPT_FORMATS",
+    "choose_run",
+    "many_runs_error",
+    "read_transcript",
+    "read_transcripts",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -11,6 +12,8 @@ from ... import limits
 from ...objects.snapshot import MAX_TIME_MS
 from ...util import strict_json
 from ..receipt_fields import MAX_SAFE_INTEGER
+
+_CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)
 
 
 class JsonObject(dict[str, Any]):
@@ -55,6 +58,11 @@ class JsonObject(dict[str, Any]):
             return 0
         ms: int = round(value * 1000)
         return ms
+
+    def ms(self, *keys: str) -> int:
+        """Return a time in ms since 1970; 0 for any other value."""
+        value = self.first(*keys)
+        return round(value) if type(value) in (int, float) and 0 < value <= MAX_TIME_MS else 0
 
     def milliseconds(self, *keys: str) -> int:
         """Return a time in ns as ms since 1970; 0 for any other value."""
@@ -106,6 +114,11 @@ def message_text(content: Any) -> str:
         return content
     texts = (part.text("text", "content") for part in objects_in_list(content))
     return "\n".join(filter(None, texts))
+
+
+def is_context_message(text: str) -> bool:
+    """Tell whether a program wrote the message in the name of the user: one tagged element."""
+    return _CONTEXT_MESSAGE.fullmatch(text) is not None
 
 
 def canonical_argument(value: Any) -> str:

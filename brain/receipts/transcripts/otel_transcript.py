@@ -1,13 +1,16 @@
 """OpenTelemetry transcripts: spans by its conventions for generative AI, as OTLP in JSON.
 
-The conventions are in development; this reads the operations and attributes of 2026. A file
-is one run: the trace of the first span about generative AI. Other spans are skipped.
+The conventions are in development; this reads the operations and attributes of 2026, the
+events that they had before, and OpenInference. Each trace is a run. Spans about other things
+are skipped.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from ...errors import printable_text
 from ..receipt_types import RunStep
@@ -19,21 +22,34 @@ from .lenient_json import (
     objects_in_list,
     parse_record,
 )
-from .run_builder import MAX_NAME_CHARS, RunBuilder
+from .otel_messages import (
+    ARGUMENTS,
+    INPUT,
+    OPERATION,
+    OTHER_OPERATION,
+    OUTPUT,
+    RESULT,
+    add_messages,
+)
+from .run_builder import RunBuilder
+from .skill_loads import MAX_NAME_CHARS
 
 MODEL_OPERATIONS = ("chat", "generate_content", "text_completion")
 AGENT_OPERATIONS = ("invoke_agent", "invoke_workflow", "create_agent")
-IGNORED_OPERATIONS = ("embeddings", "create_agent", "plan")
-_DETAILS_EVENT = "gen_ai.client.inference.operation.details"
+IGNORED_OPERATIONS = ("embeddings", "create_agent", "plan", OTHER_OPERATION)
 _ERROR_STATUS_CODES = (2, "STATUS_CODE_ERROR")
 _MAX_ERROR_BYTES = 2000
 _MAX_ATTRIBUTE_DEPTH = 16
+_MAX_NESTED_SPANS = 64
 
 
-class OtelSpan(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtelSpan:
     """A span; times are in ms since 1970, attributes are plain values."""
 
     trace: str
+    id: str
+    parent: str
     start: int
     end: int
     attributes: JsonObject
@@ -47,7 +63,7 @@ class OtelSpan(NamedTuple):
     @property
     def operation(self) -> str:
         """The name of the operation, "" if it has none."""
-        return self.attributes.text("gen_ai.operation.name")
+        return self.attributes.text(OPERATION)
 
 
 def is_otlp_export(first: JsonObject) -> bool:
@@ -65,26 +81,69 @@ def iterate_spans(value: JsonObject) -> Iterator[OtelSpan]:
                     yield parsed
 
 
-def add_spans(run: RunBuilder, spans: list[OtelSpan]) -> None:
-    """Add the spans of the first trace to the run."""
-    spans.sort(key=lambda span: (span.start, span.end))
-    trace_id = spans[0].trace
-    trace = [span for span in spans if span.trace == trace_id]
-    run.records += len(spans)
-    run.unknown += len(spans) - len(trace)
+def build_runs(spans: list[OtelSpan]) -> list[RunBuilder]:
+    """Return the run of each trace, the one that began first before the others."""
+    traces: dict[str, list[OtelSpan]] = {}
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        traces.setdefault(span.trace, []).append(span)
+    return [_build_run(trace_id, trace) for trace_id, trace in traces.items()]
+
+
+def _build_run(trace_id: str, trace: list[OtelSpan]) -> RunBuilder:
+    run = RunBuilder()
+    run.records = len(trace)
     run.run = trace_id
-    executed = {id for span in trace if (id := span.attributes.text("gen_ai.tool.call.id"))}
+    executed = _ExecutedCalls(trace)
+    by_id = {span.id: span for span in trace if span.id}
     for span in trace:
-        _add_span(run, span, executed)
+        if not _repeats_answer(span, by_id):
+            _add_span(run, span, executed)
     root = next((span for span in trace if span.operation in AGENT_OPERATIONS), trace[0])
     run.agent = root.attributes.text("gen_ai.agent.name") or run.agent
     run.record_time(root.end)
     task = _input_text(root) if root.operation in AGENT_OPERATIONS else ""
     run.task = task or run.task
     run.set_outcome("failure" if root.error else "success", root.error)
+    return run
 
 
-def _add_span(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
+class _ExecutedCalls:
+    """The calls that have spans of their own, so that an answer need not add them."""
+
+    def __init__(self, trace: list[OtelSpan]) -> None:
+        spans = [span.attributes for span in trace]
+        self._ids = {id for span in spans if (id := span.text("gen_ai.tool.call.id"))}
+        self._unnamed = Counter(
+            span.attributes.text("gen_ai.tool.name")
+            for span in trace
+            if span.operation == "execute_tool" and not span.attributes.text("gen_ai.tool.call.id")
+        )
+
+    def take(self, id: str, name: str) -> bool:
+        """Tell whether a call of an answer has a span; one without an id stands for one call."""
+        if id in self._ids:
+            return True
+        self._unnamed[name] -= 1
+        return self._unnamed[name] >= 0
+
+
+def _repeats_answer(span: OtelSpan, by_id: dict[str, OtelSpan]) -> bool:
+    """Tell whether an answer is inside of another: two libraries recorded the same one."""
+    if span.operation not in MODEL_OPERATIONS:
+        return False
+    parent = by_id.get(span.parent)
+    for _ in range(_MAX_NESTED_SPANS):
+        if parent is None:
+            return False
+        if parent.operation in MODEL_OPERATIONS:
+            return True
+        if parent.operation in ("execute_tool", *AGENT_OPERATIONS):
+            return False
+        parent = by_id.get(parent.parent)
+    return False
+
+
+def _add_span(run: RunBuilder, span: OtelSpan, executed: _ExecutedCalls) -> None:
     operation, name = span.operation, span.attributes.text("gen_ai.tool.name")
     if operation in MODEL_OPERATIONS:
         _add_answer(run, span, executed)
@@ -119,28 +178,23 @@ def _add_other_step(
     )
 
 
-def _add_answer(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
+def _add_answer(run: RunBuilder, span: OtelSpan, executed: _ExecutedCalls) -> None:
     attributes = span.attributes
     model = attributes.text("gen_ai.response.model") or attributes.text("gen_ai.request.model")
-    for message in _message_attribute(span, "gen_ai.input.messages"):
+    for message in _message_attribute(span, INPUT):
         for part in _message_parts(message, "tool_call_response"):
             result = canonical_argument(part.first("response", "result"))
             run.add_tool_result(part.text("id"), result)
     run.add_user_message(_input_text(span), span.start)
     run.begin_answer("", model, span.start)
-    for message in _message_attribute(span, "gen_ai.output.messages"):
+    for message in _message_attribute(span, OUTPUT):
         run.add_answer_text(
             "\n".join(part.text("content") for part in _message_parts(message, "text"))
         )
         for part in _message_parts(message, "tool_call"):
-            id = part.text("id")
-            if id not in executed:
-                run.add_tool_call(
-                    id,
-                    part.text("name"),
-                    canonical_argument(part.get("arguments")),
-                    span.end,
-                )
+            id, name = part.text("id"), part.text("name")
+            if not executed.take(id, name):
+                run.add_tool_call(id, name, canonical_argument(part.get("arguments")), span.end)
     run.record_usage(
         attributes.count("gen_ai.usage.input_tokens"),
         attributes.count("gen_ai.usage.output_tokens"),
@@ -157,17 +211,15 @@ def _add_tool_call(run: RunBuilder, span: OtelSpan, name: str) -> None:
         _add_other_step(run, span, kind="skill_load", name=skill, version=version)
         return
     id = span.attributes.text("gen_ai.tool.call.id") or f"span {len(name)} {span.start} {name}"
-    run.add_tool_call(
-        id, name, canonical_argument(span.attributes.get("gen_ai.tool.call.arguments")), span.start
-    )
-    result = canonical_argument(span.attributes.get("gen_ai.tool.call.result"))
+    run.add_tool_call(id, name, canonical_argument(span.attributes.get(ARGUMENTS)), span.start)
+    result = canonical_argument(span.attributes.get(RESULT))
     run.add_tool_result(id, result, span.error, span.start + span.took)
 
 
 def _input_text(span: OtelSpan) -> str:
     """Return the user messages since the last answer of the model."""
     texts: list[str] = []
-    for message in _message_attribute(span, "gen_ai.input.messages"):
+    for message in _message_attribute(span, INPUT):
         if message.get("role") == "assistant":
             texts.clear()
         elif message.get("role") == "user":
@@ -188,20 +240,37 @@ def _message_parts(message: JsonObject, kind: str) -> list[JsonObject]:
 
 
 def _parse_span(span: JsonObject) -> OtelSpan:
-    attributes = _parse_attributes(span.get("attributes"))
-    for event in span.objects("events"):
-        if event.get("name") == _DETAILS_EVENT:
-            attributes = JsonObject(_parse_attributes(event.get("attributes")) | attributes)
-    status = span.object("status")
-    failed = status.get("code") in _ERROR_STATUS_CODES or "error.type" in attributes
-    error = status.text("message") or attributes.text("error.type") or "error"
+    events = [
+        (event.text("name"), _parse_attributes(event.get("attributes")))
+        for event in span.objects("events")
+    ]
+    attributes = add_messages(_parse_attributes(span.get("attributes")), events)
     return OtelSpan(
-        span.text("traceId", "trace_id"),
-        span.milliseconds("startTimeUnixNano", "start_time_unix_nano"),
-        span.milliseconds("endTimeUnixNano", "end_time_unix_nano"),
-        attributes,
-        shorten_without_secrets(error, _MAX_ERROR_BYTES) if failed else "",
+        trace=span.text("traceId", "trace_id"),
+        id=span.text("spanId", "span_id"),
+        parent=span.text("parentSpanId", "parent_span_id"),
+        start=span.milliseconds("startTimeUnixNano", "start_time_unix_nano"),
+        end=span.milliseconds("endTimeUnixNano", "end_time_unix_nano"),
+        attributes=attributes,
+        error=_span_error(span.object("status"), attributes, events),
     )
+
+
+def _span_error(
+    status: JsonObject, attributes: JsonObject, events: list[tuple[str, JsonObject]]
+) -> str:
+    """Return why a span failed, "" if it did not."""
+    if status.get("code") not in _ERROR_STATUS_CODES and "error.type" not in attributes:
+        return ""
+    raised = next((event for name, event in events if name == "exception"), JsonObject())
+    error = (
+        status.text("message")
+        or raised.text("exception.message")
+        or attributes.text("error.type")
+        or raised.text("exception.type")
+        or "error"
+    )
+    return shorten_without_secrets(error, _MAX_ERROR_BYTES)
 
 
 def _parse_attributes(value: Any) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .lenient_json import JsonObject, canonical_argument, message_text
+from .lenient_json import JsonObject, canonical_argument, is_context_message, message_text
 from .run_builder import RunBuilder
 
 IGNORED_ITEM_TYPES = frozenset(
@@ -21,8 +21,6 @@ _CALL_ARGUMENT_KEYS = {
 }
 """Types of items that call a tool, and the key of the arguments."""
 _RESULT_TYPES = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-_CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)
-"""A message that the program wrote in the name of the user."""
 _AGENTS_MD_HEADING = "# AGENTS.md instructions"
 _SHELL_OUTPUT = re.compile(
     r"(?:[A-Z][\w ]{1,30}: [^\n]{0,100}\n){0,4}Process exited with code (\d{1,6})\n"
@@ -69,7 +67,7 @@ def _add_message(run: RunBuilder, item: JsonObject, model: str, at: int) -> None
         run.add_answer_text(message)
         run.set_outcome("success" if item.get("status") in (None, "completed") else "unknown")
     elif role == "user":
-        if not _CONTEXT_MESSAGE.fullmatch(message) and not message.startswith(_AGENTS_MD_HEADING):
+        if not is_context_message(message) and not message.startswith(_AGENTS_MD_HEADING):
             run.add_user_message(message, at)
     elif role not in ("system", "developer"):
         run.unknown += 1

@@ -18,12 +18,7 @@ from ..size_budget import (
     keep_text,
     shorten_without_secrets,
 )
-from .lenient_json import JsonObject, parse_record
-
-MAX_NAME_CHARS = 200
-"""The most characters of a name that are recorded."""
-_SKILL_LOADING_TOOLS = {"Skill": ("skill", "command"), "skill_view": ("name",)}
-"""Tools that load a skill, with the arguments that may name it."""
+from .skill_loads import MAX_NAME_CHARS, find_skill_loads
 
 
 class _ModelAnswer(NamedTuple):
@@ -111,20 +106,19 @@ class RunBuilder:
             self._steps[answer.step_index] = step._replace(input=input_text, output=output_text)
 
     def add_tool_call(self, id: str, name: str, arguments: str, at: int = 0) -> None:
-        """Add a tool call of the model."""
+        """Add a tool call of the model; a skill that it loads is a step of its own."""
         self.record_time(at)
-        skill = _loaded_skill(name, arguments)
-        if skill is not None:
-            slug, version = skill
-            step = RunStep(kind="skill_load", at=at, name=slug, version=version)
-        else:
+        found = find_skill_loads(name, arguments)
+        for slug, version in found.loads:
+            self._append_step(RunStep(kind="skill_load", at=at, name=slug, version=version))
+        if not found.is_all:
             step = RunStep(
                 kind="tool",
                 at=at,
                 name=printable_text(name, MAX_NAME_CHARS),
                 input=self._keep_text(arguments),
             )
-        self._append_step(step)
+            self._append_step(step)
         if id:
             self._open_calls[id] = len(self._steps) - 1
 
@@ -182,7 +176,7 @@ class RunBuilder:
         if len(steps) < len(self._steps):
             raise _too_many_steps_error(len(steps))
         return Receipt(
-            run=printable_text(self.run, MAX_NAME_CHARS) or digest.hex()[:32],
+            run=printable_text(self.run, MAX_NAME_CHARS),
             task=shorten_without_secrets(self.task, limits.MAX_TASK_BYTES),
             agent=printable_text(self.agent, MAX_NAME_CHARS),
             model=printable_text(self.model, MAX_NAME_CHARS),
@@ -201,17 +195,3 @@ def _too_many_steps_error(steps: int) -> FormatError:
         code="too_many",
         hint="split the transcript and import the parts",
     )
-
-
-def _loaded_skill(name: str, arguments: str) -> tuple[str, str] | None:
-    """Return the slug and version of the skill that a tool call loads, None for other calls."""
-    names = _SKILL_LOADING_TOOLS.get(name.rpartition("__")[2])
-    if names is None:
-        return None
-    values = JsonObject.of(parse_record(arguments.encode(errors="replace")))
-    slug = next((values[key] for key in names if isinstance(values.get(key), str)), "")
-    if not slug or values.get("file_path"):
-        return None
-    version = values.get("version", "")
-    version = str(version) if type(version) in (int, str) else ""
-    return printable_text(slug, MAX_NAME_CHARS), printable_text(version, MAX_NAME_CHARS)

@@ -12,31 +12,53 @@ from typing import Any
 
 from ... import limits
 from ...digest import blob_id
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput, NotFound, printable_text
 from ..receipt_types import Receipt
-from . import claude_transcript, codex_transcript, openai_transcript, otel_transcript
+from . import (
+    claude_transcript,
+    codex_transcript,
+    gemini_transcript,
+    hermes_transcript,
+    openai_transcript,
+    opencode_transcript,
+    otel_transcript,
+)
 from .lenient_json import JsonObject, objects_in_list, parse_record, split_records
 from .run_builder import RunBuilder
-
-TRANSCRIPT_FORMATS = ("otel", "claude", "codex", "openai")
-"""The supported formats: OpenTelemetry, Claude Code, Codex, OpenAI."""
 
 _FORMAT_DETECTORS: dict[str, Callable[[JsonObject], bool]] = {
     "otel": otel_transcript.is_otlp_export,
     "codex": codex_transcript.is_codex_record,
+    "gemini": gemini_transcript.is_gemini_record,
     "claude": claude_transcript.is_claude_record,
+    "hermes": hermes_transcript.is_hermes_session,
+    "opencode": opencode_transcript.is_opencode_export,
     "openai": openai_transcript.is_openai_record,
 }
-TranscriptParser = Callable[[RunBuilder, Iterable[Any]], None]
+"""How the first records of a file are recognised, the most particular format first."""
+TRANSCRIPT_FORMATS = ("otel", "claude", "codex", "gemini", "hermes", "opencode", "openai")
+"""The supported formats: OpenTelemetry, and the programs by name."""
+TranscriptParser = Callable[[Iterable[Any]], list[RunBuilder]]
 _MAX_SAMPLED_RECORDS = 20
 """The records by which the format is detected."""
 
 
 def read_transcript(data: bytes, format_name: str = "") -> Receipt:
-    """Return the receipt of a transcript; `format_name` is detected unless it is set.
+    """Return the receipt of a transcript of one run; raises as `read_transcripts`.
+
+    Raises `InvalidInput` (`many_runs`) if the file has several.
+    """
+    receipts = read_transcripts(data, format_name)
+    if len(receipts) > 1:
+        raise many_runs_error(receipts)
+    return receipts[0]
+
+
+def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
+    """Return the receipt of each run in a file; `format_name` is detected unless it is set.
 
     Raises `InvalidInput` (`too_large`, `no_transcript`, `bad_format`), or `FormatError`
-    (`too_many`) for a transcript with too many steps.
+    (`too_many`) for a run with too many steps.
     """
     if len(data) > limits.MAX_TRANSCRIPT_BYTES:
         raise InvalidInput(f"a transcript of {len(data)} bytes", code="too_large")
@@ -44,13 +66,48 @@ def read_transcript(data: bytes, format_name: str = "") -> Receipt:
         raise InvalidInput(f"unknown format {printable_text(format_name, 80)!r}", code="bad_format")
     document = _parse_document(data)
     format_name = format_name or _detect_format(data, document)
-    run = RunBuilder()
-    _PARSERS[format_name](
-        run, [document] if document is not None else map(parse_record, split_records(data))
-    )
-    if run.is_empty:
+    values = [document] if document is not None else map(parse_record, split_records(data))
+    parsed = _PARSERS[format_name](values)
+    runs = [run for run in parsed if not run.is_empty]
+    if not runs:
         raise _unreadable_error(format_name)
-    return run.build_receipt(format_name, blob_id(data))
+    runs[0].records += sum(run.records for run in parsed if run.is_empty)
+    runs[0].unknown += sum(run.unknown for run in parsed if run.is_empty)
+    digest = blob_id(data)
+    for number, run in enumerate(runs):
+        run.run = run.run or _unnamed_run_id(digest, number)
+    return [run.build_receipt(format_name, digest) for run in runs]
+
+
+def many_runs_error(receipts: list[Receipt]) -> InvalidInput:
+    """Return the error for a file with several runs where one is needed."""
+    return InvalidInput(
+        f"the file has {len(receipts)} runs",
+        code="many_runs",
+        hint="list them with `brain receipt import FILE --list`, and choose one with --run ID,"
+        " or write a receipt for each with --each FOLDER",
+    )
+
+
+def choose_run(receipts: list[Receipt], run: str) -> Receipt:
+    """Return the receipt whose run has the id, or is the only one whose id begins so.
+
+    Raises `NotFound` (`no_run`).
+    """
+    found = [one for one in receipts if one.run == run]
+    found = found or [one for one in receipts if one.run.startswith(run)]
+    if len(found) != 1:
+        kind = "several runs begin" if found else "no run begins"
+        raise NotFound(
+            f"{kind} with {printable_text(run, 80)!r}",
+            code="no_run",
+            hint="list the runs with `brain receipt import FILE --list`",
+        )
+    return found[0]
+
+
+def _unnamed_run_id(digest: bytes, number: int) -> str:
+    return (blob_id(digest + str(number).encode()) if number else digest).hex()[:32]
 
 
 def _parse_document(data: bytes) -> Any:
@@ -85,39 +142,73 @@ def _unreadable_error(format_name: str) -> InvalidInput:
 
 
 def _line_parser(add_record: Callable[[RunBuilder, JsonObject], None]) -> TranscriptParser:
-    def parse(run: RunBuilder, values: Iterable[Any]) -> None:
+    """Return a parser of files whose records all belong to one run."""
+
+    def parse(values: Iterable[Any]) -> list[RunBuilder]:
+        run = RunBuilder()
         for value in values:
-            run.records += 1
-            if isinstance(value, dict):
-                add_record(run, JsonObject(value))
-            else:
-                run.unknown += 1
+            _add_value(run, value, add_record)
+        return [run]
 
     return parse
 
 
-def _parse_chat(run: RunBuilder, values: Iterable[Any]) -> None:
-    chat = openai_transcript.ChatParser()
+def _session_parser(
+    is_session: Callable[[JsonObject], bool], add_session: Callable[[RunBuilder, JsonObject], None]
+) -> TranscriptParser:
+    """Return a parser of files in which each record is a run."""
+
+    def parse(values: Iterable[Any]) -> list[RunBuilder]:
+        runs = []
+        for value in values:
+            run = RunBuilder()
+            runs.append(run)
+            _add_value(run, value if is_session(JsonObject.of(value)) else None, add_session)
+        return runs
+
+    return parse
+
+
+def _add_value(
+    run: RunBuilder, value: Any, add_record: Callable[[RunBuilder, JsonObject], None]
+) -> None:
+    run.records += 1
+    if isinstance(value, dict):
+        add_record(run, JsonObject(value))
+    else:
+        run.unknown += 1
+
+
+def _parse_chat(values: Iterable[Any]) -> list[RunBuilder]:
+    run, chat = RunBuilder(), openai_transcript.ChatParser()
     for value in values:
         chat.add_record(run, value)
+    return [run]
 
 
-def _parse_trace(run: RunBuilder, values: Iterable[Any]) -> None:
+def _parse_traces(values: Iterable[Any]) -> list[RunBuilder]:
+    rest = RunBuilder()
     spans: list[otel_transcript.OtelSpan] = []
     for value in values:
         export = JsonObject.of(value)
         if otel_transcript.is_otlp_export(export):
             spans += otel_transcript.iterate_spans(export)
         else:
-            run.records += 1
-            run.unknown += 1
-    if spans:
-        otel_transcript.add_spans(run, spans)
+            rest.records += 1
+            rest.unknown += 1
+    return [*otel_transcript.build_runs(spans), rest]
 
 
 _PARSERS: dict[str, TranscriptParser] = {
     "claude": _line_parser(claude_transcript.add_claude_record),
     "codex": _line_parser(codex_transcript.add_codex_record),
+    "gemini": gemini_transcript.read_gemini_sessions,
+    "hermes": _session_parser(
+        hermes_transcript.is_hermes_session, hermes_transcript.add_hermes_session
+    ),
     "openai": _parse_chat,
-    "otel": _parse_trace,
+    "opencode": _session_parser(
+        opencode_transcript.is_opencode_export, opencode_transcript.add_opencode_export
+    ),
+    "otel": _parse_traces,
 }

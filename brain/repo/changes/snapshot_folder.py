@@ -50,7 +50,11 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
         added=[path for path in changed if not is_recorded[path]],
         modified=[path for path in changed if is_recorded[path] and edits[path] is not None],
         removed=[path for path in changed if edits[path] is None],
-        notices=[*folder_scan.scan.notices, *_unwritten_notices(session, pending)],
+        notices=[
+            *folder_scan.scan.notices,
+            *_unwritten_notices(session, pending),
+            *_content_notices(session, target, {path: edits[path] for path in changed}),
+        ],
         merging=pending_merge.revision if pending_merge else None,
         conflicts=merge_state.describe_conflicts(session, pending_merge.rows)
         if pending_merge
@@ -66,6 +70,14 @@ def _unwritten_notices(session: Session, pending: Edits) -> list[Notice]:
         for path, entry in sorted(pending.items())
         if entry or file_fingerprint.lstat_or_none(session.root / path)
     ]
+
+
+def _content_notices(session: Session, before: Bundle, edits: Edits) -> list[Notice]:
+    if not edits:
+        return []
+    from . import content_notices
+
+    return content_notices.check_folder(session, before, edits)
 
 
 def snapshot_folder(
@@ -138,7 +150,7 @@ def build_snapshot_result(
         added=sum(not existed for _, existed in pairs),
         modified=sum(existed and entry is not None for entry, existed in pairs),
         removed=sum(entry is None for entry, _ in pairs),
-        notices=[*notices, *_secret_notices(txn, edits), *_name_notices(txn, before, edits)],
+        notices=[*notices, *_edit_notices(txn, before, edits)],
         commitment=None,
         left_out_skills=_find_other_texts(txn, edits),
     )
@@ -150,6 +162,18 @@ def _find_other_texts(txn: WriteTransaction, edits: Edits) -> list[LeftOutSkills
     from .skill_survey import find_other_texts
 
     return find_other_texts(txn.session, txn.bundle, edits)
+
+
+def _edit_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[Notice]:
+    if not edits:
+        return []
+    from . import content_notices
+
+    return [
+        *_secret_notices(txn, edits),
+        *_name_notices(txn, before, edits),
+        *content_notices.check_recorded(txn.session, before, edits),
+    ]
 
 
 def _name_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[Notice]:

@@ -266,6 +266,7 @@ def sign_new_snapshot(
     session: Session, tx: StoreTransaction, snapshot_id: bytes, snapshot: Snapshot
 ) -> None:
     """Sign a new snapshot where it is recorded, if the session has a key."""
+    session.last_recorded = snapshot_id
     if session.sign_with is not None:
         from ...trust import signature_format
 

@@ -12,7 +12,7 @@ from ...errors import BrainError, printable_text
 from ...results import DoctorCheck
 from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.mounts import unescape_mount_point
-from ..changes import snapshot_folder
+from ..changes import content_notices, snapshot_folder
 from ..open import manifest
 from ..open.session import Session
 from ..read import index_update, pending_check
@@ -31,6 +31,14 @@ _NETWORK_FILE_SYSTEMS = {
     "ceph",
     "glusterfs",
     "fuse.sshfs",
+}
+
+
+_NO_FAULTS = (snapshot_folder.UNWRITTEN_CODE, content_notices.VERSION_CODE)
+"""Codes of notices that `_unfinished` reports, or that are no fault."""
+_CONTENT_HINTS = {
+    "bad_yaml": "mend the front matter before the next snapshot",
+    "bad_manifest": "mend it before the next snapshot; schemas/manifest.json lists the keys",
 }
 
 
@@ -137,7 +145,12 @@ def _ignore(session: Session) -> Iterator[DoctorCheck]:
 
 def _manifest(session: Session) -> Iterator[DoctorCheck]:
     manifest.load_manifest(session)
-    yield DoctorCheck("manifest", True, "readable", "")
+    problems = manifest.find_recorded_problems(session)
+    hint = "mend manifest.yaml; schemas/manifest.json lists the keys"
+    for problem in problems:
+        yield DoctorCheck("manifest", False, problem, hint)
+    if not problems:
+        yield DoctorCheck("manifest", True, "readable", "")
 
 
 def _folder(session: Session) -> Iterator[DoctorCheck]:
@@ -146,9 +159,10 @@ def _folder(session: Session) -> Iterator[DoctorCheck]:
     message = f"{count} files differ from the head" if count else "the same as the head"
     yield DoctorCheck("folder", True, message, "")
     for notice in status.notices:
-        if notice.code != snapshot_folder.UNWRITTEN_CODE:  # `_unfinished` reports these
+        if notice.code not in _NO_FAULTS:
             notice_text = f"{notice.path}: {notice.message}"
-            yield DoctorCheck("folder", False, notice_text, "it is not recorded")
+            hint = _CONTENT_HINTS.get(notice.code, "it is not recorded")
+            yield DoctorCheck("folder", False, notice_text, hint)
 
 
 _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (

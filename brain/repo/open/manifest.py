@@ -133,16 +133,37 @@ def _read_manifest(session: Session, snapshot_id: bytes) -> bytes | None:
     return session.reader.read_blob(entry.blob, entry.size) if entry else None
 
 
-def parse_manifest(content: bytes) -> Manifest:
-    """Return the content of a manifest. Raises `InvalidInput` (`bad_manifest`)."""
+def find_recorded_problems(session: Session) -> list[str]:
+    """Return the problems of the manifest at the head; none without one."""
+    content = _read_manifest(session, session.head())
+    return [] if content is None else find_manifest_problems(content)
+
+
+def find_manifest_problems(content: bytes) -> list[str]:
+    """Return why a manifest is refused, else its unknown keys, which are ignored."""
+    from .manifest_keys import find_unknown_keys
+
+    try:
+        parse_manifest(content)
+    except InvalidInput as error:
+        return [error.message.removeprefix(f"{MANIFEST_PATH}: ")]
+    return list(find_unknown_keys(_load_fields(content)))
+
+
+def _load_fields(content: bytes) -> dict[str, Any]:
     from ...skills.strict_yaml import load_yaml_file
 
     try:
-        fields = load_yaml_file(content.decode("utf-8-sig"))
+        return load_yaml_file(content.decode("utf-8-sig"))
     except (InvalidInput, FormatError) as error:
         raise _bad_manifest_error(error.message) from error
     except UnicodeDecodeError as error:
         raise _bad_manifest_error("it is not UTF-8") from error
+
+
+def parse_manifest(content: bytes) -> Manifest:
+    """Return the content of a manifest. Raises `InvalidInput` (`bad_manifest`)."""
+    fields = _load_fields(content)
     name, home = fields.get("name", ""), fields.get("home", "")
     if not isinstance(name, str) or not isinstance(home, str):
         raise _bad_manifest_error("name or home is not text")

@@ -57,7 +57,8 @@ class Session:
     blob, the names of skills in the open transaction that differ from their paths.
 
     `progress` is called during long work on the cache. `sign_with` returns the key that signs
-    each new snapshot; `open_embedder` opens the embedder of selection by meaning;
+    each new snapshot, and `last_recorded` is the last of these; `open_embedder` opens the
+    embedder of selection by meaning;
     `pinned_roots_provider` returns the root keys that the user pinned, and
     `verified_signatures` has the signatures already verified against them. `search_cache`
     keeps the skills of the head for selection.
@@ -74,6 +75,7 @@ class Session:
         self.author = validate_text(author, limits.MAX_AUTHOR_BYTES, "author")
         self.clock = clock
         self.sign_with: SigningKeyProvider | None = None
+        self.last_recorded: bytes | None = None
         self.open_embedder: OpenEmbedder | None = None
         self.pinned_roots_provider: PinnedRootsProvider | None = None
         self.verified_signatures: set[tuple[bytes, bytes, frozenset[bytes]]] = set()

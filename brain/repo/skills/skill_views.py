@@ -6,8 +6,10 @@ from functools import partial
 
 from ... import limits
 from ...errors import NotFound, printable_text
+from ...objects.bundle import Bundle
 from ...results import Skill, SkillFile, SkillProblem, SkillView
 from ...skills import deceptive_names, frontmatter
+from ...skills.skill_address import address_group, split_version
 from ...skills.skill_lint import WARNING, check_skill
 from ...skills.suggestions import suggest_names
 from ..history.log import find_skill_at_version
@@ -16,6 +18,7 @@ from ..read import lookalikes, skill_lookup, skill_rows
 from ..read.revisions import resolve_revision
 from ..read.skill_lookup import FoundSkill
 from . import edit_files
+from .folder_skills import FolderSkills, read_folder_skills
 from .skill_files import list_skill_entries
 
 _MAX_NAMED_FILES = 20
@@ -24,15 +27,24 @@ _MAX_NAMED_FILES = 20
 def list_skills(session: Session, revision: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug, without reading bodies."""
     bundle = session.bundle_of(resolve_revision(session, revision))
-    lines = [found.to_result() for found in skill_lookup.find_all_skills(session, bundle)]
+    every = skill_lookup.find_all_skills(session, bundle)
+    addresses = skill_lookup.address_all(found.path for found in every)
+    lines = [Skill(*found.summary, addresses[found.path]) for found in every]
     return sorted(lines, key=lambda line: (line.slug, line.path))
 
 
+def list_addresses(session: Session, slug: str, revision: str = "@") -> list[str]:
+    """Return the addresses of the skills that share a slug at a revision, sorted."""
+    bundle = session.bundle_of(resolve_revision(session, revision))
+    group = skill_lookup.find_paths_with_slug(session, bundle, slug)
+    return sorted(address_group(slug, group).values())
+
+
 def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:
-    slug, at, wanted = text.partition("@")
+    skill, wanted = split_version(text)
     start = resolve_revision(session, revision)
-    if at:
-        return find_skill_at_version(session, start, slug, wanted)
+    if wanted:
+        return find_skill_at_version(session, start, skill, wanted)
     return start, skill_lookup.find_skill(session, session.bundle_of(start), text)
 
 
@@ -47,7 +59,7 @@ def view_skill(session: Session, text: str, revision: str = "@") -> SkillView:
     content = session.reader.read_blob(main.blob, main.size)
     fields, body = frontmatter.load_leniently(content)
     return SkillView(
-        *found.to_result(), snapshot_id.hex(), fields, body, [entry.path for entry in files]
+        *found.summary, snapshot_id.hex(), fields, body, [entry.path for entry in files]
     )
 
 
@@ -65,7 +77,7 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
         raise missing_file_error(found.slug, inner, list(others))
     main = next(entry for entry in entries if entry.path == found.path)
     content = edit_files.read_editable_content(session, entry or main)
-    return SkillFile(*found.to_result(), snapshot_id.hex(), inner, content, list(others))
+    return SkillFile(*found.summary, snapshot_id.hex(), inner, content, list(others))
 
 
 def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
@@ -79,21 +91,37 @@ def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     )
 
 
+def _choose_skill(
+    session: Session, bundle: Bundle, every: list[FoundSkill], text: str
+) -> FoundSkill:
+    """Return the skill that `text` means; one that is in the folder only by slug or path."""
+    exact = [found for found in every if text in (found.slug, found.path)]
+    return exact[0] if len(exact) == 1 else skill_lookup.find_skill(session, bundle, text)
+
+
 def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
-    """Check skills of the head, all or some, against agentskills.io.
+    """Check skills of the folder, all or some, against agentskills.io.
 
     With `strict` by the rules of the specification, else by what clients need.
     """
-    bundle = session.bundle_of(session.head())
-    every = skill_lookup.find_all_skills(session, bundle)
-    chosen = [skill_lookup.find_skill(session, bundle, text) for text in texts] if texts else every
+    with read_folder_skills(session) as folder:
+        return _check_folder_skills(session, folder, texts, strict)
+
+
+def _check_folder_skills(
+    session: Session, skills: FolderSkills, texts: list[str], strict: bool
+) -> list[SkillProblem]:
+    every = skill_lookup.find_all_skills(session, skills.bundle)
+    chosen = [_choose_skill(session, skills.bundle, every, text) for text in texts] or every
     shared: dict[str, list[str]] = {}
     called: dict[str, list[str]] = {}
     for found in every:
         shared.setdefault(found.slug, []).append(found.path)
         skeleton = deceptive_names.name_skeleton(found.card.name or found.slug)
         called.setdefault(skeleton, []).append(found.path)
-    content = dict(skill_rows.read_skill_contents(session, list({found.blob for found in chosen})))
+    stored = list({found.blob for found in chosen} - skills.contents.keys())
+    content = dict(skill_rows.read_skill_contents(session, stored))
+    content |= {blob: text for blob, text in skills.contents.items() if text is not None}
     out: list[SkillProblem] = []
     for found in chosen:
         report = partial(SkillProblem, found.slug, found.path)

@@ -59,7 +59,7 @@ OPERATIONS = {
     "proposal show": "proposals.show proposals.open",
     "prove": "proofs.prove_file proofs.prove_absence proofs.prove_section proofs.prove_descent",
     "publish": "publish",
-    "receipt import": "receipts.import_transcript",
+    "receipt import": "receipts.import_transcripts",
     "receipt show": "receipts.show receipts.read receipts.show_file",
     "receipt verify": "receipts.verify receipts.verify_file",
     "redact": "files.redact",

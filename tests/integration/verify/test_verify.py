@@ -404,14 +404,14 @@ def test_all_processors_together_find_what_one_finds(brain: Brain, project: Path
     assert "missing_object" in listed
 
 
-def test_a_skill_changed_by_hand_without_a_higher_version_is_a_warning(brain: Brain) -> None:
+def test_a_skill_changed_by_hand_without_a_higher_version_is_a_note(brain: Brain) -> None:
     path = brain.root / "skills/skill-003/SKILL.md"
     path.write_text(path.read_text() + "by hand\n")
     brain.snapshot()
     found = brain.verify()
     assert found.ok
     (finding,) = found.findings
-    assert (finding.code, finding.severity) == ("version_not_raised", "warning")
+    assert (finding.code, finding.severity) == ("version_not_raised", "note")
     assert finding.path == "skills/skill-003/SKILL.md" and finding.snapshot == brain.head
 
 

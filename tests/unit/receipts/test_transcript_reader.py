@@ -12,21 +12,24 @@ from brain import limits
 from brain.digest import blob_id
 from brain.errors import BrainError, FormatError, InvalidInput
 from brain.receipts import Receipt, decode_receipt, encode_receipt, size_budget
-from brain.receipts.transcripts import TRANSCRIPT_FORMATS, read_transcript
+from brain.receipts.transcripts import TRANSCRIPT_FORMATS, read_transcript, read_transcripts
 from tests.support.agent_transcripts import (
     EXAMPLE_RUN,
+    FORMAT_OF_WRITER,
     TRANSCRIPT_WRITERS,
     AgentRun,
     ModelTurn,
     ToolCall,
     claude_transcript,
     codex_transcript,
+    gemini_transcript,
+    hermes_transcript,
     json_lines,
     openai_transcript,
+    opencode_transcript,
     otel_transcript,
 )
 
-FORMAT_OF = {"responses": "openai"}
 KEY = "sk-proj-aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
 
 
@@ -58,7 +61,7 @@ def test_the_source_is_named_with_its_digest_and_records(form: str) -> None:
     data = TRANSCRIPT_WRITERS[form](EXAMPLE_RUN)
     found = read_transcript(data).source
     assert found is not None
-    assert (found.format, found.digest) == (FORMAT_OF.get(form, form), blob_id(data))
+    assert (found.format, found.digest) == (FORMAT_OF_WRITER.get(form, form), blob_id(data))
     assert found.records > 0 and found.unknown == 0
 
 
@@ -197,14 +200,120 @@ def test_spans_without_those_of_tools_tell_their_calls_by_the_messages() -> None
     assert tools[:2] == [("bash", "a.md\nb.md"), ("bash", "cat: notes/c.md: No such file")]
 
 
-def test_spans_of_another_trace_are_counted_and_left_out() -> None:
+def test_each_trace_of_a_file_is_a_run() -> None:
     value = json.loads(otel_transcript(EXAMPLE_RUN))
     other = json.loads(
         otel_transcript(EXAMPLE_RUN).replace(b'"traceId": "8608', b'"traceId": "9999')
     )
-    receipt = read_transcript(json_lines([value, other]))
-    assert source(receipt) == ("otel", 9)
+    first, second = read_transcripts(json_lines([value, other, 7]))
+    assert (first.run[:4], second.run[:4]) == ("8608", "9999")
+    assert first.steps == second.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
+    assert source(first) == ("otel", 1)
+    with pytest.raises(InvalidInput) as caught:
+        read_transcript(json_lines([value, other]))
+    assert caught.value.code == "many_runs" and "--each" in caught.value.hint
+
+
+def test_each_session_of_an_export_of_hermes_is_a_run() -> None:
+    one = hermes_transcript(EXAMPLE_RUN)
+    runs = read_transcripts(one + one.replace(b"8608f682", b"9999f682") + b"no json\n")
+    assert [run.run[:8] for run in runs] == ["8608f682", "9999f682"]
+    assert runs[0].steps == runs[1].steps and source(runs[0]) == ("hermes", 1)
+
+
+def test_each_session_of_gemini_in_one_file_is_a_run() -> None:
+    one = gemini_transcript(EXAMPLE_RUN)
+    first, second = read_transcripts(one + one.replace(b"8608f682", b"9999f682"))
+    assert first.run != second.run and first.steps == second.steps
+
+
+def test_runs_without_ids_get_different_ones() -> None:
+    other = AgentRun("And the others?", EXAMPLE_RUN.turns)
+    one = b"".join(map(hermes_transcript, (EXAMPLE_RUN, other))).replace(b"8608f682", b"")
+    lines = [json.loads(line) | {"id": ""} for line in one.splitlines()]
+    first, second = read_transcripts(json_lines(lines))
+    assert first.run != second.run and len(first.run) == len(second.run) == 32
+
+
+def test_a_chat_of_gemini_from_before_it_was_lines_is_read() -> None:
+    message = {"id": "1", "type": "user", "content": "Go"}
+    failed = {
+        "id": "c", "name": "run_shell_command", "args": {"command": "false"}, "status": "success",
+        "result": [{"functionResponse": {"response": {"output": "Output: x\nExit Code: 1\n"}}}],
+    }  # fmt: skip
+    answer = {"id": "2", "type": "gemini", "content": "Done", "model": "m", "toolCalls": [failed]}
+    chat = {"sessionId": "s", "projectHash": "p", "messages": [message, answer]}
+    receipt = read_transcript(json.dumps(chat, indent=1).encode())
+    assert (receipt.run, receipt.task, receipt.outcome) == ("s", "Go", "unknown")
+    assert [step.error for step in receipt.steps] == ["", "exit code 1"]
+
+
+def test_how_a_session_of_opencode_ended() -> None:
+    whole = json.loads(opencode_transcript(EXAMPLE_RUN))
+    last = whole["messages"][-1]["info"]
+    for name, outcome in (("MessageAbortedError", "cancelled"), ("APIError", "failure")):
+        last["error"] = {"name": name, "data": {"message": "stopped"}}
+        receipt = read_transcript(json.dumps(whole).encode())
+        assert (receipt.outcome, receipt.reason) == (outcome, "stopped")
+
+
+def test_an_answer_that_two_libraries_recorded_counts_once() -> None:
+    value = json.loads(otel_transcript(EXAMPLE_RUN))
+    spans = value["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    chats = [one for one in spans if one["name"].startswith("chat")]
+    spans += [
+        {**one, "spanId": f"f{one['spanId'][1:]}", "parentSpanId": one["spanId"]} for one in chats
+    ]
+    receipt = read_transcript(json.dumps(value).encode())
     assert receipt.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
+
+
+def test_an_exception_says_why_a_span_failed() -> None:
+    value = json.loads(otel_transcript(EXAMPLE_RUN))
+    for span in value["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+        if span["name"].startswith("invoke_agent"):
+            said = {"key": "exception.message", "value": {"stringValue": "no network"}}
+            span["status"] = {"code": 2}
+            span["events"] = [{"name": "exception", "attributes": [said]}]
+    receipt = read_transcript(json.dumps(value).encode())
+    assert (receipt.outcome, receipt.reason) == ("failure", "no network")
+
+
+def _text_attributes(**values: str) -> list[Any]:
+    return [
+        {"key": key.replace("__", "."), "value": {"stringValue": text}}
+        for key, text in values.items()
+    ]
+
+
+def test_messages_as_flat_attributes_and_as_parts_of_bedrock_are_read() -> None:
+    flat = _text_attributes(
+        gen_ai__prompt__0__role="user",
+        gen_ai__prompt__0__content="Go",
+        gen_ai__completion__0__tool_calls__0__id="c",
+        gen_ai__completion__0__tool_calls__0__name="bash",
+        gen_ai__completion__0__tool_calls__0__arguments='{"cmd": "ls"}',
+    )
+    call = '[{"text": "Look."}, {"toolUse": {"toolUseId": "d", "name": "ls", "input": {"a": 1}}}]'
+    result = '[{"toolResult": {"toolUseId": "d", "content": [{"text": "a.md"}]}}]'
+    events = [
+        {"name": "gen_ai.tool.message", "attributes": _text_attributes(id="c", content="b.md")},
+        {"name": "gen_ai.choice", "attributes": _text_attributes(message=call)},
+    ]
+    last = [{"name": "gen_ai.user.message", "attributes": _text_attributes(content=result)}]
+    chat = _text_attributes(gen_ai__operation__name="chat")
+    spans = [
+        {"traceId": "t", "startTimeUnixNano": 10**6, "attributes": flat},
+        {"traceId": "t", "startTimeUnixNano": 2 * 10**6, "attributes": chat, "events": events},
+        {"traceId": "t", "startTimeUnixNano": 3 * 10**6, "attributes": chat, "events": last},
+    ]
+    data = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
+    receipt = read_transcript(data)
+    assert receipt.task == "Go"
+    assert [(s.kind, s.name, s.output and s.output.excerpt) for s in receipt.steps] == [
+        ("llm", "", None), ("tool", "bash", "b.md"),
+        ("llm", "", "Look."), ("tool", "ls", "a.md"), ("llm", "", None),
+    ]  # fmt: skip
 
 
 def test_memory_and_failures_of_spans_are_told() -> None:
@@ -296,7 +405,9 @@ def test_fields_of_any_type_are_no_surprise(form: str) -> None:
         spoiled = json.loads(json.dumps(records))
         _spoil(spoiled, rng)
         try:
-            receipt = read_transcript(_ascii(spoiled), rng.choice(["", FORMAT_OF.get(form, form)]))
+            receipt = read_transcript(
+                _ascii(spoiled), rng.choice(["", FORMAT_OF_WRITER.get(form, form)])
+            )
         except BrainError:
             continue
         assert decode_receipt(encode_receipt(receipt)) == receipt

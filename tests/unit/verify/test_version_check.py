@@ -169,7 +169,7 @@ def test_a_deletion_without_a_text_is_a_mismatch(cards: Cards) -> None:
 def test_a_skill_that_was_edited_by_hand_has_a_higher_version(
     cards: Cards, old: str, new: str, message: str
 ) -> None:
-    expected = [("version_not_raised", "warning", PATH, message)] if message else []
+    expected = [("version_not_raised", "note", PATH, message)] if message else []
     for operation in (("snapshot",), ("merge", (), ())):
         assert found(change(operation, between(cards, old, new))) == expected
 

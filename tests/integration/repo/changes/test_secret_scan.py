@@ -141,7 +141,7 @@ def test_a_manifest_that_cannot_be_read_keeps_no_snapshot_from_being_made(brain:
     write(brain, "manifest.yaml", "secrets: [\n")
     write(brain, "memory/notes.md", f"{KEY}\n")
     made = brain.snapshot()
-    assert made.changed and [one.code for one in made.notices] == ["secret"]
+    assert made.changed and [one.code for one in made.notices] == ["secret", "bad_manifest"]
     assert brain.status().clean
 
 
