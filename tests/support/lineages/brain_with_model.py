@@ -37,7 +37,8 @@ def skill_path(slug: str) -> str:
 
 def _without_version(path: str, content: bytes, raised: set[str]) -> bytes:
     """Return the text of a skill that a merge raised without its version."""
-    return re.sub(rb"(?m)^version: \d+\n", b"", content) if path in raised else content
+    version = rb'(?m)^(metadata:\n  )?version: "?\d+"?\n'
+    return re.sub(version, b"", content) if path in raised else content
 
 
 class BrainWithModel(RuleBasedStateMachine):
