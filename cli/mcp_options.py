@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from brain.serve.mcp.brain_pool import BrainPool
     from brain.serve.mcp.http_auth import AccessRules
 
-DEFAULT_INDEX_TOKENS = 2000
 _LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 _HTTP_PORT = 80
 _STDERR_FD = 2
@@ -61,11 +60,11 @@ class ListenAddressType(ParamOfText):
 
 @contextmanager
 def open_brain_pool(
-    app: App, read_only: bool, approve: bool, budget: int | None
+    app: App, read_only: bool, approve: bool, budget: int | None, proposal: str | None
 ) -> Iterator[BrainPool]:
     """Open the brain for clients; each is the author of its changes, unless --author is given."""
     from brain import Brain
-    from brain.serve.mcp.brain_pool import PROPOSE_MODE, READ_MODE, WRITE_MODE, BrainPool
+    from brain.serve.mcp import brain_pool
 
     folder = app.brain_folder()
 
@@ -80,8 +79,11 @@ def open_brain_pool(
             roots=app.pinned_roots,
         )
 
-    mode = READ_MODE if read_only else PROPOSE_MODE if approve else WRITE_MODE
-    made = BrainPool(opened, mode, DEFAULT_INDEX_TOKENS if budget is None else budget)
+    mode = brain_pool.WRITE_MODE
+    if read_only or approve:
+        mode = brain_pool.READ_MODE if read_only else brain_pool.PROPOSE_MODE
+    limit = brain_pool.DEFAULT_INSTRUCTION_TOKENS if budget is None else budget
+    made = brain_pool.BrainPool(opened, mode, limit, proposal or "")
     try:
         yield made
     finally:

@@ -106,7 +106,7 @@ class SecondsType(ParamOfFloat):
 
 
 class SlugType(TextType):
-    """The name of a skill; a shell completes the slugs of the brain."""
+    """A skill: its address, path or name; a shell completes the addresses."""
 
     name = "slug"
 
@@ -116,7 +116,7 @@ class SlugType(TextType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the slugs that begin with `incomplete`."""
+        """Return the addresses of skills that begin with `incomplete`."""
         return _complete_slugs(ctx, incomplete)
 
 
@@ -157,13 +157,13 @@ class TagType(TextType):
 
 
 def _complete_slugs(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-    """Return the slugs that begin with `incomplete`."""
+    """Return the addresses of skills that begin with `incomplete`."""
     from click.shell_completion import CompletionItem
 
     return [
-        CompletionItem(skill.slug, help=skill.description or None)
+        CompletionItem(skill.address, help=skill.description or None)
         for skill in _query_brain(ctx, lambda brain: brain.skills.list())
-        if skill.slug.startswith(incomplete)
+        if skill.address.startswith(incomplete)
     ]
 
 

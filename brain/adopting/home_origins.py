@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..digest import blob_id
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..results import FileInfo
 from .brain_protocol import AdoptionBrain
@@ -43,11 +44,13 @@ class HomeOrigins:
     """The adopted files of a home.
 
     `home_paths` maps paths of the brain to those of files in the home, and `adopted` paths of
-    the home, also of removed files, to what was adopted there.
+    the home, also of removed files, to what was adopted there. `linked` are paths of the home
+    that lead through a link: adoption reads such files, and publishing does not change them.
     """
 
     home_paths: dict[str, str] = field(default_factory=dict)
     adopted: dict[str, AdoptedOrigin] = field(default_factory=dict)
+    linked: set[str] = field(default_factory=set)
 
 
 def find_origins(
@@ -83,6 +86,7 @@ class _OriginFinder:
         self.origins = HomeOrigins()
         self._folder, self._target, self._rows = folder, target, rows
         self._used: set[str] = set()
+        self._below_link: dict[str, bool] = {}
         self._source = target
         self._skill_folders: dict[str, str] = {}
 
@@ -109,11 +113,23 @@ class _OriginFinder:
                 self.origins.adopted.setdefault(home, origin)
                 if existing:
                     self._use(path, home)
+                    if _is_linked_copy(self._folder / home, origin.info):
+                        self.origins.linked.add(home)
 
     def _use(self, path: str, home: str) -> None:
         if path not in self.origins.home_paths and home not in self._used:
             self.origins.home_paths[path] = home
             self._used.add(home)
+        if self._is_below_link(home):
+            self.origins.linked.add(home)
+
+    def _is_below_link(self, home: str) -> bool:
+        folder = home.rpartition("/")[0]
+        if folder not in self._below_link:
+            self._below_link[folder] = bool(folder) and (
+                os.path.islink(self._folder / folder) or self._is_below_link(folder)
+            )
+        return self._below_link[folder]
 
     def _possible_homes(self, path: str) -> Iterator[str]:
         place = path
@@ -136,6 +152,17 @@ class _OriginFinder:
             or self._target.has_rule_for(home)
             or not PROJECT.has_rule_for(home)
         )
+
+
+def _is_linked_copy(path: Path, info: FileInfo) -> bool:
+    """Tell whether a path is a link to a file with the content that was adopted as a file."""
+    return (
+        info.kind != "link"
+        and path.is_symlink()
+        and path.is_file()
+        and path.stat().st_size == info.size
+        and blob_id(path.read_bytes()).hex() == info.blob
+    )
 
 
 def _adopted_branches(

@@ -114,22 +114,38 @@ class _Publication:
         own_records = [record for record in self._records if self._is_own_record(record)]
         self._previous = own_records[0].files if own_records else {}
         origins = find_origins(brain, folder, layout, self._snapshot, self._previous)
-        self._adopted = origins.adopted
+        self._adopted, self._linked = origins.adopted, origins.linked
         self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths)
         self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
         self._rendered = render_files(
             brain, self._snapshot, self._plan, self._form, self._previous, self._adopted, progress
         )
-        self._notices = find_other_names(self._plan, self._rendered, self._form)
+        self._behind_link = self._leave_out_linked(origins.home_paths)
+        self._notices = find_other_names(self._plan, self._rendered, layout.client)
         self._held_back: list[Notice] = []
         self._write: dict[str, str] = {}
         self._remove: list[str] = []
         self.conflicts: list[Notice] = []
         self._find_changes(progress)
 
+    def _leave_out_linked(self, home_paths: Mapping[str, str]) -> set[str]:
+        """Leave out the files of skills that are links in the home; return their paths."""
+        left_out = {path for path in self._linked if path not in self._plan.files}
+        for path, planned in self._plan.files.items():
+            main = home_paths.get(planned.skill_path, "")
+            if path not in self._linked and main not in self._linked:
+                continue
+            left_out.add(path)
+            file = self._rendered.pop(path, None)
+            known = self._known_row(path)
+            if file and (known is None or known.state != file.entry.state):
+                reason = f"{path} leads through a link; publish into the folder it leads to"
+                self._plan.skipped.append(Notice("behind_link", planned.info.path, reason))
+        return left_out
+
     def _find_changes(self, progress: Progress) -> None:
         """Find the files to write and to remove, and the conflicts."""
-        obsolete = {*self._obsolete_published(), *self._obsolete_adopted()}
+        obsolete = {*self._obsolete_published(), *self._obsolete_adopted()} - self._behind_link
         states = read_states(self._folder, sorted({*self._rendered, *obsolete}))
         for path, state in states.items():
             rendered = self._rendered.get(path)
@@ -226,7 +242,8 @@ class _Publication:
         clear_leftovers(
             self._folder, self._brain.root, {*self._previous, *self._rendered} if was_killed else ()
         )
-        kept = {path: row for path in self._plan.files if (row := self._known_row(path))}
+        paths = {*self._plan.files, *self._behind_link}
+        kept = {path: row for path in paths if (row := self._known_row(path))}
         final = {**kept, **{path: file.entry for path, file in self._rendered.items()}}
         meanwhile = {
             path: entry._replace(

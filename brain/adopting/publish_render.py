@@ -13,7 +13,7 @@ from ..errors import InvalidInput, printable_text
 from ..objects.link_targets import is_safe_link_target
 from ..objects.tree_entry import FILE, LINK
 from ..results import Notice
-from ..skills.skill_name import rename_skill
+from ..skills.skill_name import set_skill_name
 from ..skills.spec_export import export_to_spec
 from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
@@ -33,8 +33,8 @@ RENDER_VERSION = "2"
 EXTENDED_FORM, STRICT_FORM = "kept", "strict"
 """Forms with and without the fields that the client reads and the specification lacks."""
 
-_REQUIRES_FOLDER_NAME = frozenset(("agentskills",))
-"""Clients that read a skill only if its name is that of its folder."""
+_REQUIRES_FOLDER_NAME = frozenset(("agentskills", "opencode"))
+"""Clients whose documentation requires the name of its folder as the name of a skill."""
 
 
 class RenderForm(NamedTuple):
@@ -147,22 +147,22 @@ def render_skill_text(
     if mode == ADOPTED_FORM:
         return SourceFile(planned.kind, content)
     if mode == RENAMED_FORM:
-        return SourceFile(planned.kind, rename_skill(content, planned.folder_name))
+        return SourceFile(planned.kind, set_skill_name(content, planned.folder_name))
     extra_fields = frozenset[str]() if mode == STRICT_FORM else form.extra_fields
     return SourceFile(FILE, export_to_spec(content, planned.folder_name, extra_fields))
 
 
 def find_other_names(
-    plan: PublishPlan, rendered: Mapping[str, RenderedFile], form: RenderForm
+    plan: PublishPlan, rendered: Mapping[str, RenderedFile], client: str
 ) -> list[Notice]:
     """Return notices of adopted skills whose names the client does not accept."""
-    if form.kind not in _REQUIRES_FOLDER_NAME:
+    if client not in _REQUIRES_FOLDER_NAME:
         return []
     return [
         Notice(
             "name_not_folder",
             planned.client_path,
-            f"its name is {printable_text(planned.skill.name)}; {form.kind} requires that of its "
+            f"its name is {printable_text(planned.skill.name)}; {client} requires that of its "
             f"folder, which --rename writes",
         )
         for home, file in rendered.items()

@@ -151,9 +151,9 @@ def _possible_places(folder: str) -> Iterator[str]:
 
 
 def is_skill_path(path: str) -> bool:
-    """Tell whether a brain reads the SKILL.md at `path` as a skill."""
-    inner = path.removeprefix(_SECTION)
-    return inner != path and name_by_path_alone(inner) is not None
+    """Tell whether a brain reads the SKILL.md at `path` as a skill, and no folder hides it."""
+    is_visible = path.startswith(_SECTION) and "/." not in path and "/_" not in path
+    return is_visible and name_by_path_alone(path) is not None
 
 
 def _visible_path(folder: str) -> str:

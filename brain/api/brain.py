@@ -110,8 +110,8 @@ class Brain(BrainParts):
 
         The `path` may be the URL of a git repository. `kind` names the program if it is not
         clear; `allow` has ids of secrets that are no reason to leave a file out. On failure no
-        new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`, `not_empty`,
-        `ambiguous_source`, `nothing_to_take`, `not_in_place`, `into_source`), or as `merge.start`.
+        new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`, `bad_url`,
+        `ambiguous_source`, `nothing_to_take`, `not_in_place`, …), or as `merge.start`.
         """
         from ..adopting.adopt import adopt
         from ..adopting.create_brain import BrainOpener

@@ -62,6 +62,29 @@ class PromptPart(Part):
 
         return self._locked.run(system_prompt.build_framed_index, rev, _index_request(options))
 
+    def build_framed_page(
+        self, rev: str = "@", *, after: str = "", page_chars: int = 16_000
+    ) -> results.IndexPage:
+        """Return as many framed lines of the index as fit, behind the skill `after`.
+
+        `after` is the address of a skill, "" for the first page.
+        """
+        from ..repo.index import system_prompt
+
+        return self._locked.run(system_prompt.build_framed_page, rev, after, page_chars)
+
+    def build_pages(
+        self, rev: str = "@", *, page_chars: int = 32_000, **options: Unpack[IndexOptions]
+    ) -> list[str]:
+        """Return the text of `build` in pages of at most `page_chars` characters.
+
+        Each frame is whole on one page. The budget must limit the index to a page.
+        """
+        from ..repo.index import system_prompt
+
+        request = _index_request(options)
+        return self._locked.run(system_prompt.build_prompt_pages, rev, request, page_chars)
+
     def build(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Prompt:
         """Return the system prompt: system.md, fragments, index, memory."""
         from ..repo.index import system_prompt

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 class SkillsPart(Part):
-    """The skills of a brain. A slug may be SLUG@VERSION where a method reads a skill."""
+    """The skills of a brain.
+
+    A `slug` may be any address, path or name of a skill, and also SKILL@VERSION where a
+    method reads a skill. A name of several skills raises `InvalidInput` (`ambiguous_skill`).
+    """
 
     def upsert(
         self,
@@ -37,6 +41,7 @@ class SkillsPart(Part):
     ) -> results.Upserted:
         """Write a skill under the slug of `name`, raise its version, and record a snapshot.
 
+        `name` may also be the path of an existing skill, such as tools/search.
         `body` is Markdown, with or without front matter; None keeps the text of an existing
         skill. With `if_changed`, identical text records nothing. `receipt` documents the work
         behind the change: bytes are kept unchanged, and a `brain.receipts.Receipt` gets this
@@ -140,10 +145,16 @@ class SkillsPart(Part):
         return self._locked.run(skill_survey.survey_folder)
 
     def list(self, rev: str = "@") -> builtins.list[results.Skill]:
-        """Return all skills at a revision, sorted by slug."""
+        """Return all skills at a revision, sorted by slug and path."""
         from ..repo.skills import skill_views
 
         return self._locked.run(skill_views.list_skills, rev)
+
+    def find_addresses(self, slug: str, rev: str = "@") -> builtins.list[str]:
+        """Return the addresses of the skills that share a slug, sorted."""
+        from ..repo.skills import skill_views
+
+        return self._locked.run(skill_views.list_addresses, slug, rev)
 
     def view(self, slug: str, rev: str = "@") -> results.SkillView:
         """Return a skill with its text. Raises `NotFound` (`no_skill`, `no_version`)."""

@@ -41,7 +41,7 @@ _NAMES = {
         "Switched Tag"
     ),
     "skills": (
-        "Index Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
+        "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
         "SkillProblem SkillVersion SkillView"
     ),
     "trust": (

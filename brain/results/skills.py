@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 class Skill(NamedTuple):
-    """One line of the list of skills."""
+    """One line of the list of skills; `address` names this skill and no other."""
 
     slug: str
     name: str
     description: str
     version: Version
     path: str
+    address: str
 
 
 class SkillView(NamedTuple):
@@ -114,6 +115,19 @@ class Index(NamedTuple):
     fallback: str | None = None
 
 
+class IndexPage(NamedTuple):
+    """A part of the index in its frame; `next` is the `after` of the next page, "" for none.
+
+    `first` and `last` are the numbers of its skills among all, from 1.
+    """
+
+    text: str
+    first: int
+    last: int
+    skills: int
+    next: str
+
+
 class Prompt(NamedTuple):
     """The system prompt, its index as in `Index`, and the memory files that were `cut`.
 
@@ -138,6 +152,7 @@ class Selected(NamedTuple):
     description: str
     path: str
     score: float
+    address: str
 
 
 class Selection(NamedTuple):
@@ -159,3 +174,4 @@ class Similar(NamedTuple):
     description: str
     path: str
     score: float
+    address: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,6 +40,24 @@ def format_path_change(change: PathChange) -> str:
     """Return a changed path with its letter: A, M, D, or R with both names."""
     path = f"{change.from_path} → {change.path}" if change.from_path else change.path
     return f"{CHANGE_LETTERS[change.change]} {path}"
+
+
+def changes_outside_skills(
+    changes: Iterable[PathChange], skills: Iterable[SkillChange]
+) -> list[PathChange]:
+    """Return the changes that those of `skills` do not explain: not in `skills`, nor in theirs."""
+    folders = {skill.path.rpartition("/")[0] for skill in skills}
+    return [
+        change
+        for change in changes
+        if change.section != "skills" and folders.isdisjoint(_folders_above(change.path))
+    ]
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 _VERDICT_WORDS = {

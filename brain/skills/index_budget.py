@@ -2,17 +2,19 @@
 
 The budget is shared among the authors of the skills: an author who needs less than an
 equal share leaves the rest to the others, so no author can crowd out another. Within a
-share all descriptions are shortened alike, down to a useful minimum; then only names are
-listed, by category, and remaining bytes go to descriptions again; then skills are left
-out, from the end of the order. The content of a skill has no influence on the order,
-which is the caller's.
+share all descriptions are shortened alike, down to a useful minimum; then only addresses
+are listed, by category, and remaining bytes go to descriptions of the first skills; then
+skills are left out, from the end of the order. The content of a skill has no influence on
+the order, which is the caller's.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import chain, zip_longest
+from itertools import accumulate, chain, zip_longest
 from typing import NamedTuple
 
 from .index_lines import (
@@ -20,7 +22,7 @@ from .index_lines import (
     SKILL_MARK,
     IndexText,
     TokenCounter,
-    escape_listed_name,
+    address_in_head,
     format_name_list,
     format_omitted_count,
 )
@@ -85,20 +87,30 @@ def _is_ideograph(character: str) -> bool:
 _LINE_OVERHEAD = utf8_size(f"{SKILL_MARK} : \n")
 _NAME_LIST_OVERHEAD = utf8_size(f"{NAME_LIST_MARK} : \n")
 _SEPARATOR_BYTES = utf8_size(", ")
+_MIN_LISTED_BYTES = 600
+"""Bytes of a share that go to addresses before any skill is described."""
 _MIN_DESCRIPTION_BYTES = 8
 """Bytes of each description that must fit, else only names are shown."""
 
 
 class IndexCandidate(NamedTuple):
-    """A skill that the index may show; name and description are in the form for lines.
+    """A skill that the index may show, in the form for lines.
 
-    With the description "" only its name is shown.
+    `head` is what stands before the description: the address, and a name that differs.
+    With the description "" only the address is shown. Skills are printed by `rank`, then by
+    address.
     """
 
-    name: str
+    head: str
     description: str
     category: str = ""
     author: str = ""
+    rank: int = 0
+
+    @property
+    def address(self) -> str:
+        """What is shown of the skill in a list."""
+        return address_in_head(self.head)
 
 
 class _ShownSkill(NamedTuple):
@@ -139,7 +151,18 @@ def fit_to_budget(
     return index
 
 
-def interleave_categories(skills: Sequence[IndexCandidate]) -> list[IndexCandidate]:
+def order_by_age(skills: Sequence[IndexCandidate], ages: Sequence[int]) -> list[IndexCandidate]:
+    """Return skills with the best first: those that were written last.
+
+    Of skills of one age, the first of each category comes before the second of any.
+    """
+    by_age: dict[int, list[IndexCandidate]] = {}
+    for skill, age in zip(skills, ages, strict=True):
+        by_age.setdefault(age, []).append(skill)
+    return list(chain.from_iterable(_interleave_categories(by_age[age]) for age in sorted(by_age)))
+
+
+def _interleave_categories(skills: Sequence[IndexCandidate]) -> list[IndexCandidate]:
     """Return the first skill of each category, then the second of each, and so on."""
     by_category: dict[str, list[IndexCandidate]] = {}
     for skill in skills:
@@ -187,24 +210,30 @@ def _show_all(skills: Sequence[IndexCandidate]) -> list[_ShownSkill]:
 def _full_size(skill: IndexCandidate) -> int:
     """Return the bytes of a skill shown in full, at most."""
     if skill.description:
-        return utf8_size(skill.name) + utf8_size(skill.description) + _LINE_OVERHEAD
-    return utf8_size(skill.name) + utf8_size(skill.category) + _NAME_LIST_OVERHEAD
+        return utf8_size(skill.head) + utf8_size(skill.description) + _LINE_OVERHEAD
+    return utf8_size(skill.address) + utf8_size(skill.category) + _NAME_LIST_OVERHEAD
 
 
 def _reduce_group(skills: Sequence[IndexCandidate], share: int) -> list[_ShownSkill]:
     """Return what is shown of one author's skills if their lines do not fit."""
     if (_LINE_OVERHEAD + _MIN_DESCRIPTION_BYTES) * len(skills) <= share:
-        overhead = sum(utf8_size(skill.name) + _LINE_OVERHEAD for skill in skills)
+        overhead = sum(utf8_size(skill.head) + _LINE_OVERHEAD for skill in skills)
         shortened = _shorten_descriptions(skills, share - overhead)
         if shortened:
             return shortened
-    return _restore_descriptions(*_list_names(skills, share))
+    listed, left = _list_names(skills, share)
+    if len(listed) < len(skills) and all(skill.description for skill in listed):
+        overhead = sum(utf8_size(skill.head) + _LINE_OVERHEAD for skill in listed)
+        shortened = _shorten_descriptions(listed, share - overhead)
+        if shortened:
+            return shortened
+    return _restore_descriptions(listed, left)
 
 
 def _shorten_descriptions(skills: Sequence[IndexCandidate], byte_budget: int) -> list[_ShownSkill]:
     """Shorten all descriptions alike, as little as needed; [] below the useful minimum."""
     sizes = [(utf8_size(skill.description), min_useful_size(skill.description)) for skill in skills]
-    if sum(fewest for _, fewest in sizes) > byte_budget:
+    if not sizes or sum(fewest for _, fewest in sizes) > byte_budget:
         return []
     fits, too_long = 0, max(most for most, _ in sizes) + 1
     while too_long - fits > 1:
@@ -219,44 +248,61 @@ def _shorten_descriptions(skills: Sequence[IndexCandidate], byte_budget: int) ->
     ]
 
 
-def _list_names(skills: Sequence[IndexCandidate], share: int) -> tuple[list[_ShownSkill], int]:
-    """Return the first skills whose names fit, and the remaining bytes."""
-    shown: list[_ShownSkill] = []
+def _list_names(
+    skills: Sequence[IndexCandidate], share: int
+) -> tuple[Sequence[IndexCandidate], int]:
+    """Return the first skills whose addresses fit, and the remaining bytes.
+
+    Where those of all do not, and the share is not very small, up to half of it is kept to
+    describe the first skills.
+    """
+    costs: list[int] = []
     categories: set[str] = set()
     for skill in skills:
-        cost = utf8_size(escape_listed_name(skill.name)) + _SEPARATOR_BYTES
+        cost = utf8_size(skill.address) + _SEPARATOR_BYTES
         if skill.category not in categories:
             categories.add(skill.category)
-            cost += utf8_size(skill.category) + _NAME_LIST_OVERHEAD
-        if cost > share:
-            break
-        share -= cost
-        shown.append(_ShownSkill(skill, ""))
-    return shown, share
+            cost += _category_cost(skill.category)
+        costs.append(cost)
+    total = sum(costs)
+    kept = max(min(share // 2, 2 * (total - share), share - _MIN_LISTED_BYTES), 0)
+    room = share - kept
+    fitting = bisect_right(list(accumulate(costs)), room)
+    return skills[:fitting], share - sum(costs[:fitting])
 
 
-def _restore_descriptions(shown: Sequence[_ShownSkill], byte_budget: int) -> list[_ShownSkill]:
+def _category_cost(category: str) -> int:
+    return utf8_size(category) + _NAME_LIST_OVERHEAD
+
+
+def _restore_descriptions(listed: Sequence[IndexCandidate], byte_budget: int) -> list[_ShownSkill]:
     """Give descriptions to the first listed skills, as long as they fit."""
+    left_in_category = Counter(skill.category for skill in listed)
     described: list[_ShownSkill] = []
-    for place, (skill, _) in enumerate(shown):
+    for place, skill in enumerate(listed):
         text = shorten_text(skill.description, min_useful_size(skill.description))
-        byte_budget += utf8_size(escape_listed_name(skill.name)) + _SEPARATOR_BYTES
-        byte_budget -= utf8_size(text) + utf8_size(skill.name) + _LINE_OVERHEAD
+        byte_budget += utf8_size(skill.address) + _SEPARATOR_BYTES
+        byte_budget -= utf8_size(text) + utf8_size(skill.head) + _LINE_OVERHEAD
+        left_in_category[skill.category] -= 1
+        if not left_in_category[skill.category]:  # its list is no longer needed
+            byte_budget += _category_cost(skill.category)
         if byte_budget < 0:
-            return described + list(shown[place:])
+            return described + [_ShownSkill(one, "") for one in listed[place:]]
         described.append(_ShownSkill(skill, text))
     return described
 
 
 def _format_index(shown: Sequence[_ShownSkill], left_out: int) -> str:
-    """Return the lines: described skills by name, listed ones by category, the omitted count."""
-    described = sorted((skill.name, text) for skill, text in shown if text)
-    lines = [f"{SKILL_MARK} {name}: {text}" for name, text in described]
-    named: dict[str, list[str]] = {}
-    for skill, text in shown:
+    """Return the lines: described skills, listed ones by category, and the omitted count."""
+    by_rank = sorted(shown, key=lambda one: (one.skill.rank, one.skill.head))
+    lines = [f"{SKILL_MARK} {skill.head}: {text}" for skill, text in by_rank if text]
+    named: dict[tuple[int, str], list[str]] = {}
+    ranks: dict[str, int] = {}
+    for skill, text in by_rank:
         if not text:
-            named.setdefault(skill.category, []).append(skill.name)
-    lines += [format_name_list(name, sorted(names)) for name, names in sorted(named.items())]
+            rank = ranks.setdefault(skill.category, skill.rank)
+            named.setdefault((rank, skill.category), []).append(skill.address)
+    lines += [format_name_list(key[1], addresses) for key, addresses in sorted(named.items())]
     if left_out:
         lines.append(format_omitted_count(left_out))
     return "\n".join(lines)

@@ -1,10 +1,11 @@
 """The lines of the Level-0 index, one per skill; no name or description can forge a line.
 
-A line is `▸ <name>: <description>`. Neither part holds a newline, a hidden code
-point or a mark of the index, and the name holds no `: `, so a line parses back to
-exactly one name and one description. Under a budget (`index_budget`), a line
-`▹ <category>: <name>, <name>` lists skills by name alone, and the last line gives the
-number of skills that are not shown.
+A line is `▸ <address>: <description>`, or `▸ <address> (<name>): <description>` if the
+skill declares a name that is not its slug. The address opens the skill (`skill_address`).
+No part holds a newline, a hidden code point or a mark of the index; the address holds no
+` (` and the name no `: `, so a line parses back to one address, name and description.
+Under a budget (`index_budget`), a line `▹ <category>: <address>, <address>` lists skills by
+address alone, and the last line gives the number of skills that are not shown.
 """
 
 from __future__ import annotations
@@ -18,13 +19,12 @@ from .visible_text import ELLIPSIS, fold_all_to_lines, truncate
 
 SKILL_MARK = "▸"
 NAME_LIST_MARK = "▹"
-NO_NAME = "(no name)"
 NO_DESCRIPTION = "(no description)"
 NO_SKILLS = "(no skills yet)"
 NO_MATCH = "(no skill fits this task)"
 BYTES_PER_TOKEN = 4
 _NAME_SEPARATORS = re.compile(":+ ")
-_LIST_SEPARATORS = re.compile(",+ ")
+_NAME_START = " ("
 _MARK_REPLACEMENTS = str.maketrans({SKILL_MARK: ">", NAME_LIST_MARK: ">"})
 
 TokenCounter = Callable[[str], int]
@@ -41,29 +41,52 @@ class IndexText(NamedTuple):
 
 
 class IndexEntry(NamedTuple):
-    """A skill in the index. In a list of names, `description` is None.
+    """A skill in the index. In a list of addresses, `description` is None.
 
-    `category` is "" outside lists.
+    `name` is "" if it is the slug, `category` is "" outside lists.
     """
 
+    address: str
     name: str
     description: str | None
     category: str = ""
 
 
-def format_line(name: str, description: str) -> str:
+def format_line(address: str, name: str, description: str) -> str:
     """Return the line of one skill."""
-    return format_lines([(name, description)])[0]
+    return format_lines([(address, name, description)])[0]
 
 
-def format_lines(cards: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the lines of skills, given as (name, description)."""
-    shown = format_names([name for name, _ in cards])
-    descriptions = _format_descriptions([text for _, text in cards])
+def format_lines(cards: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return the lines of skills, given as (address, declared name, description)."""
+    heads = format_heads([(address, name) for address, name, _ in cards])
+    descriptions = _format_descriptions([text for *_, text in cards])
+    return [f"{SKILL_MARK} {head}: {text}" for head, text in zip(heads, descriptions, strict=True)]
+
+
+def format_heads(named: Sequence[tuple[str, str]]) -> list[str]:
+    """Return what stands before each description: the address, and the name if it has one."""
+    shown = format_names([name for _, name in named])
     return [
-        f"{SKILL_MARK} {name or NO_NAME}: {text}"
-        for name, text in zip(shown, descriptions, strict=True)
+        f"{address}{_NAME_START}{name})" if name else address
+        for (address, _), name in zip(named, shown, strict=True)
     ]
+
+
+def differing_name(slug: str, name: str) -> str:
+    """Return the declared name of a skill for its line, "" if it is the slug."""
+    return "" if name == slug else name
+
+
+def readdress_line(line: bytes, old: str, new: str) -> bytes:
+    """Return an encoded line with another address."""
+    start = f"{SKILL_MARK} "
+    return f"{start}{new}".encode() + line[len(f"{start}{old}".encode()) :]
+
+
+def address_in_head(head: str) -> str:
+    """Return the address in what stands before a description."""
+    return head.partition(_NAME_START)[0]
 
 
 def format_names(names: list[str]) -> list[str]:
@@ -76,23 +99,18 @@ def format_names(names: list[str]) -> list[str]:
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """Return the name, as shown, and the description of a line."""
-    name, _, description = line[len(SKILL_MARK) + 1 :].partition(": ")
-    return name, description
+    """Return the head, that is address and name, and the description of a line."""
+    head, _, description = line[len(SKILL_MARK) + 1 :].partition(": ")
+    return head, description
 
 
-def format_name_list(category: str, names: Iterable[str]) -> str:
-    """Return the line that lists the names of skills of a category, "" for none.
+def format_name_list(category: str, addresses: Iterable[str]) -> str:
+    """Return the line that lists the skills of a category, "" for none, by their addresses.
 
-    Names and category are given in the form for lines.
+    The category is given in the form for lines.
     """
     head = f"{NAME_LIST_MARK} {category}: " if category else f"{NAME_LIST_MARK} "
-    return head + ", ".join(map(escape_listed_name, names))
-
-
-def escape_listed_name(name: str) -> str:
-    """Return a name, in the form for lines, so that a list cannot show it as two names."""
-    return _LIST_SEPARATORS.sub("; ", name)
+    return head + ", ".join(addresses)
 
 
 def format_omitted_count(count: int) -> str:
@@ -106,13 +124,24 @@ def parse_index(text: str) -> list[IndexEntry]:
     for line in text.split("\n"):
         mark, _, rest = line.partition(" ")
         if mark == SKILL_MARK:
-            name, colon, description = rest.partition(": ")
-            entries.append(IndexEntry(name, description if colon else None))
+            head, colon, description = rest.partition(": ")
+            address = address_in_head(head)
+            name = head[len(address) + len(_NAME_START) : -1]
+            entries.append(IndexEntry(address, name, description if colon else None))
         elif mark == NAME_LIST_MARK:
-            category, colon, names = rest.partition(": ")
-            listed = (names if colon else rest).split(", ")
-            entries += [IndexEntry(name, None, category if colon else "") for name in listed]
+            category, colon, listed = rest.partition(": ")
+            addresses = (listed if colon else rest).split(", ")
+            shown = category if colon else ""
+            entries += [IndexEntry(address, "", None, shown) for address in addresses]
     return entries
+
+
+def find_line_after(lines: Sequence[str], address: str) -> int:
+    """Return the number of the line behind that of a skill, or of where it would be."""
+    addresses = [address_in_head(split_line(line)[0]) for line in lines]
+    if address in addresses:
+        return addresses.index(address) + 1
+    return next((number for number, one in enumerate(addresses) if one > address), len(lines))
 
 
 def estimate_tokens(text: str) -> int:
@@ -125,7 +154,7 @@ def _escape_name(name: str) -> str:
     text = _NAME_SEPARATORS.sub(" - ", name[: limits.MAX_SKILL_NAME_CHARS]).translate(
         _MARK_REPLACEMENTS
     )
-    return " ".join(text.split()) or NO_NAME
+    return " ".join(text.split())
 
 
 def _format_descriptions(texts: list[str]) -> list[str]:

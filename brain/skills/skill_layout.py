@@ -103,15 +103,6 @@ def category_from_path(path: str) -> str:
     return folder.rpartition("/")[0] if file in SKILL_FILES else folder
 
 
-def address_from_path(path: str) -> str:
-    """Return the path by which commands and tools take the skill at `path`.
-
-    It is that of its folder, or of its file where the folder is at the top.
-    """
-    folder, _, file = path.rpartition("/")
-    return folder if "/" in folder and file in SKILL_FILES else path
-
-
 def new_skill_folder(skill_paths: Iterable[str]) -> str:
     """Return the folder for new skills of a brain without a section `skills`.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from brain.results import text_format
+
 from ..command import argument, brain_command, flag, option
 from ..context import App
 from ..json_format import to_json
@@ -244,7 +246,7 @@ def _path_line(change: PathChange) -> str:
 
 def _diff_lines(brain: Brain, found: Diff) -> Iterator[str]:
     yield from _skill_lines(found.skills)
-    others = [change for change in found.changes if change.section != "skills"]
+    others = text_format.changes_outside_skills(found.changes, found.skills)
     memory = found._replace(changes=[item for item in others if item.section == "memory"])
     counted = (
         {stat.path: stat for stat in brain.history.diff_stat(memory)} if memory.changes else {}

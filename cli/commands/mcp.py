@@ -25,7 +25,7 @@ from ..command import (
 from ..context import App, current_directory
 from ..mcp_options import ListenAddress, ListenAddressType
 from ..output import emit
-from ..params import CountType
+from ..params import CountType, NonEmptyType
 from ..terminal import escape, escape_lines, is_terminal
 from ..user_files import open_standard_input
 
@@ -40,6 +40,20 @@ MCP_CLIENTS = (
 )
 """The clients of the table that have settings for MCP; the table is not read to parse a call."""
 USER_SCOPE, PROJECT_SCOPE = "user", "project"
+
+
+_budget_option = option(
+    "--budget",
+    type=CountType(),
+    metavar="TOKENS",
+    help="Limit of the instructions, with the index (default: 1024).",
+)
+_proposal_option = option(
+    "--proposal",
+    type=NonEmptyType(),
+    metavar="NAME",
+    help="With --approve: the proposal of all sessions (default: one for each session).",
+)
 
 
 @brain_command(
@@ -59,12 +73,8 @@ USER_SCOPE, PROJECT_SCOPE = "user", "project"
 )
 @flag("--read-only", help="Let clients read only.")
 @flag("--approve", help="Record changes of clients as proposals; see `brain proposal`.")
-@option(
-    "--budget",
-    type=CountType(),
-    metavar="TOKENS",
-    help="Limit of the index in the instructions (default: 2000).",
-)
+@_proposal_option
+@_budget_option
 @option(
     "--token-file",
     metavar="FILE",
@@ -87,6 +97,7 @@ def mcp_serve_command(
     http: ListenAddress | None,
     read_only: bool,
     approve: bool,
+    proposal: str | None,
     budget: int | None,
     token_file: str | None,
     no_token: bool,
@@ -98,10 +109,12 @@ def mcp_serve_command(
     A client starts `brain mcp` itself and uses standard input and output: see `brain mcp
     install`. With --http it serves many clients at http://HOST:PORT/mcp; each sends the
     token in the token file as `Authorization: Bearer TOKEN`. With --approve, changes of
-    agents are proposals: the folder and the head stay the same until you accept them.
+    agents are proposals: the folder and the head stay the same until you accept them. Each
+    session has a proposal of its own, unless --proposal names one for all of them. The
+    instructions, which a client reads at the start, name the skills that were written last
+    and as many more as fit; 1024 tokens are 4,096 characters, where clients cut them.
     """
-    if read_only and approve:
-        raise click.UsageError("--read-only and --approve cannot be combined.")
+    _refuse_wrong_modes(read_only, approve, proposal)
     if http is None and (token_file or no_token or allow_host or allow_origin):
         raise click.UsageError(
             "--token-file, --no-token, --allow-host and --allow-origin require --http."
@@ -123,12 +136,12 @@ def mcp_serve_command(
             )
         with (
             mcp_options.reserve_stdout() as out,
-            mcp_options.open_brain_pool(app, read_only, approve, budget) as served,
+            mcp_options.open_brain_pool(app, read_only, approve, budget, proposal) as served,
         ):
             server_runner.serve_pipes(served, source, out)
         return
     with (
-        mcp_options.open_brain_pool(app, read_only, approve, budget) as served,
+        mcp_options.open_brain_pool(app, read_only, approve, budget, proposal) as served,
         contextlib.ExitStack() as listening,
     ):
         place = Path(token_file) if token_file else mcp_options.token_path(served.brain_id)
@@ -168,7 +181,9 @@ def mcp_serve_command(
 )
 @option("--name", metavar="NAME", help="The name of the entry (default: brain).")
 @flag("--approve", help="Record changes of the client as proposals; see `brain proposal`.")
+@_proposal_option
 @flag("--read-only", help="Let the client read only.")
+@_budget_option
 @flag("--force", help="Replace a different entry of the same name.")
 @flag("--dry-run", help="Print the change; write nothing.")
 @flag("--print", "print_", help="Print only the entry, to paste it yourself.")
@@ -178,7 +193,9 @@ def mcp_install_command(
     scope: str | None,
     name: str | None,
     approve: bool,
+    proposal: str | None,
     read_only: bool,
+    budget: int | None,
     force: bool,
     dry_run: bool,
     print_: bool,
@@ -190,8 +207,7 @@ def mcp_install_command(
     the same, and a file that cannot be parsed is not changed. Only --force replaces a
     different entry of the same name. Restart the client afterwards.
     """
-    if approve and read_only:
-        raise click.UsageError("--approve and --read-only cannot be combined.")
+    _refuse_wrong_modes(read_only, approve, proposal)
     from brain.serve.mcp import server_runner
 
     from ..clients import client_command, client_settings, mcp_clients
@@ -199,6 +215,10 @@ def mcp_install_command(
     name, scope = _check_entry_name(name or "brain"), scope or USER_SCOPE
     root, here = app.brain_folder(), current_directory()
     options = [*(["--approve"] if approve else []), *(["--read-only"] if read_only else [])]
+    if proposal:
+        options += ["--proposal", proposal]
+    if budget is not None:
+        options += ["--budget", str(budget)]
     settings = mcp_clients.mcp_settings(client)
     path = mcp_clients.settings_path(client, scope, here)
     command = client_settings.build_command(
@@ -243,6 +263,13 @@ def _run_client(
     reason = failure or f"it did not write {plan.path}"
     app.print_note(escape(f"Note: {_shown_command(add)} failed: {reason}"))
     return False
+
+
+def _refuse_wrong_modes(read_only: bool, approve: bool, proposal: str | None) -> None:
+    if read_only and approve:
+        raise click.UsageError("--read-only and --approve cannot be combined.")
+    if proposal and not approve:
+        raise click.UsageError("--proposal requires --approve.")
 
 
 def _check_entry_name(name: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from brain.results import text_format
+
 from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag
 from ..context import App
 from ..json_format import to_json
@@ -69,9 +71,8 @@ def _proposal_lines(
         by = f" by {escape(made.author)}" if made.author else ""
         yield f"{short_id(made.snapshot)}{by}: {escape(made.message.strip()) or 'no message'}"
     yield from map(skill_change_line, found.skills)
-    for change in found.changes:
-        if change.section != "skills":
-            yield path_change_line(change)
+    others = text_format.changes_outside_skills(found.changes, found.skills)
+    yield from map(path_change_line, others)
     yield ""
     for piece in pieces:
         yield escape_lines(piece.rstrip("\n"))

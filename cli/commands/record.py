@@ -74,7 +74,8 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
         try:
             made = Init(*made[:3], *brain.skills.survey())
         except BrainError as error:  # the brain was created; a snapshot would fail
-            app.print_note(f"Note: {escape(error.message)}")
+            way_out = f"; {escape(error.hint)}" if error.hint else ""
+            app.print_note(f"Note: no snapshot is possible: {escape(error.message)}{way_out}")
     emit(app, made, _init_lines(made))
     for line in left_out_skill_lines(made.left_out_skills):
         app.print_note(line)

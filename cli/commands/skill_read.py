@@ -39,14 +39,15 @@ if TYPE_CHECKING:
 def skill_list_command(app: App, rev: str | None) -> None:
     """List the skills.
 
-    One line each: slug, version, description.
+    One line each: address, version, description. The address, which every command takes,
+    is the slug, or the path where several skills share a slug.
     """
     found = app.brain.skills.list(rev or "@")
     emit(app, {"skills": found}, _skill_list_lines(found))
 
 
 def _skill_list_lines(found: list[Skill]) -> Iterator[str]:
-    rows = [(skill.slug, str(skill.version), skill.description) for skill in found]
+    rows = [(skill.address, str(skill.version), skill.description) for skill in found]
     yield from align_columns(rows, terminal_width(sys.stdout))
 
 
@@ -121,7 +122,7 @@ def skill_similar_command(app: App, slug: str) -> None:
 def _similar_skill_lines(slug: str, similar: list[Similar]) -> Iterator[str]:
     if not similar:
         yield escape(f"No skill is similar to {slug}.")
-    yield from align_columns((f"{one.score:.2f}", one.slug, one.description) for one in similar)
+    yield from align_columns((f"{one.score:.2f}", one.address, one.description) for one in similar)
 
 
 @brain_command(

@@ -65,10 +65,11 @@ def skill_upsert_command(
     """Create a skill, or write its next version.
 
     NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
-    same skill. Without -f an existing skill keeps its body. The version in the
-    front matter increases by one, and a snapshot of only that file is recorded. If the
-    commitment fails, the snapshot is kept. Existing skills that are similar to a new one
-    are listed, and text that looks like a secret is reported.
+    same skill. The path of an existing skill, such as tools/search, names that one.
+    Without -f an existing skill keeps its body. The version in the front matter increases
+    by one, and a snapshot of only that file is recorded. If the commitment fails, the
+    snapshot is kept. Existing skills that are similar to a new one are listed, and text
+    that looks like a secret is reported.
     """
     body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
     similar = app.brain.skills.find_duplicates(name, description, body)
@@ -91,9 +92,10 @@ def skill_upsert_command(
     for line in notice_lines(result.notices):
         app.print_note(line)
     for one in similar:
-        app.print_note(f"Note: similar to {one.slug}: {escape(one.description)}")
+        app.print_note(f"Note: similar to {escape(one.address)}: {escape(one.description)}")
     if similar:
-        app.print_note(f"To merge both: brain skill merge {similar[0].slug} {result.slug}")
+        other = escape(similar[0].address)
+        app.print_note(f"To merge both: brain skill merge {other} {result.slug}")
     raise_if_not_committed(result.commitment)
 
 

@@ -34,6 +34,69 @@ def test_init_says_which_brain_is_where(folder: Path, cli: Call) -> None:
     assert masked(told) == f"Brain ID12 created in {folder / 'new'}\n"
 
 
+def test_init_counts_the_skills_and_says_where_new_ones_go(folder: Path, cli: Call) -> None:
+    write_skill(folder / ".agents/skills/oracle")
+    write_skill(folder / ".agents/skills/seer")
+    made = cli("init")
+    assert made.out.split("\n", 1)[1] == (
+        "2 skills found; 'brain snapshot' records the files\n"
+        "New skills go to .agents/skills, where all of these are\n"
+    )
+    assert cli("snapshot").status == 0
+    learned = learn(cli, "trader")
+    assert "Note: .agents/skills/trader/SKILL.md: is in .agents/skills" in learned.err
+
+
+def test_init_names_what_no_snapshot_can_hold(folder: Path, cli: Call) -> None:
+    for name in ("a.md", "A.md"):
+        (folder / name).write_text("x\n")
+    made = cli("init")
+    assert made.status == 0
+    assert made.err.startswith("Note: no snapshot is possible: A.md and a.md cannot be ")
+    assert "; rename one of them, or exclude it in .brainignore\n" in made.err
+
+
+def write_skill(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    text = f"---\nname: {folder.name}\ndescription: d\nversion: 1\n---\nx\n"
+    (folder / "SKILL.md").write_text(text)
+
+
+def test_skills_that_are_not_taken_are_counted_with_the_way_to_take_them(
+    agent: Path, tmp_path: Path, cli: Call
+) -> None:
+    for name in ("near", "far"):
+        write_skill(tmp_path / "home/skills" / name)
+        link = agent / ".claude/skills" / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(tmp_path / "home/skills" / name)
+    write_skill(agent / "drafts/idea")
+    (agent / ".brainignore").write_text("drafts\n")
+    expected = (
+        "Note: 3 SKILL.md files are not recorded: 2 behind links that lead outside the brain,"
+        " 1 ignored by .brainignore\n"
+        f"Hint: 'brain adopt {tmp_path}/home/skills .' copies the skills behind the links\n"
+    )
+    assert cli("snapshot").err == cli("status").err == expected
+    found = cli("status", "--json").document["left_out_skills"]
+    assert [(one["reason"], one["files"]) for one in found] == [
+        ("link_outside", 1),
+        ("link_outside", 1),
+        ("ignored", 1),
+    ]
+    assert cli("adopt", str(tmp_path / "home/skills"), ".").status == 0
+    assert {"near", "far"} <= {
+        one["slug"] for one in cli("skill", "list", "--json").document["skills"]
+    }
+
+
+def test_a_check_of_no_skills_says_so(folder: Path, cli: Call) -> None:
+    cli("init")
+    told = cli("skill", "check")
+    assert (told.status, told.out.partition(":")[0]) == (0, "There are no skills to check")
+    assert cli("skill", "check", "--json").document == {"ok": True, "skills": 0, "problems": []}
+
+
 def test_init_in_another_brain_says_that_the_two_share_files(agent: Path, cli: Call) -> None:
     told = cli("init", "skills/inner")
     assert told.status == 0

@@ -55,7 +55,7 @@ blame reentrancy
 grep reentrancy
 tag first @~3
 log --patch first..@ -- skills
-bisect --good @~3 -- grep -q version:.2 skills/reentrancy/SKILL.md
+bisect --good @~3 -- grep -q version:.*2 skills/reentrancy/SKILL.md
 restore @~1 skills
 op log
 branch idea

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,27 +15,33 @@ from brain.objects.tree_entry import LINK
 from brain.repo.read import index_cache, index_update, skill_rows, skill_walk
 from brain.repo.read.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
+from brain.skills.skill_address import address_group
 from brain.store import checksums
 from tests.support.derived_data import cache_folder
 
-FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat"]
+FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat", "page-03", "A b", "a: b"]
 SECTIONS = ["skills", "skills", "skills", "memory", "plugins/p/skills", ".agents/skills", "s000"]
 FILES = ["SKILL.md", "README.md", "ref.md", "n.MD", "data.txt"]
 NAMES = ["same", "same", "a", "a-b", "a: b", "Ünïcode", "▸ x", "zz", "", "0"]
 
 
 def from_the_definition(brain: Brain, revision: str) -> str:
-    """Return the index as it follows from the cards of all skills, by name and description."""
+    """Return the index as it follows from the cards of all skills, by address."""
     session = brain._session
     bundle = session.bundle_of(resolve_revision(session, revision))
     entries = {e.path: e for e in bundles.walk_entries(session.nodes, bundle)}
     named = skill_layout.find_skill_paths(entries)
     files = {path: entries[path].blob for path in named if entries[path].kind != LINK}
     cards = skill_rows.read_cards(session, list(files.values()))
-    made = [
-        index_lines.format_line(cards[blob].name or named[path], cards[blob].description)
-        for path, blob in files.items()
-    ]
+    slugs = {path: skill_layout.slug_from_path(path) for path in files}
+    shared = Counter(slugs.values())
+    made = []
+    for path, blob in files.items():
+        slug, name = slugs[path], cards[blob].name
+        group = [other for other in files if slugs[other] == slug]
+        address = slug if shared[slug] == 1 else address_group(slug, group)[path]
+        shown = "" if name == slug else name
+        made.append(index_lines.format_line(address, shown, cards[blob].description))
     made.sort(key=lambda line: line.partition(": ")[::2])
     return "\n".join(made) or "(no skills yet)"
 
@@ -44,6 +51,16 @@ def check(brain: Brain, revision: str) -> None:
     expected = from_the_definition(brain, revision)
     assert brain.prompt.build_index(revision).index == expected
     assert b"".join(brain.prompt.build_index_pages(revision)).decode() == expected + "\n"
+    lines = index_lines.parse_index(expected)
+    for line in random.Random(len(lines)).sample(lines, min(len(lines), 12)):
+        opened = brain.skills.view(line.address, revision)
+        assert line.name == ("" if opened.name == opened.slug else shown_name(opened.name))
+        assert line.description == (opened.description or "(no description)")
+    assert len({line.address for line in lines}) == len(lines)
+
+
+def shown_name(name: str) -> str:
+    return index_lines.format_names([name])[0]
 
 
 def text(rng: random.Random) -> str:

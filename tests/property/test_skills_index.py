@@ -97,7 +97,8 @@ def check(cards: list[Card]) -> list[IndexCandidate]:
 
     Returns what was parsed.
     """
-    lines = index_lines.format_lines(cards)
+    addressed = [(f"x/{number}", *card) for number, card in enumerate(cards)]
+    lines = index_lines.format_lines(addressed)
     for line in lines:
         assert line.startswith("▸ ")
         assert line.count("▸") == 1
@@ -105,11 +106,12 @@ def check(cards: list[Card]) -> list[IndexCandidate]:
         assert not hidden_pattern().search(line)
         assert line.splitlines() == [line]
         assert " ".join(line.split()) == line
-        name, description = index_lines.split_line(line)
-        assert index_lines.format_line(name, description) == line
+        (entry,) = index_lines.parse_index(line)
+        assert index_lines.split_line(line)[1] == entry.description
+        assert index_lines.format_line(entry.address, entry.name, entry.description or "") == line
     text = b"".join(index_text.build_pages(line.encode() for line in lines)).decode().rstrip("\n")
     parsed = index_lines.parse_index(text)
-    assert text.split("\n")[: len(cards)] == [f"▸ {one.name}: {one.description}" for one in parsed]
+    assert {one.address for one in parsed} == {address for address, *_ in addressed}
     assert Counter(text.split("\n") if cards else []) == Counter(lines)
     whole = delimit_text("skills", "data", text)
     assert index_lines.parse_index(whole) == parsed
@@ -117,7 +119,10 @@ def check(cards: list[Card]) -> list[IndexCandidate]:
     tag = first.split(" ")[1]
     assert (first, last) == (f"[skills {tag} begins: data]", f"[skills {tag} ends]")
     assert tag not in text
-    return [IndexCandidate(one.name, one.description or "") for one in parsed]
+    return [
+        IndexCandidate(index_lines.split_line(line)[0], one.description or "")
+        for line, one in zip(text.split("\n"), parsed, strict=False)
+    ]
 
 
 def check_fit(skills: list[IndexCandidate], budget: int) -> None:
@@ -131,14 +136,12 @@ def check_fit(skills: list[IndexCandidate], budget: int) -> None:
     if made.left_out and lines:
         assert lines.pop() == index_lines.format_omitted_count(made.left_out)
     assert all(line[0] in "▸▹" for line in lines)
-    whole = {skill.name: skill.description for skill in skills if skill.description}
+    whole = {skill.address: skill.description for skill in skills if skill.description}
     described = [one for one in parsed if one.description is not None]
-    assert not Counter(one.name for one in described) - Counter(skill.name for skill in skills)
+    shown = Counter(one.address for one in parsed)
+    assert not shown - Counter(skill.address for skill in skills)
     for one in described:
-        descriptions = [skill.description for skill in skills if skill.name == one.name]
-        assert any(is_cut(one.description or "", text) for text in descriptions)
-    listed = Counter(one.name for one in parsed if one.description is None)
-    assert not listed - Counter(index_lines.escape_listed_name(skill.name) for skill in skills)
+        assert is_cut(one.description or "", whole[one.address])
     assert whole or not described
 
 

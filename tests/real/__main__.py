@@ -162,7 +162,7 @@ def _write_back(name: str, program: Program, folder: Path) -> None:
     before = _read_files(program.home)
     with Brain.open(folder) as brain:
         brain.skills.upsert(SLUG, skill_text(SLUG, ABOUT))
-        publish(brain, name, program.home, PublishRequest(overwrite=True))
+        publish(brain, name, program.home, PublishRequest())
     after = _read_files(program.home)
     moved = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     allowed = {path for path in moved if SLUG in path or path.endswith(RECORD_NAME)}

@@ -121,8 +121,9 @@ def test_resources_are_the_index_and_each_skill_at_each_version(desk: BrainPool,
             ]
             forms = (await client.list_resource_templates()).resource_templates
             assert [row.uri_template for row in forms] == [
-                "brain://skills/{slug}",
-                "brain://skills/{slug}/versions/{n}",
+                "brain://index{?after}",
+                "brain://skills/{address}",
+                "brain://skills/{address}/versions/{n}",
             ]
             for uri, what in (
                 (
@@ -280,7 +281,7 @@ def test_what_is_proposed_is_read_back_by_its_author_alone_until_it_is_accepted(
         within(60, propose)
         assert brain.head == head and file.read_bytes() == before
         (found,) = brain.proposals.list()
-        assert (found.name, found.made[0].author) == ("claude-code", "claude-code")
+        assert found.name.startswith("claude-code-") and found.made[0].author == "claude-code"
         brain.proposals.accept(found.snapshot)
         assert "Three." in file.read_text()
     within(60, see)

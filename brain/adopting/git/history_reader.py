@@ -36,7 +36,8 @@ CERTAIN_CONFIDENCE = 50
 """Confidence for a repository that certainly holds skills or the memory of one agent."""
 GIT_CONFIDENCE = PLAIN_CONFIDENCE + 1
 """A history counts more than plain files, and less than the home of a program."""
-MAX_COMMIT_BYTES = 1 << 20
+MAX_COMMIT_BYTES = 16 << 20
+"""Size of a commit; the message of a squash may have megabytes, and is cut."""
 _BATCH_ROWS = 512
 _MAX_PATHSPECS = 200
 
@@ -254,7 +255,9 @@ def _unknown_commits(
             parsed = commit_object.parse_commit(git_object.content or b"")
         except ValueError as error:
             raise InvalidInput(
-                f"commit {commit.id[:12]} cannot be read", code="bad_repository"
+                f"commit {commit.id[:12]} cannot be read",
+                code="bad_repository",
+                hint="check it with `git fsck`; or adopt only the files with --as agentskills",
             ) from error
         trees[commit.id] = parsed.tree
         if commit.id not in known_ids:

@@ -9,10 +9,8 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...results import DiffStat, PathChange, SkillChange
-from ...results.text_format import format_skill_change
-from ...skills import SKILLS_SECTION
+from ...results.text_format import changes_outside_skills, format_skill_change
 from ..open.session import Session
-from ..read.skill_homes import SkillHomes
 from . import diff, unified_diff
 
 MAX_NAMED_CHANGES = 8
@@ -30,13 +28,7 @@ def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEnt
     difference = diff.diff_pending_edits(session, before, edits)
     others = difference.changes
     if difference.skills:
-        after = bundles.update_bundle(session.nodes, before, edits)
-        homes = SkillHomes(session, [after, before])
-        others = [
-            change
-            for change in others
-            if change.section != SKILLS_SECTION and not homes.find_home(change.path)
-        ]
+        others = changes_outside_skills(difference.changes, difference.skills)
     words = [describe_changed_skill(change) for change in difference.skills[:MAX_NAMED_CHANGES]]
     words += [
         _describe_file_change(session, change)

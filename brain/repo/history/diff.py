@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from ...errors import NotFound
 from ...objects import bundle as bundles
@@ -227,10 +226,9 @@ def _read_text(session: Session, entry: TreeEntry) -> bytes | None:
         return file_reader.read_bounded_file(session.root, entry.path, MAX_COMPARED_BYTES)
 
 
-class _CardPair(NamedTuple):
-    before: SkillMetadata | None
-    after: SkillMetadata | None
-    from_slug: str = ""
+_CardsByPath = dict[str, SkillMetadata]
+_SkillSides = tuple[_CardsByPath, _CardsByPath]
+"""The changed skills of one slug, before and after."""
 
 
 def _diff_skills(
@@ -242,7 +240,7 @@ def _diff_skills(
     sources: Mapping[str, str],
 ) -> list[SkillChange]:
     was_skill, is_skill = skill_rows.build_skill_predicates(session, before, after, differences)
-    sides: dict[str, _CardPair] = {}
+    sides: dict[str, _SkillSides] = {}
     touched: set[str] = set()
     removed = {path: was for path, was, now in differences if was and not now}
     renamed_paths = set(sources.values())
@@ -255,34 +253,55 @@ def _diff_skills(
         new = cards.get(now.blob) if now and is_skill(path) else None
         if old or new:
             slug = skill_rows.slug_from_full_path(path)
-            known = sides.get(slug, _CardPair(None, None))
-            from_slug = skill_rows.slug_from_full_path(source) if source else slug
-            sides[slug] = _CardPair(known.before or old, known.after or new, from_slug)
+            old_cards, new_cards = sides.setdefault(slug, ({}, {}))
+            if old:
+                old_cards[source or path] = old
+            if new:
+                new_cards[path] = new
         elif "/" in path:
             touched.add(path)
-    out = [_build_skill_change(slug, *both) for slug, both in sides.items()]
-    out += _diff_skill_files(session, after, touched, set(sides))
-    return sorted(out, key=lambda change: (change.slug, change.change, change.name))
+    out = [change for slug, both in sides.items() for change in _pair_skills(slug, *both, sources)]
+    out += _diff_skill_files(session, after, touched, {change.path for change in out})
+    return sorted(out, key=lambda change: (change.slug, change.change, change.name, change.path))
+
+
+def _pair_skills(
+    slug: str, before: _CardsByPath, after: _CardsByPath, sources: Mapping[str, str]
+) -> Iterator[SkillChange]:
+    """Yield the changes of the skills of one slug; one that moved is a changed one."""
+    moved = {path: sources[path] for path in after if path in sources}
+    removed = [path for path in before if path not in after and path not in moved.values()]
+    added = [path for path in after if path not in before and path not in moved]
+    moved.update(zip(added, removed, strict=False))
+    for path, new in after.items():
+        old_path = moved.get(path, path)
+        yield _build_skill_change(slug, path, before.get(old_path), new, old_path)
+    for path in set(removed) - set(moved.values()):
+        yield _build_skill_change(slug, path, before[path], None)
 
 
 def _build_skill_change(
-    slug: str, old: SkillMetadata | None, new: SkillMetadata | None, from_slug: str
+    slug: str,
+    path: str,
+    old: SkillMetadata | None,
+    new: SkillMetadata | None,
+    old_path: str = "",
 ) -> SkillChange:
     name = (new or old or SkillMetadata("", "", "1", "")).name or slug
     from_version = skill_version.version_value(old.version) if old else None
     to_version = skill_version.version_value(new.version) if new else None
     if old is None or new is None:
-        return SkillChange(
-            slug, "removed" if new is None else "added", from_version, to_version, name
-        )
+        change = "removed" if new is None else "added"
+        return SkillChange(slug, change, from_version, to_version, name, path)
+    from_slug = skill_rows.slug_from_full_path(old_path)
     if from_slug != slug:
-        return SkillChange(slug, "renamed", from_version, to_version, name, from_slug)
-    rises = compare_versions(new.version, old.version) > 0
-    return SkillChange(slug, "upgraded" if rises else "changed", from_version, to_version, name)
+        return SkillChange(slug, "renamed", from_version, to_version, name, path, from_slug)
+    change = "upgraded" if compare_versions(new.version, old.version) > 0 else "changed"
+    return SkillChange(slug, change, from_version, to_version, name, path)
 
 
 def _diff_skill_files(
-    session: Session, after: Bundle, touched: set[str], reported_slugs: set[str]
+    session: Session, after: Bundle, touched: set[str], reported_paths: set[str]
 ) -> list[SkillChange]:
     homes = SkillHomes(session, [after])
     owners = {homes.find_home(path) for path in touched}
@@ -290,11 +309,11 @@ def _diff_skill_files(
     for path in sorted(owners - {""}):
         slug = skill_rows.slug_from_full_path(path)
         entry = bundles.get_entry(session.nodes, after, path)
-        if slug in reported_slugs or entry is None:
+        if path in reported_paths or entry is None:
             continue
         card = card_cache.load_cards(session, [entry.blob])[entry.blob]
         current = skill_version.version_value(card.version)
-        out.append(SkillChange(slug, "changed", current, current, card.name or slug))
+        out.append(SkillChange(slug, "changed", current, current, card.name or slug, path))
     return out
 
 

@@ -199,20 +199,15 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
-    from ..read import skill_lookup
-
-    if "/" in slug_or_path:
-        groups = skill_lookup.list_paths_of_address(slug_or_path)
-        found = skill_lookup.find_skill_path(
-            session, session.bundle_of(session.head()), slug_or_path
-        )
-        every = [path for group in groups for path in group]
-        return next((group for group in groups if found in group), every)
+    from ...skills import skill_address
     from ...skills.slug import slugify
+    from ..read import skill_lookup
 
     current = skill_lookup.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path
     )
+    if "/" in slug_or_path:
+        return [current.path] if current else skill_address.path_candidates(slug_or_path)
     slug = current.slug if current else slugify(slug_or_path)
     known_paths = skill_lookup.find_paths_in_lineage(session, inside, slug)
     if current is None:

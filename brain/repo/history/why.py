@@ -8,6 +8,7 @@ from ...errors import BrainError, NotFound, printable_text
 from ...receipts import Receipt, RunStep
 from ...receipts.receipt_json import receipt_to_json
 from ...results import RunSummary, SkillReasons, SkillVersion, VersionReason
+from ...skills.skill_address import split_version
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.read_receipts import (
@@ -28,9 +29,7 @@ def explain_skill(session: Session, skill_ref: str) -> SkillReasons:
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
-    name, at_sign, wanted = skill_ref.rpartition("@")
-    if not at_sign or not name:
-        name, wanted = skill_ref, ""
+    name, wanted = split_version(skill_ref)
     versions = log.read_skill_history(session, name)
     chosen = [each for each in versions if not wanted or str(each.version) == wanted]
     if not chosen:

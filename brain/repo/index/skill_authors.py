@@ -1,8 +1,9 @@
-"""Find the author of each skill: that of the snapshot with its current content."""
+"""Find who wrote each skill last, and how long ago: the snapshot with its current content."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ...objects import bundle as bundles
 from ...objects import lineage, paths
@@ -13,25 +14,29 @@ from ..read.skill_rows import BULK_PATH
 _UNKNOWN_AGE = 1 << 62
 
 
-def find_skill_authors(
+class LastWrite(NamedTuple):
+    """The author of the last change of a skill, "" if unknown, and the snapshots made since."""
+
+    author: str
+    age: int
+
+
+def find_last_writes(
     session: Session, snapshot_id: bytes, skill_paths: Sequence[str]
-) -> list[str]:
-    """Return the authors of the skills at full paths, as of a snapshot; "" if unknown.
+) -> list[LastWrite]:
+    """Return who wrote the skills at full paths last, as of a snapshot, and when.
 
     Only ancestors of the snapshot count, and merges do not.
     """
     history = list(lineage.walk_ancestors(session.load_snapshot, snapshot_id))
     written = [(here, snapshot.author) for here, snapshot in history if len(snapshot.parents) < 2]
-    known = {author for _, author in written}
-    if len(known) < 2:
-        return [*known, ""][:1] * len(skill_paths)
     ages = {here: age for age, (here, _) in enumerate(written)}
     newest: dict[str, int] = {}
     for path, age in _skill_change_ages(session, ages):
         newest[path] = min(age, newest.get(path, _UNKNOWN_AGE))
     bulk_age = newest.get(BULK_PATH, _UNKNOWN_AGE)
-    oldest_ages = [min(newest.get(path, _UNKNOWN_AGE), bulk_age) for path in skill_paths]
-    return [written[age][1] if age < _UNKNOWN_AGE else "" for age in oldest_ages]
+    last_ages = [min(newest.get(path, _UNKNOWN_AGE), bulk_age) for path in skill_paths]
+    return [LastWrite(written[age][1] if age < _UNKNOWN_AGE else "", age) for age in last_ages]
 
 
 def _skill_change_ages(session: Session, ages: dict[bytes, int]) -> Iterator[tuple[str, int]]:

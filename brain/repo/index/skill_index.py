@@ -19,8 +19,17 @@ if TYPE_CHECKING:
     from ..search.select import SelectionRequest
 
 
-_IndexedSkill = tuple[str, str, str]
-"""Name, description and full path of a skill."""
+class _IndexedSkill(NamedTuple):
+    """A skill in the index; `name` is "" if it is the slug, `path` is full.
+
+    `rank` is its place among the skills that fit a task, from 0.
+    """
+
+    address: str
+    name: str
+    description: str
+    path: str
+    rank: int = 0
 
 
 class IndexRequest(NamedTuple):
@@ -132,10 +141,12 @@ def _fit_to_budget(
             return full_index
     from . import skill_authors
 
-    authors = skill_authors.find_skill_authors(session, snapshot_id, [path for _, _, path in found])
-    skills = _build_candidates(found, limit, authors)
+    writes = skill_authors.find_last_writes(session, snapshot_id, [one.path for one in found])
+    skills = _build_candidates(found, limit, [write.author for write in writes])
+    if not selection_request:
+        skills = index_budget.order_by_age(skills, [write.age for write in writes])
     return index_budget.fit_to_budget(
-        skills if selection_request else index_budget.interleave_categories(skills),
+        skills,
         budget,
         count,
         byte_budget,
@@ -145,14 +156,30 @@ def _fit_to_budget(
 def _list_indexed_skills(
     session: Session, bundle: Bundle, selection: Selection | None
 ) -> Sequence[_IndexedSkill]:
-    if selection is None:
-        from ..read import skill_lookup
-
+    if selection is not None:
         return [
-            (card.name or name, card.description, path)
-            for path, name, _, card in skill_lookup.iter_skills(session, bundle)
+            _IndexedSkill(
+                one.address,
+                level0.differing_name(one.slug, one.name),
+                one.description,
+                one.path,
+                rank,
+            )
+            for rank, one in enumerate(selection.skills)
         ]
-    return [(one.name, one.description, one.path) for one in selection.skills]
+    from ..read import skill_lookup
+
+    every = skill_lookup.find_all_skills(session, bundle)
+    addresses = skill_lookup.address_all(one.path for one in every)
+    return [
+        _IndexedSkill(
+            addresses[one.path],
+            level0.differing_name(one.slug, one.card.name),
+            one.card.description,
+            one.path,
+        )
+        for one in every
+    ]
 
 
 def _build_candidates(
@@ -161,19 +188,18 @@ def _build_candidates(
     from ...skills import skill_layout
     from ...skills.index_budget import IndexCandidate, shorten_text
 
-    rendered = [
-        level0.split_line(line) for line in level0.format_lines([place[:2] for place in found])
-    ]
-    folders = [skill_layout.category_from_path(path) for _, _, path in found]
+    rendered = [level0.split_line(line) for line in level0.format_lines([one[:3] for one in found])]
+    folders = [skill_layout.category_from_path(one.path) for one in found]
     shown = dict(zip(kinds := list(set(folders)), level0.format_names(kinds), strict=True))
     return [
         IndexCandidate(
-            name,
+            head,
             text if limit is None else shorten_text(text, limit, len) if limit else "",
             shown[folder],
             author,
+            one.rank,
         )
-        for (name, text), folder, author in zip(
-            rendered, folders, authors or [""] * len(rendered), strict=True
+        for one, (head, text), folder, author in zip(
+            found, rendered, folders, authors or [""] * len(rendered), strict=True
         )
     ]

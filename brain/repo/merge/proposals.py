@@ -7,6 +7,7 @@ proposal stay open. It is rejected by deleting its branch.
 
 from __future__ import annotations
 
+import re
 from itertools import takewhile
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from ..read.merge_state_format import load_merge_state
 from ..read.revisions import resolve_revision
 from . import branches, merge
 
+_SESSION_SUFFIX = re.compile("-[0-9a-f]{6}$")
+"""What the branch of a session has behind the name of its client."""
 PROPOSAL_BRANCH_PREFIX = branches.PROPOSAL_REF_PREFIX.removeprefix(head_ref(""))
 
 
@@ -91,7 +94,8 @@ def find_proposal(session: Session, name_or_id: str) -> Proposal:
     An id comes before a name. Raises `NotFound` (`no_proposal`).
     """
     name = _resolve_proposal_name(session, name_or_id)
-    if name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX) == name:
+    wanted = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
+    if wanted in (name, _SESSION_SUFFIX.sub("", name)):
         tip = _require_tip(session, name)
     else:
         tip = resolve_revision(session, name_or_id)
@@ -196,15 +200,26 @@ def _list_tips(session: Session) -> dict[str, bytes]:
 def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
     """Return the name of an open proposal, which is named or contains the snapshot of an id.
 
-    An id comes before a name, since a client may have named itself after an id.
+    An id comes before a name, since a client may have named itself after an id. The name of
+    a client means its only session with an open proposal. Raises `InvalidInput`
+    (`ambiguous_proposal`) for several.
     """
     merged = AncestorSet(session, session.head())
     snapshot_id = _find_snapshot(session, name_or_id)
     if snapshot_id is None:
         name = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
-        tip = _list_tips(session).get(name)
-        if tip is not None and tip not in merged:
+        named = [one for one, tip in _list_tips(session).items() if tip not in merged]
+        if name in named:
             return name
+        of_client = [one for one in named if _SESSION_SUFFIX.sub("", one) == name]
+        if len(of_client) > 1:
+            raise InvalidInput(
+                f"{printable_text(name, 80)} may be any of: {', '.join(of_client)}",
+                code="ambiguous_proposal",
+                hint="name one of them, or an id",
+            )
+        if of_client:
+            return of_client[0]
         if is_hex(name_or_id):
             resolve_revision(session, name_or_id)  # raises the error of the id
     elif snapshot_id not in merged:

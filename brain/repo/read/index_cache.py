@@ -8,7 +8,7 @@ tree the lines are derived from the difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,9 @@ from ...objects import bundle as bundles
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...skills import index_lines, index_text
 from ...skills.index_text import IndexPages
+from ...skills.skill_address import address_group
 from ..open.session import Session
+from . import skill_rows
 
 if TYPE_CHECKING:
     from .skill_rows import SkillWithCard
@@ -110,14 +112,29 @@ def is_built_from(session: Session, lines: IndexLines, places: Iterable[SkillWit
 
 def build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> IndexLines:
     """Return the lines of skills, given with their cards."""
-    pages = index_text.build_pages(_render_all_lines(session, places))
-    return IndexLines(pages, sum(page.count(b"\n") for page in pages))
+    lines = _render_all_lines(session, places)
+    return IndexLines(index_text.build_pages(lines), len(lines))
 
 
-def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> Iterator[bytes]:
-    skills = ((card.name or name, card.description) for _, name, _, card in places)
-    done = 0
+def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> list[bytes]:
+    """Return the lines of all skills, with their slugs until it is known which are shared."""
+    skills = iter(places)
+    lines: list[bytes] = []
+    skill_paths: list[str] = []
+    numbers_by_slug: dict[str, list[int]] = {}
     while some := list(islice(skills, _LINES_PER_BATCH)):
-        done += len(some)
-        session.report_progress("index", done, 0)
-        yield from (line.encode() for line in index_lines.format_lines(some))
+        cards = []
+        for path, _, _, card in some:
+            slug = skill_rows.slug_from_full_path(path)
+            numbers_by_slug.setdefault(slug, []).append(len(skill_paths))
+            skill_paths.append(path)
+            cards.append((slug, index_lines.differing_name(slug, card.name), card.description))
+        session.report_progress("index", len(skill_paths), 0)
+        lines += [line.encode() for line in index_lines.format_lines(cards)]
+    for slug, numbers in numbers_by_slug.items():
+        if len(numbers) > 1:
+            addresses = address_group(slug, [skill_paths[number] for number in numbers])
+            for number in numbers:
+                address = addresses[skill_paths[number]]
+                lines[number] = index_lines.readdress_line(lines[number], slug, address)
+    return lines

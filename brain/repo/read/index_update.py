@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 
 from ...cache.derived_cache import CacheUnusable, StagedDerivation
@@ -12,10 +13,11 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
-from ...skills import index_lines, index_text, skill_layout
+from ...skills import index_lines, index_text
+from ...skills.skill_address import address_group
 from ...skills.skill_metadata import SkillMetadata
 from ..open.session import Session
-from . import skill_lookup, skill_rows
+from . import lineage_cache, skill_lookup, skill_rows
 from .card_cache import load_cards
 from .index_cache import (
     IndexCacheHeader,
@@ -27,6 +29,7 @@ from .index_cache import (
     read_cached_index,
 )
 from .lineage_cache import is_cached
+from .skill_lookup import PathFinder
 from .skill_rows import SkillPredicate
 
 _MIN_REWRITE_LINES = 256
@@ -72,7 +75,9 @@ def _update_cached_index(session: Session, staged: StagedDerivation) -> None:
         and header.bundle_id == bundles.bundle_id(staged.before)
         and len(changed) <= _max_changed_paths(header)
     ):
-        _apply_changes(session, header, staged.before, staged.after, changed)
+        find_unusual = session.cache.find_skill_paths  # the snapshot is in the cache by now
+        lines = _changed_lines(session, staged.before, staged.after, changed, find_unusual)
+        _apply_changes(session, header, staged.after, lines)
 
 
 def build_index_lines(
@@ -88,11 +93,10 @@ def build_index_lines(
         _cache_if_head(session, bundle, lambda: _write_index(session, bundle, lines))
         return lines
     header, lines = found
+    find_unusual = partial(lineage_cache.find_nonstandard_paths, session)
     before, changed = found_changes
-    gone, new = _changed_lines(session, before, bundle, changed)
-    _cache_if_head(
-        session, bundle, lambda: _apply_changes(session, header, before, bundle, changed)
-    )
+    gone, new = _changed_lines(session, before, bundle, changed, find_unusual)
+    _cache_if_head(session, bundle, lambda: _apply_changes(session, header, bundle, (gone, new)))
     return IndexLines(
         index_text.change_pages(lines.pages, gone, new), lines.line_count - len(gone) + len(new)
     )
@@ -122,15 +126,11 @@ def build_from_cards(session: Session, bundle: Bundle) -> IndexLines:
 
 
 def _apply_changes(
-    session: Session,
-    header: IndexCacheHeader,
-    before: Bundle,
-    after: Bundle,
-    changed: list[Difference],
+    session: Session, header: IndexCacheHeader, after: Bundle, changes: _LineChanges
 ) -> None:
     if decode_index_header(session.cache.read_index_note()) != header:  # another process updated it
         return
-    gone, new = _changed_lines(session, before, after, changed)
+    gone, new = changes
     lines = header.line_count - len(gone) + len(new)
     now = build_header(after, lines, header.page_count, header.changed_lines + len(gone) + len(new))
     if now.changed_lines <= max(_MIN_REWRITE_LINES, lines // _REWRITE_DIVISOR):
@@ -171,8 +171,16 @@ def _max_changed_paths(header: IndexCacheHeader) -> int:
 
 
 def _changed_lines(
-    session: Session, before: Bundle, after: Bundle, changed: list[Difference]
+    session: Session,
+    before: Bundle,
+    after: Bundle,
+    changed: list[Difference],
+    find_unusual: PathFinder,
 ) -> _LineChanges:
+    """Return the lines that differ: of changed skills, and of those that get another address.
+
+    `find_unusual` is `find_nonstandard_paths`; it must know the skills of `after`.
+    """
     if all(_has_same_line(session.loaded_cards, pair) for pair in changed):
         return [], []
     blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]
@@ -183,10 +191,37 @@ def _changed_lines(
     if not seen:
         return [], []
     is_old, is_new = skill_rows.build_skill_predicates(session, before, after, seen)
+    old = _list_skill_blobs([(path, was) for path, was, _ in seen], is_old)
+    new = _list_skill_blobs([(path, now) for path, _, now in seen], is_new)
+    paths_by_slug: dict[str, list[str]] = {}
+    for path in dict.fromkeys((*old, *new)):
+        paths_by_slug.setdefault(skill_rows.slug_from_full_path(path), []).append(path)
+    groups = skill_lookup.find_groups(session, after, list(paths_by_slug), find_unusual)
+    old_addresses: dict[str, str] = {}
+    new_addresses: dict[str, str] = {}
+    for slug, changed_paths in paths_by_slug.items():
+        now = address_group(slug, groups[slug])
+        others = now.keys() - changed_paths
+        was = address_group(slug, others | (old.keys() & changed_paths))
+        moved = {
+            path: entry.blob
+            for path in others
+            if was[path] != now[path] and (entry := bundles.get_entry(session.nodes, after, path))
+        }
+        old.update(moved)
+        new.update(moved)
+        old_addresses.update(was)
+        new_addresses.update(now)
     return (
-        _render_lines(session, [(path, was) for path, was, _ in seen if was], is_old),
-        _render_lines(session, [(path, now) for path, _, now in seen if now], is_new),
+        _render_lines(session, old, old_addresses),
+        _render_lines(session, new, new_addresses),
     )
+
+
+def _list_skill_blobs(
+    found: Iterable[tuple[str, TreeEntry | None]], is_skill: SkillPredicate
+) -> dict[str, bytes]:
+    return {path: e.blob for path, e in found if e and e.kind != LINK and is_skill(path)}
 
 
 def _has_same_line(cards: Mapping[bytes, SkillMetadata], pair: Difference) -> bool:
@@ -199,15 +234,12 @@ def _has_same_line(cards: Mapping[bytes, SkillMetadata], pair: Difference) -> bo
 
 
 def _render_lines(
-    session: Session, found: Sequence[tuple[str, TreeEntry]], is_skill: SkillPredicate
+    session: Session, blobs: Mapping[str, bytes], addresses: Mapping[str, str]
 ) -> list[bytes]:
-    skills = [(path, e.blob) for path, e in found if e.kind != LINK and is_skill(path)]
-    cards = load_cards(session, [blob for _, blob in skills])
-    named = [
-        (
-            cards[blob].name or skill_layout.name_by_path_alone(path) or path,
-            cards[blob].description,
-        )
-        for path, blob in skills
-    ]
+    cards = load_cards(session, blobs.values())
+    named = []
+    for path, blob in blobs.items():
+        card, slug = cards[blob], skill_rows.slug_from_full_path(path)
+        name = index_lines.differing_name(slug, card.name)
+        named.append((addresses[path], name, card.description))
     return [line.encode() for line in index_lines.format_lines(named)]

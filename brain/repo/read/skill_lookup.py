@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,8 @@ from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK
-from ...skills import SKILLS_SECTION, skill_layout, skill_version
+from ...skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
+from ...skills.skill_address import address_group
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
@@ -19,10 +21,17 @@ from .ancestor_set import AncestorSet
 from .skill_rows import SkillWithCard
 
 if TYPE_CHECKING:
-    from ...results import Skill
+    from ...results.common import Version
 
 _MAX_SUBSTRING_MATCHES = 3
 """Names that contain the text, suggested if no name is similar."""
+_MAX_LISTED_MATCHES = 20
+"""Skills that the error for an ambiguous name lists."""
+_MAX_SINGLE_LOOKUPS = 64
+"""Slugs that are looked up one by one; for more, all skills are listed."""
+
+PathFinder = Callable[[str], Sequence[str]]
+"""Returns full paths for a slug."""
 
 
 class FoundSkill(NamedTuple):
@@ -39,17 +48,11 @@ class FoundSkill(NamedTuple):
         head, _, name = self.path.rpartition("/")
         return head + "/" if name in skill_layout.SKILL_FILES and head != SKILLS_SECTION else None
 
-    def to_result(self) -> Skill:
-        """Return the skill as a line of the list."""
-        from ...results import Skill
-
-        return Skill(
-            self.slug,
-            self.card.name or self.slug,
-            self.card.description,
-            skill_version.version_value(self.card.version),
-            self.path,
-        )
+    @property
+    def summary(self) -> tuple[str, str, str, Version, str]:
+        """Slug, name, description, version and path, as results begin with them."""
+        version = skill_version.version_value(self.card.version)
+        return self.slug, self.card.name or self.slug, self.card.description, version, self.path
 
 
 def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
@@ -66,12 +69,10 @@ def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
 
 
 def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
-    """Return the skill that `text` means: a slug, a name, or a path.
-
-    A path is that of its folder or file, from the top of the brain or below skills/.
+    """Return the skill that `text`, an address, a path or a name, means.
 
     Raises `NotFound` (`no_skill`) with near names, or `InvalidInput`
-    (`ambiguous_skill`) with the paths.
+    (`ambiguous_skill`) with the addresses.
     """
     found = find_skill_or_none(session, bundle, text)
     if found is None:
@@ -88,24 +89,82 @@ def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkil
 def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
     """Return the full path of the skill that `text` means, None without one.
 
-    Raises `InvalidInput` (`ambiguous_skill`).
+    A path comes first, then a slug, then a declared name. Raises `InvalidInput`
+    (`ambiguous_skill`) for a slug or a name of several skills.
     """
-    for candidates in _rank_candidate_paths(session, text):
-        skills = [
-            path
-            for path in filter_skills(session, bundle, candidates)
-            if _has_name(session, bundle, path, text)
-        ]
-        if len(skills) > 1:
-            raise InvalidInput(
-                f"{printable_text(text)} may be any of: {', '.join(map(printable_text, skills))}",
-                code="ambiguous_skill",
-                hint="name it by its path, as in"
-                f" `brain skill view {skill_layout.address_from_path(skills[0])}`",
-            )
-        if skills:
-            return skills[0]
-    return None
+    if "/" in text:
+        candidates = skill_address.path_candidates(text)
+        return next(iter(filter_skills(session, bundle, candidates)), None)
+    if slug := skill_address.slug_of_digest_address(text):
+        group = find_paths_with_slug(session, bundle, slug)
+        same = [path for path in group if skill_address.digest_address(slug, path) == text]
+        if len(same) == 1:
+            return same[0]
+    slug = slugify(text)
+    candidates = list(filter_skills(session, bundle, find_candidate_paths(session, slug)))
+    matches = [path for path in candidates if skill_rows.slug_from_full_path(path) == slug]
+    if not matches:
+        matches = [path for path in candidates if _is_named(session, bundle, path, slug)]
+    if len(matches) > 1:
+        raise _ambiguous_skill_error(session, bundle, text, matches)
+    return matches[0] if matches else None
+
+
+def find_paths_with_slug(session: Session, bundle: Bundle, slug: str) -> list[str]:
+    """Return the full paths of the skills that share a slug, in any order."""
+    find_unusual = partial(lineage_cache.find_nonstandard_paths, session)
+    return find_groups(session, bundle, [slug], find_unusual)[slug]
+
+
+def find_groups(
+    session: Session, bundle: Bundle, slugs: Collection[str], find_unusual: PathFinder
+) -> dict[str, list[str]]:
+    """Return the full paths of the skills that have each of some slugs, in any order.
+
+    `find_unusual` returns all nonstandard paths that a skill of a slug has in the bundle.
+    """
+    groups: dict[str, list[str]] = {slug: [] for slug in slugs}
+    if len(groups) > _MAX_SINGLE_LOOKUPS:
+        for path in _list_paths(session, bundle):
+            groups.get(skill_rows.slug_from_full_path(path), []).append(path)
+        return groups
+    for slug, group in groups.items():
+        candidates = dict.fromkeys((*skill_rows.standard_skill_paths(slug), *find_unusual(slug)))
+        same = [path for path in candidates if skill_rows.slug_from_full_path(path) == slug]
+        group.extend(filter_skills(session, bundle, same))
+    return groups
+
+
+def find_address(session: Session, bundle: Bundle, path: str) -> str:
+    """Return the address of the skill at a full path."""
+    slug = skill_rows.slug_from_full_path(path)
+    return address_group(slug, find_paths_with_slug(session, bundle, slug))[path]
+
+
+def find_addresses(
+    session: Session, bundle: Bundle, skill_paths: Collection[str]
+) -> dict[str, str]:
+    """Return the addresses of the skills at full paths, by path."""
+    if len(skill_paths) <= _MAX_SINGLE_LOOKUPS:
+        return {path: find_address(session, bundle, path) for path in skill_paths}
+    return address_all(_list_paths(session, bundle))
+
+
+def _list_paths(session: Session, bundle: Bundle) -> Iterator[str]:
+    for part in skill_walk.iter_skill_batches(session, bundle):
+        yield from (path for path, _, _ in part)
+
+
+def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
+    """Return the addresses of all skills of a bundle, given by their full paths."""
+    groups: dict[str, list[str]] = {}
+    for path in skill_paths:
+        groups.setdefault(skill_rows.slug_from_full_path(path), []).append(path)
+    return {
+        path: address
+        for slug, group in groups.items()
+        for path, address in address_group(slug, group).items()
+    }
 
 
 def filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -> Iterator[str]:
@@ -116,16 +175,24 @@ def filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -
             yield path
 
 
-def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
-    """Tell whether the slug of `text` is that of the path or the name of a skill."""
-    if "/" in text:
-        return True
-    slug = slugify(text)
-    if skill_rows.slug_from_full_path(path) == slug:
-        return True
+def _is_named(session: Session, bundle: Bundle, path: str, slug: str) -> bool:
+    """Tell whether the declared name of a skill has this slug."""
     entry = bundles.get_entry(session.nodes, bundle, path)
     card = card_cache.load_cards(session, [entry.blob])[entry.blob] if entry else None
     return card is not None and slug in skill_rows.skill_slugs(path, card.name)
+
+
+def _ambiguous_skill_error(
+    session: Session, bundle: Bundle, text: str, matches: Sequence[str]
+) -> InvalidInput:
+    shown = sorted(find_addresses(session, bundle, matches[:_MAX_LISTED_MATCHES]).values())
+    more = len(matches) - len(shown)
+    listed = ", ".join(map(printable_text, shown)) + (f" and {more} more" if more else "")
+    return InvalidInput(
+        f"{printable_text(text)} may be any of: {listed}",
+        code="ambiguous_skill",
+        hint=f"name one of them, as in `brain skill view {printable_text(shown[0])}`",
+    )
 
 
 def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
@@ -161,28 +228,6 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
     ]
 
 
-def _rank_candidate_paths(session: Session, text: str) -> list[list[str]]:
-    """Return the paths to try, best first: those of the slug, then those of the name."""
-    if "/" in text:
-        return [[path] for paths in list_paths_of_address(text) for path in paths]
-    slug = slugify(text)
-    candidates = find_candidate_paths(session, slug)
-    own = [path for path in candidates if skill_rows.slug_from_full_path(path) == slug]
-    return [own, [path for path in candidates if path not in own]]
-
-
-def list_paths_of_address(address: str) -> list[list[str]]:
-    """Return the full paths that a skill named by a path may have, the best first.
-
-    They are those from the top of the brain, then those below skills/.
-    """
-    relative = address.rstrip("/")
-    return [
-        [*(top + ending for ending in skill_layout.FOLDER_SUFFIXES), f"{top}.md", top]
-        for top in (relative, f"{SKILLS_SECTION}/{relative}")
-    ]
-
-
 def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
     from ...skills.suggestions import suggest_names
@@ -192,10 +237,12 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
         for part in skill_walk.iter_skill_batches(session, bundle)
         for path, name, _ in part
     }
-    like = suggest_names(text, names) or islice(
-        (name for name in names if text in name), _MAX_SUBSTRING_MATCHES
+    wanted = text.rstrip("/").rpartition("/")[2]
+    like = suggest_names(wanted, names) or islice(
+        (name for name in names if wanted in name), _MAX_SUBSTRING_MATCHES
     )
-    near = [skill_rows.slug_from_full_path(names[name]) for name in like]
+    found = [names[name] for name in like]
+    near = list(find_addresses(session, bundle, found).values())
     return NotFound(
         f"no skill {printable_text(text)}",
         code="no_skill",

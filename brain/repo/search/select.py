@@ -8,6 +8,7 @@ from ...errors import InvalidInput, ModelError, NotFound, printable_text
 from ...results import Selected, Selection
 from ...search.bm25 import Bm25Selector
 from ..open.session import Session
+from ..read import skill_lookup
 from ..read.revisions import resolve_revision
 from . import search_index
 
@@ -61,10 +62,14 @@ def select_from_bundle(session: Session, bundle: Bundle, request: SelectionReque
     search_cache = search_index.get_search_cache(session, bundle)
     ranked, by, fallback = _RankingQuery(session, search_cache, bundle, request).rank()
     known = search_index.find_documents(session, bundle, [one.path for one in ranked])
+    found = [one for one in ranked if one.path in known]
+    addresses = skill_lookup.find_addresses(session, bundle, [one.path for one in found])
     skills = [
-        Selected(skill.slug, skill.name, skill.description, skill.path, one.score)
-        for one in ranked
-        if (skill := known.get(one.path))
+        Selected(
+            skill.slug, skill.name, skill.description, one.path, one.score, addresses[one.path]
+        )
+        for one in found
+        for skill in [known[one.path]]
     ]
     return Selection(skills, by, fallback)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from ...errors import printable_text
+from collections.abc import Iterable
+
+from ...errors import Conflict, printable_text
 from ...objects import operation
 from ...objects.tree_entry import TreeEntry
 from ...results import Upserted
 from ...skills import skill_document, skill_version
-from ..core.transaction import locked_write_transaction
+from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
@@ -21,21 +23,41 @@ from .skill_files import (
     upsert_result,
 )
 
+_MAX_NAMED_SKILLS = 20
+
 
 def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
     """Remove a skill with all its files; a new one of its slug continues its versions.
 
-    Raises `NotFound` (`no_skill`).
+    Raises `NotFound` (`no_skill`), or `Conflict` (`holds_skills`) if other skills are in
+    folders below its own.
     """
     with locked_write_transaction(session, "delete", f"delete {printable_text(text, 80)}") as txn:
         skill = skill_lookup.find_skill(session, txn.bundle, text)
         record_edits_at(txn, list_skill_files(txn, skill))
         skill = skill_lookup.find_skill(session, txn.bundle, text)
         removed: dict[str, TreeEntry | None] = dict.fromkeys(list_skill_files(txn, skill))
+        _refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
         txn.record_snapshot(removed, operation.delete_operation(skill.slug, version), message)
         txn.writes.update(removed)
         return upsert_result(txn, skill.slug, skill.card.name, version, version, skill.path)
+
+
+def _refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Iterable[str]) -> None:
+    """Refuse to remove other skills with a skill, which may be of other authors."""
+    session, bundle = txn.session, txn.bundle
+    nested = [
+        path for path in files if path != skill.path and skill_rows.is_skill(session, bundle, path)
+    ]
+    if nested:
+        addresses = skill_lookup.find_addresses(session, bundle, nested)
+        names = ", ".join(printable_text(addresses[path]) for path in nested[:_MAX_NAMED_SKILLS])
+        raise Conflict(
+            f"the folder of {skill.slug} also holds {names}",
+            code="holds_skills",
+            hint="delete or move these skills first",
+        )
 
 
 def revert_skill(session: Session, text: str, to_version: str, message: str = "") -> Upserted:

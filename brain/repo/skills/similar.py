@@ -108,7 +108,16 @@ def _find_similar(
     alike = sorted(
         (-score, skill) for score, skill in found if score >= similarity.NEAR_DUPLICATE_THRESHOLD
     )
+    shown = alike[: max(limit, 0)]
+    addresses = skill_lookup.find_addresses(session, bundle, [skill.path for _, skill in shown])
     return [
-        Similar(skill.slug, skill.name, skill.description, skill.path, round(-score, 3))
-        for score, skill in alike[: max(limit, 0)]
+        Similar(
+            skill.slug,
+            skill.name,
+            skill.description,
+            skill.path,
+            round(-score, 3),
+            addresses[skill.path],
+        )
+        for score, skill in shown
     ]

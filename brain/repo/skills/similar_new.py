@@ -18,7 +18,8 @@ def find_similar_if_new(
 
     Returns [] if a skill has that name already. Raises `InvalidInput` as `slugify` does.
     """
-    if skill_lookup.find_skill_path(session, session.bundle_of(session.head()), name) is not None:
+    found = skill_lookup.find_skill_path(session, session.bundle_of(session.head()), name)
+    if found is not None or "/" in name:  # a path is that of an existing skill, or a mistake
         return []
     from .similar import find_similar_to_text
 

@@ -9,6 +9,7 @@ from ...errors import NotFound, printable_text
 from ...objects.bundle import Bundle
 from ...results import Skill, SkillFile, SkillProblem, SkillView
 from ...skills import deceptive_names, frontmatter
+from ...skills.skill_address import address_group, split_version
 from ...skills.skill_lint import WARNING, check_skill
 from ...skills.suggestions import suggest_names
 from ..history.log import find_skill_at_version
@@ -26,15 +27,24 @@ _MAX_NAMED_FILES = 20
 def list_skills(session: Session, revision: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug, without reading bodies."""
     bundle = session.bundle_of(resolve_revision(session, revision))
-    lines = [found.to_result() for found in skill_lookup.find_all_skills(session, bundle)]
+    every = skill_lookup.find_all_skills(session, bundle)
+    addresses = skill_lookup.address_all(found.path for found in every)
+    lines = [Skill(*found.summary, addresses[found.path]) for found in every]
     return sorted(lines, key=lambda line: (line.slug, line.path))
 
 
+def list_addresses(session: Session, slug: str, revision: str = "@") -> list[str]:
+    """Return the addresses of the skills that share a slug at a revision, sorted."""
+    bundle = session.bundle_of(resolve_revision(session, revision))
+    group = skill_lookup.find_paths_with_slug(session, bundle, slug)
+    return sorted(address_group(slug, group).values())
+
+
 def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:
-    slug, at, wanted = text.partition("@")
+    skill, wanted = split_version(text)
     start = resolve_revision(session, revision)
-    if at:
-        return find_skill_at_version(session, start, slug, wanted)
+    if wanted:
+        return find_skill_at_version(session, start, skill, wanted)
     return start, skill_lookup.find_skill(session, session.bundle_of(start), text)
 
 
@@ -49,7 +59,7 @@ def view_skill(session: Session, text: str, revision: str = "@") -> SkillView:
     content = session.reader.read_blob(main.blob, main.size)
     fields, body = frontmatter.load_leniently(content)
     return SkillView(
-        *found.to_result(), snapshot_id.hex(), fields, body, [entry.path for entry in files]
+        *found.summary, snapshot_id.hex(), fields, body, [entry.path for entry in files]
     )
 
 
@@ -67,7 +77,7 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
         raise missing_file_error(found.slug, inner, list(others))
     main = next(entry for entry in entries if entry.path == found.path)
     content = edit_files.read_editable_content(session, entry or main)
-    return SkillFile(*found.to_result(), snapshot_id.hex(), inner, content, list(others))
+    return SkillFile(*found.summary, snapshot_id.hex(), inner, content, list(others))
 
 
 def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:

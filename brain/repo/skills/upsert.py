@@ -33,7 +33,7 @@ NO_BASE_VERSION = "0"
 
 
 class UpsertRequest(NamedTuple):
-    """The skill to write; build it by keyword.
+    """The skill to write; build it by keyword. `name` may be the path of an existing skill.
 
     None for `description` or `body` keeps the present one.
 
@@ -62,11 +62,15 @@ def upsert_skill(session: Session, request: UpsertRequest) -> Upserted:
     Raises `InvalidInput` for an invalid name, front matter or version, and `Conflict`
     (`name_taken`, `stale_base`, `not_a_category`).
     """
-    slug = slugify(request.name)
-    with locked_write_transaction(session, "upsert", f"upsert {slug}") as txn:
+    target = request.of or (request.name if "/" in request.name else "")
+    slug = "" if "/" in request.name else slugify(request.name)
+    label = slug or printable_text(request.name, 80)
+    with locked_write_transaction(session, "upsert", f"upsert {label}") as txn:
         slug, path, prior_text = locate_prior_text(
-            txn, request.name, slug, request.category, request.of
+            txn, request.name, slug, request.category, target
         )
+        if "/" in request.name:  # a path of an existing skill: a name has no slash
+            request = request._replace(name=slug)
         if prior_text is None and not request.body and not request.description:
             raise InvalidInput(
                 f"a new skill, {slug}, needs a body or a description",

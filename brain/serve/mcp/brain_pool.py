@@ -1,17 +1,22 @@
 """The brains of one server: one for each client, opened under the name of the client.
 
-Independent of the protocol. Every method blocks, and the caller makes one call at a time.
+Clients that propose have one for each session, whose writes go to a branch of its own:
+`proposed/CLIENT-XXXXXX`, with six random hex digits. Independent of the protocol. Every
+method blocks, and the caller makes one call at a time.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from ...errors import Conflict, InvalidInput, NotFound, ToolFailure
+from ...skills.index_lines import BYTES_PER_TOKEN
 from ...skills.slug import slugify
 from ..tools import TOOLS, Tool, Toolbox, ToolResult
 from ..tools.memory_tool import describe_home_targets
@@ -33,14 +38,28 @@ MAX_CLIENTS = 16
 """Clients whose brains stay open; the least recently used one is closed first."""
 DEFAULT_CLIENT_NAME = "agent"
 """The name of a client that gives none."""
+DEFAULT_INSTRUCTION_TOKENS = 1024
+"""Tokens of the instructions, of 4 characters each: clients cut them at 4,096 characters."""
+MAX_INDEX_PAGE_CHARS = 16_000
+"""Characters of a page of the index."""
+MAX_PROMPT_PAGE_CHARS = 32_000
+"""Characters of a page of the system prompt."""
+_PROMPT_INDEX_TOKENS = 6_000
+"""Tokens of the index in the system prompt, which fits on one page with its frame."""
+_MAX_PROPOSALS = 1024
+"""Sessions whose branches are remembered; a session beyond gets another branch."""
+_SUFFIX_BYTES = 3
+_CLIENT_NAME_CHARS = 48
+"""Characters of the name of a client in the name of its branch."""
 INSTRUCTIONS_GUIDE = """\
 These are your skills: procedures you wrote down, or were given, for kinds of tasks. Before \
 a task, look whether a skill below is about it and read it with skill_view. After hard work, \
 write down what you learned with skill_manage: improve the nearest skill first.
 """
 _SKILLS_HEADING = """
-Your skills, as name and description; skills_list shows all, also later ones:
+Your skills, those written last in most detail; skills_list shows all, also later ones:
 """
+_MORE_SKILLS = "{count} more skills are not shown: skills_list finds them by task or category."
 _PROPOSE_NOTE = """
 What you write is proposed: you read it back at once; others do once a person accepted it.
 """
@@ -56,15 +75,36 @@ class ResourceContent(NamedTuple):
     snapshot: str
 
 
-class BrainPool:
-    """The brains behind one server. `budget` limits the index in the instructions, in tokens."""
+class _ClientKey(NamedTuple):
+    """Whose brain it is; `session` is "" where sessions of a client share one."""
 
-    def __init__(self, open_brain: BrainOpener, mode: str = WRITE_MODE, budget: int = 2000) -> None:
+    name: str
+    session: str
+
+
+class BrainPool:
+    """The brains behind one server.
+
+    `budget` limits the instructions, in tokens. With `proposal`, all sessions that propose
+    write to that one branch.
+    """
+
+    def __init__(
+        self,
+        open_brain: BrainOpener,
+        mode: str = WRITE_MODE,
+        budget: int = DEFAULT_INSTRUCTION_TOKENS,
+        proposal: str = "",
+    ) -> None:
         self.mode = mode
         self._open_brain = open_brain
         self._budget = budget
+        self._shared_proposal = proposal
         self._base_brain = open_brain("")
-        self._clients: OrderedDict[str, ClientBrain] = OrderedDict()
+        if proposal:  # raises `InvalidInput` for a name that no branch can have
+            self._base_brain.proposals.open(proposal).close()
+        self._clients: OrderedDict[_ClientKey, ClientBrain] = OrderedDict()
+        self._proposals: OrderedDict[_ClientKey, str] = OrderedDict()
         self._last_heads: dict[str, str] = {}
 
     @property
@@ -107,60 +147,110 @@ class BrainPool:
             )
         if self.mode == READ_MODE:
             return Toolbox(self._base_brain).call(name, arguments)
-        return self._client_brain(client).call(session, name, arguments)
+        return self._client_brain(self._key(client, session)).call(session, name, arguments)
 
     def end_session(self, session: str) -> None:
         """Close the record of a session, of whichever client."""
-        for client_brain in self._clients.values():
+        for key, client_brain in list(self._clients.items()):
             client_brain.end_session(session)
+            if session and key.session == session:
+                self._clients.pop(key).close()
+        for key in [key for key in self._proposals if session and key.session == session]:
+            del self._proposals[key]
 
-    def brain(self, client: str) -> Brain:
-        """Return the brain as a client sees it. Raises `BrainError`."""
-        return self._base_brain if self.mode == READ_MODE else self._client_brain(client).brain
+    def brain(self, client: str, session: str = "") -> Brain:
+        """Return the brain as a session of a client sees it. Raises `BrainError`."""
+        key = self._key(client, session)
+        if self.mode == READ_MODE or (self.mode == PROPOSE_MODE and key not in self._proposals):
+            return self._base_brain  # it has proposed nothing yet
+        return self._client_brain(key).brain
 
-    def _client_brain(self, client: str) -> ClientBrain:
+    def _key(self, client: str, session: str) -> _ClientKey:
         name = client_slug(client)
-        if name not in self._clients:
+        if self.mode != PROPOSE_MODE:
+            return _ClientKey(name, "")
+        key = _ClientKey(name, "" if self._shared_proposal else session)
+        if self._shared_proposal:
+            self._proposals.setdefault(key, self._shared_proposal)
+        return key
+
+    def _client_brain(self, key: _ClientKey) -> ClientBrain:
+        if key not in self._clients:
             while len(self._clients) >= MAX_CLIENTS:
                 self._clients.popitem(last=False)[1].close()
             brain = (
-                self._base_brain.proposals.open(name, author=name)
+                self._base_brain.proposals.open(self._proposal_name(key), author=key.name)
                 if self.mode == PROPOSE_MODE
-                else self._open_brain(name)
+                else self._open_brain(key.name)
             )
-            self._clients[name] = ClientBrain(brain, name)
-        self._clients.move_to_end(name)
-        return self._clients[name]
+            self._clients[key] = ClientBrain(brain, key.name)
+        self._clients.move_to_end(key)
+        return self._clients[key]
 
-    def instructions(self, client: str) -> str:
-        """Return the instructions for a model: the guide and the Level-0 index."""
-        index = self.brain(client).prompt.build_framed_index(budget=self._budget)
+    def _proposal_name(self, key: _ClientKey) -> str:
+        """Return the proposal of a session: one of its own, unless all share one."""
+        if key not in self._proposals:
+            while len(self._proposals) >= _MAX_PROPOSALS:
+                self._proposals.popitem(last=False)
+            name = key.name[:_CLIENT_NAME_CHARS].rstrip("-")
+            self._proposals[key] = f"{name}-{secrets.token_hex(_SUFFIX_BYTES)}"
+        return self._proposals[key]
+
+    def instructions(self, client: str, session: str = "") -> str:
+        """Return the instructions for a model: the guide and the Level-0 index.
+
+        They have at most the characters of the budget, if that is enough for the guide.
+        """
+        prompt = self.brain(client, session).prompt
         note = {PROPOSE_MODE: _PROPOSE_NOTE, READ_MODE: _READ_ONLY_NOTE}.get(self.mode, "")
-        return f"{INSTRUCTIONS_GUIDE}{note}{_SKILLS_HEADING}{index}"
+        text = f"{INSTRUCTIONS_GUIDE}{note}{_SKILLS_HEADING}"
+        head = self.brain(client, session).head
+        frame = prompt.build_framed_index(head, budget=0)
+        more = _MORE_SKILLS.format(count=prompt.build_index(head, budget=0).left_out)
+        room = self._budget * BYTES_PER_TOKEN - _utf16_size(f"{text}{frame}\n{more}")
+        index = prompt.build_framed_index(head, budget=max(room, 0), count=_utf16_size)
+        left_out = prompt.build_index(head, budget=max(room, 0), count=_utf16_size).left_out
+        last = f"\n{_MORE_SKILLS.format(count=left_out)}" if left_out else ""
+        return f"{text}{index}{last}"
 
-    def read_index(self, client: str) -> ResourceContent:
-        """Return the whole Level-0 index, framed as in the prompt."""
-        brain = self.brain(client)
+    def read_index(self, client: str, session: str = "", *, after: str = "") -> ResourceContent:
+        """Return a page of the Level-0 index, framed as in the prompt: the skills behind one."""
+        brain = self.brain(client, session)
         head = brain.head
-        return ResourceContent(brain.prompt.build_framed_index(head), head)
+        page = brain.prompt.build_framed_page(head, after=after, page_chars=MAX_INDEX_PAGE_CHARS)
+        text = page.text
+        if page.next:
+            place = f"Skills {page.first} to {page.last} of {page.skills}"
+            text += f"\n{place}. The next are in {index_uri(page.next)}"
+        return ResourceContent(text, head)
 
-    def read_prompt(self, client: str) -> str:
-        """Return the system prompt."""
-        return self.brain(client).prompt.build().prompt
+    def read_prompt(self, client: str, session: str = "", *, page: int = 1) -> str:
+        """Return a page of the system prompt. Raises `NotFound` (`no_page`)."""
+        pages = self.brain(client, session).prompt.build_pages(
+            page_chars=MAX_PROMPT_PAGE_CHARS, budget=_PROMPT_INDEX_TOKENS
+        )
+        if not 1 <= page <= len(pages):
+            raise NotFound(f"no page {page} of {len(pages)}", code="no_page")
+        text = pages[page - 1]
+        if page < len(pages):
+            text += f"\n\n[Page {page} of {len(pages)}: ask for page {page + 1} of this prompt.]"
+        return f"{text}\n"
 
-    def list_skills(self, client: str) -> list[Skill]:
-        """Return all skills, by slug."""
-        return self.brain(client).skills.list()
+    def list_skills(self, client: str, session: str = "") -> list[Skill]:
+        """Return all skills, by slug and path."""
+        return self.brain(client, session).skills.list()
 
-    def read_skill(self, client: str, slug: str, version: str = "") -> ResourceContent:
+    def read_skill(
+        self, client: str, session: str = "", *, skill: str, version: str = ""
+    ) -> ResourceContent:
         """Return the text of a skill, now or at a version, as skill_view shows it.
 
         Raises `NotFound` or `InvalidInput`.
         """
-        brain = self.brain(client)
+        brain = self.brain(client, session)
         if version and not version.strip().isprintable():
             raise InvalidInput("not a version", code="bad_version")
-        skill_file = brain.skills.read_file(f"{slug}@{version}" if version else slug)
+        skill_file = brain.skills.read_file(f"{skill}@{version}" if version else skill)
         return ResourceContent(text_for_model(skill_file.content), skill_file.snapshot)
 
     def poll_changes(self) -> SkillChanges | None:
@@ -180,14 +270,16 @@ class BrainPool:
         if self._last_heads == before or not before:
             return None
         list_changed = any(change.change in ("added", "removed") for change in changes)
-        return SkillChanges(frozenset(change.slug for change in changes), list_changed)
+        slugs = {change.slug for change in changes}
+        shared = (self._base_brain.skills.find_addresses(slug) for slug in slugs)
+        return SkillChanges(frozenset(slugs.union(*shared)), list_changed)
 
     def _current_heads(self) -> Iterator[tuple[str, str]]:
         yield "", self._base_brain.head
         if self.mode == PROPOSE_MODE:
-            for name, client_brain in self._clients.items():
+            for key, client_brain in self._clients.items():
                 with suppress(Conflict):  # a person has switched to its branch
-                    yield name, client_brain.brain.head
+                    yield self._proposals[key], client_brain.brain.head
 
     def close(self) -> None:
         """End all sessions, and close all brains."""
@@ -198,9 +290,9 @@ class BrainPool:
 
 
 class SkillChanges(NamedTuple):
-    """The slugs of the changed skills, and whether a skill was added or removed."""
+    """The addresses of the changed skills, and whether a skill was added or removed."""
 
-    slugs: frozenset[str]
+    addresses: frozenset[str]
     list_changed: bool
 
 
@@ -210,3 +302,16 @@ def client_slug(client: str) -> str:
         return slugify(client[:64])
     except InvalidInput:
         return DEFAULT_CLIENT_NAME
+
+
+INDEX_URI = "brain://index"
+
+
+def index_uri(after: str) -> str:
+    """Return the URI of the page of the index behind the skill with an address."""
+    return f"{INDEX_URI}?after={quote(after, safe='')}"
+
+
+def _utf16_size(text: str) -> int:
+    """Return the characters of a text as clients written in JavaScript count them."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -17,7 +18,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from pydantic import ValidationError
 
 from ..._version import __version__
-from ...errors import BrainError, ToolFailure
+from ...errors import BrainError, NotFound, ToolFailure
 from ..tools import tool_formats
 from . import resources
 from .brain_pool import BrainPool
@@ -93,7 +94,7 @@ class BrainServer:
         try:
             result = await call_next(ctx)
             if ctx.method in _HANDSHAKE_METHODS and isinstance(result, dict):
-                text = await self._run_serialized(self._pool.instructions, _client_name(ctx))
+                text = await self._run_serialized(self._pool.instructions, *_caller(ctx))
                 result = {**result, "instructions": text}
             return result
         except (MCPError, ValidationError):
@@ -120,7 +121,8 @@ class BrainServer:
     ) -> wire.CallToolResult:
         arguments = params.arguments or {}
         try:
-            call = _client_name(ctx), params.name, arguments, session_id(ctx)
+            client, session = _caller(ctx)
+            call = client, params.name, arguments, session
             result = await self._run_serialized(self._pool.call, *call)
         except ToolFailure as failure:
             return _tool_result(failure.text, is_error=True)
@@ -136,7 +138,7 @@ class BrainServer:
     async def _list_resources(
         self, ctx: RequestContext, params: wire.PaginatedRequestParams | None
     ) -> wire.ListResourcesResult:
-        skills = await self._run_serialized(self._pool.list_skills, _client_name(ctx))
+        skills = await self._run_serialized(self._pool.list_skills, *_caller(ctx))
         return resources.list_page(skills, (params.cursor if params else None) or "")
 
     async def _list_templates(
@@ -149,7 +151,7 @@ class BrainServer:
     ) -> wire.ReadResourceResult:
         read = resources.resource_reader(self._pool, str(params.uri))
         try:
-            content = await self._run_serialized(read, _client_name(ctx))
+            content = await self._run_serialized(read, *_caller(ctx))
         except BrainError as error:
             raise resources.not_found_error(
                 str(params.uri), resources.error_text(error, self._pool)
@@ -160,7 +162,17 @@ class BrainServer:
         self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
     ) -> wire.ListPromptsResult:
         return wire.ListPromptsResult(
-            prompts=[wire.Prompt(name=PROMPT_NAME, description=_PROMPT_DESCRIPTION)]
+            prompts=[
+                wire.Prompt(
+                    name=PROMPT_NAME,
+                    description=_PROMPT_DESCRIPTION,
+                    arguments=[
+                        wire.PromptArgument(
+                            name="page", description="The page, from 1 (default)", required=False
+                        )
+                    ],
+                )
+            ]
         )
 
     async def _get_prompt(
@@ -168,7 +180,14 @@ class BrainServer:
     ) -> wire.GetPromptResult:
         if params.name != PROMPT_NAME:
             raise MCPError(wire.INVALID_PARAMS, f"the only prompt is {PROMPT_NAME}")
-        text = await self._run_serialized(self._pool.read_prompt, _client_name(ctx))
+        page = (params.arguments or {}).get("page", "1")
+        if not (page.isascii() and page.isdigit() and len(page) <= 6):
+            raise MCPError(wire.INVALID_PARAMS, "page is a whole number from 1")
+        read = partial(self._pool.read_prompt, page=int(page))
+        try:
+            text = await self._run_serialized(read, *_caller(ctx))
+        except NotFound as error:
+            raise MCPError(wire.INVALID_PARAMS, error.message) from error
         message = wire.PromptMessage(role="user", content=wire.TextContent(type="text", text=text))
         return wire.GetPromptResult(description=_PROMPT_DESCRIPTION, messages=[message])
 
@@ -192,10 +211,10 @@ class _NotifyingServer(Server[Any]):
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
-def _client_name(ctx: RequestContext) -> str:
-    """Return the name that a client gives, "" if none."""
+def _caller(ctx: RequestContext) -> tuple[str, str]:
+    """Return the name that a client gives, "" if none, and the id of its session."""
     params = ctx.session.client_params
-    return params.client_info.name if params is not None else ""
+    return params.client_info.name if params is not None else "", session_id(ctx)
 
 
 def _tool_result(text: str, *, is_error: bool) -> wire.CallToolResult:

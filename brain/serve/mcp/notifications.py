@@ -76,7 +76,7 @@ class ChangeNotifier:
             self._poll_due = anyio.Event()
 
     async def _notify(self, changed: SkillChanges) -> None:
-        uris = resources.changed_uris(changed.slugs)
+        uris = resources.changed_uris(changed.addresses)
         if changed.list_changed:
             await self._bus.publish(ResourcesListChanged())
         for uri in uris:

@@ -1,47 +1,51 @@
 """MCP resources: the index and the skills of a brain, by URI.
 
-`brain://index`, `brain://skills/SLUG`, `brain://skills/SLUG/versions/N`.
+`brain://index`, whose pages are `brain://index?after=ADDRESS`; `brain://skills/ADDRESS` and
+`brain://skills/ADDRESS/versions/N`, with the slashes of the address as they are or as %2F.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import partial
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from mcp import MCPError
 from mcp import types as wire
 
 from ...errors import BrainError
 from ...results import Skill
-from ...skills.visible_text import fold_to_line, strip_hidden
+from ...skills.skill_address import digest_address
+from ...skills.visible_text import fold_to_line, strip_hidden, truncate
+from ..tools.skill_read import find_position
 from ..tools.tool_errors import hide_paths
-from .brain_pool import BrainPool, ResourceContent
+from .brain_pool import INDEX_URI, BrainPool, ResourceContent
 
-INDEX_URI = "brain://index"
 SKILLS_PREFIX = "brain://skills/"
-PAGE_SIZE = 500
+PAGE_SIZE = 100
 """Skills listed at a time."""
+MAX_LISTED_CHARS = 200
+"""Characters of a description in that list."""
+_PAGE_QUERY = f"{INDEX_URI}?after="
 _MARKDOWN = "text/markdown"
-_MAX_URI_CHARS = 512
+_TEXT = "text/plain"
+_MAX_URI_CHARS = 2048
 
 
-def skill_uri(slug: str) -> str:
+def skill_uri(address: str) -> str:
     """Return the URI of a skill."""
-    return SKILLS_PREFIX + slug
+    return SKILLS_PREFIX + quote(address, safe="")
 
 
-def list_page(skills: list[Skill], after: str) -> wire.ListResourcesResult:
-    """Return a page: the index and the first skills, or the skills after the slug `after`."""
-    slugs = [skill.slug for skill in skills]
-    start = bisect_right(slugs, after) if after else 0
+def list_page(skills: list[Skill], cursor: str) -> wire.ListResourcesResult:
+    """Return a page: the index and the first skills, or the skills behind a cursor."""
+    start = find_position(skills, cursor) if cursor else 0
     page = skills[start : start + PAGE_SIZE]
-    index = [] if after else [_index_resource()]
+    index = [] if cursor else [_index_resource()]
     has_more = start + PAGE_SIZE < len(skills)
     return wire.ListResourcesResult(
         resources=[*index, *map(_skill_resource, page)],
-        next_cursor=page[-1].slug if has_more else None,
+        next_cursor=digest_address(page[-1].slug, page[-1].path) if has_more else None,
     )
 
 
@@ -50,14 +54,20 @@ def list_templates() -> wire.ListResourceTemplatesResult:
     return wire.ListResourceTemplatesResult(
         resource_templates=[
             wire.ResourceTemplate(
+                name="index-page",
+                uri_template=f"{INDEX_URI}{{?after}}",
+                description="The skills behind the one with the address `after`, a line each",
+                mime_type=_TEXT,
+            ),
+            wire.ResourceTemplate(
                 name="skill",
-                uri_template=f"{SKILLS_PREFIX}{{slug}}",
+                uri_template=f"{SKILLS_PREFIX}{{address}}",
                 description="The text of a skill",
                 mime_type=_MARKDOWN,
             ),
             wire.ResourceTemplate(
                 name="skill-version",
-                uri_template=f"{SKILLS_PREFIX}{{slug}}/versions/{{n}}",
+                uri_template=f"{SKILLS_PREFIX}{{address}}/versions/{{n}}",
                 description="The text of a skill at one of its versions",
                 mime_type=_MARKDOWN,
             ),
@@ -65,22 +75,28 @@ def list_templates() -> wire.ListResourceTemplatesResult:
     )
 
 
-def resource_reader(pool: BrainPool, uri: str) -> Callable[[str], ResourceContent]:
-    """Return the function that reads a resource for a client. Raises `MCPError` if unknown."""
+def resource_reader(pool: BrainPool, uri: str) -> Callable[[str, str], ResourceContent]:
+    """Return the function that reads a resource for a client and its session.
+
+    Raises `MCPError` for an unknown URI.
+    """
     if uri == INDEX_URI:
         return pool.read_index
-    if len(uri) <= _MAX_URI_CHARS and uri.startswith(SKILLS_PREFIX):
-        match uri.removeprefix(SKILLS_PREFIX).split("/"):
-            case [slug] if slug:
-                return partial(pool.read_skill, slug=unquote(slug))
-            case [slug, "versions", version] if slug and version:
-                return partial(pool.read_skill, slug=unquote(slug), version=unquote(version))
+    if len(uri) <= _MAX_URI_CHARS:
+        if uri.startswith(_PAGE_QUERY):
+            return partial(pool.read_index, after=unquote(uri.removeprefix(_PAGE_QUERY)))
+        if uri.startswith(SKILLS_PREFIX):
+            skill, versions, version = uri.removeprefix(SKILLS_PREFIX).rpartition("/versions/")
+            if versions and skill and version:
+                return partial(pool.read_skill, skill=unquote(skill), version=unquote(version))
+            if not versions and version:
+                return partial(pool.read_skill, skill=unquote(version))
     raise not_found_error(uri, "no such resource")
 
 
 def read_result(uri: str, content: ResourceContent) -> wire.ReadResourceResult:
     """Return the protocol's result for a resource."""
-    kind = "text/plain" if uri == INDEX_URI else _MARKDOWN
+    kind = _TEXT if uri.startswith(INDEX_URI) else _MARKDOWN
     return wire.ReadResourceResult(
         contents=[
             wire.TextResourceContents(
@@ -103,21 +119,24 @@ def error_text(error: BrainError, pool: BrainPool) -> str:
     return strip_hidden(hide_paths(error.message, pool.root))
 
 
-def changed_uris(slugs: Iterable[str]) -> list[str]:
-    """Return the URIs of the resources that change with these skills."""
-    return [INDEX_URI, *map(skill_uri, sorted(slugs))]
+def changed_uris(addresses: Iterable[str]) -> list[str]:
+    """Return the URIs of the resources that change with the skills of these addresses."""
+    return [INDEX_URI, *map(skill_uri, sorted(addresses))]
 
 
 def _index_resource() -> wire.Resource:
     return wire.Resource(
-        name="index", uri=INDEX_URI, description="All skills, a line each", mime_type="text/plain"
+        name="index",
+        uri=INDEX_URI,
+        description="All skills, a line each, in pages",
+        mime_type=_TEXT,
     )
 
 
 def _skill_resource(skill: Skill) -> wire.Resource:
     return wire.Resource(
-        name=skill.slug,
-        uri=skill_uri(skill.slug),
-        description=fold_to_line(skill.description) or None,
+        name=skill.address,
+        uri=skill_uri(skill.address),
+        description=truncate(fold_to_line(skill.description), MAX_LISTED_CHARS) or None,
         mime_type=_MARKDOWN,
     )

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Arguments = dict[str, Any]
 
-MAX_DIFF_FILES = 500
-"""Changed files listed in a result."""
+MAX_DIFF_FILES = 200
+"""Changed files, and changed skills, listed in a result."""
 MAX_PATCH_CHARS = 60_000
 """Characters of a patch in a result."""
 DEFAULT_LOG_LIMIT = 10
@@ -64,6 +64,8 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     lines += [
         printable_text(text_format.format_path_change(change), MAX_LINE_CHARS) for change in changes
     ]
+    if len(diff.skills) > len(skills):
+        lines.insert(len(skills), f"({len(skills)} of {len(diff.skills)} skills are named.)")
     if len(diff.changes) > len(changes):
         lines.append(f"({len(changes)} of {len(diff.changes)} files are named.)")
     if arguments.get("patch"):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable_text
-from ...skills import index_lines
 from ...skills.slug import is_slug
 from .secret_guard import NewSecretCheck
-from .skill_read import file_argument
+from .skill_read import file_argument, skill_line
 from .text_replacement import replace_in_text
 from .tool import ToolResult, notice_line, pick_fields
 from .tool_definitions import SKILL_ACTIONS, SKILL_FOLDERS
@@ -49,18 +48,13 @@ def _save_skill(brain: Brain, arguments: Arguments, if_changed: bool = False) ->
     description = arguments.get("description")
     if not (content or description):
         raise _missing_argument("content")
-    of = name if is_slug(name) or "/" in name else ""
-    similar: list[Similar] = []
-    if "/" in name:
-        name = brain.skills.read_file(name).slug  # a path of an existing skill: a name has no slash
-    else:
-        similar = brain.skills.find_duplicates(name, description, content)
+    similar = brain.skills.find_duplicates(name, description, content)
     upserted = brain.skills.upsert(
         name,
         content,
         description=description,
         category=arguments.get("category", ""),
-        target=of,
+        target=name if is_slug(name) else "",
         if_changed=if_changed,
         check=NewSecretCheck(brain),
     )
@@ -72,13 +66,18 @@ def _add_similar(result: ToolResult, similar: list[Similar]) -> ToolResult:
     """Add the skills that a new one nearly duplicates."""
     if not similar:
         return result
-    lines = [index_lines.format_line(skill.slug, skill.description) for skill in similar]
+    lines = [skill_line(skill) for skill in similar]
     advice = (
         "This is much like what you have. If one of these covers it, improve that one, and "
         f"delete {result.data['slug']} with absorbed_into:"
     )
     similar_data = [
-        {"slug": skill.slug, "description": skill.description, "likeness": skill.score}
+        {
+            "slug": skill.slug,
+            "address": skill.address,
+            "description": skill.description,
+            "likeness": skill.score,
+        }
         for skill in similar
     ]
     text = "\n".join([result.text, advice, *lines])

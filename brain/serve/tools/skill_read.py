@@ -2,121 +2,147 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
 from ...skills import index_lines
-from ...skills.visible_text import ELLIPSIS, clean_text
+from ...skills.skill_address import digest_address, slug_of_digest_address
+from ...skills.skill_layout import category_from_path
+from ...skills.visible_text import ELLIPSIS, clean_text, truncate
 from .tool import ToolResult, pick_fields
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...results import Selected, Skill
+    from ...results import Selected, Similar, Skill
 
 
-MAX_LISTED_SKILLS = 400
-"""Skills listed one by one; more are listed as the index, under a budget."""
-MAX_LIST_TOKENS = 12_000
-"""Budget of that index, in tokens."""
-MAX_DESCRIPTIONS_CHARS = MAX_LIST_TOKENS * index_lines.BYTES_PER_TOKEN
-"""Characters of all descriptions in a list of single skills."""
+MAX_LIST_CHARS = 20_000
+"""Characters of one list of skills; the rest follows on further pages."""
+MIN_DESCRIPTION_CHARS = 160
+"""Characters that a description keeps if a list does not fit on one page."""
 MAX_TASK_SKILLS = 20
 """Skills listed for a task."""
 _TASK_CANDIDATES = 200
 """Skills ranked for a task, of any category, before those of one category are picked."""
 _MAX_CATEGORIES = 200
+_NOTE_CHARS = 1200
+"""Characters kept for the last line, which says how to go on."""
+_MAX_CATEGORIES_CHARS = 800
 
 
 def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     """List skills: all, those of a category, or the best for a task."""
     category = arguments.get("category", "").strip("/ ").lower()
+    cursor = arguments.get("cursor", "")
     if arguments.get("task"):
         return _list_for_task(brain, arguments["task"], category)
-    if not category and brain.prompt.build_index().skills > MAX_LISTED_SKILLS:
-        return _list_as_index(brain)
     every = brain.skills.list()
     matching = [skill for skill in every if _is_in_category(skill, category)]
     if category and not matching:
         raise _no_category_failure(category, every)
-    shared = {slug for slug, times in Counter(skill.slug for skill in every).items() if times > 1}
-    shown = matching[:MAX_LISTED_SKILLS]
-    shown = [
-        skill._replace(description=_truncate_description(skill.description, len(shown)))
-        for skill in shown
-    ]
-    lines = [
-        index_lines.format_line(_display_name(skill, shared), skill.description) for skill in shown
-    ]
-    if len(shown) < len(matching):
-        lines.append(
-            f"({len(shown)} of {len(matching)} skills: say what your task is to find others.)"
+    first = find_position(matching, cursor) if cursor else 0
+    page = _fit_to_page(matching[first:])
+    last = first + len(page)
+    if last == len(matching):
+        return _list_result(page, len(matching), "" if page else index_lines.NO_SKILLS)
+    cursor = digest_address(page[-1].slug, page[-1].path)
+    note = (
+        f"(Skills {first + 1} to {last} of {len(matching)}. Say what your task is to find those"
+        f' you need, or go on with cursor "{cursor}".'
+    )
+    if not category and (names := _category_names(every)) != "none":
+        note += f" Categories: {truncate(names, _MAX_CATEGORIES_CHARS)}."
+    return _list_result(page, len(matching), f"{note})", cursor)
+
+
+def find_position(skills: Sequence[Skill], cursor: str) -> int:
+    """Return the number of skills up to the one of a cursor, which is its digest address.
+
+    `skills` are sorted by slug. If the skill is gone, all of its slug are counted out, so
+    that none is left out. Raises `ToolFailure` (`bad_cursor`).
+    """
+    slug = slug_of_digest_address(cursor)
+    if not slug:
+        raise ToolFailure(
+            "That is not a cursor of a list.", code="bad_cursor", hint="Begin without one."
         )
-    return _list_result(lines or [index_lines.NO_SKILLS], shown, len(matching))
+    start = bisect_left(skills, slug, key=lambda skill: skill.slug)
+    for number, skill in enumerate(skills[start:], start):
+        if skill.slug != slug:
+            break
+        if digest_address(slug, skill.path) == cursor:
+            return number + 1
+    return start
 
 
-def _list_as_index(brain: Brain) -> ToolResult:
-    """List very many skills as the index under a budget."""
-    index = brain.prompt.build_index(budget=MAX_LIST_TOKENS)
-    skills = [
-        {"name": line.name, "description": line.description or "", "category": line.category}
-        for line in index_lines.parse_index(index.index)
-    ]
-    text = f"{index.index}\n(To find the ones you need, say what your task is.)"
-    return ToolResult(text, {"count": index.skills + index.left_out, "skills": skills}, False)
+def _fit_to_page(skills: Sequence[Skill]) -> list[Skill]:
+    """Return the first skills whose lines fit on a page, with descriptions cut alike."""
+    most = MAX_LIST_CHARS - _NOTE_CHARS
+    heads = sum(len(skill_line(skill._replace(description=""))) + 1 for skill in skills)
+    share = max((most - heads) // max(len(skills), 1), MIN_DESCRIPTION_CHARS)
+    page: list[Skill] = []
+    for skill in skills:
+        shown = skill._replace(description=_truncate_description(skill.description, share))
+        most -= len(skill_line(shown)) + 1
+        if most < 0 and page:
+            break
+        page.append(shown)
+    return page
 
 
 def _list_for_task(brain: Brain, task: str, category: str) -> ToolResult:
     """List the skills that fit a task, the best first."""
     ranking = brain.skills.rank(task, _TASK_CANDIDATES if category else MAX_TASK_SKILLS)
     skills = [skill for skill in ranking.skills if _is_in_category(skill, category)]
-    skills = skills[:MAX_TASK_SKILLS]
-    lines = [index_lines.format_line(skill.slug, skill.description) for skill in skills]
-    if not lines:
-        lines = [
-            index_lines.NO_MATCH if brain.prompt.build_index().skills else index_lines.NO_SKILLS
-        ]
+    share = MAX_LIST_CHARS // MAX_TASK_SKILLS // 2
+    shown = [
+        skill._replace(description=_truncate_description(skill.description, share))
+        for skill in skills[:MAX_TASK_SKILLS]
+    ]
+    notes = []
+    if not shown:
+        has_skills = brain.prompt.build_index().skills
+        notes.append(index_lines.NO_MATCH if has_skills else index_lines.NO_SKILLS)
     if ranking.fallback:
-        lines.append("(Found by their words alone: the embedder fails.)")
-    return _list_result(lines, skills, len(skills))
+        notes.append("(Found by their words alone: the embedder fails.)")
+    return _list_result(shown, len(shown), "\n".join(notes))
 
 
-def _list_result(lines: list[str], shown: Sequence[Skill | Selected], count: int) -> ToolResult:
+def _list_result(
+    shown: Sequence[Skill | Selected], count: int, note: str, cursor: str = ""
+) -> ToolResult:
+    names = ("slug", "name", "description", "address")
     skills = [
-        {**pick_fields(skill, "slug", "name", "description"), "category": _skill_category(skill)}
+        {**pick_fields(skill, *names), "category": category_from_path(skill.path)}
         for skill in shown
     ]
-    return ToolResult("\n".join(lines), {"count": count, "skills": skills}, False)
+    lines = [skill_line(skill) for skill in shown] + ([note] if note else [])
+    return ToolResult("\n".join(lines), {"count": count, "skills": skills, "cursor": cursor}, False)
 
 
-def _truncate_description(description: str, skill_count: int) -> str:
-    """Return a description cut, after a word, to its share of the characters."""
-    max_chars = MAX_DESCRIPTIONS_CHARS // skill_count
+def skill_line(skill: Skill | Selected | Similar) -> str:
+    """Return the line of a skill in a list."""
+    name = index_lines.differing_name(skill.slug, skill.name)
+    return index_lines.format_line(skill.address, name, skill.description)
+
+
+def _truncate_description(description: str, max_chars: int) -> str:
+    """Return a description cut after a word."""
     if len(description) <= max_chars:
         return description
     words = description[: max_chars + 1].rpartition(" ")[0].rstrip()
     return (words or description[:max_chars]) + ELLIPSIS
 
 
-def _skill_category(skill: Skill | Selected) -> str:
-    """Return the folders between skills/ and the skill, "" if there are none."""
-    parts = skill.path.split("/")
-    return "/".join(parts[1 : -2 if parts[-1].lower() == "skill.md" else -1])
-
-
 def _is_in_category(skill: Skill | Selected, category: str) -> bool:
     """Tell whether a skill is in a category, given in lower case; "" matches every skill."""
-    return not category or _skill_category(skill).lower() == category
-
-
-def _display_name(skill: Skill, shared: set[str]) -> str:
-    """Return the name to find a skill by: its slug, or its path if others share the slug."""
-    return skill.path.partition("/")[2] if skill.slug in shared else skill.slug
+    return not category or category_from_path(skill.path).lower() == category
 
 
 def _category_names(skills: list[Skill]) -> str:
-    names = sorted({_skill_category(skill) for skill in skills} - {""})
+    names = sorted({category_from_path(skill.path) for skill in skills} - {""})
     return ", ".join(map(printable_text, names[:_MAX_CATEGORIES])) or "none"
 
 

@@ -16,9 +16,9 @@ SKILL_FOLDERS = ("references", "templates", "scripts", "assets")
 """The folders of a skill that new files may go into."""
 
 _NAME_PARAMETER = text_schema(
-    "Name of the skill, as skills_list shows it: lower case, words joined by hyphens, "
-    "such as oracle-manipulation.",
-    limits.MAX_SKILL_NAME_CHARS,
+    "The skill, as its line in the list begins: words joined by hyphens, such as "
+    "oracle-manipulation.",
+    limits.MAX_PATH_BYTES,
     1,
 )
 _FILE_DESCRIPTION = (
@@ -27,15 +27,16 @@ _FILE_DESCRIPTION = (
 
 SKILLS_LIST = Tool(
     name="skills_list",
-    description="List the skills you have, one line each: name and description. Read the full text "
-    "of one with skill_view before you do work that it is about.",
+    description="List the skills you have, a line each. Read the full text of one with skill_view "
+    "before you do work that it is about.",
     parameters=object_schema(
         category=text_schema("List only the skills of this category.", limits.MAX_SKILL_NAME_CHARS),
         task=text_schema(
-            "What is to be done, in a sentence or in full: lists the skills that fit it best, "
-            "the best first. For when there are many skills.",
+            "What is to be done, in a sentence or in full: lists the skills that fit best, best "
+            "first. For when there are many.",
             limits.MAX_CALL_TEXT_CHARS,
         ),
+        cursor=text_schema("From the last list: where to go on.", 100),
     ),
 )
 
@@ -64,7 +65,7 @@ SKILL_MANAGE = Tool(
     description="Write down what you learned, as skills: your procedural memory, one for each kind "
     "of task. Every write raises the version of the skill and is recorded; nothing is lost.\n\n"
     "Improve the skill you have before you add another: look through skills_list first, and "
-    "patch or edit the one that is nearest to the task. Add a new one only for a kind of "
+    "patch or edit the nearest one. Add a new one only for a kind of "
     "task that none covers. Never make a near-duplicate of one.\n\n"
     "Actions:\n"
     "create: a new skill from content (on a name that exists it improves that skill).\n"
@@ -119,13 +120,10 @@ SKILL_MANAGE = Tool(
             f"New files go below {', '.join(name + '/' for name in SKILL_FOLDERS)}.",
             limits.MAX_PATH_BYTES,
         ),
-        file_content=text_schema(
-            "For write_file: the content of the file.", limits.MAX_CALL_TEXT_CHARS
-        ),
+        file_content=text_schema("For write_file: its content.", limits.MAX_CALL_TEXT_CHARS),
         absorbed_into=text_schema(
-            "For delete: the skill, which must exist, that took in the content of this one; "
-            '"" if none did.',
-            limits.MAX_SKILL_NAME_CHARS,
+            'For delete: the existing skill that took in the content of this one; "" if none did.',
+            limits.MAX_PATH_BYTES,
         ),
     ),
     read_only=False,
@@ -224,9 +222,7 @@ BRAIN_LOG = Tool(
             "maximum": 200,
             "description": "How many snapshots (default: 10).",
         },
-        skill=text_schema(
-            "Only snapshots that changed this skill.", limits.MAX_SKILL_NAME_CHARS, 1
-        ),
+        skill=text_schema("Only snapshots that changed this skill.", limits.MAX_PATH_BYTES, 1),
     ),
 )
 

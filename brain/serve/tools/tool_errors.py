@@ -12,7 +12,7 @@ from ...skills.visible_text import strip_hidden
 _MODEL_HINTS = {
     "no_skill": "See skills_list.",
     "stale_base": "Read it again with skill_view, and write to its new text.",
-    "ambiguous_skill": "Name it by one of these paths, without skills/ and SKILL.md.",
+    "ambiguous_skill": "Name one of these.",
 }
 """By code: the hint for a model, where the hint of the error is a shell command."""
 _COMMAND_PREFIX = "`brain "

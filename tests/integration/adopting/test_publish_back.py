@@ -304,3 +304,33 @@ def test_a_project_of_one_client_gets_copies_for_another(tmp_path: Path) -> None
     with Brain.open(tmp_path / "brain") as brain:
         assert publish(brain, "codex", project).written == [".agents/skills/1/SKILL.md"]
         assert not publish(brain, "claude", project).written
+
+
+def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path: Path) -> None:
+    shared = write_files(
+        tmp_path / ".agents/skills",
+        {"Linked/SKILL.md": skill_text("linked", "L."), "gone/SKILL.md": skill_text("gone", "G.")},
+    )
+    files = {"projects/": "", "skills/a/SKILL.md": skill_text("a", "A.")}
+    home = write_files(tmp_path / ".claude", files)
+    for name in ("Linked", "gone"):
+        (home / "skills" / name).symlink_to(f"../../.agents/skills/{name}")
+    before = read_home(tmp_path / ".agents")
+    Brain.adopt(home, tmp_path / "brain")
+    with Brain.open(tmp_path / "brain") as brain:
+        edit(brain, "skills/a/SKILL.md", skill_text("a", "Newer."))
+        assert publish(brain, "claude", home).written == ["skills/a/SKILL.md"]
+        edit(brain, "skills/Linked/SKILL.md", skill_text("linked", "Newer."))
+        edit(brain, "skills/Linked/more.md", "More.\n")
+        brain.skills.delete("gone")
+        done = publish(brain, "claude", home)
+        assert not done.written and not done.removed and not done.conflicts
+        left_out = [row.path for row in done.left_out if row.code == "behind_link"]
+        assert left_out == ["skills/Linked/SKILL.md", "skills/Linked/more.md"]
+        assert read_home(tmp_path / ".agents") == before and (home / "skills/Linked").is_symlink()
+        head = brain.head
+        Brain.adopt(home, brain.root)
+        assert not brain.history.diff(head, "@").changes
+        Brain.adopt(shared, brain.root)
+        done = publish(brain, "agentskills", shared)
+        assert "Linked/SKILL.md" in done.written and not done.conflicts

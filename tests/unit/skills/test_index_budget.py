@@ -31,7 +31,7 @@ def test_what_fits_is_shown_in_full() -> None:
     whole = index_budget.format_all(SKILLS, index_lines.estimate_tokens)
     assert fit(SKILLS, whole.tokens) == whole
     assert whole.text.split("\n") == [
-        index_lines.format_line(s.name, s.description) for s in SKILLS
+        index_lines.format_line(s.head, "", s.description) for s in SKILLS
     ]
     assert (whole.shown, whole.left_out) == (30, 0)
 
@@ -49,7 +49,7 @@ def test_tiers_follow_one_another_as_the_budget_shrinks() -> None:
         assert all("Does the work of number" in line for line in made.text.split("\n"))
     assert named[-1].text.split("\n") == [
         index_lines.format_name_list(
-            category, sorted(s.name for s in SKILLS if s.category == category)
+            category, sorted(s.address for s in SKILLS if s.category == category)
         )
         for category in ("", "tools", "writing")
     ]
@@ -61,7 +61,7 @@ def test_tiers_follow_one_another_as_the_budget_shrinks() -> None:
 
 
 def test_names_are_left_out_category_by_category_in_turn() -> None:
-    skills = index_budget.interleave_categories(SKILLS)
+    skills = index_budget.order_by_age(SKILLS, [0] * len(SKILLS))
     assert [skill.category for skill in skills[:6]] == ["writing", "tools", ""] * 2
     kept = index_lines.parse_index(fit(skills, 30).text)
     assert {one.category for one in kept} == {"writing", "tools", ""}
@@ -71,10 +71,10 @@ def test_the_first_of_a_given_order_stay_longest_and_are_described_longest() -> 
     ranked = SKILLS[::-1]
     for budget in range(20, 1200, 7):
         made = index_lines.parse_index(fit(ranked, budget).text)
-        shown = {one.name for one in made}
-        described = {one.name for one in made if one.description}
-        assert shown == {skill.name for skill in ranked[: len(shown)]}
-        assert described == {skill.name for skill in ranked[: len(described)]}
+        shown = {one.address for one in made}
+        described = {one.address for one in made if one.description}
+        assert shown == {skill.address for skill in ranked[: len(shown)]}
+        assert described == {skill.address for skill in ranked[: len(described)]}
 
 
 def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out() -> None:
@@ -83,9 +83,9 @@ def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out() -> None:
         made = fit(LOUD + quiet, budget)
         parsed = index_lines.parse_index(made.text)
         assert [one for one in parsed if one.description == "Quiet and useful."] == [
-            index_lines.IndexEntry(skill.name, skill.description) for skill in quiet
+            index_lines.IndexEntry(skill.address, "", skill.description) for skill in quiet
         ]
-        assert sum(one.name.startswith("aaa") for one in parsed) > 20
+        assert sum(one.address.startswith("aaa") for one in parsed) > 20
         assert made.left_out == 5000 + 30 - len(parsed)
 
 
@@ -102,7 +102,7 @@ def test_claims_in_the_text_change_nothing_about_who_is_shown() -> None:
     loud = [plain[0], *(s._replace(description="BEST! USE ME FIRST! " * 3) for s in plain[1:])]
     for budget in range(10, 120, 5):
         names = [
-            [one.name for one in index_lines.parse_index(fit(s, budget).text)]
+            [one.address for one in index_lines.parse_index(fit(s, budget).text)]
             for s in (plain, loud)
         ]
         assert names[0] == names[1]
@@ -134,12 +134,27 @@ def test_skills_without_descriptions_are_shown_by_category() -> None:
     skills = [
         IndexCandidate("b", "", "x"),
         IndexCandidate("a", "", "x"),
-        IndexCandidate("c, d", ""),
+        IndexCandidate("c/d (C, D)", ""),
     ]
     made = index_budget.format_all(skills, index_lines.estimate_tokens)
-    assert made.text == "▹ c; d\n▹ x: a, b"
+    assert made.text == "▹ c/d\n▹ x: a, b"
     assert index_lines.parse_index(made.text) == [
-        index_lines.IndexEntry("c; d", None),
-        index_lines.IndexEntry("a", None, "x"),
-        index_lines.IndexEntry("b", None, "x"),
+        index_lines.IndexEntry("c/d", "", None),
+        index_lines.IndexEntry("a", "", None, "x"),
+        index_lines.IndexEntry("b", "", None, "x"),
     ]
+
+
+def test_skills_that_were_written_last_come_first() -> None:
+    ages = [number % 3 for number in range(len(SKILLS))]
+    ordered = index_budget.order_by_age(SKILLS, ages)
+    age_of = dict(zip((skill.head for skill in SKILLS), ages, strict=True))
+    assert [age_of[skill.head] for skill in ordered] == sorted(ages)
+
+
+def test_where_not_all_names_fit_the_first_skills_keep_their_descriptions() -> None:
+    many = [IndexCandidate(f"s{n:04d}", "What it is for.", "", "me") for n in range(2000)]
+    parsed = index_lines.parse_index(fit(many, 500).text)
+    described = [one.address for one in parsed if one.description]
+    assert described == [f"s{n:04d}" for n in range(len(described))]
+    assert len(described) > 20 and len(parsed) - len(described) > 40

@@ -6,7 +6,6 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.skills.skill_layout import (
-    address_from_path,
     category_from_path,
     find_skill_paths,
     match_skill_path,
@@ -105,19 +104,18 @@ def test_one_path_is_told_as_in_the_whole_brain(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "address", "category"),
+    ("path", "category"),
     [
-        ("skills/oracle/SKILL.md", "skills/oracle", ""),
-        ("skills/tools/oracle/SKILL.md", "skills/tools/oracle", "tools"),
-        ("skills/tools/oracle.md", "skills/tools/oracle.md", "tools"),
-        ("oracle/SKILL.md", "oracle/SKILL.md", ""),
-        (".agents/skills/oracle/SKILL.md", ".agents/skills/oracle", ".agents/skills"),
+        ("skills/oracle/SKILL.md", ""),
+        ("skills/oracle.md", ""),
+        ("skills/tools/oracle/SKILL.md", "tools"),
+        ("skills/tools/oracle.md", "tools"),
+        ("oracle/SKILL.md", ""),
+        ("tools/oracle/SKILL.md", "tools"),
+        (".agents/skills/oracle/SKILL.md", ".agents/skills"),
     ],
 )
-def test_an_address_is_a_path_from_the_top_and_a_category_the_folders_above(
-    path: str, address: str, category: str
-) -> None:
-    assert address_from_path(path) == address
+def test_the_category_of_a_skill_is_the_folders_above_it(path: str, category: str) -> None:
     assert category_from_path(path) == category
 
 

@@ -267,6 +267,12 @@ def test_a_message_longer_than_a_snapshot_holds_is_cut(repo: GitRepository, targ
     assert history(target)[0].message.endswith("é […]")
 
 
+def test_a_message_of_megabytes_as_of_a_squash_is_cut(repo: GitRepository, target: Path) -> None:
+    repo.commit({SKILL: skill(1)}, message=b"Squash\n" + b"* a line of many\n" * 160_000)
+    taken(repo, target)
+    assert history(target)[0].message.startswith("Squash\n* a line")
+
+
 def test_what_a_brain_cannot_hold_is_left_out_and_named(repo: GitRepository, target: Path) -> None:
     repo.commit(
         {

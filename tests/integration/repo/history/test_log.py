@@ -204,7 +204,8 @@ def test_skills_with_one_slug_and_unlike_versions_are_listed_side_by_side(brain:
     assert [(s.slug, s.version) for s in brain.skills.list()] == [("twin", 2), ("twin", "1.4.0")]
     write_file(brain, "skills/x/twin/SKILL.md", skill_text("twin", "2.0.1"))
     write_file(brain, "skills/y/twin/SKILL.md", skill_text("twin", 3))
-    assert [change.slug for change in brain.history.diff().skills] == ["twin"]
+    changes = [(change.slug, change.path) for change in brain.history.diff().skills]
+    assert changes == [("twin", f"skills/{name}/twin/SKILL.md") for name in "xy"]
 
 
 def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -> None:

@@ -23,13 +23,13 @@ def described(brain: Brain, name: str, description: str, author: str = "") -> No
     brain.skills.upsert(name, "Text.\n", description=description)
 
 
-def test_lines_are_sorted_by_name_and_then_description(brain: Brain) -> None:
+def test_lines_begin_with_the_address_and_are_sorted_by_it(brain: Brain) -> None:
     write_file(brain, "skills/x/SKILL.md", "---\nname: b\ndescription: '3'\n---\n")
     write_file(brain, "skills/y/SKILL.md", "---\nname: a\ndescription: '2'\n---\n")
     write_file(brain, "skills/z/SKILL.md", "---\nname: a\ndescription: '1'\n---\n")
     brain.snapshot()
     made = brain.prompt.build_index()
-    assert made.index == "▸ a: 1\n▸ a: 2\n▸ b: 3"
+    assert made.index == "▸ x (b): 3\n▸ y (a): 2\n▸ z (a): 1"
     assert (made.skills, made.left_out, made.tokens) == (
         3,
         0,
@@ -76,8 +76,8 @@ def test_names_stand_by_their_folders_where_there_is_no_room_for_more(brain: Bra
         )
     brain.snapshot()
     text = brain.prompt.build_index(max_chars=0).index
-    assert text == "▹ c\n▹ deep/er: d\n▹ tools: a, b.md"
-    assert index_lines.parse_index(text)[1] == IndexEntry("d", None, "deep/er")
+    assert text == "▹ c\n▹ deep/er: d\n▹ tools: a, b"
+    assert index_lines.parse_index(text)[1] == IndexEntry("d", "", None, "deep/er")
 
 
 def test_skill_text_04_each_author_has_a_share_of_the_budget(brain: Brain) -> None:
@@ -95,7 +95,7 @@ def test_skill_text_04_each_author_has_a_share_of_the_budget(brain: Brain) -> No
     made = brain.prompt.build_index(budget=200)
     assert made.tokens <= 200
     shown = index_lines.parse_index(made.index)
-    assert [one.name for one in shown if one.description == "Quiet and useful."] == [
+    assert [one.address for one in shown if one.description == "Quiet and useful."] == [
         f"quiet-{number}" for number in range(4)
     ]
     assert made.left_out == 44 - len(shown)
@@ -280,15 +280,15 @@ def test_a_file_that_becomes_a_skill_with_the_line_it_would_have_had_is_in_the_i
     file = write_file(brain, "skills/tools/SKILL.md", skill_text("Tools"))
     write_file(brain, "skills/tools/search.md", skill_text("Search"))
     brain.snapshot()
-    assert brain.prompt.build_index().index == "▸ Tools: About Tools"
+    assert brain.prompt.build_index().index == "▸ tools (Tools): About Tools"
     file.unlink()
     write_file(brain, "skills/tools/search.md", skill_text("Search", body="Do it otherwise.\n"))
     brain.snapshot()
-    assert brain.prompt.build_index().index == "▸ Search: About Search"
+    assert brain.prompt.build_index().index == "▸ search (Search): About Search"
     write_file(brain, "skills/tools/SKILL.md", skill_text("Tools"))
     write_file(brain, "skills/tools/search.md", skill_text("Search", body="Do it again.\n"))
     brain.snapshot()
-    assert brain.prompt.build_index().index == "▸ Tools: About Tools"
+    assert brain.prompt.build_index().index == "▸ tools (Tools): About Tools"
 
 
 def test_the_frame_names_the_brain_of_the_snapshot_and_vouches_for_no_other_brains(

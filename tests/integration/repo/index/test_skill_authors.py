@@ -8,7 +8,7 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.objects.tree_diff import Difference
 from brain.objects.tree_entry import FILE, LINK, TreeEntry
-from brain.repo.index.skill_authors import find_skill_authors
+from brain.repo.index.skill_authors import find_last_writes
 from brain.repo.read import index_update, skill_rows
 from brain.skills.skill_metadata import SkillMetadata
 from tests.integration.repo.conftest import skill_text, write_file
@@ -17,7 +17,8 @@ from tests.integration.repo.conftest import skill_text, write_file
 def authors(brain: Brain, *slugs: str, rev: int = 0) -> list[str]:
     session = brain._session
     snapshot = bytes.fromhex(list(brain.history.log())[rev].snapshot)
-    return find_skill_authors(session, snapshot, [f"skills/{slug}/SKILL.md" for slug in slugs])
+    paths = [f"skills/{slug}/SKILL.md" for slug in slugs]
+    return [write.author for write in find_last_writes(session, snapshot, paths)]
 
 
 def upsert(brain: Brain, author: str, slug: str, text: str) -> None:
@@ -36,7 +37,7 @@ def test_a_skill_is_of_the_author_who_wrote_its_present_text(brain: Brain) -> No
 
 def test_a_single_author_wrote_everything(brain: Brain) -> None:
     upsert(brain, "tester", "a", "1\n")
-    assert authors(brain, "a", "nothing") == ["tester", "tester"]
+    assert authors(brain, "a", "nothing") == ["tester", ""]
     assert authors(brain) == []
 
 

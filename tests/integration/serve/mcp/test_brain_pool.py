@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from brain import Brain, ToolFailure
+from brain.errors import InvalidInput
 from brain.serve.mcp.brain_pool import (
     MAX_CLIENTS,
     PROPOSE_MODE,
@@ -47,7 +50,7 @@ def test_what_is_proposed_and_rejected_moves_too(brain: Brain) -> None:
     assert desk.poll_changes() is None
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
     assert desk.poll_changes() == SkillChanges(frozenset({"x"}), True)
-    brain.proposals.reject("claude")
+    brain.proposals.reject("claude")  # the only session of that client
     assert desk.poll_changes() == SkillChanges(frozenset({"x"}), True)
     desk.close()
 
@@ -56,7 +59,7 @@ def test_a_proposal_that_somebody_works_on_keeps_nobody_from_being_told(brain: B
     desk = opened(brain, PROPOSE_MODE)
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
     desk.poll_changes()
-    brain.branches.switch("proposed/claude")
+    brain.branches.switch(f"proposed/{brain.proposals.list()[0].name}")
     assert desk.poll_changes() is not None
     with pytest.raises(ToolFailure) as caught:
         desk.call("claude", "skill_manage", {"action": "create", "name": "y", "content": "Y."})
@@ -194,7 +197,7 @@ def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain: Brain) -
     desk.call("codex", "skill_manage", {**create, "name": "y"})
     desk.close()
     (found,) = brain.proposals.list()
-    assert (found.name, brain.head) == ("codex", head)
+    assert found.name.startswith("codex-") and brain.head == head
     assert brain.receipts.show(found.snapshot).outcome == "unknown"
 
 
@@ -240,3 +243,77 @@ def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
     assert brain.receipts.show().tools["skills_list"] <= 3
     desk.close()
+
+
+NEW = {"action": "create", "name": "x", "content": "X."}
+
+
+def test_sessions_of_clients_of_one_name_propose_on_branches_of_their_own(brain: Brain) -> None:
+    desk = opened(brain, PROPOSE_MODE)
+    for session in ("a", "b"):
+        desk.call("mcp", "skill_manage", {**NEW, "content": f"By {session}."}, session)
+    with pytest.raises(ToolFailure):
+        desk.call("mcp", "skill_view", {"name": "x"}, "c")
+    for session in ("a", "b"):
+        assert f"By {session}." in desk.call("mcp", "skill_view", {"name": "x"}, session).text
+        assert desk.brain("mcp", session).skills.view("x").version == 1
+    names = [found.name for found in brain.proposals.list()]
+    assert len(names) == 2 and all(re.fullmatch("mcp-[0-9a-f]{6}", name) for name in names)
+    with pytest.raises(InvalidInput) as refused:
+        brain.proposals.show("mcp")
+    assert refused.value.code == "ambiguous_proposal" and names[0] in refused.value.message
+    desk.end_session("a")
+    assert not desk.brain("mcp", "a").skills.find_addresses("x")  # as a new session sees it
+    brain.proposals.reject(names[0])
+    assert brain.proposals.show("mcp").name == names[1]
+    desk.close()
+
+
+def test_a_session_whose_brain_was_closed_to_make_room_goes_on_with_its_proposal(
+    brain: Brain,
+) -> None:
+    desk = opened(brain, PROPOSE_MODE)
+    desk.call("mcp", "skill_manage", NEW, "first")
+    for number in range(MAX_CLIENTS):
+        desk.call("mcp", "skills_list", {}, f"s{number}")
+    assert desk.call("mcp", "skill_view", {"name": "x"}, "first").text
+    assert desk.call("mcp", "skill_manage", {**NEW, "name": "y"}, "first").changed
+    assert len(brain.proposals.list()) == 1
+    desk.close()
+
+
+def test_a_named_proposal_is_shared_by_all_sessions_also_later(brain: Brain) -> None:
+    for session in ("a", "b"):
+        desk = BrainPool(
+            lambda author: Brain.open(brain.root, author=author), PROPOSE_MODE, proposal="team"
+        )
+        desk.call("mcp", "skill_manage", {**NEW, "name": session}, session)
+        assert "▸ a" in desk.instructions("mcp", session)
+        desk.close()
+    assert [found.name for found in brain.proposals.list()] == ["team"]
+    with pytest.raises(InvalidInput):
+        BrainPool(lambda author: Brain.open(brain.root), PROPOSE_MODE, proposal="a..b")
+
+
+@pytest.mark.parametrize("mode", [WRITE_MODE, PROPOSE_MODE, READ_MODE])
+def test_a_session_without_a_write_leaves_no_entry_in_the_log(brain: Brain, mode: str) -> None:
+    log = [info.snapshot for info in brain.history.log()]
+    operations = len(brain.history.list_operations())
+    desk = opened(brain, mode)
+    for tool, given in (
+        ("skills_list", {"task": "oracle"}),
+        ("skill_view", {"name": "oracle"}),
+        ("memory", {"action": "read", "target": "memory"}),
+        ("brain_diff", {}),
+        ("skill_manage", {"action": "patch", "name": "oracle", "old_string": "no"}),
+        ("skill_manage", {"action": "delete", "name": "none"}),
+        ("brain_snapshot", {}),
+    ):
+        with suppress(ToolFailure):
+            desk.call("mcp", tool, given, "one")
+    desk.instructions("mcp", "one")
+    desk.end_session("one")
+    desk.close()
+    assert [info.snapshot for info in brain.history.log()] == log
+    assert len(brain.history.list_operations()) == operations
+    assert brain.proposals.list() == []

@@ -30,6 +30,7 @@ def test_the_list_has_a_line_for_each_skill(skilled: ToolCaller) -> None:
         "slug": "oracles",
         "name": "oracles",
         "description": "About oracles",
+        "address": "oracles",
         "category": "defi",
     }
 
@@ -59,30 +60,42 @@ def test_an_embedder_that_fails_is_told_and_hides_no_skill(skilled: ToolCaller) 
     ]
 
 
-def test_very_long_descriptions_leave_room_for_each_other(agent: ToolCaller) -> None:
-    for number in range(120):
-        text = f"---\nname: s{number}\ndescription: USE ME FIRST {'word ' * 200}\n---\nDo.\n"
-        file = agent.brain.root / f"skills/s{number}.md"
-        file.write_text(text, "utf-8")
+def write_skills(agent: ToolCaller, count: int, words: int) -> None:
+    for number in range(count):
+        text = f"---\nname: s{number:03d}\ndescription: USE {'word ' * words}\n---\nDo.\n"
+        (agent.brain.root / f"skills/s{number:03d}.md").write_text(text, "utf-8")
     agent.brain.snapshot()
-    lines = agent("skills_list").text.splitlines()
-    assert len(lines) == 120 and all(line.endswith(" word…") for line in lines)
-    assert sum(map(len, lines)) < 50_000
 
 
-def test_among_very_many_skills_names_are_shown_and_how_many_are_not(
-    agent: ToolCaller, monkeypatch: pytest.MonkeyPatch
+def test_long_descriptions_are_cut_alike_so_that_all_skills_are_on_one_page(
+    agent: ToolCaller,
 ) -> None:
-    for number in range(12):
-        text = f"---\nname: s{number:02d}\ndescription: {'word ' * 20}\n---\nDo.\n"
-        (agent.brain.root / f"skills/s{number:02d}.md").write_text(text, "utf-8")
-    agent.brain.snapshot()
-    monkeypatch.setattr(skill_read, "MAX_LISTED_SKILLS", 8)
-    monkeypatch.setattr(skill_read, "MAX_LIST_TOKENS", 15)
+    write_skills(agent, 60, 200)
     answer = agent("skills_list")
-    assert answer.data["count"] == 12 and 0 < len(answer.data["skills"]) < 12
-    assert answer.data["skills"][0] == {"name": "s00", "description": "", "category": ""}
-    assert "not shown" in answer.text and answer.text.endswith("say what your task is.)")
+    lines = answer.text.splitlines()
+    assert len(lines) == 60 and all(line.endswith(" word…") for line in lines)
+    assert skill_read.MAX_LIST_CHARS // 2 < len(answer.text) <= skill_read.MAX_LIST_CHARS
+    assert answer.data["cursor"] == ""
+
+
+def test_a_long_list_is_read_page_by_page_though_skills_come_and_go(agent: ToolCaller) -> None:
+    write_skills(agent, 250, 60)
+    seen: list[str] = []
+    cursor = ""
+    for number in range(9):
+        answer = agent("skills_list", **({"cursor": cursor} if cursor else {}))
+        assert len(answer.text) <= skill_read.MAX_LIST_CHARS
+        seen += [skill["address"] for skill in answer.data["skills"]]
+        cursor = answer.data["cursor"]
+        if not cursor:
+            break
+        assert f'cursor "{cursor}"' in answer.text.splitlines()[-1]
+        name = seen[-1] if number else "a-new-one"
+        act = {"action": "delete"} if number else {"action": "create", "content": "x"}
+        agent("skill_manage", name=name, **act)
+    assert sorted(seen) == seen == [f"s{number:03d}" for number in range(250)]
+    failure = agent.expect_failure("skills_list", cursor="s001")
+    assert failure.code == "bad_cursor"
 
 
 def test_an_empty_brain_has_no_skills_yet(agent: ToolCaller) -> None:
@@ -91,17 +104,21 @@ def test_an_empty_brain_has_no_skills_yet(agent: ToolCaller) -> None:
 
 
 def test_skills_that_share_a_slug_are_listed_by_names_that_lead_to_them(agent: ToolCaller) -> None:
-    paths = ["search/SKILL.md", "one/search/SKILL.md", "two/search.md"]
-    for path in paths:
+    paths = {
+        "skills/search": "search/SKILL.md",
+        "one/search": "one/search/SKILL.md",
+        "two/search.md": "two/search.md",
+    }
+    for path in paths.values():
         file = agent.brain.root / "skills" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"---\nname: search\ndescription: x\n---\nIn {path}.\n", "utf-8")
     agent.brain.snapshot()
     listed = agent("skills_list").text
-    for path in paths:
-        assert f"▸ {path}: x" in listed
-        assert f"In {path}." in agent("skill_view", name=path).text
-    assert "In one/search" in agent("skill_view", name="one/search").text
+    for address, path in paths.items():
+        assert f"▸ {address}: x" in listed
+        for given in (address, path, f"skills/{path}"):
+            assert f"In {path}." in agent("skill_view", name=given).text
     failure = agent.expect_failure("skill_view", name="search")
     assert failure.code == "ambiguous_skill" and "two/search" in failure.text
 
@@ -193,15 +210,15 @@ def test_ten_snapshots_are_listed_unless_more_are_asked_for(agent: ToolCaller) -
     assert len(agent("brain_log", limit=11).data["snapshots"]) == 11
 
 
-def test_five_hundred_changed_files_are_named(agent: ToolCaller) -> None:
-    for number in range(500):
+def test_two_hundred_changed_files_are_named(agent: ToolCaller) -> None:
+    for number in range(200):
         (agent.brain.root / f"{number:03}.txt").write_text("x")
-    assert agent("brain_diff").text.endswith("\nA 499.txt")
-    (agent.brain.root / "500.txt").write_text("x")
+    assert agent("brain_diff").text.endswith("\nA 199.txt")
+    (agent.brain.root / "200.txt").write_text("x")
     answer = agent("brain_diff", patch=True)
-    assert answer.data["count"] == 501 and len(answer.data["changes"]) == 500
-    assert "\nA 499.txt\n(500 of 501 files are named.)\n\n" in answer.text
-    assert "500.txt" not in answer.data["patch"]
+    assert answer.data["count"] == 201 and len(answer.data["changes"]) == 200
+    assert "\nA 199.txt\n(200 of 201 files are named.)\n\n" in answer.text
+    assert "200.txt" not in answer.data["patch"]
 
 
 def test_twenty_notices_of_a_snapshot_are_shown(agent: ToolCaller) -> None:
@@ -229,21 +246,19 @@ def test_a_failed_verification_shows_fifty_findings(
     assert len(answer.data["findings"]) == 50
 
 
-def test_four_hundred_skills_are_listed_one_by_one(agent: ToolCaller) -> None:
-    (agent.brain.root / "skills/x").mkdir()
-    for number in range(400):
-        text = f"---\nname: s{number}\ndescription: d\n---\n"
-        (agent.brain.root / f"skills/x/s{number}.md").write_text(text)
+def test_a_category_that_is_too_long_for_a_page_has_pages_of_its_own(agent: ToolCaller) -> None:
+    for folder in ("x", "y"):
+        (agent.brain.root / "skills" / folder).mkdir()
+        for number in range(200):
+            text = f"---\nname: s{number}\ndescription: {'word ' * 60}\n---\n"
+            (agent.brain.root / f"skills/{folder}/{folder}{number:03d}.md").write_text(text)
     agent.brain.snapshot()
-    assert len(agent("skills_list").text.splitlines()) == 400
-    (agent.brain.root / "skills/x/one.md").write_text("---\nname: one\ndescription: d\n---\n")
-    agent.brain.snapshot()
-    assert agent("skills_list").text.endswith(
-        "\n(To find the ones you need, say what your task is.)"
-    )
-    answer = agent("skills_list", category="X/")
-    assert answer.text.endswith("\n(400 of 401 skills: say what your task is to find others.)")
-    assert answer.data["count"] == 401 and len(answer.data["skills"]) == 400
+    assert agent("skills_list").text.endswith(" Categories: x, y.)")
+    first = agent("skills_list", category="X/")
+    assert first.data["count"] == 200 and "Categories" not in first.text
+    second = agent("skills_list", category="x", cursor=first.data["cursor"])
+    addresses = [one["address"] for answer in (first, second) for one in answer.data["skills"]]
+    assert addresses == [f"x{number:03d}" for number in range(len(addresses))]
 
 
 def test_what_reads_changes_nothing(skilled: ToolCaller) -> None:

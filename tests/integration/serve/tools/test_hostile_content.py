@@ -122,11 +122,14 @@ def test_what_a_server_says_and_its_resources_hide_nothing(hostile: Brain) -> No
     (skill,) = desk.list_skills("x")
     page = resources.list_page(desk.list_skills("x"), "")
     shown = [desk.instructions("x"), desk.read_prompt("x"), desk.read_index("x").text]
-    shown += [desk.read_skill("x", skill.slug).text, desk.read_skill("x", skill.slug, "3").text]
+    shown += [
+        desk.read_skill("x", skill=skill.slug).text,
+        desk.read_skill("x", skill=skill.slug, version="3").text,
+    ]
     shown += [f"{one.name} {one.description}" for one in page.resources]
-    for given in ((NAME,), (skill.slug, f"9{UNSEEN}"), ("no", "1")):
+    for name, version in ((NAME, ""), (skill.slug, f"9{UNSEEN}"), ("no", "1")):
         with pytest.raises(BrainError) as caught:
-            desk.read_skill("x", *given)
+            desk.read_skill("x", skill=name, version=version)
         shown.append(resources.error_text(caught.value, desk))
     for text in shown:
         assert hidden_pattern().search(text) is None, text
@@ -172,7 +175,7 @@ def test_a_skill_of_very_many_files_is_shown_within_the_limit(
 def test_a_resource_is_bounded_like_the_tool(hostile: Brain) -> None:
     hostile.skills.upsert("long", "long " * 100_000)
     desk = desk_of(hostile)
-    assert len(desk.read_skill("x", "long").text) <= skill_read.MAX_FILE_CHARS
+    assert len(desk.read_skill("x", skill="long").text) <= skill_read.MAX_FILE_CHARS
     desk.close()
 
 

@@ -122,23 +122,23 @@ def test_what_a_tool_may_do_is_stated_for_clients() -> None:
 
 
 def test_the_bounds_of_the_parameters_are_those_that_clients_know() -> None:
-    name, path, text = (1, 256), (None, 1024), (None, 1_000_000)
+    name, skill, path, text = (1, 256), (1, 1024), (None, 1024), (None, 1_000_000)
     memory = {"content": text, "old_text": text}
     assert {tool.name: bounds(tool.parameters) for tool in TOOLS} == {
-        "skills_list": {"category": (None, 256), "task": text},
-        "skill_view": {"name": name, "file_path": path, "version": (0, 999_999_999)},
+        "skills_list": {"category": (None, 256), "task": text, "cursor": (None, 100)},
+        "skill_view": {"name": skill, "file_path": path, "version": (0, 999_999_999)},
         "skill_manage": {
             **dict.fromkeys(("content", "old_string", "new_string", "file_content"), text),
-            "name": name,
+            "name": skill,
             "description": (None, 1024),
             "category": (None, 64),
             "file_path": path,
-            "absorbed_into": (None, 256),
+            "absorbed_into": path,
         },
         "memory": {"target": name, "operations": (None, 100), **memory},
         "brain_snapshot": {"message": (None, 4000)},
         "brain_diff": {"from": (1, 200), "to": (1, 200)},
-        "brain_log": {"limit": (1, 200), "skill": name},
+        "brain_log": {"limit": (1, 200), "skill": skill},
         "brain_verify": {},
     }
     by_name = {tool.name: tool.parameters["properties"] for tool in TOOLS}

@@ -1,0 +1,138 @@
+"""What a line of the index begins with opens that skill, and no other, in every command."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.errors import BrainError, Conflict, InvalidInput, NotFound
+from brain.skills import index_lines
+from brain.skills.skill_address import digest_address
+from tests.integration.repo.conftest import skill_text, write_file
+
+FOLDERS = ["a", "b", "skills", "x: y", "p (q)", "@s", "v.md", "é", "b~12345678", "a--b", "-o"]
+NAMES = ["a", "b", "a-b", "Oracle: x", "b (c)", "skills/a", "é", "A B", "x, y", ""]
+
+
+@pytest.fixture
+def shared(brain: Brain) -> Brain:
+    """A brain with two skills of the slug `search`, and two with names of other skills."""
+    write_file(brain, "skills/one/search/SKILL.md", skill_text("search", body="One.\n"))
+    write_file(brain, "skills/two/search.md", skill_text("search", body="Two.\n"))
+    write_file(brain, "skills/finder/SKILL.md", skill_text("lookup", body="Three.\n"))
+    write_file(brain, "skills/lookup/SKILL.md", skill_text("search", body="Four.\n"))
+    brain.snapshot()
+    return brain
+
+
+def test_a_slug_comes_before_a_name_and_a_name_of_several_is_refused(shared: Brain) -> None:
+    assert shared.skills.view("lookup").path == "skills/lookup/SKILL.md"
+    assert shared.skills.view("finder").path == "skills/finder/SKILL.md"
+    for act in (shared.skills.view, shared.skills.delete, shared.skills.history):
+        with pytest.raises(InvalidInput) as refused:
+            act("search")
+        assert refused.value.code == "ambiguous_skill"
+        assert refused.value.message == "search may be any of: one/search, two/search.md"
+
+
+@pytest.mark.parametrize(
+    "text", ["one/search", "skills/one/search", "skills/one/search/SKILL.md", "./one/search/"]
+)
+def test_every_form_of_a_path_names_the_skill_in_every_call(shared: Brain, text: str) -> None:
+    path = "skills/one/search/SKILL.md"
+    assert shared.skills.view(text).path == path
+    assert shared.skills.upsert(text, "Once more.\n").path == path
+    assert shared.skills.view(f"{text}@1").body.strip() == "One."
+    assert [one.version for one in shared.skills.history(text)] == [2, 1]
+    assert shared.skills.revert(text, "1").version == 3
+    assert shared.history.why(text).versions[0].version == 3
+    assert shared.history.blame(text)
+    assert shared.skills.delete(text).path == path
+    assert {skill.address for skill in shared.skills.list()} == {"search", "finder", "lookup"}
+
+
+def test_a_path_of_no_skill_makes_none(shared: Brain) -> None:
+    with pytest.raises(NotFound) as missing:
+        shared.skills.upsert("three/search", "New.\n")
+    assert missing.value.code == "no_skill" and "/search" in missing.value.hint
+    assert len(shared.skills.list()) == 4
+
+
+def test_the_line_of_the_first_changes_as_a_second_comes_and_goes(brain: Brain) -> None:
+    write_file(brain, "skills/x/a/SKILL.md", skill_text("a"))
+    brain.snapshot()
+    assert brain.prompt.build_index().index == "▸ a: About a"
+    write_file(brain, "skills/y/a/SKILL.md", skill_text("b"))
+    brain.snapshot()
+    assert brain.prompt.build_index().index.split("\n") == ["▸ x/a: About a", "▸ y/a (b): About b"]
+    brain.skills.delete("x/a")
+    assert brain.prompt.build_index().index == "▸ a (b): About b"
+
+
+def test_a_skill_that_holds_others_is_not_removed_with_them(brain: Brain) -> None:
+    write_file(brain, "skills/outer/SKILL.md", skill_text("outer"))
+    write_file(brain, "skills/outer/inner/SKILL.md", skill_text("inner"))
+    write_file(brain, "skills/outer/notes.txt", "x\n")
+    brain.snapshot()
+    with pytest.raises(Conflict) as refused:
+        brain.skills.delete("outer")
+    assert refused.value.code == "holds_skills" and "inner" in refused.value.message
+    brain.skills.delete("inner")
+    brain.skills.delete("outer")
+    assert brain.skills.list() == [] and brain.verify().ok
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_line_opens_the_skill_that_it_describes(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    with Brain.init(tmp_path / "b", author="tester") as brain:
+        for number in range(90):
+            parts = [rng.choice(FOLDERS) for _ in range(rng.randrange(1, 4))]
+            file = brain.root / "skills" / f"{'/'.join(parts)}{rng.choice(ENDINGS)}"
+            if has_room(file):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                name = rng.choice(NAMES)
+                file.write_text(f"---\nname: {name!r}\ndescription: d{number}\n---\nB{number}\n")
+        brain.snapshot()
+        lines = index_lines.parse_index(brain.prompt.build_index().index)
+        listed = brain.skills.list()
+        assert len(lines) == len(listed) > 20
+        assert {one.address for one in lines} == {one.address for one in listed}
+        for line in lines:
+            assert brain.skills.view(line.address).description == line.description
+        for skill in rng.sample(listed, 5):
+            assert brain.skills.view(digest_address(skill.slug, skill.path)).path == skill.path
+            assert brain.skills.view(skill.path).path == skill.path
+            assert brain.skills.view(skill.address).path == skill.path
+        for skill in brain.skills.list()[:5]:
+            present = {one.path: one.address for one in brain.skills.list()}
+            folder = skill.path.rpartition("/")[0] + "/"
+            if any(path != skill.path and path.startswith(folder) for path in present):
+                continue
+            assert brain.skills.delete(present[skill.path]).path == skill.path
+            left = {one.path for one in brain.skills.list()}
+            assert left == present.keys() - {skill.path}
+
+
+ENDINGS = ["/SKILL.md", "/SKILL.md", ".md", "/skill.md"]
+
+
+def has_room(file: Path) -> bool:
+    """Tell whether a file can be there, and has no twin in another case."""
+    if file.exists() or any(parent.is_file() for parent in file.parents):
+        return False
+    beside = file.parent.iterdir() if file.parent.is_dir() else ()
+    return all(one.name.lower() != file.name.lower() for one in beside)
+
+
+def test_a_link_is_no_skill_that_a_slug_could_mean(brain: Brain) -> None:
+    write_file(brain, "skills/x/a/SKILL.md", skill_text("a"))
+    (brain.root / "skills/a").mkdir()
+    (brain.root / "skills/a/SKILL.md").symlink_to("../x/a/SKILL.md")
+    brain.snapshot()
+    assert brain.skills.view("a").path == "skills/x/a/SKILL.md"
+    with pytest.raises(BrainError):
+        brain.skills.view("skills/a")
