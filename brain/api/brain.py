@@ -108,10 +108,10 @@ class Brain(BrainParts):
     ) -> results.Adopted:
         """Adopt another program's files: in place, or into the brain `into`, new or existing.
 
-        The `path` may be the URL of a git repository. `kind` names the program if it is not
-        clear; `allow` has ids of secrets that are no reason to leave a file out. On failure no
-        new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`, `bad_url`,
-        `ambiguous_source`, `nothing_to_take`, `not_in_place`, …), or as `merge.start`.
+        The `path` may be the URL of a git repository, adopted with its history. `kind` names
+        the program where it is not clear. Files with certain secrets are left out unless
+        `allow` has the ids of the findings. On failure no new brain is left. Raises
+        `InvalidInput` (`no_source`, `unknown_source`, `bad_url`, …), or as `merge.start`.
         """
         from ..adopting.adopt import adopt
         from ..adopting.create_brain import BrainOpener
