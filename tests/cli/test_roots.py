@@ -127,7 +127,7 @@ def test_agents_are_told_by_the_same_pins(
 ) -> None:
     def told() -> list[str]:
         app = App(str(agent))
-        with open_brain_pool(app, reads, approves, None) as served:
+        with open_brain_pool(app, reads, approves, None, None) as served:
             return [served.instructions("x"), served.read_index("x").text, served.read_prompt("x")]
 
     assert all(UNKNOWN in text and VOUCHED not in text for text in told())
