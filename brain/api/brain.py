@@ -110,9 +110,8 @@ class Brain(BrainParts):
 
         The `path` may be the URL of a git repository, adopted with its history. `kind` names
         the program where it is not clear. Files with certain secrets are left out unless
-        `allow` has the ids of the findings. The keywords are as for `init` and `open`. On failure
-        no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`, `bad_url`,
-        `ambiguous_source`, `nothing_to_take`, `not_in_place`, …), or as `merge.start`.
+        `allow` has the ids of the findings. On failure no new brain is left. Raises
+        `InvalidInput` (`no_source`, `unknown_source`, `bad_url`, …), or as `merge.start`.
         """
         from ..adopting.adopt import adopt
         from ..adopting.create_brain import BrainOpener
