@@ -65,8 +65,8 @@ class PathChange(NamedTuple):
 class SkillChange(NamedTuple):
     """A changed skill; `change` is added, removed, renamed, upgraded or changed.
 
-    `path` is that of its SKILL.md or flat file, before if it was removed. `from_slug` is set
-    for a rename.
+    `from_slug` is set for a rename. `path` is that of its SKILL.md or flat file, before if it was
+    removed.
     """
 
     slug: str
@@ -74,8 +74,8 @@ class SkillChange(NamedTuple):
     from_version: Version | None
     to_version: Version | None
     name: str
-    path: str = ""
     from_slug: str | None = None
+    path: str = ""
 
 
 class Diff(NamedTuple):

@@ -47,6 +47,14 @@ PLACES: list[tuple[str, tuple[str, ...], str, Any]] = [
 ]
 
 
+def test_the_entry_keeps_the_budget_and_the_proposal(agent: Path, cli: Call) -> None:
+    options = ("--approve", "--proposal", "team", "--budget", "500")
+    told = cli("mcp", "install", "cursor", *options, "--json")
+    assert told.document["entry"]["args"][-6:] == ["mcp", *options]
+    refused = cli("mcp", "install", "cursor", "--proposal", "team")
+    assert refused.status == 2 and "--proposal requires --approve" in refused.err
+
+
 @pytest.mark.parametrize(("client", "place", "key", "load"), PLACES)
 def test_a_client_is_set_up_where_it_looks(
     agent: Path, cli: Call, client: str, place: tuple[str, ...], key: str, load: Any

@@ -228,7 +228,7 @@ def _read_text(session: Session, entry: TreeEntry) -> bytes | None:
 
 _CardsByPath = dict[str, SkillMetadata]
 _SkillSides = tuple[_CardsByPath, _CardsByPath]
-"""The changed skills of one slug, before and after."""
+"""The changed skills of one slug, before and after; a renamed one has its new path in both."""
 
 
 def _diff_skills(
@@ -255,7 +255,7 @@ def _diff_skills(
             slug = skill_rows.slug_from_full_path(path)
             old_cards, new_cards = sides.setdefault(slug, ({}, {}))
             if old:
-                old_cards[source or path] = old
+                old_cards[path] = old
             if new:
                 new_cards[path] = new
         elif "/" in path:
@@ -269,35 +269,33 @@ def _pair_skills(
     slug: str, before: _CardsByPath, after: _CardsByPath, sources: Mapping[str, str]
 ) -> Iterator[SkillChange]:
     """Yield the changes of the skills of one slug; one that moved is a changed one."""
-    moved = {path: sources[path] for path in after if path in sources}
-    removed = [path for path in before if path not in after and path not in moved.values()]
-    added = [path for path in after if path not in before and path not in moved]
-    moved.update(zip(added, removed, strict=False))
+    removed = [path for path in before if path not in after]
+    added = [path for path in after if path not in before]
+    moved = dict(zip(added, removed, strict=False))
     for path, new in after.items():
-        old_path = moved.get(path, path)
-        yield _build_skill_change(slug, path, before.get(old_path), new, old_path)
-    for path in set(removed) - set(moved.values()):
-        yield _build_skill_change(slug, path, before[path], None)
+        source = sources.get(path)
+        from_slug = skill_rows.slug_from_full_path(source) if source else slug
+        old = before.get(moved.get(path, path))
+        yield _build_skill_change(slug, path, old, new, from_slug)
+    for path in removed[len(moved) :]:
+        yield _build_skill_change(slug, path, before[path], None, slug)
 
 
 def _build_skill_change(
-    slug: str,
-    path: str,
-    old: SkillMetadata | None,
-    new: SkillMetadata | None,
-    old_path: str = "",
+    slug: str, path: str, old: SkillMetadata | None, new: SkillMetadata | None, from_slug: str
 ) -> SkillChange:
     name = (new or old or SkillMetadata("", "", "1", "")).name or slug
     from_version = skill_version.version_value(old.version) if old else None
     to_version = skill_version.version_value(new.version) if new else None
+    renamed_from = None
     if old is None or new is None:
         change = "removed" if new is None else "added"
-        return SkillChange(slug, change, from_version, to_version, name, path)
-    from_slug = skill_rows.slug_from_full_path(old_path)
-    if from_slug != slug:
-        return SkillChange(slug, "renamed", from_version, to_version, name, path, from_slug)
-    change = "upgraded" if compare_versions(new.version, old.version) > 0 else "changed"
-    return SkillChange(slug, change, from_version, to_version, name, path)
+    elif from_slug != slug:
+        change, renamed_from = "renamed", from_slug
+    else:
+        rises = compare_versions(new.version, old.version) > 0
+        change = "upgraded" if rises else "changed"
+    return SkillChange(slug, change, from_version, to_version, name, renamed_from, path)
 
 
 def _diff_skill_files(
@@ -313,7 +311,7 @@ def _diff_skill_files(
             continue
         card = card_cache.load_cards(session, [entry.blob])[entry.blob]
         current = skill_version.version_value(card.version)
-        out.append(SkillChange(slug, "changed", current, current, card.name or slug, path))
+        out.append(SkillChange(slug, "changed", current, current, card.name or slug, None, path))
     return out
 
 

@@ -19,9 +19,7 @@ from ...objects import bundle as bundles
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...skills import index_lines, index_text
 from ...skills.index_text import IndexPages
-from ...skills.skill_address import address_group
 from ..open.session import Session
-from . import skill_rows
 
 if TYPE_CHECKING:
     from .skill_rows import SkillWithCard
@@ -118,6 +116,9 @@ def build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> Inde
 
 def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> list[bytes]:
     """Return the lines of all skills, with their slugs until it is known which are shared."""
+    from ...skills.skill_address import address_group
+    from . import skill_rows
+
     skills = iter(places)
     lines: list[bytes] = []
     skill_paths: list[str] = []

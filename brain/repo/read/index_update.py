@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -39,6 +39,8 @@ _MAX_DIFF_DIVISOR = 4
 """If more than one path in this many changed, the lines are built from all cards."""
 _LineChanges = tuple[list[bytes], list[bytes]]
 """The removed lines and the new ones."""
+_AddressedSkill = tuple[str, str, bytes]
+"""The slug, the address and the blob of a skill."""
 
 
 def write_staged_updates(session: Session) -> None:
@@ -93,8 +95,8 @@ def build_index_lines(
         _cache_if_head(session, bundle, lambda: _write_index(session, bundle, lines))
         return lines
     header, lines = found
-    find_unusual = partial(lineage_cache.find_nonstandard_paths, session)
     before, changed = found_changes
+    find_unusual = partial(lineage_cache.find_nonstandard_paths, session)
     gone, new = _changed_lines(session, before, bundle, changed, find_unusual)
     _cache_if_head(session, bundle, lambda: _apply_changes(session, header, bundle, (gone, new)))
     return IndexLines(
@@ -194,28 +196,28 @@ def _changed_lines(
     old = _list_skill_blobs([(path, was) for path, was, _ in seen], is_old)
     new = _list_skill_blobs([(path, now) for path, _, now in seen], is_new)
     paths_by_slug: dict[str, list[str]] = {}
-    for path in dict.fromkeys((*old, *new)):
+    for path in {**old, **new}:
         paths_by_slug.setdefault(skill_rows.slug_from_full_path(path), []).append(path)
-    groups = skill_lookup.find_groups(session, after, list(paths_by_slug), find_unusual)
-    old_addresses: dict[str, str] = {}
-    new_addresses: dict[str, str] = {}
+    # These did not change, and the nodes of the tree before are in memory already.
+    sharing = skill_lookup.find_sharing_paths(session, before, paths_by_slug, find_unusual)
+    gone: list[_AddressedSkill] = []
+    made: list[_AddressedSkill] = []
     for slug, changed_paths in paths_by_slug.items():
-        now = address_group(slug, groups[slug])
-        others = now.keys() - changed_paths
-        was = address_group(slug, others | (old.keys() & changed_paths))
+        others = sharing[slug]
+        was = address_group(slug, [*others, *(path for path in changed_paths if path in old)])
+        now = address_group(slug, [*others, *(path for path in changed_paths if path in new)])
         moved = {
             path: entry.blob
             for path in others
-            if was[path] != now[path] and (entry := bundles.get_entry(session.nodes, after, path))
+            if was[path] != now[path] and (entry := bundles.get_entry(session.nodes, before, path))
         }
-        old.update(moved)
-        new.update(moved)
-        old_addresses.update(was)
-        new_addresses.update(now)
-    return (
-        _render_lines(session, old, old_addresses),
-        _render_lines(session, new, new_addresses),
-    )
+        for path in (*changed_paths, *moved):
+            if blob := old.get(path) or moved.get(path):
+                gone.append((slug, was[path], blob))
+            if blob := new.get(path) or moved.get(path):
+                made.append((slug, now[path], blob))
+    lines = _render_lines(session, [*gone, *made])
+    return lines[: len(gone)], lines[len(gone) :]
 
 
 def _list_skill_blobs(
@@ -233,13 +235,10 @@ def _has_same_line(cards: Mapping[bytes, SkillMetadata], pair: Difference) -> bo
     return old is not None and new is not None and old[:2] == new[:2]
 
 
-def _render_lines(
-    session: Session, blobs: Mapping[str, bytes], addresses: Mapping[str, str]
-) -> list[bytes]:
-    cards = load_cards(session, blobs.values())
+def _render_lines(session: Session, skills: Sequence[_AddressedSkill]) -> list[bytes]:
+    cards = load_cards(session, [blob for _, _, blob in skills])
     named = []
-    for path, blob in blobs.items():
-        card, slug = cards[blob], skill_rows.slug_from_full_path(path)
-        name = index_lines.differing_name(slug, card.name)
-        named.append((addresses[path], name, card.description))
+    for slug, address, blob in skills:
+        card = cards[blob]
+        named.append((address, index_lines.differing_name(slug, card.name), card.description))
     return [line.encode() for line in index_lines.format_lines(named)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
+from ...objects import tree
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK
 from ...skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
@@ -71,6 +71,8 @@ def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
 def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
     """Return the skill that `text`, an address, a path or a name, means.
 
+    A path is that of its folder or file, from the top of the brain or below skills/.
+
     Raises `NotFound` (`no_skill`) with near names, or `InvalidInput`
     (`ambiguous_skill`) with the addresses.
     """
@@ -112,27 +114,50 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
 
 def find_paths_with_slug(session: Session, bundle: Bundle, slug: str) -> list[str]:
     """Return the full paths of the skills that share a slug, in any order."""
-    find_unusual = partial(lineage_cache.find_nonstandard_paths, session)
-    return find_groups(session, bundle, [slug], find_unusual)[slug]
+    return _find_more_paths(
+        session, bundle, slug, (), lineage_cache.find_nonstandard_paths(session, slug)
+    )
 
 
-def find_groups(
-    session: Session, bundle: Bundle, slugs: Collection[str], find_unusual: PathFinder
+def find_sharing_paths(
+    session: Session,
+    bundle: Bundle,
+    known: Mapping[str, Collection[str]],
+    find_unusual: PathFinder,
 ) -> dict[str, list[str]]:
-    """Return the full paths of the skills that have each of some slugs, in any order.
+    """Return the full paths of the skills that have each of some slugs, but for `known` ones.
 
-    `find_unusual` returns all nonstandard paths that a skill of a slug has in the bundle.
+    `known` has paths by slug; `find_unusual` returns all nonstandard paths that a skill of a
+    slug has in the bundle.
     """
-    groups: dict[str, list[str]] = {slug: [] for slug in slugs}
-    if len(groups) > _MAX_SINGLE_LOOKUPS:
-        for path in _list_paths(session, bundle):
-            groups.get(skill_rows.slug_from_full_path(path), []).append(path)
-        return groups
-    for slug, group in groups.items():
-        candidates = dict.fromkeys((*skill_rows.standard_skill_paths(slug), *find_unusual(slug)))
-        same = [path for path in candidates if skill_rows.slug_from_full_path(path) == slug]
-        group.extend(filter_skills(session, bundle, same))
+    if len(known) <= _MAX_SINGLE_LOOKUPS:
+        return {
+            slug: _find_more_paths(session, bundle, slug, known_paths, find_unusual(slug))
+            for slug, known_paths in known.items()
+        }
+    groups: dict[str, list[str]] = {slug: [] for slug in known}
+    for path in _list_paths(session, bundle):
+        slug = skill_rows.slug_from_full_path(path)
+        if slug in groups and path not in known[slug]:
+            groups[slug].append(path)
     return groups
+
+
+def _find_more_paths(
+    session: Session, bundle: Bundle, slug: str, known: Collection[str], unusual: Sequence[str]
+) -> list[str]:
+    standard = [path for path in skill_rows.standard_skill_paths(slug) if path not in known]
+    inner = sorted([path.partition("/")[2] for path in standard])
+    if not tree.has_any_path(session.nodes, bundle.get(SKILLS_SECTION), inner):
+        standard = []  # one look-up instead of one for each spelling
+    more = [
+        path
+        for path in unusual
+        if path not in known and skill_rows.slug_from_full_path(path) == slug
+    ]
+    if not standard and not more:
+        return []
+    return list(filter_skills(session, bundle, dict.fromkeys((*standard, *more))))
 
 
 def find_address(session: Session, bundle: Bundle, path: str) -> str:
@@ -241,8 +266,7 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
     like = suggest_names(wanted, names) or islice(
         (name for name in names if wanted in name), _MAX_SUBSTRING_MATCHES
     )
-    found = [names[name] for name in like]
-    near = list(find_addresses(session, bundle, found).values())
+    near = list(find_addresses(session, bundle, [names[name] for name in like]).values())
     return NotFound(
         f"no skill {printable_text(text)}",
         code="no_skill",

@@ -322,3 +322,14 @@ def test_an_index_for_a_task_has_only_the_skills_that_it_needs(brain: Brain) -> 
     for limit in (None, 50):
         found = brain.prompt.build_index(task="a whale", limit=limit)
         assert (found.skills, found.index) == (1, "\u25b8 whales: Count whales")
+
+
+def test_the_index_for_a_task_is_in_the_order_of_the_ranking(brain: Brain) -> None:
+    described(brain, "aaa", "Read a price")
+    described(brain, "zzz", "Check the oracle price of a vault oracle")
+    task = "check the oracle price"
+    ranked = [one.address for one in brain.skills.select(task)]
+    assert ranked == ["zzz", "aaa"]
+    for options in ({}, {"budget": 40}):
+        shown = index_lines.parse_index(brain.prompt.build_index(task=task, **options).index)
+        assert [one.address for one in shown] == ranked
