@@ -42,9 +42,9 @@ class SignaturesPart(Part):
 
         It does not if trusted keys must sign it and too few have; None otherwise.
         """
-        from ..repo.signing import signature_policy
+        from ..repo.signing import unverifiable
 
-        return self._locked.run(signature_policy.find_unverifiable)
+        return self._locked.run(unverifiable.find_unverifiable)
 
     def list(self, rev: str = "@") -> builtins.list[results.Signature]:
         """Return the signatures of a snapshot, unverified; `Brain.verify` checks them."""

@@ -12,7 +12,8 @@ from ..objects.bundle import Bundle
 from ..objects.node_cache import NodeCache
 from ..objects.snapshot import Snapshot
 from ..objects.tree_entry import LINK
-from .policy import MAX_POLICY_BYTES, POLICY_PATH, policy_error
+from . import POLICY_PATH
+from .policy import MAX_POLICY_BYTES, policy_error
 
 LocatePolicy = Callable[[Snapshot], bytes]
 """Returns the blob id of the trust file in the bundle of a snapshot, b"" if there is none."""

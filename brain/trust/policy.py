@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 from ..digest import is_hex_digest
 from ..errors import InvalidInput, printable_text
 from ..util import strict_json
+from . import POLICY_PATH
 from .signature_format import parse_key
 
-POLICY_PATH = "trust.json"
 POLICY_FORMAT = "brain v1 trust"
 MAX_POLICY_BYTES = 512 << 10
 """Bytes of a trust file. The most keys with the longest fields take some half of that."""

@@ -20,7 +20,7 @@ from ..objects.tree_node import LEAF
 from ..repo.open.session import Session
 from ..results import Finding
 from ..skills import skill_layout
-from ..trust.policy import POLICY_PATH as TRUST
+from ..trust import POLICY_PATH as TRUST
 from .tree_check import SectionDiff
 
 FALSE_OPERATION = "false_operation"

@@ -14,7 +14,7 @@ from ..objects.link_targets import read_link_target
 from ..objects.snapshot import Snapshot
 from ..repo.open.session import Session
 from ..results import Finding
-from ..trust.policy import POLICY_PATH
+from ..trust import POLICY_PATH
 from . import operation_check, tree_check
 from .findings import error_finding, finding_from_error
 from .operation_check import Edge

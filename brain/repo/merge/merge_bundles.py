@@ -20,7 +20,8 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Edits
 from ...objects.tree_entry import LINK, TreeEntry
 from ...skills.skill_document import set_version
-from ...trust.policy import POLICY_PATH, is_policy
+from ...trust import POLICY_PATH
+from ...trust.policy import is_policy
 from ..open.session import Session
 from ..read import skill_rows
 from . import append_merge

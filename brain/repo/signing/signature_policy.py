@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ...errors import InvalidInput, NotFound
+from ...errors import NotFound
 from ...trust import locate_policy, policy, signature_verification
 from ...trust.batch_verify import SnapshotSigners
 from ...trust.policy import Policy
@@ -87,25 +87,6 @@ def read_rights_graph(session: Session, head: bytes) -> RightsGraph:
 
 def _find_valid_signers(session: Session, snapshot_id: bytes) -> tuple[bytes, ...]:
     return tuple(key for key, _ in list_valid_signatures(session, snapshot_id))
-
-
-def find_unverifiable(session: Session) -> str | None:
-    """Return the id of the snapshot that the session recorded last, if it lacks signatures.
-
-    None if no trust file is in force, if it cannot be read, or if nothing was recorded.
-    """
-    snapshot_id = session.last_recorded
-    if snapshot_id is None:
-        return None
-    locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
-    try:
-        snapshot = session.load_snapshot(snapshot_id)
-        before = [session.load_snapshot(parent) for parent in snapshot.parents]
-        if not any(locate(one) for one in (snapshot, *before)):
-            return None
-        return None if has_enough_signatures(session, snapshot_id) else snapshot_id.hex()
-    except (NotFound, InvalidInput):
-        return None
 
 
 def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:

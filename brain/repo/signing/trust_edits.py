@@ -13,8 +13,7 @@ from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.tree_entry import FILE, TreeEntry
 from ...results import Revocation, TrustChanged, Trusted, TrustedKey
-from ...trust import locate_policy, policy, policy_edit
-from ...trust.policy import POLICY_PATH
+from ...trust import POLICY_PATH, locate_policy, policy, policy_edit
 from ...trust.signature_format import format_key, parse_key
 from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction

@@ -8,7 +8,7 @@ from typing import Any
 from brain.digest import blob_id
 from brain.encoding import pack
 from brain.objects import operation
-from brain.trust.policy import POLICY_PATH as TRUST
+from brain.trust import POLICY_PATH as TRUST
 from tests.vectors.families.vector import Vector, refused, valid
 
 Files = dict[str, str]

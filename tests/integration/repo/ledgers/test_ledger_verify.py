@@ -221,8 +221,7 @@ def test_a_branch_descends_from_the_head_of_a_ledger(brain: Brain, line: list[by
     side = bytes.fromhex(brain.skills.upsert("Side", "x\n", description="d").snapshot)
     brain.branches.switch("main")
     assert verify(brain, FakeLedger(line[0], side)).findings == []
-    brain.branches.switch("idea")
-    brain.undo()
+    assert [brain.undo().kind, brain.undo().kind] == ["switch", "upsert"]
     brain.branches.switch("main")
     assert brief(verify(brain, FakeLedger(line[0], side))) == [
         ("ledger_forked", "error", side.hex())

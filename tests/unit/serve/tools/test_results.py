@@ -55,19 +55,6 @@ def skill(path: str) -> Skill:
     return Skill("a", "a", "Do a", 1, path, "a")
 
 
-@pytest.mark.parametrize(
-    ("path", "category"),
-    [
-        ("skills/a.md", ""),
-        ("skills/a/SKILL.md", ""),
-        ("skills/x/a.md", "x"),
-        ("skills/x/y/a/skill.md", "x/y"),
-    ],
-)
-def test_the_category_is_the_folders_above_a_skill(path: str, category: str) -> None:
-    assert skill_read._skill_category(skill(path)) == category
-
-
 def test_two_hundred_categories_are_named() -> None:
     skills = [skill(f"skills/c{number:03}/a.md") for number in range(201)]
     assert skill_read._category_names([skill("skills/a.md"), *skills]).startswith("c000, c001, ")
