@@ -184,9 +184,9 @@ class SkillsPart(Part):
 
         Without `strict`, only the rules that clients depend on.
         """
-        from ..repo.skills import skill_views
+        from ..repo.skills import skill_checks
 
-        return self._locked.run(skill_views.check_skills, [*slugs], strict)
+        return self._locked.run(skill_checks.check_skills, [*slugs], strict)
 
     def check_names(self, paths: Sequence[str]) -> builtins.list[results.Notice]:
         """Return a notice for each skill at `paths` whose name looks like another one's."""

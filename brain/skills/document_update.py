@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ..errors import InvalidInput
-from . import document_parts, frontmatter_fields, frontmatter_recovery
+from . import document_parts, frontmatter_fields
 from .document_parts import DocumentParts
 from .frontmatter import field_values, parse_front_matter, parse_if_any
 from .frontmatter_fields import BLOCK_MAP_KIND, FLOW_MAP_KIND, FrontMatter, FrontMatterField
@@ -180,10 +180,12 @@ def split_incoming(content: bytes, prior: DocumentParts | None) -> DocumentParts
             document_parts.check_front_matter(document.front_matter)
     front_matter = parse_if_any(document.front_matter)
     opening = document.opening.lstrip() if prior is None else document.opening
-    return document._replace(
-        opening=opening,
-        front_matter=frontmatter_recovery.quote_refused(front_matter, parse_if_any(kept)),
-    )
+    if front_matter.is_text_as_written():
+        return document._replace(opening=opening)
+    from . import frontmatter_recovery
+
+    text = frontmatter_recovery.quote_refused(front_matter, parse_if_any(kept))
+    return document._replace(opening=opening, front_matter=text)
 
 
 def split_or_wrap(content: bytes) -> DocumentParts:
@@ -195,6 +197,8 @@ def split_or_wrap(content: bytes) -> DocumentParts:
     try:
         parse_if_any(document.front_matter)
     except InvalidInput as error:
+        from . import frontmatter_recovery
+
         if error.code in frontmatter_recovery.LIMIT_CODES:
             raise
         text = document.front_matter.encode()

@@ -74,6 +74,13 @@ class FrontMatter(NamedTuple):
         raw = self.raw_value(field).strip()
         return "" if field.kind in (NULL_KIND, BLOCK_MAP_KIND) or "\n" in raw else raw
 
+    def is_text_as_written(self) -> bool:
+        """Tell whether YAML reads all values, and name and description as text or nothing."""
+        named = (self.fields.get(key) for key in ("name", "description"))
+        return not self.refused and all(
+            field is None or field.kind in (TEXT_KIND, NULL_KIND) for field in named
+        )
+
     def version_fields(self) -> list[FrontMatterField]:
         """Return the fields that hold the version: at the top level, in metadata, or both."""
         fields = (self.fields.get("version"), self.metadata.get("version"))
