@@ -16,7 +16,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 class ContentCheck(NamedTuple):
-    """Whether to take a content.
+    """The decision on whether a content is adopted.
 
     `refusal` has code and reason to skip it. `doubt` describes what may be a secret in a
     content to take, and is "" if nothing is.

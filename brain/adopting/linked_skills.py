@@ -23,7 +23,7 @@ _SHARED_SKILLS = (".agents", "skills")
 
 
 class LinkTarget(NamedTuple):
-    """What a link leads to: `root` is a folder that may be read, `path` is below it."""
+    """The target of a link: `root` is a folder that may be read, `path` is below it."""
 
     root: Path
     path: str

@@ -35,7 +35,7 @@ class PlannedFile:
 
     @property
     def is_skill_text(self) -> bool:
-        """Whether this is the text of the skill itself."""
+        """True for the text of the skill itself."""
         return self.skill is not None and self.skill.path == self.info.path
 
     @property

@@ -23,7 +23,7 @@ class MemoryPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFolder:
-    """What lies where in the home of a program, or in a project in which it is used.
+    """The places of files in the home of a program, or in a project in which it is used.
 
     `kind` is the name for `--as`. `name` is the folder in the home of the user, "" for a
     project. `skills`: folders of skills, in a brain `skills/`; the first one is published to.

@@ -60,7 +60,7 @@ class SkillLoad(NamedTuple):
 
 
 class SkillLoads(NamedTuple):
-    """What a tool call loads; `is_all` is True if the call does nothing else."""
+    """The skills that a tool call loads; `is_all` is True if the call does nothing else."""
 
     loads: tuple[SkillLoad, ...] = ()
     is_all: bool = False

@@ -27,7 +27,7 @@ MatchLine = Callable[[str, float], object]
 
 
 class GrepRequest(NamedTuple):
-    """What to search for, and where; build it by keyword.
+    """A search: the pattern and the files; build it by keyword.
 
     `is_fixed` takes the pattern as plain text. `paths` are files or folders, all if empty.
     """

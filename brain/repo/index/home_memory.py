@@ -1,4 +1,4 @@
-"""Where the home of a program, adopted in place, keeps memory: from the table of clients."""
+"""Find where an adopted home keeps memory, by the table of clients."""
 
 from __future__ import annotations
 

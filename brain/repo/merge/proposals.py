@@ -29,7 +29,7 @@ from ..read.revisions import resolve_revision
 from . import branches, merge
 
 _SESSION_SUFFIX = re.compile("-[0-9a-f]{6}$")
-"""What the branch of a session has behind the name of its client."""
+"""The suffix that a session adds to the name of its client in its branch."""
 PROPOSAL_BRANCH_PREFIX = branches.PROPOSAL_REF_PREFIX.removeprefix(head_ref(""))
 
 
