@@ -78,6 +78,12 @@ class ModelError(BrainError):
     code = "model_failed"
 
 
+class SandboxError(BrainError):
+    """No sandbox can be had on this machine, or a job could not be started in it."""
+
+    code = "no_sandbox"
+
+
 class VerificationFailed(BrainError):
     """Verification found that the brain, or a part of it, is not what it claims."""
 

@@ -1,0 +1,11 @@
+"""Programs of skills: skill.py with its schema and tests, read and checked; pure."""
+
+PROGRAM_FILE = "skill.py"
+"""The code of a skill that runs."""
+SCHEMA_FILE = "schema.json"
+"""The JSON Schema of its parameters."""
+TESTS_FOLDER = "tests/"
+CASES_FILE = "tests/cases.json"
+"""The payloads of the author, each with what is expected of the output."""
+CHECK_FILE = "tests/check.py"
+"""`check(payload, output)`, which raises for a wrong output, whatever the payload."""

@@ -1,0 +1,1 @@
+"""Admit, reject, retire and reinstate the programs of skills."""

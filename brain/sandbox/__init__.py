@@ -1,0 +1,1 @@
+"""The sandbox: runs a program under limits, apart from the host."""

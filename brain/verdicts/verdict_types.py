@@ -1,0 +1,83 @@
+"""Verdicts as values: what was tried, each case with its outcome, and who decided.
+
+A verdict is stored as a blob, and the snapshot that it decides names that blob in its operation
+(`admit`, `reject`, `retire`, `reinstate`), so one digest commits to both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..digest import NO_DIGEST
+
+CASE_KINDS = ("author", "unseen", "stub")
+"""Cases that the author gave, payloads that the author never saw, and stubs that tests must kill."""
+CASE_OUTCOMES = ("pass", "fail")
+"""A `stub` passes if the tests killed it."""
+DECIDERS = ("rule", "person")
+"""Who decides: a rule of the program, or a person."""
+
+
+class ProgramFile(NamedTuple):
+    """A file of a program: its path in the folder of the skill, and its blob id."""
+
+    path: str
+    blob: bytes
+
+
+class VerdictCase(NamedTuple):
+    """One case; build it by keyword.
+
+    `name` is unique among the cases. `payload` and `output` are the blob ids of the JSON given
+    and of the output, empty if there is none. `detail` says in a line why it failed. `took` is
+    in ms.
+    """
+
+    kind: str
+    name: str
+    outcome: str
+    payload: bytes = NO_DIGEST
+    output: bytes = NO_DIGEST
+    detail: str = ""
+    took: int = 0
+
+
+class NamedText(NamedTuple):
+    """A name with a text, such as a program with its version."""
+
+    name: str
+    value: str
+
+
+class NamedNumber(NamedTuple):
+    """A name with a count, such as a limit with its value or uses with their number."""
+
+    name: str
+    value: int
+
+
+class Verdict(NamedTuple):
+    """How a change of one skill was tried and decided; build it by keyword.
+
+    `decision` is the kind of the operation; `skill` is the slug. `decider` is one of DECIDERS, and
+    `decided_by` names the rule or the person. `files` are the program that was tried, sorted by
+    path: skill.py, schema.json and all below tests/; empty for a skill without a program.
+    `sandbox` is the profile of the sandbox, with `limits`; `versions` are those of the programs
+    that took part. `seed` made the unseen payloads. `numbers` are what the decision counted.
+    `code_check` is the profile of the static check, `findings` what it had to say.
+    """
+
+    decision: str
+    skill: str
+    decider: str
+    decided_by: str
+    reason: str = ""
+    files: tuple[ProgramFile, ...] = ()
+    code_check: str = ""
+    findings: tuple[str, ...] = ()
+    sandbox: str = ""
+    limits: tuple[NamedNumber, ...] = ()
+    versions: tuple[NamedText, ...] = ()
+    seed: int = 0
+    cases: tuple[VerdictCase, ...] = ()
+    numbers: tuple[NamedNumber, ...] = ()
