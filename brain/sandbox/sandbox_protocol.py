@@ -9,38 +9,37 @@ from typing import Literal, Protocol
 
 MIB = 1 << 20
 
-EndedBy = Literal[
-    "exit", "signal", "wall_time", "cpu_time", "memory", "output", "requests", "cancelled"
-]
+EndedBy = Literal["exit", "signal", "wall_time", "cpu_time", "output", "requests", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
-    """Limits of one job, all of its processes together unless it says otherwise."""
+    """Limits of one job, for all of its processes together unless it says otherwise."""
 
     wall_seconds: float = 30.0
     cpu_seconds: int = 20
+    """Of each process."""
     memory_bytes: int = 512 * MIB
-    processes: int = 8
-    """Processes and threads."""
+    processes: int = 1
+    """With 1, a program can start no other; a program always may have `threads`."""
+    threads: int = 16
     file_bytes: int = 64 * MIB
-    """Of one file, and of all of /tmp."""
+    """Of /tmp in sum, and of each file in it."""
     open_files: int = 64
     output_bytes: int = 1 * MIB
-    """Of standard output, of standard error, and of the result, each."""
+    """Of standard output, of standard error, and of a request or result, each."""
     requests: int = 64
-    """Requests over the private descriptor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxJob:
-    """What runs: Python with `arguments`, and no environment, network or host files.
+    """What runs: Python with `arguments`, without environment, network or files of the host.
 
-    `files` are readable by absolute path inside, below /job. `folders` are approved folders of
-    the host, readable inside at /folders/NAME. `answer` gets each request, a line of JSON that the
-    program writes to descriptor 3, without its newline, and returns the line to write to
-    descriptor 4; it runs in the caller's process. A line that starts with `=` ends the requests: it
-    is the result. None for no requests.
+    `files` are readable inside at their absolute path below /job. `folders` are approved folders
+    of the host, readable inside at /folders/NAME. A program writes lines of JSON to descriptor 3:
+    one that begins with `=` is its result, any other is a request, whose answer it reads as a line
+    from descriptor 4. `answer` makes it, in the process and thread of the caller, from the
+    request without its newline; None refuses all.
     """
 
     arguments: tuple[str, ...]
@@ -55,8 +54,8 @@ class SandboxJob:
 class SandboxOutcome:
     """How a job ended. `status` is the exit status, or the negative signal that ended it.
 
-    `result` is what the program wrote as result to descriptor 3, None if nothing. Outputs are cut
-    at their limit. `wall_ms` and `cpu_ms` are durations.
+    `result` is the last result that the program wrote, without the `=`; None if it wrote none.
+    Outputs are cut at their limit. `wall_ms` is the time it took.
     """
 
     ended_by: EndedBy
@@ -65,7 +64,6 @@ class SandboxOutcome:
     stderr: bytes
     result: bytes | None
     wall_ms: int
-    cpu_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +85,7 @@ class Sandbox(Protocol):
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end. Nothing of it is left: no process, mount, file or user.
 
-        Setting `cancel` ends it early. Raises `SandboxError` (`no_sandbox`, `sandbox_failed`) if
-        the job could not be started.
+        Setting `cancel` ends it within a tenth of a second. Raises `SandboxError`
+        (`sandbox_failed`) if the job could not be started.
         """
         ...

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..digest import NO_DIGEST
 
 CASE_KINDS = ("author", "unseen", "stub")
-"""Cases that the author gave, payloads that the author never saw, and stubs that tests must kill."""
+"""Cases of the author, payloads that the author never saw, and stubs that the tests must kill."""
 CASE_OUTCOMES = ("pass", "fail")
 """A `stub` passes if the tests killed it."""
 DECIDERS = ("rule", "person")

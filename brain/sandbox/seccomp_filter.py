@@ -1,0 +1,86 @@
+"""The system calls of a sandbox, as a seccomp filter: a list of what is allowed.
+
+What Python and its standard library need is allowed; all else answers "not implemented", so that
+the C library falls back where it can. Not among them: sockets, mounts, namespaces, tracing,
+keys, BPF, io_uring, and memory that no limit counts (memfd, System V).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from functools import cache
+
+_ALLOWED = """
+    access faccessat faccessat2 chdir fchdir getcwd chmod fchmod fchmodat close close_range
+    dup dup2 dup3 fcntl flock open openat creat read pread64 readv preadv preadv2 write pwrite64
+    writev pwritev pwritev2 lseek truncate ftruncate fallocate fsync fdatasync sync_file_range
+    sendfile copy_file_range splice tee stat lstat fstat newfstatat statx statfs fstatfs getdents
+    getdents64 link linkat symlink symlinkat unlink unlinkat rename renameat renameat2 mkdir
+    mkdirat rmdir readlink readlinkat umask utime utimes utimensat futimesat fadvise64 readahead
+    inotify_init1 inotify_add_watch inotify_rm_watch
+    brk mmap munmap mremap mprotect madvise mincore msync mlock munlock membarrier
+    pipe pipe2 poll ppoll select pselect6 _newselect epoll_create epoll_create1 epoll_ctl
+    epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2 timerfd_create timerfd_settime
+    timerfd_gettime signalfd4
+    rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait
+    rt_sigqueueinfo sigaltstack kill tgkill tkill restart_syscall pause alarm getitimer setitimer
+    futex futex_waitv set_robust_list get_robust_list set_tid_address arch_prctl rseq
+    sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_getscheduler
+    sched_get_priority_max sched_get_priority_min getpriority getcpu gettid getpid getppid getpgid
+    getpgrp getsid setpgid setsid getuid geteuid getgid getegid getgroups getresuid getresgid
+    capget prctl getrlimit setrlimit prlimit64 getrusage times sysinfo uname
+    clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time timer_create
+    timer_settime timer_gettime timer_getoverrun timer_delete getrandom
+    execve execveat exit exit_group wait4 waitid pidfd_open pidfd_send_signal
+    getxattr lgetxattr fgetxattr listxattr flistxattr llistxattr
+"""
+_STARTS_PROCESSES = "fork vfork"
+_CLONE_THREAD = 0x00010000
+_NAMESPACES = 0x7E020080
+"""CLONE_NEW*: cgroup, UTS, IPC, user, PID, net, mount and time."""
+_AF_UNIX = 1
+_IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+"""TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: what files and pipes need."""
+
+
+@cache
+def build_filter(processes: bool) -> bytes:
+    """Return the filter as BPF; with `processes`, a program may start others.
+
+    Raises `ImportError` or `OSError` without libseccomp.
+    """
+    import pyseccomp
+
+    made = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.ENOSYS))
+    names = _ALLOWED.split() + (_STARTS_PROCESSES.split() if processes else [])
+    known = [name for name in names if _is_known(name)]
+    for name in known:
+        made.add_rule(pyseccomp.ALLOW, name)
+    flags = pyseccomp.Arg(
+        0,
+        pyseccomp.MASKED_EQ,
+        _NAMESPACES if processes else _NAMESPACES | _CLONE_THREAD,
+        0 if processes else _CLONE_THREAD,
+    )
+    made.add_rule(pyseccomp.ALLOW, "clone", flags)
+    made.add_rule(pyseccomp.ALLOW, "socketpair", pyseccomp.Arg(0, pyseccomp.EQ, _AF_UNIX))
+    for name in ("socket", "connect", "bind", "listen", "accept", "accept4"):
+        made.add_rule(pyseccomp.ERRNO(errno.EACCES), name)
+    for name in ("sendto", "recvfrom", "sendmsg", "recvmsg", "shutdown", "getsockopt"):
+        made.add_rule(pyseccomp.ALLOW, name)  # on pairs of sockets
+    for request in _IOCTLS:
+        made.add_rule(pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
+    with os.fdopen(os.memfd_create("filter"), "w+b") as file:
+        made.export_bpf(file)
+        return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+
+
+def _is_known(name: str) -> bool:
+    """Tell whether a system call exists on this architecture."""
+    import pyseccomp
+
+    try:
+        return bool(pyseccomp.resolve_syscall(pyseccomp.system_arch(), name) >= 0)
+    except OSError:
+        return False

@@ -1,0 +1,41 @@
+"""User ids for sandboxes that root starts: one for each sandbox that runs.
+
+A user of its own keeps sandboxes apart from each other and from all users, and lets the kernel
+count their processes. An id is held by an abstract socket of its number, which the kernel frees
+with the process that holds it, so nothing is left to clean up.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import SandboxError
+
+FIRST_UID = 60_706
+LAST_UID = 61_183
+"""A range that systemd leaves unused (its page UIDS-GIDS), and that containers map as well."""
+
+
+@contextmanager
+def reserved_uid() -> Iterator[int]:
+    """Hold a user id that no other sandbox of this machine has.
+
+    Raises `SandboxError` (`no_uid`) if all are taken.
+    """
+    count = LAST_UID - FIRST_UID + 1
+    start = os.getpid() % count
+    for step in range(count):
+        uid = FIRST_UID + (start + step) % count
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
+            try:
+                lock.bind(f"\0brain-sandbox-{uid}")
+            except OSError:
+                continue
+            yield uid
+            return
+    raise SandboxError(
+        f"all {count} user ids for sandboxes are in use", code="no_uid", hint="try again later"
+    )
