@@ -1,0 +1,92 @@
+"""Runs a skill that is a class: its definition, or its work. It runs inside the sandbox.
+
+Standard input is a JSON object: `{"payload": {…}}`, or `{}` for the definition. The result goes to
+descriptor 3.
+"""
+
+import inspect
+import json
+import posix
+import sys
+import traceback
+import types
+
+import skillapi
+
+
+def load_skill():
+    module = types.ModuleType("skill")
+    module.__file__ = "/job/skill.py"
+    sys.modules["skill"] = module
+    with open(module.__file__, "rb") as file:
+        exec(compile(file.read(), module.__file__, "exec"), module.__dict__)
+    made = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, skillapi.SkillBase)
+        and value.__module__ == module.__name__
+    ]
+    if len(made) != 1:
+        raise TypeError(f"{len(made)} classes on SkillBase; a skill is one")
+    return made[0]()
+
+
+def describe(skill):
+    told = skill.definition()
+    return {
+        "name": told.name,
+        "description": told.description,
+        "params": [
+            {
+                "name": param.name,
+                "type": param.param_type,
+                "description": param.description,
+                "required": bool(param.required),
+                "default": param.default,
+            }
+            for param in told.params
+        ],
+        "capability_level": told.capability_level,
+        "timeout_seconds": told.timeout_seconds,
+    }
+
+
+def execute(skill, payload):
+    work = skill.execute(**payload)
+    if "asyncio" in sys.modules:  # else it can wait for nothing, and importing it takes longest
+        import asyncio
+
+        told = asyncio.run(work)
+    elif inspect.iscoroutine(work):
+        told = finish(work)
+    else:
+        told = work
+    if not isinstance(told, skillapi.SkillResult):
+        told = skillapi.SkillResult(output=told)
+    return {"success": bool(told.success), "output": told.output, "error": str(told.error or "")}
+
+
+def finish(work):
+    try:
+        while True:
+            work.send(None)
+    except StopIteration as end:
+        return end.value
+
+
+def main():
+    asked = json.load(sys.stdin)
+    try:
+        skill = load_skill()
+        told = execute(skill, asked["payload"]) if "payload" in asked else describe(skill)
+        result = json.dumps(told, allow_nan=False)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(1)
+    line = f"={result}\n".encode()
+    while line:
+        line = line[posix.write(3, line) :]
+
+
+main()

@@ -1,0 +1,121 @@
+"""What a skill imports inside the sandbox: its base class, its types, and what it may ask for.
+
+It imports nothing of the project, and little of the standard library, since it is loaded at each
+run. `call`, `fetch` and `progress` ask the program outside, which decides.
+"""
+
+import json
+import posix
+
+CAPABILITY_LEVELS = ("safe", "monitored", "controlled", "restricted", "privileged")
+PARAM_TYPES = ("string", "integer", "float", "boolean")
+_REQUIRED = object()
+
+
+class SkillError(Exception):
+    """A request that was refused, or that failed outside."""
+
+
+class SkillParam:
+    """A parameter of a skill."""
+
+    def __init__(self, name, param_type="string", description="", required=True, default=None):
+        self.name = name
+        self.param_type = str(getattr(param_type, "value", param_type))
+        self.description = description
+        self.required = required
+        self.default = default
+
+
+class ParamType:
+    """The types of parameters by name."""
+
+    STRING, INTEGER, FLOAT, BOOLEAN = PARAM_TYPES
+
+
+def SkillParameter(name, type="string", description="", required=True, default=None):
+    """Return a parameter, by the names of arguments that other pages use."""
+    return SkillParam(name, type, description, required, default)
+
+
+class SkillDefinition:
+    """What a skill says of itself."""
+
+    def __init__(
+        self,
+        name,
+        description="",
+        params=None,
+        category="generated",
+        requires_confirmation=False,
+        enabled=True,
+        timeout_seconds=30,
+        cooldown_seconds=0,
+        capability_level="safe",
+        parameters=None,
+    ):
+        self.name = name
+        self.description = description
+        self.params = list(params if params is not None else parameters or ())
+        self.category = category
+        self.requires_confirmation = requires_confirmation
+        self.enabled = enabled
+        self.timeout_seconds = timeout_seconds
+        self.cooldown_seconds = cooldown_seconds
+        self.capability_level = str(getattr(capability_level, "value", capability_level))
+
+
+class SkillResult:
+    """What a run gave."""
+
+    def __init__(self, skill_name="", success=True, output="", error="", execution_ms=0):
+        self.skill_name = skill_name
+        self.success = success
+        self.output = output
+        self.error = error
+        self.execution_ms = execution_ms
+
+
+class SkillBase:
+    """The base class of a skill: `definition()`, and `execute()` with its parameters."""
+
+    name = ""
+
+    def definition(self):
+        """Return the `SkillDefinition`."""
+        raise NotImplementedError
+
+    async def execute(self, **parameters):
+        """Return the `SkillResult`."""
+        raise NotImplementedError
+
+
+def call(name, **payload):
+    """Return the output of another admitted skill. Raises `SkillError`."""
+    return _ask({"call": name, "payload": payload})
+
+
+def fetch(url):
+    """Return the text at a URL of a host that the user approved. Raises `SkillError`."""
+    return _ask({"fetch": url})
+
+
+def progress(fraction, message=""):
+    """Say how far the work is, from 0 to 1."""
+    _ask({"progress": fraction, "message": message})
+
+
+def _ask(request):
+    line = json.dumps(request).encode() + b"\n"
+    while line:
+        line = line[posix.write(3, line) :]
+    answer = b""
+    while not answer.endswith(b"\n"):
+        part = posix.read(4, 65536)
+        if not part:
+            raise SkillError("nobody answers")
+        answer += part
+    value = json.loads(answer)
+    if "error" in value:
+        raise SkillError(value["error"])
+    return value.get("output")
