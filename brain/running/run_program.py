@@ -14,7 +14,13 @@ from ..errors import InvalidInput, printable_text
 from ..programs.failure_summary import summarize_failure
 from ..programs.program import Program
 from ..programs.program_shape import find_shape
-from ..sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
+from ..sandbox.sandbox_protocol import (
+    DEFAULT_LIMITS,
+    Sandbox,
+    SandboxJob,
+    SandboxLimits,
+    SandboxOutcome,
+)
 from ..util import strict_json
 
 MAX_PAYLOAD_BYTES = 100_000
@@ -57,7 +63,7 @@ def run_program(
     program: Program,
     payload: Mapping[str, Any],
     *,
-    limits: SandboxLimits = SandboxLimits(),
+    limits: SandboxLimits = DEFAULT_LIMITS,
     folders: Mapping[str, str] | None = None,
     answer: Callable[[bytes], bytes] | None = None,
     cancel: Event | None = None,

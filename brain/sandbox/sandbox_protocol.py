@@ -31,6 +31,9 @@ class SandboxLimits:
     requests: int = 64
 
 
+DEFAULT_LIMITS = SandboxLimits()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxJob:
     """What runs: Python with `arguments`, without environment, network or files of the host.
@@ -47,7 +50,7 @@ class SandboxJob:
     folders: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes = b""
     answer: Callable[[bytes], bytes] | None = None
-    limits: SandboxLimits = SandboxLimits()
+    limits: SandboxLimits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
