@@ -15,5 +15,5 @@ def check_code(code: bytes, profile: str) -> list[str]:
     try:
         ast.parse(code)
     except (SyntaxError, ValueError) as error:
-        return [f"it is no Python: {error}"]
+        return [f"it is not Python: {error}"]
     return []

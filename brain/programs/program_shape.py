@@ -11,7 +11,7 @@ Shape = Literal["script", "class"]
 def find_shape(code: bytes) -> Shape:
     """Return the shape of a program, by a class at its top level that has SkillBase as a base.
 
-    A text that is no Python is a script; running it says what is wrong.
+    A text that is not Python is a script; running it shows what is wrong.
     """
     try:
         tree = ast.parse(code)

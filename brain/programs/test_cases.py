@@ -76,7 +76,7 @@ def _parse_case(number: int, row: Any) -> TestCase:
     if unknown := row.keys() - _KEYS:
         raise _error(f"case {number} has the unknown field {printable_text(min(unknown), 40)}")
     if not isinstance(row.get("contains", ""), str):
-        raise _error(f"`contains` of case {number} is no text")
+        raise _error(f"`contains` of case {number} is not text")
     return TestCase(
         payload=row["payload"],
         output=row.get("output", ANY_OUTPUT),

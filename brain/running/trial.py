@@ -1,7 +1,7 @@
 """Try a program before it is admitted: its author's cases, payloads that nobody saw, and stubs.
 
 The program runs in one sandbox, the check of its outputs in another, so that it cannot answer
-for itself. What was tried and how it went is the verdict, whoever reads it later.
+for itself. What was tried and how it went is the verdict.
 """
 
 from __future__ import annotations

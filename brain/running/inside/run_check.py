@@ -22,7 +22,7 @@ def try_one(payload, output):
     return None
 
 
-told = [try_one(payload, output) for payload, output in json.load(sys.stdin)]
-line = f"={json.dumps(told)}\n".encode()
+reasons = [try_one(payload, output) for payload, output in json.load(sys.stdin)]
+line = f"={json.dumps(reasons)}\n".encode()
 while line:
     line = line[posix.write(3, line) :]

@@ -14,7 +14,7 @@ import types
 import skillapi
 
 
-def load_skill():
+def load_instance():
     module = types.ModuleType("skill")
     module.__file__ = "/job/skill.py"
     sys.modules["skill"] = module
@@ -33,10 +33,10 @@ def load_skill():
 
 
 def describe(skill):
-    told = skill.definition()
+    answer = skill.definition()
     return {
-        "name": told.name,
-        "description": told.description,
+        "name": answer.name,
+        "description": answer.description,
         "params": [
             {
                 "name": param.name,
@@ -45,10 +45,10 @@ def describe(skill):
                 "required": bool(param.required),
                 "default": param.default,
             }
-            for param in told.params
+            for param in answer.params
         ],
-        "capability_level": told.capability_level,
-        "timeout_seconds": told.timeout_seconds,
+        "capability_level": answer.capability_level,
+        "timeout_seconds": answer.timeout_seconds,
     }
 
 
@@ -57,14 +57,14 @@ def execute(skill, payload):
     if "asyncio" in sys.modules:  # else it can wait for nothing, and importing it takes longest
         import asyncio
 
-        told = asyncio.run(work)
+        answer = asyncio.run(work)
     elif inspect.iscoroutine(work):
-        told = finish(work)
+        answer = finish(work)
     else:
-        told = work
-    if not isinstance(told, skillapi.SkillResult):
-        told = skillapi.SkillResult(output=told)
-    return {"success": bool(told.success), "output": told.output, "error": str(told.error or "")}
+        answer = work
+    if not isinstance(answer, skillapi.SkillResult):
+        answer = skillapi.SkillResult(output=answer)
+    return {"success": bool(answer.success), "output": answer.output, "error": str(answer.error or "")}
 
 
 def finish(work):
@@ -78,9 +78,9 @@ def finish(work):
 def main():
     asked = json.load(sys.stdin)
     try:
-        skill = load_skill()
-        told = execute(skill, asked["payload"]) if "payload" in asked else describe(skill)
-        result = json.dumps(told, allow_nan=False)
+        skill = load_instance()
+        answer = execute(skill, asked["payload"]) if "payload" in asked else describe(skill)
+        result = json.dumps(answer, allow_nan=False)
     except Exception:
         traceback.print_exc()
         sys.exit(1)
