@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,11 @@ def test_without_a_seed_one_is_drawn_and_told(
         capsys.readouterr().out
         == f"seed {drawn[0]}, 600 seconds\nseed {drawn[0]}: nothing failed\n"
     )
+
+
+@pytest.mark.parametrize("module", sorted({c.command.split()[0] for c in fuzz.CAMPAIGNS}))
+def test_every_campaign_is_a_module_that_runs(module: str) -> None:
+    found = importlib.util.find_spec(module)
+    if found is not None and found.submodule_search_locations is not None:  # a package
+        found = importlib.util.find_spec(f"{module}.__main__")
+    assert found is not None and found.origin is not None
