@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -99,8 +100,8 @@ def _search_entries(
             continue
         deadline = time.monotonic() + SECONDS_PER_FILE
         try:
-            for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
-                text = line.removesuffix("\r")
+            for number, line in enumerate(io.StringIO(content.decode(), newline="\n"), 1):
+                text = line.removesuffix("\n").removesuffix("\r")
                 if match_line(text, deadline):
                     yield GrepMatch(entry.path, number, text)
                     deadline = max(deadline, time.monotonic() + SECONDS_PER_FILE)
