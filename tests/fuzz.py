@@ -98,9 +98,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seconds", type=float, help="pass over the tests that are left by then")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Begin to count."""
-    config.stash[END] = time.monotonic() + config.getoption("--seconds")
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to count: what imports all tests may take as long as a short run."""
+    session.config.stash[END] = time.monotonic() + session.config.getoption("--seconds")
 
 
 @pytest.hookimpl(tryfirst=True)
