@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MCP_CLIENTS = (
     *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
-    *("cline", "zed", "windsurf", "goose", "continue", "claude-desktop", "vscode"),
+    *("cline", "zed", "windsurf", "devin", "goose", "continue", "claude-desktop", "vscode"),
 )
 """The clients of the table that have settings for MCP; the table is not read to parse a call."""
 USER_SCOPE, PROJECT_SCOPE = "user", "project"
