@@ -34,7 +34,9 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
         data = source.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InvalidInput(
-            f"{printable_text(name)} is larger than {max_bytes} bytes", code="too_large"
+            f"{printable_text(name)} is larger than {max_bytes} bytes",
+            code="too_large",
+            hint="check that it is the right file; larger ones are not read",
         )
     return data
 
@@ -42,7 +44,11 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
 def open_standard_input() -> BinaryIO:
     """Return standard input. Raises `InvalidInput` (`no_input`) if it is closed."""
     if sys.stdin is None:
-        raise InvalidInput("standard input is closed", code="no_input")
+        raise InvalidInput(
+            "the input is to come from standard input, which is closed",
+            code="no_input",
+            hint="name a file instead of -, or give the input through a pipe",
+        )
     return sys.stdin.buffer
 
 

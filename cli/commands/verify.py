@@ -191,7 +191,11 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
             found = Brain.check_exported_lineage(source, old, new)
     emit(app, found, _ancestry_lines(found))
     if not found.descends:
-        raise Failure("not_an_ancestor", "the snapshot does not descend from the ancestor")
+        raise Failure(
+            "not_an_ancestor",
+            f"{short_id(found.descendant)} does not descend from {short_id(found.ancestor)}",
+            "`brain log --graph` shows which snapshots do",
+        )
 
 
 def _ancestry_lines(found: Ancestry) -> Iterator[str]:
