@@ -25,7 +25,7 @@ from ..render.human_format import align_columns, local_time, pluralize, short_id
 from ..render.run_report import read_receipt_file, run_lines, source_text
 from ..render.verdicts import finding_line
 from ..terminal import escape
-from ..user_files import read_input, write_output_file
+from ..user_files import named_in_errors, read_input, write_output_file
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -188,7 +188,10 @@ def receipt_import_command(app: App, file: str, **options: Any) -> None:
     wanted = _ImportOptions(**options)
     wanted.require_one_way()
     transcript = read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript")
-    receipts = Brain.receipts.import_transcripts(transcript, wanted.form or "", wanted.run or "")
+    with named_in_errors(file):
+        receipts = Brain.receipts.import_transcripts(
+            transcript, wanted.form or "", wanted.run or ""
+        )
     if wanted.as_list:
         runs = [_imported_receipt(receipt) for receipt in receipts]
         emit(app, ImportedRuns(runs), _run_lines(runs))

@@ -271,7 +271,9 @@ def _check_layout(layout: object) -> None:
 
 def _bad_manifest_error(problem: str) -> InvalidInput:
     return InvalidInput(
-        f"manifest.yaml: {problem}", code="bad_manifest", hint="see schemas/manifest.json"
+        f"manifest.yaml: {problem}",
+        code="bad_manifest",
+        hint="correct it, or bring back an earlier one with `brain restore REV manifest.yaml`",
     )
 
 
