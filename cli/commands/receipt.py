@@ -64,7 +64,8 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     else:
         from brain import Brain
 
-        found = Brain.receipts.show_file(data)
+        with named_in_errors(source or "-"):
+            found = Brain.receipts.show_file(data)
     if output is not None:
         content = app.brain.receipts.read(source or "@") if data is None else data
         write_output_file(output, content, overwrite)
@@ -90,7 +91,8 @@ def receipt_verify_command(app: App, source: str | None) -> None:
     if data is None:
         found = app.brain.receipts.verify(source or "@")
     else:
-        found = app.brain.receipts.verify_file(data)
+        with named_in_errors(source or "-"):
+            found = app.brain.receipts.verify_file(data)
     emit(app, found, _receipt_verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
