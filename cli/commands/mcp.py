@@ -172,7 +172,7 @@ def mcp_serve_command(
     ),
     exits=OVERWRITE_EXITS,
 )
-@argument("client", type=click.Choice(MCP_CLIENTS))
+@argument("client", metavar="CLIENT", type=click.Choice(MCP_CLIENTS))
 @option(
     "--scope",
     type=click.Choice([USER_SCOPE, PROJECT_SCOPE]),
