@@ -56,9 +56,9 @@ def _compile_pattern(request: GrepRequest) -> MatchLine:
 
     if len(request.pattern) > MAX_PATTERN_CHARS:
         raise InvalidInput(
-            f"a pattern of {len(request.pattern)} characters",
+            f"the pattern has {len(request.pattern)} characters; {MAX_PATTERN_CHARS} are allowed",
             code="bad_pattern",
-            hint=f"at most {MAX_PATTERN_CHARS}",
+            hint="search for a part of it",
         )
     text = regex.escape(request.pattern) if request.is_fixed else request.pattern
     try:
@@ -67,7 +67,7 @@ def _compile_pattern(request: GrepRequest) -> MatchLine:
             compiled = regex.compile(text, regex.IGNORECASE if request.ignore_case else 0)
     except (regex.error, OverflowError, RecursionError) as error:
         raise InvalidInput(
-            f"not a regular expression: {printable_text(str(error))}",
+            f"the pattern is not a regular expression: {printable_text(str(error))}",
             code="bad_pattern",
             hint="search for plain text with -F",
         ) from None
@@ -107,7 +107,7 @@ def _search_entries(
                     deadline = max(deadline, time.monotonic() + SECONDS_PER_FILE)
         except TimeoutError:
             raise InvalidInput(
-                f"the pattern takes too long on {printable_text(entry.path)}",
+                f"searching {printable_text(entry.path)} for this pattern takes too long",
                 code="slow_pattern",
                 hint="repetitions inside of repetitions, such as (a+)+, are slow; simplify it",
             ) from None

@@ -148,9 +148,9 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
     rows = _without_moved(dict.fromkeys(row for row, inside in found if row.snapshot in inside))
     if not rows:
         raise NotFound(
-            f"no skill {printable_text(slug_or_path)} in this lineage",
+            f"there is no skill {printable_text(slug_or_path)} in this lineage",
             code="no_skill",
-            hint="see `brain skill list`",
+            hint="`brain skill list` lists the skills; an earlier name counts, too",
         )
     return sorted(rows, key=partial(_generation, session))
 
