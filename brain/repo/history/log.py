@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -145,7 +145,7 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
     Raises `NotFound` (`no_skill`) if there are none.
     """
     found = _iter_skill_changes(session, head, slug_or_path)
-    rows = list(dict.fromkeys(row for row, inside in found if row.snapshot in inside))
+    rows = _without_moved(dict.fromkeys(row for row, inside in found if row.snapshot in inside))
     if not rows:
         raise NotFound(
             f"there is no skill {printable_text(slug_or_path)} in this lineage",
@@ -153,6 +153,15 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
             hint="`brain skill list` lists the skills; an earlier name counts, too",
         )
     return sorted(rows, key=partial(_generation, session))
+
+
+def _without_moved(rows: Iterable[SkillHistoryRow]) -> list[SkillHistoryRow]:
+    """Leave out the removals by which a skill only moved: the same snapshot adds it."""
+    from ..read import skill_rows
+
+    found = list(rows)
+    added = {row.snapshot for row in found if row.change == skill_rows.ADDED}
+    return [row for row in found if row.change != skill_rows.REMOVED or row.snapshot not in added]
 
 
 def _iter_skill_changes(

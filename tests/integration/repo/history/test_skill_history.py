@@ -76,3 +76,11 @@ def test_a_skill_that_both_branches_renamed_has_the_history_of_both(two_skills: 
     found = [row.version for row in brain.skills.history("gamma")]
     assert {v for v in found if isinstance(v, int)} == set(range(1, 11))
     assert len(set(brain.skills.history("gamma"))) == len(found)
+
+
+def test_a_rename_is_one_row_also_when_the_skill_is_renamed_back(two_skills: Brain) -> None:
+    brain = two_skills
+    brain.skills.rename("beta", "gamma")
+    brain.skills.rename("gamma", "beta")
+    rows = [(row.version, row.change) for row in brain.skills.history("beta")]
+    assert rows[:3] == [(7, "renamed"), (6, "renamed"), (5, "upgraded")]
