@@ -113,6 +113,8 @@ HARMLESS_TEXTS: tuple[Callable[[random.Random], str], ...] = (
     lambda rng: f'USER_PASSWORD="cluster{rng.randrange(1990, 2030)}"',
     lambda rng: f"postgresql://phoenix:phoenix{rng.randrange(10)}@db:5432/phoenix",
     lambda rng: "Example: " + "AI" + "za" + "SyA1B2C3D4E5F6G7H8I9J0K1L2M3N4O5P6Q",
+    lambda rng: "postgres://user:p%40ssw%24rd@host:5432/database  # p@ssw$rd",
+    lambda rng: f"mysql://app:{_WORD}%40{rng.randrange(1990, 2030)}%21@db.internal/app",
     lambda rng: "session secret: 's3Cur3', as in many tutorials",
     lambda rng: f'PUBLISHABLE_KEY="pk_live_{_base58(rng, 44)}"',
     lambda rng: f"1. Parse the URL to extract fileKey=`{_base58(rng, 22)}`",
