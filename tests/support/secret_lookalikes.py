@@ -92,6 +92,8 @@ HARMLESS_TEXTS: tuple[Callable[[random.Random], str], ...] = (
     lambda rng: f"access_key = {_AWS}IOSFODNN7EXAMPLE",
     lambda rng: 'secret_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCY' + 'EXAMPLEKEY"',
     lambda rng: 'API_KEY = "sk-abc123xyz789"\nDATABASE_URL = "postgres://db/App2Base"',
+    lambda rng: f"const API_KEY = '{_STRIPE}abc123{rng.choice(('def456', 'xyz789'))}';",
+    lambda rng: f"ACCESS_TOKEN: {_base58(rng, 9)}abc123def",
     lambda rng: f'"api_key": "pwk-aBcDeFgHiJkLmNoPqRsTuVwXyZ0{rng.randrange(10**6)}"',
     lambda rng: f"Authorization: Bearer {_jwt_head()}...",
     lambda rng: f'"token": "{_jwt_head()}"',
