@@ -174,7 +174,9 @@ class App:
         if self.directory is None:
             return find_brain(current_directory())
         if not self.directory:
-            raise Failure("usage", "the folder after -C is empty", status=USAGE)
+            raise Failure(
+                "usage", "the folder after -C is empty", "name the folder of a brain", USAGE
+            )
         named = Path(self.directory)
         self._warn_other_brain(named)
         return named

@@ -135,7 +135,11 @@ def render_file(
     content = brain.files.read(planned.info.path, snapshot)
     is_inside = planned.inner and is_safe_link_target(planned.inner, content)
     if planned.kind == LINK and not is_inside:
-        raise InvalidInput("the link points outside of its skill", code="link_outside")
+        raise InvalidInput(
+            "the link points outside of its skill",
+            code="link_outside",
+            hint="replace the link with the file, or move the file into the skill",
+        )
     if not planned.is_skill_text:
         return SourceFile(planned.kind, content)
     return render_skill_text(content, planned, form, name)

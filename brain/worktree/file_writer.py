@@ -117,7 +117,7 @@ def write_error(path: str, error: OSError) -> BrainError:
     """Return the error for a path that could not be written or removed."""
     if error.errno in (errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST):
         return Conflict(
-            f"there is a folder that is not empty: {printable_text(path)}",
+            f"{printable_text(path)} is a folder that is not empty, where a file is to be",
             code="path_conflict",
             hint="move the folder away",
         )
