@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from brain.errors import Conflict, InvalidInput, printable_text
+from brain.errors import Conflict, FormatError, InvalidInput, ProofError, printable_text
 
 from . import std_streams
 from .terminal import is_terminal
@@ -49,6 +50,17 @@ def open_standard_input() -> BinaryIO:
 def open_content(name: str | None) -> AbstractContextManager[RawIOBase | None]:
     """Open the file to compare with a proof, None for none."""
     return nullcontext() if name is None else open(name, "rb", buffering=0)
+
+
+@contextmanager
+def name_file(name: str) -> Iterator[None]:
+    """Put the name of a file in front of the errors about its content ("-": standard input)."""
+    try:
+        yield
+    except (FormatError, ProofError) as error:
+        shown = "standard input" if name == "-" else printable_text(name)
+        error.message = f"{shown}: {error.message}"
+        raise
 
 
 def write_output_file(name: str, data: bytes, overwrite: bool) -> None:

@@ -33,6 +33,7 @@ from ..settings import user_keys
 from ..settings.signing_advice import signing_advice
 from ..terminal import escape
 from ..trust_changes import pin_and_report_roots
+from ..user_files import name_file
 
 if TYPE_CHECKING:
     from brain.results import Ancestry, Finding, Verified
@@ -187,7 +188,7 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
     else:
         from brain import Brain
 
-        with open(lineage, "rb") as source:
+        with open(lineage, "rb") as source, name_file(lineage):
             found = Brain.check_exported_lineage(source, old, new)
     emit(app, found, _ancestry_lines(found))
     if not found.descends:
