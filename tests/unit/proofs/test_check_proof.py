@@ -166,7 +166,7 @@ def test_a_field_that_is_missing_or_unknown_is_named() -> None:
     ],
 )
 def test_a_field_of_another_kind_is_shown(value: Any, message: str) -> None:
-    assert refused(json_bytes({**json.loads(PATH), "blob": value})).message == message
+    assert refused(json_bytes({**json.loads(PATH), "blob": value})).message.endswith(message)
 
 
 @pytest.mark.parametrize("name", ["a/b", "", "../a", 7])
