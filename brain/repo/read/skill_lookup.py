@@ -10,7 +10,7 @@ from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import tree
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK
+from ...objects.tree_entry import LINK, TreeEntry
 from ...skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
 from ...skills.skill_address import address_group
 from ...skills.skill_metadata import SkillMetadata
@@ -61,6 +61,14 @@ def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
         FoundSkill(skill_layout.slug_from_name(name), path, blob, card)
         for path, name, blob, card in iter_skills(session, bundle)
     ]
+
+
+def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+    """Return the entries of all files of a skill."""
+    if skill.folder is None:
+        entry = bundles.get_entry(session.nodes, bundle, skill.path)
+        return [entry] if entry else []
+    return list(bundles.walk_below(session.nodes, bundle, skill.folder.rstrip("/")))
 
 
 def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
