@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import printable_text
-from .lazy_regex import lazy_pattern
+from ..util.lazy_regex import lazy_pattern
 from .secret_hit import SecretHit
 
 _BYTES_BEFORE = 60

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..util.lazy_regex import lazy_pattern
 from .excerpt import secret_mark
 from .finder import MAX_SECRET_FINDINGS, find_hits_and_examples
-from .lazy_regex import lazy_pattern
 from .secret_hit import SecretHit
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")

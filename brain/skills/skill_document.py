@@ -141,7 +141,7 @@ def check_description(description: str) -> str:
             f"a description is text, not {type(description).__name__}", code="bad_type"
         )
     line = " ".join(description.split())
-    if document_parts.CONTROL_CHARACTERS.search(line) or not _is_encodable(line):
+    if document_parts.CONTROL_CHARACTERS().search(line) or not _is_encodable(line):
         raise InvalidInput(
             f"a control character in the description: {printable_text(line)}", code="bad_char"
         )
