@@ -20,7 +20,6 @@ from ..render.human_format import (
 )
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..terminal import escape
-from ..user_files import read_input
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -71,7 +70,7 @@ def skill_upsert_command(
     snapshot is kept. Existing skills that are similar to a new one are listed, and text
     that looks like a secret is reported.
     """
-    body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
+    body = _read_body(file)
     similar = app.brain.skills.find_duplicates(name, description, body)
     commit_to = None
     if commit:
@@ -99,11 +98,21 @@ def skill_upsert_command(
     raise_if_not_committed(result.commitment)
 
 
+def _read_body(name: str | None) -> bytes | None:
+    if name is None:
+        return None
+    from .. import user_files
+
+    return user_files.read_input(name, limits.MAX_SKILL_BYTES, "the skill")
+
+
 def _read_receipt(name: str) -> Receipt | bytes:
     """Return the receipt in a file, or its bytes if it is not a receipt."""
     from brain.receipts import decode_or_bytes
 
-    return decode_or_bytes(read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
+    from .. import user_files
+
+    return decode_or_bytes(user_files.read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
 
 
 def _upsert_lines(result: Upserted) -> Iterator[str]:
@@ -206,7 +215,7 @@ def skill_merge_command(
         slug,
         other,
         description=description,
-        body=None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill"),
+        body=_read_body(file),
         message=message or "",
     )
     emit(app, result, _skill_merge_lines(result))
