@@ -83,6 +83,8 @@ class App:
         """Print a note, once, if the last recorded snapshot lacks signatures that it needs."""
         if self._brain is None or self.as_json or self._has_warned:
             return
+        if not self._brain.last_recorded:
+            return
         snapshot = self._brain.signatures.find_unverifiable()
         if snapshot is not None:
             from .settings.signing_advice import unverifiable_note

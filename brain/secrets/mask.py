@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 
 from ..util.lazy_regex import lazy_pattern
-from .excerpt import secret_mark
 from .finder import MAX_SECRET_FINDINGS, find_hits_and_examples
-from .secret_hit import SecretHit
+from .secret_hit import SecretHit, secret_mark
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")
 _MIN_URL_PART_CHARS = 8

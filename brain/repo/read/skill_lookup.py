@@ -16,7 +16,7 @@ from ...skills.skill_address import address_group
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
-from . import card_cache, lineage_cache, skill_rows, skill_walk
+from . import card_cache, lineage_cache, skill_rows
 from .ancestor_set import AncestorSet
 from .skill_rows import SkillWithCard
 
@@ -73,6 +73,8 @@ def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> l
 
 def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
     """Yield all skills of a bundle, with full paths; see `walk_skills`."""
+    from . import skill_walk
+
     return skill_walk.walk_skills(session, bundle, card_cache.load_cards)
 
 
@@ -184,6 +186,8 @@ def find_addresses(
 
 
 def _list_paths(session: Session, bundle: Bundle) -> Iterator[str]:
+    from . import skill_walk
+
     for part in skill_walk.iter_skill_batches(session, bundle):
         yield from (path for path, _, _ in part)
 
@@ -264,6 +268,7 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
 def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
     from ...skills.suggestions import suggest_names
+    from . import skill_walk
 
     names = {
         name: path
