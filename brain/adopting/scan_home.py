@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import limits
-from ..errors import InvalidInput, printable_text
+from ..errors import ACCESS_HINT, InvalidInput, printable_text
 from ..objects import paths
 from ..objects.tree_entry import LINK
 from ..worktree.dirfd import FolderHandles, open_root
@@ -133,7 +133,7 @@ def _limit_listed(listed: Iterator[str]) -> Iterator[str]:
 
 def _too_many_error(limit: str) -> InvalidInput:
     return InvalidInput(
-        f"more than {limit}",
+        f"this folder has more than {limit}",
         code="too_many",
         hint="name a smaller folder, such as that of the skills",
     )
@@ -217,8 +217,9 @@ class _HomeWalk:
             target = self._layout.brain_path(f"{folder}/x")
             if target is None:
                 raise InvalidInput(
-                    f"cannot read {printable_text(folder or 'the folder')}: {reason}",
+                    f"{printable_text(folder or 'the folder')} cannot be read: {reason}",
                     code="unreadable",
+                    hint=ACCESS_HINT,
                 ) from error
             self._skipped.add("unreadable", folder, reason, target.removesuffix("/x"))
             return

@@ -16,7 +16,7 @@ _PLACEHOLDER = lazy_pattern(
 _EXAMPLE_WORD = lazy_pattern(
     rb"(?i)passwo?r?d?|p[a4@][s5$][s5$]|secret|test|admin|qwerty|asdf|letmein|welcome|hunter|demo|user"
     rb"|login|foo|bar\b|abc|123|default|root|guest|secure|strong|super|local|temp|hello|dev\b|prod\b"
-    rb"|(?:19|20)[0-9]{2}|my|new|key"
+    rb"|(?:19|20)[0-9]{2}|my|your|new|key"
 )
 """Words of which documents make example passwords."""
 _MAX_OTHER_CHARS = 4

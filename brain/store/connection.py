@@ -96,7 +96,9 @@ def translate_engine_error(
 ) -> Exception:
     """Return the typed error for an engine error; misuse by this program is not translated."""
     if isinstance(error, UnicodeDecodeError):
-        return StoreError(f"{name} is damaged: text that is not UTF-8", hint=labels.damaged)
+        return StoreError(
+            f"{name} is damaged: it holds text that is not UTF-8", hint=labels.damaged
+        )
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return Locked(
             f"another process is writing to {labels.content_label}",

@@ -145,7 +145,7 @@ def _raise_adopt_conflict(result: Adopted) -> None:
 
 PUBLISH_CLIENTS = (
     *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
-    *("cline", "zed", "windsurf", "goose", "continue", "agentskills"),
+    *("cline", "zed", "windsurf", "devin", "goose", "continue", "agentskills"),
 )
 
 

@@ -20,6 +20,7 @@ from ..render.human_format import (
 )
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..terminal import escape
+from ..user_files import named_with_lines, read_input
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -70,23 +71,25 @@ def skill_upsert_command(
     snapshot is kept. Existing skills that are similar to a new one are listed, and text
     that looks like a secret is reported.
     """
-    body = _read_body(file)
-    similar = app.brain.skills.find_duplicates(name, description, body)
+    body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
+    with named_with_lines(file):
+        similar = app.brain.skills.find_duplicates(name, description, body)
     commit_to = None
     if commit:
         from ..chosen_ledger import open_chosen_ledger
 
         commit_to = open_chosen_ledger(app, None)
-    result = app.brain.skills.upsert(
-        name,
-        body,
-        description=description,
-        if_changed=if_changed,
-        receipt=None if receipt is None else _read_receipt(receipt),
-        message=message or "",
-        base=base or "",
-        commit_to=commit_to,
-    )
+    with named_with_lines(file):
+        result = app.brain.skills.upsert(
+            name,
+            body,
+            description=description,
+            if_changed=if_changed,
+            receipt=None if receipt is None else _read_receipt(receipt),
+            message=message or "",
+            base=base or "",
+            commit_to=commit_to,
+        )
     emit(app, {**result._asdict(), "similar": similar}, _upsert_lines(result))
     for line in notice_lines(result.notices):
         app.print_note(line)
@@ -98,21 +101,11 @@ def skill_upsert_command(
     raise_if_not_committed(result.commitment)
 
 
-def _read_body(name: str | None) -> bytes | None:
-    if name is None:
-        return None
-    from .. import user_files
-
-    return user_files.read_input(name, limits.MAX_SKILL_BYTES, "the skill")
-
-
 def _read_receipt(name: str) -> Receipt | bytes:
     """Return the receipt in a file, or its bytes if it is not a receipt."""
     from brain.receipts import decode_or_bytes
 
-    from .. import user_files
-
-    return decode_or_bytes(user_files.read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
+    return decode_or_bytes(read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
 
 
 def _upsert_lines(result: Upserted) -> Iterator[str]:
@@ -215,7 +208,7 @@ def skill_merge_command(
         slug,
         other,
         description=description,
-        body=_read_body(file),
+        body=None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill"),
         message=message or "",
     )
     emit(app, result, _skill_merge_lines(result))

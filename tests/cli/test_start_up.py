@@ -92,7 +92,7 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     unneeded = {
         *("brain.worktree.scan", "zstandard", "yaml", "json", "brain.results.trust"),
         *("brain.repo.read.skill_walk", "brain.skills.frontmatter_nodes"),
-        *("brain_cli.user_files", "brain_cli.settings.user_ledgers"),
+        "brain_cli.settings.user_ledgers",
     }
     assert not modules & unneeded
 

@@ -77,9 +77,9 @@ def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
     for path in wanted:
         if _has_long_name(path, longest):
             raise InvalidInput(
-                f"a name of more than {longest} bytes: {printable_text(path)}",
+                f"the name of {printable_text(path)} is longer than {longest} bytes",
                 code="name_too_long",
-                hint="choose a shorter one: this file system cannot hold it",
+                hint="choose a shorter one: the file system of this folder cannot hold it",
             )
 
 
@@ -147,7 +147,7 @@ def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str,
 
 def _foreign_pending_error(paths: list[str]) -> StoreError:
     return StoreError(
-        f"pending writes are not in the head: {working_copy.name_files(paths)}",
+        f"pending writes to {working_copy.name_files(paths)} are not in the head",
         code="foreign_pending",
         hint="`brain doctor --repair` drops them and names each",
     )
