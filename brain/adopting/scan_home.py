@@ -36,6 +36,9 @@ MAX_HOME_LISTED = 1_000_000
 MAX_HOME_BYTES = 2 << 30
 """Bytes adopted from one home."""
 
+OTHER_SKILLS_CODE = "other_skills"
+"""Code of a skipped folder with skills that are none of the program."""
+
 
 class HomeFile(NamedTuple):
     """A file to adopt: its path in the home, its path in the brain, and its content."""
@@ -272,7 +275,8 @@ class _HomeWalk:
         is_reported = reached or folder in layout.reported_folders or layout.skip_reason(path)
         if reason and (skills or is_reported):
             count = f", with {skills} skill{'s'[: skills != 1]}" if skills else ""
-            self._skipped.add("left_out", path, reason + count)
+            code = OTHER_SKILLS_CODE if skills and reason == REASON_OTHER else "left_out"
+            self._skipped.add(code, path, reason + count)
         return not reason
 
     def _report_nested_store(self, folder: str, path: str, name: str) -> None:

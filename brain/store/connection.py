@@ -76,7 +76,7 @@ _WRITABLE_HINT = "check who may write to {folder}"
 _OPENABLE_HINT = "check who may read and write {folder}"
 _DAMAGE_ERRORS = (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError, apsw.TooBigError)
 _ENGINE_ERROR_TABLE: tuple[tuple[tuple[type[apsw.Error], ...], str, str, str], ...] = (
-    ((apsw.FullError,), "no_space", "no space left", "free some space and try again"),
+    ((apsw.FullError,), "no_space", "cannot grow, no space left", "free some space and try again"),
     ((apsw.ReadOnlyError, apsw.PermissionsError), "read_only", "cannot be written", _WRITABLE_HINT),
     ((apsw.CantOpenError,), "cannot_open", "cannot be opened", _OPENABLE_HINT),
     ((apsw.NotADBError,), "bad_store", "is not a store", "{damaged}"),

@@ -104,7 +104,12 @@ def load_key(folder: Path, name: str, passphrase: bytes = b"") -> bytes:
     `unsafe_key_file`, or what the system refuses).
     """
     content, _ = _read_key_file(folder, name)
-    seed = ed25519.private_key_from_pem(content, passphrase)
+    try:
+        seed = ed25519.private_key_from_pem(content, passphrase)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"the key {name} cannot be opened: {error.message}", code=error.code, hint=error.hint
+        ) from error
     if ed25519.public_key(seed) != _read_public_key(content, name):
         raise InvalidInput(
             f"the first line of {printable_text(folder / _file_name(name))} is not the public key"

@@ -136,9 +136,10 @@ def check_policy(policy: Policy, make_error: MakePolicyError | None = None) -> N
     usable = sum(key.can_keep_signing for key in policy.keys)
     if type(policy.threshold) is not int or not 1 <= policy.threshold <= usable:
         raise make_error(
-            f"its threshold is not a number from 1 to {usable}, the keys whose rights do not end"
+            f"its threshold is not a number from 1 to {usable}, which is how many keys have rights"
+            " without an end"
             if usable
-            else "the rights of every key end"
+            else "no key has rights without an end"
         )
 
 
@@ -156,7 +157,7 @@ def policy_edit_error(problem: str) -> InvalidInput:
     return InvalidInput(
         f"{POLICY_PATH} cannot be changed like that: {problem}",
         code="bad_trust",
-        hint="`brain key trusted` lists its keys",
+        hint="`brain key trusted` lists its keys, `brain key trust` adds one",
     )
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from ..errors import ACCESS_HINT, BrainError, InvalidInput, printable_text
+from ..errors import BrainError, InvalidInput, error_from_os, printable_text
 
 RootPath = str | os.PathLike[str]
 """The folder that holds a brain."""
@@ -134,7 +134,7 @@ def unwritable_error(path: str, error: OSError) -> BrainError:
     return BrainError(
         f"{printable_text(path)} cannot be written: {error.strerror}",
         code="unwritable",
-        hint=ACCESS_HINT,
+        hint=error_from_os(error).hint,
     )
 
 

@@ -10,6 +10,7 @@ heavy for every run of the tests: tests/support/agent_homes.py has the shapes th
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -21,7 +22,9 @@ from pathlib import Path
 from brain import Brain
 from brain.adopting import PublishRequest, publish
 from brain.adopting.publish_manifest import RECORD_NAME
-from tests.real.endpoint import Model, listening
+from brain.receipts.receipt_json import receipt_to_json
+from brain.receipts.transcripts.transcript_reader import read_transcript
+from tests.real.endpoint import ANSWER, Model, listening
 from tests.support.agent_homes import skill_text, write_files
 
 SECONDS = 300
@@ -95,13 +98,20 @@ def openclaw(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
 
 def gemini(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
     """Make a home of Gemini CLI, which lists its skills without a model."""
-    made = Program(root, model, ".gemini")
+    access = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": model.url}
+    made = Program(root, model, ".gemini", GEMINI_CLI_TRUST_WORKSPACE="true", **access)
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    write_files(made.home, {"settings.json": json.dumps(settings)})
     return made, lambda: made.run("gemini", "skills", "list")
 
 
 def opencode(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
     """Make a home of opencode, which lists its skills without a model."""
-    made = Program(root, model, ".config/opencode")
+    made = Program(root, model, ".config/opencode", OPENCODE_DISABLE_AUTOUPDATE="1")
+    access = {"baseURL": f"{model.url}/v1", "apiKey": "none"}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": access, "models": {"loopback": {}}}
+    settings = {"model": "loopback/loopback", "provider": {"loopback": provider}}
+    write_files(made.home, {"opencode.json": json.dumps(settings)})
     return made, lambda: made.run("opencode", "debug", "skill")
 
 
@@ -143,6 +153,21 @@ def continue_cli(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
     return made, lambda: made.run("cn", "-p", "Say hello")
 
 
+def gemini_transcript(program: Program) -> str:
+    """Have Gemini CLI answer, and return the chat that it keeps."""
+    program.run("gemini", "-m", "gemini-2.5-flash", "-p", "Say hello")
+    (chat,) = program.home.glob("tmp/*/chats/session-*")
+    return chat.read_text()
+
+
+def opencode_transcript(program: Program) -> str:
+    """Have opencode answer, and return the session that it exports."""
+    program.run("opencode", "run", "Say hello")
+    (session,) = json.loads(program.run("opencode", "session", "list", "--format", "json"))
+    return program.run("opencode", "export", session["id"])
+
+
+TRANSCRIPTS = {"gemini": gemini_transcript, "opencode": opencode_transcript}
 PROGRAMS = {
     "hermes": hermes,
     "claude": claude,
@@ -192,6 +217,11 @@ def _go_through(name: str, root: Path, model: Model) -> None:
     served = _serve(name, program, root / "brain", ask)
     print(f"{name}: read what was published and written back; is known as {done.kind}")
     print(f"  {served}")
+    if transcript := TRANSCRIPTS.get(name):
+        receipt = read_transcript(transcript(program).encode())
+        assert receipt.source is not None and receipt.source.format == name
+        assert ANSWER in str(receipt_to_json(receipt)), f"{name}: its answer is not in the steps"
+        print(f"  its transcript is a receipt with {len(receipt.steps)} steps")
     print(f"  skills: {', '.join(taught)}")
     print(f"  taken: {', '.join(row.source for row in done.taken)}")
     print(f"  left out: {', '.join(row.path for row in done.left_out)}")

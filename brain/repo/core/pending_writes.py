@@ -131,7 +131,7 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
     checked = check_against_head(session, rows)
     if checked.not_in_head:
         raise _foreign_pending_error(checked.not_in_head)
-    with _add_recorded_hint("; `brain doctor --repair` drops it"):
+    with _add_recorded_hint("`brain doctor --repair` drops it"):
         working_copy.write_files(session, _select_untouched(session, checked.writes))
     session.store.clear_pending_writes()
 
@@ -213,7 +213,7 @@ def _add_recorded_hint(extra_hint: str = "") -> Iterator[None]:
     try:
         yield
     except BrainError as error:
-        error.hint = f"{error.hint or _RETRY_HINT}{extra_hint}"
+        error.hint = "; ".join(filter(None, (error.hint, _RETRY_HINT, extra_hint)))
         raise
 
 

@@ -399,9 +399,9 @@ def test_what_is_wrong_with_a_file_is_named() -> None:
         (file(row(revoked={})), "revoked of auditor has no reason"),
         (file(keys={}), "keys is not a list"),
         ("[]", "it is not an object"),
-        (file(format="x"), "its format is not 'brain v1 trust'"),
+        (file(format="x"), 'its format is not "brain v1 trust"'),
         (file(threshold=2), "threshold is not a number from 1 to 1"),
-        (file(row(until=ID)), "the rights of every key end"),
+        (file(row(until=ID)), "no key has rights without an end"),
     ]:
         assert message in refused(text)
 

@@ -74,9 +74,9 @@ def test_a_search_without_an_earlier_snapshot_says_what_is_missing(
 ) -> None:
     with pytest.raises(InvalidInput, match="the good and the bad snapshot are the same"):
         brain.history.bisect("@", lambda folder, _: True)
-    with Brain.init(tmp_path / "new", author="tester") as new:
-        with pytest.raises(InvalidInput, match="is the first snapshot") as caught:
-            new.history.bisect("@", lambda folder, _: True)
+    new = Brain.init(tmp_path / "new", author="tester")
+    with new, pytest.raises(InvalidInput, match="is the first snapshot") as caught:
+        new.history.bisect("@", lambda folder, _: True)
     assert "two snapshots" in caught.value.hint
 
 
