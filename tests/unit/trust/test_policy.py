@@ -389,8 +389,8 @@ def test_what_is_wrong_with_a_file_is_named() -> None:
     many = [row(name=f"k{n}", key=format_key(key)) for n, key in enumerate(usable(257))]
     for text, message in [
         (file(*many), "keys is not a list of 1 to 256"),
-        (json.dumps({"threshold": 1}), "the file has no format"),
-        (file(zeal=1, expires=1), "the file has an unknown field: expires"),
+        (json.dumps({"threshold": 1}), "it has no format"),
+        (file(zeal=1, expires=1), "it has an unknown field: expires"),
         (file(row(key=None)), "an item of keys has no key"),
         (file("x"), "an item of keys is not an object"),
         (file(row(key="x")), "the key of auditor is not a public key"),
