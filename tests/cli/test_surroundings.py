@@ -188,7 +188,7 @@ def test_a_named_file_that_is_missing_is_one_clear_error(agent: Path, cli: Call)
     told = cli("skill", "upsert", "one", "-f", "nothing.md")
     assert (told.status, told.err) == (
         1,
-        "Error: there is no file or folder nothing.md\n"
+        "Error: nothing.md does not exist\n"
         "Hint: check its name: it is relative to the current folder\n",
     )
     assert cli("skill", "upsert", "one", "-f", ".").err == "Error: Is a directory: .\n"
