@@ -29,7 +29,7 @@ def check_database_files(path: str, labels: DatabaseLabels) -> None:
         except FileNotFoundError as error:
             if not side:
                 raise NotFound(
-                    f"{labels.file_label} is missing: the file {os.path.basename(path)} does not exist",
+                    f"{labels.file_label} is missing: it has no {os.path.basename(path)}",
                     code="no_store",
                     hint=f"restore {labels.folder} from a copy",
                 ) from error
