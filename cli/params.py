@@ -42,7 +42,9 @@ class OnceOption(click.Option):
         """Return the value, or None."""
         values = super().process_value(ctx, value)
         if len(values) > 1:
-            raise click.BadParameter("given more than once", ctx=ctx, param=self)
+            raise click.BadParameter(
+                "it is given more than once, and takes one value", ctx=ctx, param=self
+            )
         return values[0] if values else None
 
 
@@ -62,7 +64,11 @@ class TextType(ParamOfText):
                 text.encode()
             except UnicodeEncodeError:
                 what = param.human_readable_name if param is not None else "value"
-                raise InvalidInput(f"{what} is not valid UTF-8", code=self.code) from None
+                raise InvalidInput(
+                    f"the value of {what} is not valid UTF-8",
+                    code=self.code,
+                    hint="type it in UTF-8, or set the terminal to UTF-8",
+                ) from None
         return text
 
 

@@ -92,7 +92,11 @@ def resolve_paths(app: App, arguments: Sequence[str]) -> list[str]:
 
 def _relative_path(root: str, base: Path, path: str) -> str:
     if not path or "\0" in path:
-        raise InvalidInput(f"not a path: {printable_text(path, 80)!r}", code="bad_path")
+        raise InvalidInput(
+            f"{printable_text(path, 80)!r} is not a path of a file or folder",
+            code="bad_path",
+            hint="give one such as skills/NAME/SKILL.md, relative to the current folder",
+        )
     full = os.path.normpath(os.path.join(os.path.abspath(base), path))
     if not _is_inside(full, root):  # the folder or the path may go through a link
         folder, name = os.path.split(full)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from brain.errors import Conflict, FormatError, InvalidInput, ProofError, printable_text
+from brain.errors import BrainError, Conflict, InvalidInput, printable_text
 
 from . import std_streams
 from .terminal import is_terminal
@@ -35,32 +35,57 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
         data = source.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InvalidInput(
-            f"{printable_text(name)} is larger than {max_bytes} bytes", code="too_large"
+            f"{printable_text(name)} is larger than {max_bytes} bytes",
+            code="too_large",
+            hint="check that it is the right file; larger ones are not read",
         )
     return data
+
+
+_LINE_START = "line "
+"""How a message about a line of a file begins."""
+
+
+@contextmanager
+def named_in_errors(name: str) -> Iterator[None]:
+    """Put the file `name` in front of the messages of errors, which are about its content."""
+    try:
+        yield
+    except BrainError as error:
+        sign = "," if error.message.startswith(_LINE_START) else ":"
+        error.message = f"{_shown_name(name)}{sign} {error.message}"
+        raise
+
+
+@contextmanager
+def named_with_lines(name: str | None) -> Iterator[None]:
+    """Put the file `name` in front of messages that begin with the number of a line."""
+    try:
+        yield
+    except BrainError as error:
+        if name is not None and error.message.startswith(_LINE_START):
+            error.message = f"{_shown_name(name)}, {error.message}"
+        raise
+
+
+def _shown_name(name: str) -> str:
+    return "standard input" if name == "-" else printable_text(name)
 
 
 def open_standard_input() -> BinaryIO:
     """Return standard input. Raises `InvalidInput` (`no_input`) if it is closed."""
     if sys.stdin is None:
-        raise InvalidInput("standard input is closed", code="no_input")
+        raise InvalidInput(
+            "the input is to come from standard input, which is closed",
+            code="no_input",
+            hint="name a file instead of -, or give the input through a pipe",
+        )
     return sys.stdin.buffer
 
 
 def open_content(name: str | None) -> AbstractContextManager[RawIOBase | None]:
     """Open the file to compare with a proof, None for none."""
     return nullcontext() if name is None else open(name, "rb", buffering=0)
-
-
-@contextmanager
-def name_file(name: str) -> Iterator[None]:
-    """Put the name of a file in front of the errors about its content ("-": standard input)."""
-    try:
-        yield
-    except (FormatError, ProofError) as error:
-        shown = "standard input" if name == "-" else printable_text(name)
-        error.message = f"{shown}: {error.message}"
-        raise
 
 
 def write_output_file(name: str, data: bytes, overwrite: bool) -> None:

@@ -193,6 +193,15 @@ def absorb_operation(
     return ("absorb", slug, from_version, to_version, absorbed, absorbed_version)
 
 
+def renamed_skill(operation: SnapshotOperation) -> str:
+    """Return the old slug of the skill that an operation renamed, "" if it renamed none.
+
+    A skill that did not exist and absorbs another one is that skill under a new name.
+    """
+    is_rename = operation[0] == "absorb" and not operation[2]
+    return str(operation[4]) if is_rename else ""
+
+
 def restore_operation(source: bytes) -> SnapshotOperation:
     """Return the operation that restores paths from the snapshot `source`."""
     return ("restore", source)

@@ -20,6 +20,12 @@ _INDENTED_CLOSING = re.compile(rb"[ \t]+---[ \t]*(?:\r?\n|\Z)")
 _CLOSING_LINE = re.compile(rb"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 _LONE_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
+_HINT_BY_CODE = {
+    "bad_char": "remove it",
+    "bad_newline": "save the file with the line ends of one system",
+    "not_utf8": "save the file as UTF-8",
+    "too_large": f"at most {limits.MAX_FRONT_MATTER_BYTES} are allowed: move details into the body",
+}
 _UTF16_OR_UTF32_STARTS = (
     b"\xff\xfe",
     b"\xfe\xff",
@@ -82,7 +88,7 @@ def split_document(content: bytes) -> DocumentParts:
     opening = _OPENING_LINE.match(content, len(bom))
     if opening is None:
         if content.startswith(b"---\r", len(bom)):
-            raise _text_error(1, "a carriage return without a newline", "bad_newline")
+            raise _text_error(1, "a carriage return stands without a newline", "bad_newline")
         return body
     start = opening.end()
     has_field = _FIELD_LINE.match(content, start) is not None
@@ -93,7 +99,7 @@ def split_document(content: bytes) -> DocumentParts:
         return body
     end, body_start = closing.span() if closing else _find_unclosed_end(content, start)
     if end - start > limits.MAX_FRONT_MATTER_BYTES:
-        raise _text_error(1, f"front matter of {end - start} bytes", "too_large")
+        raise _text_error(1, f"the front matter has {end - start} bytes", "too_large")
     front_matter = content[start:end].decode()
     return DocumentParts(
         bom, opening[0], front_matter, content[end:body_start], content[body_start:]
@@ -130,26 +136,27 @@ def check_document_text(content: bytes) -> None:
     """
     if len(content) > limits.MAX_SKILL_BYTES:
         raise InvalidInput(
-            f"a document of {len(content)} bytes; at most {limits.MAX_SKILL_BYTES} are parsed",
+            f"the document has {len(content)} bytes; at most {limits.MAX_SKILL_BYTES} are parsed",
             code="too_large",
+            hint="move details into files beside it, and refer to them",
         )
     if content.startswith(_UTF16_OR_UTF32_STARTS):
-        raise _text_error(1, "UTF-16 or UTF-32 text", "not_utf8")
+        raise _text_error(1, "the text is UTF-16 or UTF-32", "not_utf8")
     try:
         content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _text_error(line, "not UTF-8", "not_utf8") from error
+        raise _text_error(line, "the text is not UTF-8", "not_utf8") from error
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        raise _text_error(line, "a NUL character", "bad_char")
+        raise _text_error(line, "there is a NUL character", "bad_char")
 
 
 def check_front_matter(front_matter: str) -> None:
     """Raise `InvalidInput` (`bad_char`, `bad_newline`) for characters that YAML has no use for."""
     for pattern, problem, code in (
-        (CONTROL_CHARACTERS, "a control character", "bad_char"),
-        (_LONE_CARRIAGE_RETURN, "a carriage return without a newline", "bad_newline"),
+        (CONTROL_CHARACTERS, "there is a control character", "bad_char"),
+        (_LONE_CARRIAGE_RETURN, "a carriage return stands without a newline", "bad_newline"),
     ):
         match = pattern.search(front_matter)
         if match:  # the front matter starts on the second line
@@ -166,4 +173,4 @@ def mask_refused_characters(front_matter: str) -> str:
 
 
 def _text_error(line: int, problem: str, code: str) -> InvalidInput:
-    return InvalidInput(f"line {line}: {problem}", code=code)
+    return InvalidInput(f"line {line}: {problem}", code=code, hint=_HINT_BY_CODE[code])

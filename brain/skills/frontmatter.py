@@ -128,7 +128,7 @@ def load_leniently(content: bytes) -> tuple[dict[str, Any], str]:
 def no_front_matter_error() -> InvalidInput:
     """Return the error for a document without front matter."""
     return InvalidInput(
-        "line 1: no front matter",
+        "line 1: the front matter is missing",
         code="no_frontmatter",
         hint="start the file with '---', the keys name and description, and '---'",
     )

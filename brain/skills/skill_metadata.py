@@ -100,7 +100,11 @@ def decode_skill_metadata(data: bytes, fallback_name: str = "") -> SkillMetadata
     try:
         name, description, text, flags = data.decode().split("\0")
     except ValueError as error:
-        raise FormatError("not the metadata of a skill", code="bad_card") from error
+        raise FormatError(
+            "the cached metadata of a skill is malformed",
+            code="bad_card",
+            hint="see `brain doctor`",
+        ) from error
     return SkillMetadata(name or fallback_name, description, text, flags)
 
 

@@ -124,5 +124,6 @@ def check_initial_version(text: str, line: int = 0) -> str:
 
 def _version_error(raw: str, line: int, hint: str) -> InvalidInput:
     where = f" in line {line}" if line else ""
-    shown = printable_text(raw)
-    return InvalidInput(f"not a version{where}: version: {shown}", code="bad_version", hint=hint)
+    return InvalidInput(
+        f"{printable_text(raw)!r}{where} is not a version", code="bad_version", hint=hint
+    )

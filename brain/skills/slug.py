@@ -42,11 +42,13 @@ def slugify(name: str) -> str:
     """
     if not isinstance(name, str):
         raise InvalidInput(
-            f"the name of a skill is text, not {type(name).__name__}", code="bad_type"
+            f"the name of a skill is not text but {type(name).__name__}",
+            code="bad_type",
+            hint="put quotes around it",
         )
     if len(name) > MAX_SKILL_NAME_CHARS:
         raise InvalidInput(
-            f"a name of {len(name)} characters: {printable_text(name)}",
+            f"the name {printable_text(name, 40)} has {len(name)} characters",
             code="name_too_long",
             hint=f"names have at most {MAX_SKILL_NAME_CHARS} characters",
         )
@@ -56,9 +58,9 @@ def slugify(name: str) -> str:
         _check_name(name)
         slug = fold_to_slug(name)
     if not slug:
-        raise _name_error(name, "bad_name", "the name has no letters or digits")
+        raise _name_error(name, "bad_name", "it has no letters or digits")
     if slug in _WINDOWS_DEVICES:
-        raise _name_error(name, "reserved_name", "the name is that of a device on Windows")
+        raise _name_error(name, "reserved_name", "it is the name of a device on Windows")
     return slug
 
 
@@ -107,17 +109,17 @@ def skill_identity(name: str) -> str:
 def _check_name(name: str) -> None:
     normal = unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
     if _RESERVED_NAMES.fullmatch(_remove_disguise(name)):
-        raise _name_error(name, "reserved_name", "the name is reserved")
+        raise _name_error(name, "reserved_name", "it is reserved")
     if _CONTROL_CHARACTERS.search(name) or hidden_code_point_pattern().search(name):
-        raise _name_error(name, "bad_char", "the name holds a control or hidden character")
+        raise _name_error(name, "bad_char", "it has a control or hidden character")
     if hidden_code_point_pattern().search(normal) or _has_stacked_marks(name):
-        reason = "the name has too many combining marks, or hidden characters once normalised"
+        reason = "it has too many combining marks, or hidden characters once normalised"
         raise _name_error(name, "bad_char", reason)
     for form in (name, normal):
         if _PATH_LIKE.search(form) or form[:1] in ("-", "~") or form in (".", ".."):
-            raise _name_error(name, "bad_name", "the name resembles a path or an option")
+            raise _name_error(name, "bad_name", "it resembles a path or an option")
         if form[:1] == " " or form[-1:] in (" ", "."):
-            reason = "the name starts with a space, or ends with a space or dot"
+            reason = "it starts with a space, or ends with a space or dot"
             raise _name_error(name, "bad_name", reason)
 
 
@@ -142,7 +144,7 @@ def _has_stacked_marks(name: str) -> bool:
 
 def _name_error(name: str, code: str, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"{reason}: '{printable_text(name)}'",
+        f"{printable_text(name)!r} cannot name a skill: {reason}",
         code=code,
         hint="use letters, digits, spaces and hyphens",
     )

@@ -135,7 +135,7 @@ def config_sign_command(app: App, key: str | None, off: bool) -> None:
     BRAIN_PASSPHRASE_FILE. Without KEY, the setting is shown.
     """
     if off and key is not None:
-        raise Failure("usage", "--off cannot be combined with KEY", status=USAGE)
+        raise Failure("usage", "--off cannot be combined with KEY", "give one of them", USAGE)
     if key is not None:
         from brain.trust import keyfile
 
@@ -273,7 +273,9 @@ def _update_settings(app: App, store: _SettingsStore, off: bool, options: dict[s
     changes = {key: value for key, value in options.items() if value is not None}
     if off:
         if changes:
-            raise Failure("usage", "--off cannot be combined with other options", status=USAGE)
+            raise Failure(
+                "usage", "--off cannot be combined with other options", "give it alone", USAGE
+            )
         store.path.unlink(missing_ok=True)
         return None
     settings = store.format.load(store.path)

@@ -25,7 +25,7 @@ from ..render.human_format import align_columns, local_time, pluralize, short_id
 from ..render.run_report import read_receipt_file, run_lines, source_text
 from ..render.verdicts import finding_line
 from ..terminal import escape
-from ..user_files import name_file, read_input, write_output_file
+from ..user_files import named_in_errors, read_input, write_output_file
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -64,7 +64,7 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     else:
         from brain import Brain
 
-        with name_file(source or "@"):
+        with named_in_errors(source or "-"):
             found = Brain.receipts.show_file(data)
     if output is not None:
         content = app.brain.receipts.read(source or "@") if data is None else data
@@ -91,7 +91,7 @@ def receipt_verify_command(app: App, source: str | None) -> None:
     if data is None:
         found = app.brain.receipts.verify(source or "@")
     else:
-        with name_file(source or "@"):
+        with named_in_errors(source or "-"):
             found = app.brain.receipts.verify_file(data)
     emit(app, found, _receipt_verification_lines(found))
     if not found.ok:
@@ -190,7 +190,7 @@ def receipt_import_command(app: App, file: str, **options: Any) -> None:
     wanted = _ImportOptions(**options)
     wanted.require_one_way()
     transcript = read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript")
-    with name_file(file):
+    with named_in_errors(file):
         receipts = Brain.receipts.import_transcripts(
             transcript, wanted.form or "", wanted.run or ""
         )

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from brain.errors import InvalidInput
+from brain.errors import InvalidInput, printable_text
 
 from .user_ledgers import ledger_settings_path
 
@@ -41,7 +41,7 @@ def read_signing_setting() -> str | None:
     fields: dict[str, Any] = load_settings(path, _FORMAT, _error) or {}
     key = fields.get("key", "")
     if not isinstance(key, str) or fields.keys() - {"key"}:
-        raise _error(f"{path} holds something else than the name of a key")
+        raise _error(f"{printable_text(path)} does not hold the name of a key")
     return key or None
 
 

@@ -40,7 +40,9 @@ def require_merge(session: Session) -> MergeState:
     """Return the pending merge. Raises `NotFound` (`no_merge`)."""
     state = load_merge_state(session)
     if state is None:
-        raise NotFound("there is no pending merge", code="no_merge", hint="see `brain merge`")
+        raise NotFound(
+            "there is no pending merge", code="no_merge", hint="begin one with `brain merge REV`"
+        )
     return state
 
 
@@ -116,7 +118,11 @@ def read_marker_file(session: Session, path: str) -> bytes | None:
         session.control_folder, f"{CONFLICTS_FOLDER}/{path}", max_bytes
     )
     if content is None:
-        raise InvalidInput(f"{printable_text(path)} is too large to be merged", code="too_large")
+        raise InvalidInput(
+            f"{printable_text(path)} is too large to be merged",
+            code="too_large",
+            hint="choose one side with `brain resolve PATH --ours` or `--theirs`",
+        )
     return content
 
 

@@ -224,7 +224,11 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
     """Return the skill at the full `path`, which is one."""
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None:
-        raise NotFound(f"no skill at {printable_text(path)}", code="no_skill")
+        raise NotFound(
+            f"there is no skill at {printable_text(path)}",
+            code="no_skill",
+            hint="`brain skill list` lists the skills",
+        )
     card = card_cache.load_cards(session, [entry.blob])[entry.blob]
     return FoundSkill(skill_rows.slug_from_full_path(path), path, entry.blob, card)
 
@@ -268,7 +272,7 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
     )
     near = list(find_addresses(session, bundle, [names[name] for name in like]).values())
     return NotFound(
-        f"no skill {printable_text(text)}",
+        f"there is no skill {printable_text(text)}",
         code="no_skill",
         hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
     )

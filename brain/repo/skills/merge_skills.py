@@ -278,7 +278,9 @@ class FolderNames:
         above = (name[:at] for at, char in enumerate(name) if char == "/")
         if any(self._is_file.get(paths.fold_name(path)) for path in above):
             raise InvalidInput(
-                f"a file is where {printable_text(name)} needs a folder", code="taken"
+                f"{printable_text(name)} needs a folder where the other skill has a file",
+                code="taken",
+                hint="rename one of the two first",
             )
         self.add_file(name)
         return name

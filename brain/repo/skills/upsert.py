@@ -183,9 +183,14 @@ def _build_text(
     txn: WriteTransaction, slug: str, path: str, prior_text: bytes | None, request: UpsertRequest
 ) -> UpdatedSkill:
     def build(prior_version: str | None) -> UpdatedSkill:
-        return skill_document.upsert_document(
-            prior_text, prior_version, request.name, slug, request.description, request.body
-        )
+        try:
+            return skill_document.upsert_document(
+                prior_text, prior_version, request.name, slug, request.description, request.body
+            )
+        except InvalidInput as error:
+            if not request.body and error.message.startswith("line "):  # of the recorded text
+                error.message = f"{printable_text(path)}, {error.message}"
+            raise
 
     if prior_text is None:
         if request.base not in ("", NO_BASE_VERSION):
