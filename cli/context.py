@@ -87,7 +87,7 @@ class App:
 
     def take_warnings(self) -> list[dict[str, str]]:
         """Return, once, the warning that the last recorded snapshot lacks signatures it needs."""
-        if self._brain is None or self._has_warned:
+        if self._brain is None or self._has_warned or not self._brain.last_recorded:
             return []
         snapshot = self._brain.signatures.find_unverifiable()
         if snapshot is None:

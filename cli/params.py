@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from brain.errors import BrainError, InvalidInput
+from brain.util.lazy_regex import lazy_pattern
 
 from .context import App
 from .error_report import Failure
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 MAX_COUNT = 1_000_000_000
 MAX_SECONDS = 86_400
-_SECONDS_PATTERN = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
+_SECONDS_PATTERN = lazy_pattern(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
 
 
 class OnceOption(click.Option):
@@ -72,6 +73,23 @@ class TextType(ParamOfText):
         return text
 
 
+class PathType(TextType):
+    """A path; a shell completes the files of the folder."""
+
+    name = "path"
+
+    def __init__(self) -> None:
+        super().__init__("bad_path")
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Let the shell complete a file."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
 class NonEmptyType(TextType):
     """Text that is not empty, so that an unset shell variable is not taken for the default."""
 
@@ -106,7 +124,7 @@ class SecondsType(ParamOfFloat):
     ) -> float:
         """Return the seconds."""
         text = str(value)
-        if not _SECONDS_PATTERN.fullmatch(text) or float(text) > MAX_SECONDS:
+        if not _SECONDS_PATTERN().fullmatch(text) or float(text) > MAX_SECONDS:
             self.fail(f"{text[:40]!r} is not a time from 0 to {MAX_SECONDS} seconds", param, ctx)
         return float(text)
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ..util.lazy_regex import lazy_pattern
 from . import randomness
-from .lazy_regex import lazy_pattern
 from .placeholders import is_placeholder, is_weak_password
 from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
 

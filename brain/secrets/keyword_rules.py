@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..util.lazy_regex import lazy_pattern
 from . import randomness
-from .lazy_regex import lazy_pattern
 from .placeholders import decode_text, is_placeholder, is_weak_password
 from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
 

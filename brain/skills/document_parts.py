@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput
+from ..util.lazy_regex import lazy_pattern
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OPENING_LINE = re.compile(rb"(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
 _FIELD_LINE = re.compile(rb"[A-Za-z_][A-Za-z0-9_-]*:(?:[ \t\r\n]|\Z)")
-_INDENTED_CLOSING = re.compile(rb"[ \t]+---[ \t]*(?:\r?\n|\Z)")
+_INDENTED_CLOSING = lazy_pattern(rb"[ \t]+---[ \t]*(?:\r?\n|\Z)")
 _CLOSING_LINE = re.compile(rb"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-_LONE_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
+CONTROL_CHARACTERS = lazy_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+_LONE_CARRIAGE_RETURN = lazy_pattern(r"\r(?!\n)")
 _HINT_BY_CODE = {
     "bad_char": "remove it",
     "bad_newline": "save the file with the line ends of one system",
@@ -119,7 +120,7 @@ def _find_unclosed_end(content: bytes, start: int) -> tuple[int, int]:
         line = content[at:next_line]
         if line.strip():
             is_indented = line[:1] in (b" ", b"\t")
-            if is_indented and _INDENTED_CLOSING.fullmatch(line):
+            if is_indented and _INDENTED_CLOSING().fullmatch(line):
                 return at, next_line
             goes_on = at == end and (line[:2] == b"- " or _FIELD_LINE.match(line))
             if not is_indented and not goes_on:
@@ -158,7 +159,7 @@ def check_front_matter(front_matter: str) -> None:
         (CONTROL_CHARACTERS, "there is a control character", "bad_char"),
         (_LONE_CARRIAGE_RETURN, "a carriage return stands without a newline", "bad_newline"),
     ):
-        match = pattern.search(front_matter)
+        match = pattern().search(front_matter)
         if match:  # the front matter starts on the second line
             line = front_matter.count("\n", 0, match.start()) + 2
             raise _text_error(line, problem, code)
@@ -169,7 +170,7 @@ def mask_refused_characters(front_matter: str) -> str:
 
     Control characters become zero-width spaces, which are never shown.
     """
-    return _LONE_CARRIAGE_RETURN.sub(" ", CONTROL_CHARACTERS.sub("\u200b", front_matter))
+    return _LONE_CARRIAGE_RETURN().sub(" ", CONTROL_CHARACTERS().sub("\u200b", front_matter))
 
 
 def _text_error(line: int, problem: str, code: str) -> InvalidInput:

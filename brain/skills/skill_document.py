@@ -143,7 +143,7 @@ def check_description(description: str) -> str:
             hint="put quotes around it",
         )
     line = " ".join(description.split())
-    if document_parts.CONTROL_CHARACTERS.search(line) or not _is_encodable(line):
+    if document_parts.CONTROL_CHARACTERS().search(line) or not _is_encodable(line):
         raise InvalidInput(
             f"the description has a control character: {printable_text(line)}",
             code="bad_char",

@@ -17,15 +17,16 @@ import unicodedata
 
 from ..errors import InvalidInput, printable_text
 from ..limits import MAX_SKILL_NAME_CHARS, MAX_SLUG_CHARS
+from ..util.lazy_regex import lazy_pattern
 from . import unicode_scripts
 from .visible_text import hidden_code_point_pattern
 
 _SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_NON_SLUG_RUNS = re.compile(r"[^a-z0-9]+")
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f]")
-_SEPARATORS = re.compile(r"[ _-]+")
-_PATH_LIKE = re.compile(r"[/\\:]")
-_RESERVED_NAMES = re.compile(r"\.(?:brain|git)|(?:brain|git)~[0-9]+")
+_NON_SLUG_RUNS = lazy_pattern(r"[^a-z0-9]+")
+_CONTROL_CHARACTERS = lazy_pattern(r"[\x00-\x1f]")
+_SEPARATORS = lazy_pattern(r"[ _-]+")
+_PATH_LIKE = lazy_pattern(r"[/\\:]")
+_RESERVED_NAMES = lazy_pattern(r"\.(?:brain|git)|(?:brain|git)~[0-9]+")
 _WINDOWS_DEVICES = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))
 )
@@ -71,7 +72,7 @@ def fold_to_slug(name: str) -> str:
 
         plain = unicodedata.normalize("NFKD", unicode_scripts.replace_unassigned(name))
         name = unidecode(plain.replace("'", "-")).replace("'", "")
-    return _NON_SLUG_RUNS.sub("-", name.lower()).strip("-")[:MAX_SLUG_CHARS].rstrip("-")
+    return _NON_SLUG_RUNS().sub("-", name.lower()).strip("-")[:MAX_SLUG_CHARS].rstrip("-")
 
 
 def is_slug(text: str) -> bool:
@@ -103,20 +104,20 @@ def skill_identity(name: str) -> str:
         known = unicode_scripts.replace_unassigned(name)
         pairs = zip(name, known, strict=True)
         lower = "".join(k.lower() if k.lower().upper() == k == c else c for c, k in pairs)
-    return _SEPARATORS.sub("-", lower).strip("-")
+    return _SEPARATORS().sub("-", lower).strip("-")
 
 
 def _check_name(name: str) -> None:
     normal = unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
-    if _RESERVED_NAMES.fullmatch(_remove_disguise(name)):
+    if _RESERVED_NAMES().fullmatch(_remove_disguise(name)):
         raise _name_error(name, "reserved_name", "it is reserved")
-    if _CONTROL_CHARACTERS.search(name) or hidden_code_point_pattern().search(name):
+    if _CONTROL_CHARACTERS().search(name) or hidden_code_point_pattern().search(name):
         raise _name_error(name, "bad_char", "it has a control or hidden character")
     if hidden_code_point_pattern().search(normal) or _has_stacked_marks(name):
         reason = "it has too many combining marks, or hidden characters once normalised"
         raise _name_error(name, "bad_char", reason)
     for form in (name, normal):
-        if _PATH_LIKE.search(form) or form[:1] in ("-", "~") or form in (".", ".."):
+        if _PATH_LIKE().search(form) or form[:1] in ("-", "~") or form in (".", ".."):
             raise _name_error(name, "bad_name", "it resembles a path or an option")
         if form[:1] == " " or form[-1:] in (" ", "."):
             reason = "it starts with a space, or ends with a space or dot"

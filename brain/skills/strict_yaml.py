@@ -19,6 +19,7 @@ import yaml
 from .. import limits
 from ..errors import InvalidInput, printable_text
 from .unicode_scripts import replace_unassigned
+from .yaml_scalar import is_plain_integer
 
 MAX_YAML_NESTING = 16
 """Maps and lists inside each other."""
@@ -50,7 +51,6 @@ _BOOL_TAG = "tag:yaml.org,2002:bool"
 _INT_TAG = "tag:yaml.org,2002:int"
 _READ_DIFFERENTLY = re.compile("[\t\ufeff]|[|>][-+0-9]*#")
 """A tab after a value, a byte order mark on a later line, a comment right after `|` or `>`."""
-_PLAIN_INT_PATTERN = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _BRACKET_PATTERN = re.compile(r"[\[\]{}]")
 _DOCUMENT_MARKER = re.compile(r"^(?:---|\.\.\.)[ \t\r\n]", re.MULTILINE)
 _CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -260,7 +260,7 @@ def node_value(node: yaml.Node) -> Any:
         return None
     if node.tag == _BOOL_TAG:
         return text.lower() in ("yes", "true", "on")
-    if node.tag == _INT_TAG and _PLAIN_INT_PATTERN.fullmatch(text):
+    if node.tag == _INT_TAG and is_plain_integer(text):
         return int(text)
     return text
 

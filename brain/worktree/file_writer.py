@@ -18,6 +18,7 @@ from itertools import count
 from ..errors import BrainError, Conflict, InvalidInput, printable_text
 from ..objects.paths import TEMPORARY_PREFIX
 from ..objects.tree_entry import EXECUTABLE, LINK
+from ..util.lazy_regex import lazy_pattern
 from . import symlinks
 from .dirfd import (
     FolderHandles,
@@ -134,7 +135,7 @@ def _rename(folder_fd: int, temporary: str, name: str) -> None:
         os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
 
 
-_TEMPORARY_NAME = re.compile(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{16,24}")
+_TEMPORARY_NAME = lazy_pattern(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{16,24}")
 
 
 def remove_temporary_files(root: RootPath, paths: Iterable[str] = ()) -> None:
@@ -153,7 +154,7 @@ def remove_temporary_files(root: RootPath, paths: Iterable[str] = ()) -> None:
 def _remove_temporary_files_in(folder_fd: int) -> None:
     from shutil import rmtree
 
-    for name in filter(_TEMPORARY_NAME.fullmatch, os.listdir(folder_fd)):
+    for name in filter(_TEMPORARY_NAME().fullmatch, os.listdir(folder_fd)):
         try:
             os.unlink(name, dir_fd=folder_fd)
         except IsADirectoryError:

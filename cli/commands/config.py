@@ -17,7 +17,8 @@ from ..params import CountType, TextType
 from ..render.ledgers import ledger_lines
 from ..settings import user_keys, user_signing
 from ..settings.evm_ledgers import describe_ledger, merge_ledger_settings
-from ..settings.user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder
+from ..settings.settings_folder import ledger_settings_path
+from ..settings.user_ledgers import LOCAL_LEDGER, ledgers_folder
 from ..settings.user_models import (
     describe_embedder,
     describe_model,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from brain.errors import InvalidInput, NotFound, printable_text
 
 from . import user_keys
-from .user_ledgers import ledger_settings_path, ledgers_folder
+from .settings_folder import ledger_settings_path
+from .user_ledgers import ledgers_folder
 
 if TYPE_CHECKING:
     from brain.chain.evm.account import Account

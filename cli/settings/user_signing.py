@@ -8,7 +8,7 @@ from typing import Any
 
 from brain.errors import InvalidInput, printable_text
 
-from .user_ledgers import ledger_settings_path
+from .settings_folder import ledger_settings_path
 
 SIGN_KEY_VARIABLE = "BRAIN_SIGN_KEY"
 _FORMAT = "brain v1 signing"
