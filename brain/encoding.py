@@ -14,7 +14,7 @@ from typing import Any
 
 import msgpack
 
-from .errors import FormatError
+from .errors import RESTORE_HINT, FormatError, find_repeated, printable_text
 
 MAX_OBJECT_BYTES = 1 << 20
 """Longest encoded object, in bytes."""
@@ -39,7 +39,11 @@ def unpack(data: bytes) -> Any:
     value = unpack_unchecked(data)
     _check_types(value)
     if pack(value) != data:
-        raise FormatError("the encoding is not the shortest one", code="not_canonical")
+        raise FormatError(
+            "the object is not encoded in its shortest form",
+            code="not_canonical",
+            hint=RESTORE_HINT,
+        )
     return value
 
 
@@ -49,7 +53,11 @@ def unpack_unchecked(data: bytes) -> Any:
     For decoders of one exact shape, which check each field at less cost than the general walk.
     """
     if len(data) > MAX_OBJECT_BYTES:
-        raise FormatError(f"an object of {len(data)} bytes", code="too_large")
+        raise FormatError(
+            f"the object has {len(data)} bytes, more than {MAX_OBJECT_BYTES}",
+            code="too_large",
+            hint=RESTORE_HINT,
+        )
     # A value takes at least a byte, so small objects need no counting.
     budget = _ValueBudget() if len(data) > MAX_OBJECT_VALUES else None
     try:
@@ -68,12 +76,22 @@ def unpack_unchecked(data: bytes) -> Any:
             max_ext_len=0,
         )
     except msgpack.StackError as error:
-        raise FormatError("nested too deeply", code="too_deep") from error
+        raise FormatError(
+            f"the object is nested more than {MAX_OBJECT_DEPTH} levels deep",
+            code="too_deep",
+            hint=RESTORE_HINT,
+        ) from error
     except UnicodeDecodeError as error:
-        raise FormatError("text that is not UTF-8", code="bad_msgpack") from error
+        raise FormatError(
+            "the object holds text that is not UTF-8", code="bad_msgpack", hint=RESTORE_HINT
+        ) from error
     except ValueError as error:
         code = _error_code(str(error), len(data))
-        raise FormatError(f"not MessagePack: {error}", code=code) from error
+        raise FormatError(
+            f"the object is not MessagePack within the limits of format 1: {error}",
+            code=code,
+            hint=RESTORE_HINT,
+        ) from error
 
 
 class _ValueBudget:
@@ -93,7 +111,11 @@ class _ValueBudget:
     def _spend(self, values: int) -> None:
         self.remaining -= values
         if self.remaining < 0:
-            raise FormatError("too many values in one object", code="too_many_nodes")
+            raise FormatError(
+                f"the object holds more than {MAX_OBJECT_VALUES} values",
+                code="too_many_nodes",
+                hint=RESTORE_HINT,
+            )
 
 
 def _count_scalars(items: Iterable[Any]) -> int:
@@ -103,16 +125,31 @@ def _count_scalars(items: Iterable[Any]) -> int:
 def _build_map(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
     if not all(isinstance(key, str) for key in keys):
-        raise FormatError("a key that is not text", code="bad_key")
+        raise FormatError(
+            "a map in the object has a key that is not text", code="bad_key", hint=RESTORE_HINT
+        )
     if len(set(keys)) != len(keys):
-        raise FormatError("a key twice in one map", code="duplicate_key")
+        repeated = find_repeated(keys)
+        raise FormatError(
+            f'a map in the object has the key "{printable_text(repeated, 80)}" twice',
+            code="duplicate_key",
+            hint=RESTORE_HINT,
+        )
     if keys != sorted(keys):
-        raise FormatError("the keys of a map are not in order", code="not_canonical")
+        raise FormatError(
+            "the keys of a map in the object are not in ascending order",
+            code="not_canonical",
+            hint=RESTORE_HINT,
+        )
     return dict(pairs)
 
 
 def _refuse_ext(code: int, data: bytes) -> Any:
-    raise FormatError(f"ext type {code}", code="ext_not_allowed")
+    raise FormatError(
+        f"the object holds a value of the extension type {code}; objects hold no extension types",
+        code="ext_not_allowed",
+        hint=RESTORE_HINT,
+    )
 
 
 def _error_code(message: str, size: int) -> str:
@@ -136,15 +173,31 @@ def _check_types(value: Any) -> None:
             continue
         if kind is int:
             if item < 0:
-                raise FormatError("a negative number", code="type_not_allowed")
+                raise FormatError(
+                    f"the object holds {item}; objects hold no negative numbers",
+                    code="type_not_allowed",
+                    hint=RESTORE_HINT,
+                )
         elif kind is tuple or kind is dict:
             if depth >= MAX_OBJECT_DEPTH:
-                raise FormatError("nested too deeply", code="too_deep")
+                raise FormatError(
+                    f"the object is nested more than {MAX_OBJECT_DEPTH} levels deep",
+                    code="too_deep",
+                    hint=RESTORE_HINT,
+                )
             children = item if kind is tuple else item.values()
             stack.extend((child, depth + 1) for child in children)
         elif kind is float:
-            raise FormatError("a float", code="float_not_allowed")
+            raise FormatError(
+                f"the object holds the float {item}; objects hold no floats",
+                code="float_not_allowed",
+                hint=RESTORE_HINT,
+            )
         else:
             name = "ext" if kind is msgpack.Timestamp else kind.__name__
             code = "ext_not_allowed" if name == "ext" else "type_not_allowed"
-            raise FormatError(f"a value of type {name}", code=code)
+            raise FormatError(
+                f"the object holds a value of type {name}; objects hold no such values",
+                code=code,
+                hint=RESTORE_HINT,
+            )

@@ -8,6 +8,7 @@ Messages contain foreign text in escaped form only, so that no message can steer
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 
 MAX_SHOWN_CHARS = 200
 """Characters of foreign text shown in a message."""
@@ -22,6 +23,16 @@ def printable_text(text: object, limit: int = MAX_SHOWN_CHARS) -> str:
     if shortened.isprintable():
         return shortened
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shortened)
+
+
+def find_repeated(keys: Iterable[str]) -> str:
+    """Return the first of `keys` that was there before, for a message about it; "" if none was."""
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            return key
+        seen.add(key)
+    return ""
 
 
 class BrainError(Exception):
@@ -129,14 +140,17 @@ class ToolFailure(BrainError):
 ACCESS_HINT = "check who may read and write it, and the folder it is in"
 """The hint if the system denies access to the file or folder that the message names."""
 
+RESTORE_HINT = "run `brain verify --deep` to find what else is damaged, and restore from a copy"
+"""The hint for a damaged object."""
+
 _ERRNO_ERRORS = {
     errno.ENOSPC: ("no_space", "free some space and try again"),
     errno.EDQUOT: ("no_space", "free some space and try again"),
     errno.EROFS: ("read_only", "writing needs write access to the folder of the brain"),
     errno.EACCES: ("no_access", ACCESS_HINT),
     errno.EPERM: ("no_access", ACCESS_HINT),
-    errno.EMFILE: ("too_many_open_files", "close some, or raise the limit"),
-    errno.ENFILE: ("too_many_open_files", "close some, or raise the limit"),
+    errno.EMFILE: ("too_many_open_files", "close some files, or raise the limit with `ulimit -n`"),
+    errno.ENFILE: ("too_many_open_files", "close some files, or raise the limit with `ulimit -n`"),
 }
 
 
@@ -145,12 +159,21 @@ def corrupt_object_error(id: bytes, why: str = "it does not hash to its id") -> 
     return StoreError(
         f"object {id[:_MAX_SHOWN_ID_BYTES].hex()} is damaged: {why}",
         code="corrupt_object",
-        hint="run `brain verify --deep` to find what else is, and restore from a copy",
+        hint=RESTORE_HINT,
+    )
+
+
+def malformed_object_error(kind: str, id: bytes, error: FormatError) -> FormatError:
+    """Return an error about the content of an object with the object named in it."""
+    return FormatError(
+        f"{kind} {id[:_MAX_SHOWN_ID_BYTES].hex()} cannot be read: {error.message}",
+        code=error.code,
+        hint=error.hint or RESTORE_HINT,
     )
 
 
 def error_from_os(error: OSError) -> BrainError:
     """Return the error for an unexpected `OSError`."""
-    code, hint = _ERRNO_ERRORS.get(error.errno or 0, ("io_error", "check the disk"))
+    code, hint = _ERRNO_ERRORS.get(error.errno or 0, ("io_error", "check the disk and the file"))
     where = f": {printable_text(error.filename)}" if error.filename else ""
     return BrainError(f"{printable_text(error.strerror or error)}{where}", code=code, hint=hint)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from brain.errors import InvalidInput
 
-from .settings.user_ledgers import LOCAL_LEDGER, ledger_settings_path, open_local_log
+from .settings.settings_folder import ledger_settings_path
+from .settings.user_ledgers import LOCAL_LEDGER, open_local_log
 
 if TYPE_CHECKING:
     from brain.chain.evm.evm_ledger import EvmLedger

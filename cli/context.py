@@ -81,14 +81,22 @@ class App:
 
     def warn_if_unverifiable(self) -> None:
         """Print a note, once, if the last recorded snapshot lacks signatures that it needs."""
-        if self._brain is None or self.as_json or self._has_warned:
-            return
-        snapshot = self._brain.signatures.find_unverifiable()
-        if snapshot is not None:
-            from .settings.signing_advice import unverifiable_note
+        if not self.as_json:
+            for warning in self.take_warnings():
+                self.print_note(f"Warning: {warning['message']}")
 
-            self._has_warned = True
-            self.print_note(unverifiable_note(self._brain, snapshot))
+    def take_warnings(self) -> list[dict[str, str]]:
+        """Return, once, the warning that the last recorded snapshot lacks signatures it needs."""
+        if self._brain is None or self._has_warned or not self._brain.last_recorded:
+            return []
+        snapshot = self._brain.signatures.find_unverifiable()
+        if snapshot is None:
+            return []
+        from .settings.signing_advice import unverifiable_note
+
+        self._has_warned = True
+        note = unverifiable_note(self._brain, snapshot)
+        return [{"code": "unsigned", "snapshot": snapshot, "message": note}]
 
     def open_ledger(self, name: str) -> Ledger:
         """Open a ledger of the user by its name."""
@@ -166,7 +174,9 @@ class App:
         if self.directory is None:
             return find_brain(current_directory())
         if not self.directory:
-            raise Failure("usage", "the folder after -C is empty", status=USAGE)
+            raise Failure(
+                "usage", "the folder after -C is empty", "name the folder of a brain", USAGE
+            )
         named = Path(self.directory)
         self._warn_other_brain(named)
         return named

@@ -56,7 +56,11 @@ def example_folder() -> Path:
     for folder in (here / "_auditor", here.parent / "examples" / "auditor"):
         if folder.is_dir():
             return folder
-    raise BrainError("the example of the demo is not installed", code="no_example")
+    raise BrainError(
+        "the example of the demo is not installed",
+        code="no_example",
+        hint="install the package again, with `pip install --force-reinstall agent-brain`",
+    )
 
 
 def run_demo(workshop: Path) -> Iterator[DemoStep]:
@@ -142,7 +146,11 @@ def flip_bit(control: Path, mark: bytes) -> int:
     with (control / STORE_FILE_NAME).open("r+b") as file:
         at = file.read().find(mark)
         if at < 0:
-            raise BrainError("the text to damage is not in the store", code="not_in_store")
+            raise BrainError(
+                "the demo finds no text in the store of its example that it could damage",
+                code="not_in_store",
+                hint="this is a fault of the demo: report it",
+            )
         file.seek(at)
         file.write(bytes([mark[0] ^ 1]))
     return at

@@ -57,6 +57,24 @@ _ERRNO_CODES = {
     errno.ENOTDIR: "not_a_folder",
 }
 
+_OS_SENTENCES = {
+    "is_a_folder": "{} is a folder, not a file",
+    "no_such_file": "there is no file or folder {}",
+    "not_a_folder": "{} is not a folder, or is below a file",
+    "permission_denied": "access to {} is denied",
+    "read_only": "{} is on a file system that cannot be written",
+}
+_OS_HINTS = {
+    "disk_full": "free some space and try again",
+    "io_error": "check the file, and the disk that it is on",
+    "is_a_folder": "name a file in it",
+    "no_such_file": "check its name: it is relative to the current folder",
+    "not_a_folder": "check the path",
+    "permission_denied": ACCESS_HINT,
+    "read_only": "name a folder that you can write to",
+    "too_many_open_files": "close some programs, or raise the limit (`ulimit -n`)",
+}
+
 
 def describe_error(problem: BaseException) -> Failure:
     """Return the failure to report for `problem`; an unknown exception is an internal error."""
@@ -142,11 +160,17 @@ def _unknown_option_hint(command: str, option: str) -> str:
 
 def _os_failure(problem: OSError) -> Failure:
     code = _ERRNO_CODES.get(problem.errno or 0, "io_error")
-    reason = problem.strerror or str(problem) or type(problem).__name__
-    named = isinstance(problem.filename, str | bytes | os.PathLike)  # it may be a descriptor
-    name = f": {printable_text(os.fsdecode(problem.filename))}" if named else ""
-    hint = ACCESS_HINT if named and code == "permission_denied" else ""
-    return Failure(code, f"{printable_text(reason)}{name}", hint)
+    reason = printable_text(problem.strerror or str(problem) or type(problem).__name__)
+    hint = _OS_HINTS.get(code, "")
+    if not isinstance(problem.filename, str | bytes | os.PathLike):  # it may be a descriptor
+        return Failure(code, reason, hint)
+    path = os.fsdecode(problem.filename)
+    folder = os.path.dirname(path)
+    if code == "no_such_file" and folder and not os.path.lexists(folder):
+        path = folder  # a file in it was to be written, or read
+    name = printable_text(path)
+    sentence = _OS_SENTENCES.get(code, f"{{}} cannot be used: {reason}")
+    return Failure(code, sentence.format(name), hint)
 
 
 def _print_traceback(problem: BaseException) -> None:

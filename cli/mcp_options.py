@@ -108,7 +108,7 @@ def access_rules(
     if token_file is None and not is_local:
         raise Failure(
             "token_needed",
-            f"{address.host} can be reached from other machines",
+            f"{address.host} can be reached from other machines, so clients need a token",
             "remove --no-token, or listen on 127.0.0.1",
             USAGE,
         )

@@ -19,7 +19,7 @@ def emit(app: App, document: Any, lines: Iterable[str]) -> None:
 
         indent = 2 if is_terminal(sys.stdout) else None
         std_streams.write_stdout(
-            json.dumps(to_json(document), indent=indent, allow_nan=False) + "\n"
+            json.dumps(_with_warnings(app, document), indent=indent, allow_nan=False) + "\n"
         )
     else:
         std_streams.write_lines(lines)
@@ -47,7 +47,15 @@ def emit_line(app: App, document: Any, lines: Iterable[str]) -> None:
     if app.as_json:
         import json
 
-        std_streams.write_stdout(json.dumps(to_json(document), allow_nan=False) + "\n")
+        std_streams.write_stdout(json.dumps(_with_warnings(app, document), allow_nan=False) + "\n")
     else:
         std_streams.write_lines(lines)
     std_streams.flush_stdout()
+
+
+def _with_warnings(app: App, document: Any) -> Any:
+    """Return a document as JSON, with the warnings about what the command recorded, if any."""
+    converted, warnings = to_json(document), app.take_warnings()
+    if warnings and isinstance(converted, dict):
+        converted["warnings"] = warnings
+    return converted

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from brain.errors import BrainError, InvalidInput
+from brain.util.lazy_regex import lazy_pattern
 
 from .context import App
 from .error_report import Failure
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 MAX_COUNT = 1_000_000_000
 MAX_SECONDS = 86_400
-_SECONDS_PATTERN = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
+_SECONDS_PATTERN = lazy_pattern(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
 
 
 class OnceOption(click.Option):
@@ -42,7 +43,9 @@ class OnceOption(click.Option):
         """Return the value, or None."""
         values = super().process_value(ctx, value)
         if len(values) > 1:
-            raise click.BadParameter("given more than once", ctx=ctx, param=self)
+            raise click.BadParameter(
+                "it is given more than once, and takes one value", ctx=ctx, param=self
+            )
         return values[0] if values else None
 
 
@@ -62,8 +65,29 @@ class TextType(ParamOfText):
                 text.encode()
             except UnicodeEncodeError:
                 what = param.human_readable_name if param is not None else "value"
-                raise InvalidInput(f"{what} is not valid UTF-8", code=self.code) from None
+                raise InvalidInput(
+                    f"the value of {what} is not valid UTF-8",
+                    code=self.code,
+                    hint="type it in UTF-8, or set the terminal to UTF-8",
+                ) from None
         return text
+
+
+class PathType(TextType):
+    """A path; a shell completes the files of the folder."""
+
+    name = "path"
+
+    def __init__(self) -> None:
+        super().__init__("bad_path")
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Let the shell complete a file."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 class NonEmptyType(TextType):
@@ -100,7 +124,7 @@ class SecondsType(ParamOfFloat):
     ) -> float:
         """Return the seconds."""
         text = str(value)
-        if not _SECONDS_PATTERN.fullmatch(text) or float(text) > MAX_SECONDS:
+        if not _SECONDS_PATTERN().fullmatch(text) or float(text) > MAX_SECONDS:
             self.fail(f"{text[:40]!r} is not a time from 0 to {MAX_SECONDS} seconds", param, ctx)
         return float(text)
 

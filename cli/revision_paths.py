@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -18,10 +18,6 @@ from brain.errors import BrainError, InvalidInput, printable_text
 
 from .command import PATHS_AFTER_DASHES
 from .context import App, current_directory
-from .params import TextType
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 
 class RevisionsAndPaths(NamedTuple):
@@ -29,23 +25,6 @@ class RevisionsAndPaths(NamedTuple):
 
     revisions: list[str]
     paths: list[str]
-
-
-class PathType(TextType):
-    """A path; a shell completes the files of the folder."""
-
-    name = "path"
-
-    def __init__(self) -> None:
-        super().__init__("bad_path")
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Let the shell complete a file."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
 
 
 def split_terms(app: App, terms: Sequence[str], most_revisions: int) -> RevisionsAndPaths:
@@ -92,7 +71,11 @@ def resolve_paths(app: App, arguments: Sequence[str]) -> list[str]:
 
 def _relative_path(root: str, base: Path, path: str) -> str:
     if not path or "\0" in path:
-        raise InvalidInput(f"not a path: {printable_text(path, 80)!r}", code="bad_path")
+        raise InvalidInput(
+            f"{printable_text(path, 80)!r} is not a path of a file or folder",
+            code="bad_path",
+            hint="give one such as skills/NAME/SKILL.md, relative to the current folder",
+        )
     full = os.path.normpath(os.path.join(os.path.abspath(base), path))
     if not _is_inside(full, root):  # the folder or the path may go through a link
         folder, name = os.path.split(full)

@@ -107,7 +107,9 @@ def release_streams() -> None:
 
 def _output_error(problem: OSError | ValueError) -> OutputFailed:
     reason = problem.strerror if isinstance(problem, OSError) else "it is closed"
-    return OutputFailed(f"cannot write to standard output: {reason}")
+    return OutputFailed(
+        f"cannot write to standard output: {reason}", hint="send the output to another place"
+    )
 
 
 def _encode_plain(problem: UnicodeError) -> tuple[str | bytes, int]:

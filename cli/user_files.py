@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from brain.errors import Conflict, InvalidInput, printable_text
+from brain.errors import BrainError, Conflict, InvalidInput, printable_text
 
 from . import std_streams
 from .terminal import is_terminal
@@ -34,15 +35,51 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
         data = source.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InvalidInput(
-            f"{printable_text(name)} is larger than {max_bytes} bytes", code="too_large"
+            f"{printable_text(name)} is larger than {max_bytes} bytes",
+            code="too_large",
+            hint="check that it is the right file; larger ones are not read",
         )
     return data
+
+
+_LINE_START = "line "
+"""How a message about a line of a file begins."""
+
+
+@contextmanager
+def named_in_errors(name: str) -> Iterator[None]:
+    """Put the file `name` in front of the messages of errors, which are about its content."""
+    try:
+        yield
+    except BrainError as error:
+        sign = "," if error.message.startswith(_LINE_START) else ":"
+        error.message = f"{_shown_name(name)}{sign} {error.message}"
+        raise
+
+
+@contextmanager
+def named_with_lines(name: str | None) -> Iterator[None]:
+    """Put the file `name` in front of messages that begin with the number of a line."""
+    try:
+        yield
+    except BrainError as error:
+        if name is not None and error.message.startswith(_LINE_START):
+            error.message = f"{_shown_name(name)}, {error.message}"
+        raise
+
+
+def _shown_name(name: str) -> str:
+    return "standard input" if name == "-" else printable_text(name)
 
 
 def open_standard_input() -> BinaryIO:
     """Return standard input. Raises `InvalidInput` (`no_input`) if it is closed."""
     if sys.stdin is None:
-        raise InvalidInput("standard input is closed", code="no_input")
+        raise InvalidInput(
+            "the input is to come from standard input, which is closed",
+            code="no_input",
+            hint="name a file instead of -, or give the input through a pipe",
+        )
     return sys.stdin.buffer
 
 

@@ -57,7 +57,9 @@ def render_table() -> str:
 
 
 def _errors_of_module(path: Path) -> Iterator[ErrorRow]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    module = ast.parse(path.read_text("utf-8"))
+    constants = _text_constants(module)
+    for node in ast.walk(module):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
             continue
         kind = getattr(errors, node.func.id, None)
@@ -67,8 +69,29 @@ def _errors_of_module(path: Path) -> Iterator[ErrorRow]:
         code = _text(given["code"]) if "code" in given else kind.code
         message = _text(node.args[0])
         if code and message and "…" not in code:
-            hint = _text(given["hint"]) if "hint" in given else ""
+            hint = _hint(given["hint"], constants) if "hint" in given else ""
             yield ErrorRow(code, kind.exit_status, message, hint)
+
+
+def _text_constants(module: ast.Module) -> dict[str, str]:
+    """Return the texts of a module's constants by name."""
+    return {
+        target.id: _text(node.value)
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _hint(node: ast.expr, constants: dict[str, str]) -> str:
+    """Return a hint: a text, a constant of some module of ours, or one of two texts."""
+    if isinstance(node, ast.IfExp):
+        return f"{_hint(node.body, constants)}; or: {_hint(node.orelse, constants)}"
+    if isinstance(node, ast.Name | ast.Attribute):
+        name = node.id if isinstance(node, ast.Name) else node.attr
+        return constants.get(name) or _SHARED_HINTS.get(name, "")
+    return _text(node)
 
 
 def _text(node: ast.expr) -> str:
@@ -81,6 +104,16 @@ def _text(node: ast.expr) -> str:
         )
         return text if text.strip("… :") else ""
     return ""
+
+
+_SHARED_HINTS = {
+    name: text
+    for folder in SOURCES
+    for path in sorted((PROJECT / folder).rglob("*.py"))
+    for name, text in _text_constants(ast.parse(path.read_text("utf-8"))).items()
+    if name.endswith("_HINT")
+}
+"""The hints that modules share, by the name of their constant."""
 
 
 def _cell(text: str) -> str:

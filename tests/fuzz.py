@@ -33,11 +33,11 @@ CAMPAIGNS = (
     Campaign(
         f"{TESTS} --hypothesis-seed={{seed}} --randomly-seed={{seed}} --seconds={{seconds}}", 6
     ),
-    Campaign("tests.lineage model --seed {seed} --budget {seconds}", 3),
-    Campaign("tests.lineage texts --seed {seed} --budget {seconds}", 1),
+    Campaign("tests.support.lineages model --seed {seed} --budget {seconds}", 3),
+    Campaign("tests.support.lineages texts --seed {seed} --budget {seconds}", 1),
     Campaign("tests.attacks --seed {seed} --count 500", 2),
     Campaign("tests.support.conformance.differential_campaign --seed {seed} --count 5000", 1),
-    Campaign("tests.faults --seed {seed} --budget {seconds}", 3),
+    Campaign("tests.support.faults --seed {seed} --budget {seconds}", 3),
     Campaign("tests.support.faults.power_cuts --seed {seed} --images 100", 1),
     Campaign("tests.support.mcp_message_campaign --seed {seed} --budget {seconds}", 2),
     Campaign("tests.support.chain.registry_campaign --seed {seed} --budget {seconds}", 2),
@@ -98,9 +98,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seconds", type=float, help="pass over the tests that are left by then")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Begin to count."""
-    config.stash[END] = time.monotonic() + config.getoption("--seconds")
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to count: what imports all tests may take as long as a short run."""
+    session.config.stash[END] = time.monotonic() + session.config.getoption("--seconds")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -43,7 +43,7 @@ from .source_protocol import (
 )
 from .sources import build_source, detect_source
 
-_NOT_IN_PLACE_REASON = "only a brain in another folder can hold a copy: brain adopt PATH BRAIN"
+_NOT_IN_PLACE_REASON = "not in a folder of skills that the program reads"
 
 
 def adopt(

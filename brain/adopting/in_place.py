@@ -129,5 +129,9 @@ def _read_ignore_file(home: Path, name: str) -> bytes:
     if not os.path.lexists(home / name):
         return b""
     if os.path.islink(home / name):
-        raise InvalidInput(f"{name} is a link", code="bad_ignore")
+        raise InvalidInput(
+            f"{printable_text(home / name)} is a link, and only a regular file is extended",
+            code="bad_ignore",
+            hint="replace the link with a copy of the file it points to, and adopt again",
+        )
     return read_working_file(home, name)

@@ -118,10 +118,11 @@ class AgentFileReader(HomeReader):
         content = read_bounded_file(detected.path.parent, detected.path.name, MAX_AGENT_FILE_BYTES)
         if content is None:
             raise InvalidInput(
-                f"{printable_text(detected.path)} has more than {MAX_AGENT_FILE_BYTES} bytes",
+                f"{printable_text(detected.path)} has more than {MAX_AGENT_FILE_BYTES >> 20} MiB",
                 code="too_large",
+                hint="export the agent again, with fewer messages",
             )
-        document = _parse_agent_file(content)
+        document = _parse_agent_file(detected.path, content)
         skipped = SkippedFiles()
         source_paths: dict[str, str] = {}
         files = _read_files(document, detected.path.name, skipped, source_paths, allow)
@@ -130,23 +131,23 @@ class AgentFileReader(HomeReader):
         return SourceStates(iter((step,)), skipped.notices, source_paths, doubts=skipped.doubts)
 
 
-def _parse_agent_file(content: bytes) -> JsonObject:
-    value = _parse_json(content)
+def _parse_agent_file(path: Path, content: bytes) -> JsonObject:
+    value = _parse_json(path, content)
     if isinstance(value, str):
-        value = _parse_json(value)
+        value = _parse_json(path, value)
     if not isinstance(value, dict) or not ("agents" in value or "system" in value):
-        raise _bad_agent_file("it names no agent")
+        raise _bad_agent_file(path, "it names no agent")
     return value
 
 
-def _parse_json(text: str | bytes) -> Any:
+def _parse_json(path: Path, text: str | bytes) -> Any:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
     if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
-        raise _bad_agent_file("it is nested too deeply")
+        raise _bad_agent_file(path, "it is nested too deeply")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _bad_agent_file("it is not JSON") from error
+        raise _bad_agent_file(path, "it is not JSON") from error
 
 
 def _read_files(
@@ -160,9 +161,9 @@ def _read_files(
     for path, source, text in _extract_texts(document, skipped):
         if len(next_numbers) >= MAX_HOME_FILES:
             raise InvalidInput(
-                f"more than {MAX_HOME_FILES} files to take",
+                f"{printable_text(name)} holds more than {MAX_HOME_FILES} texts",
                 code="too_many",
-                hint="export the agent with fewer blocks",
+                hint="export the agent again, with fewer blocks",
             )
         free = _free_path(path, next_numbers)
         try:
@@ -278,7 +279,9 @@ def _safe_name(value: Any, otherwise: str) -> str:
         return otherwise
 
 
-def _bad_agent_file(reason: str) -> InvalidInput:
+def _bad_agent_file(path: Path, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"not an agent file: {reason}", code="bad_agent_file", hint="export the agent again"
+        f"{printable_text(path)} is not an agent file: {reason}",
+        code="bad_agent_file",
+        hint="export the agent again",
     )

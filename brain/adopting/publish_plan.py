@@ -123,7 +123,7 @@ def content_refusal(planned: PlannedFile) -> str:
     if planned.is_skill_text and planned.kind == LINK:
         return "a skill cannot be a link"
     if planned.info.size > MAX_ADOPTED_FILE_BYTES:
-        return f"{planned.info.size} bytes; at most {MAX_ADOPTED_FILE_BYTES} are published"
+        return f"it has {planned.info.size} bytes; at most {MAX_ADOPTED_FILE_BYTES} are published"
     return ""
 
 

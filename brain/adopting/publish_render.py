@@ -96,10 +96,12 @@ def render_files(
         path, blob = planned.info.path, planned.info.blob
         before = previous.get(home)
         name = form.name(planned, before)
-        if before and before[:3] == (path, blob, name):
+        state = info_state(planned.info)
+        is_copy = form_mode(name) == ADOPTED_FORM or not planned.is_skill_text
+        is_same_kind = before is not None and (before.state == state or not is_copy)
+        if before and before[:3] == (path, blob, name) and is_same_kind:
             rendered[home] = RenderedFile(before._replace(was=""), None)
             continue
-        state = info_state(planned.info)
         is_as_adopted = home in adopted and adopted[home].state == state
         if form_mode(name) == ADOPTED_FORM and (is_as_adopted or _can_be_copied(planned)):
             rendered[home] = RenderedFile(PublishedFile(path, blob, name, state), None)
@@ -133,7 +135,11 @@ def render_file(
     content = brain.files.read(planned.info.path, snapshot)
     is_inside = planned.inner and is_safe_link_target(planned.inner, content)
     if planned.kind == LINK and not is_inside:
-        raise InvalidInput("the link points outside of its skill", code="link_outside")
+        raise InvalidInput(
+            "the link points outside of its skill",
+            code="link_outside",
+            hint="replace the link with the file, or move the file into the skill",
+        )
     if not planned.is_skill_text:
         return SourceFile(planned.kind, content)
     return render_skill_text(content, planned, form, name)

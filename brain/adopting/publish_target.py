@@ -39,7 +39,7 @@ def client_layout(client: str, folder: Path) -> HomeLayout:
     found = CLIENT_LAYOUTS.get(client)
     if not found:
         raise InvalidInput(
-            f"unknown client: {printable_text(client)}",
+            f"there is no client {printable_text(client)}",
             code="bad_client",
             hint=f"use one of: {', '.join(PUBLISH_CLIENTS)}",
         )

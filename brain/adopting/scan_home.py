@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import limits
-from ..errors import InvalidInput, printable_text
+from ..errors import ACCESS_HINT, InvalidInput, printable_text
 from ..objects import paths
 from ..objects.tree_entry import LINK
 from ..worktree.dirfd import FolderHandles, open_root
@@ -35,6 +35,9 @@ MAX_HOME_LISTED = 1_000_000
 """Files listed in one home."""
 MAX_HOME_BYTES = 2 << 30
 """Bytes adopted from one home."""
+
+OTHER_SKILLS_CODE = "other_skills"
+"""Code of a skipped folder with skills that are none of the program."""
 
 
 class HomeFile(NamedTuple):
@@ -133,7 +136,7 @@ def _limit_listed(listed: Iterator[str]) -> Iterator[str]:
 
 def _too_many_error(limit: str) -> InvalidInput:
     return InvalidInput(
-        f"more than {limit}",
+        f"this folder has more than {limit}",
         code="too_many",
         hint="name a smaller folder, such as that of the skills",
     )
@@ -217,8 +220,9 @@ class _HomeWalk:
             target = self._layout.brain_path(f"{folder}/x")
             if target is None:
                 raise InvalidInput(
-                    f"cannot read {printable_text(folder or 'the folder')}: {reason}",
+                    f"{printable_text(folder or 'the folder')} cannot be read: {reason}",
                     code="unreadable",
+                    hint=ACCESS_HINT,
                 ) from error
             self._skipped.add("unreadable", folder, reason, target.removesuffix("/x"))
             return
@@ -271,7 +275,8 @@ class _HomeWalk:
         is_reported = reached or folder in layout.reported_folders or layout.skip_reason(path)
         if reason and (skills or is_reported):
             count = f", with {skills} skill{'s'[: skills != 1]}" if skills else ""
-            self._skipped.add("left_out", path, reason + count)
+            code = OTHER_SKILLS_CODE if skills and reason == REASON_OTHER else "left_out"
+            self._skipped.add(code, path, reason + count)
         return not reason
 
     def _report_nested_store(self, folder: str, path: str, name: str) -> None:

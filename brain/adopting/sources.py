@@ -51,7 +51,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
     readers = source_readers()
     if kind is not None and not any(_is_of_kind(reader, kind) for reader in readers):
         raise InvalidInput(
-            f"unknown kind of source: {printable_text(kind)}",
+            f"there is no kind of source {printable_text(kind)}",
             code="bad_kind",
             hint=f"use one of: {', '.join(reader.kind for reader in readers)}",
         )
@@ -140,7 +140,7 @@ def _is_of_kind(reader: SourceReader, kind: str) -> bool:
 
 
 def _unknown_source_error(path: Path, kind: str | None) -> InvalidInput:
-    expected = kind or "anything that can be adopted"
+    expected = f"a home of kind {kind}" if kind else "anything that can be adopted"
     homes = [name for name in _HOME_FOLDERS if (path / name).is_dir()]
     hint = f"it contains {' and '.join(homes)}: name that folder" if homes else ""
     return InvalidInput(

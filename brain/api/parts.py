@@ -124,6 +124,12 @@ class BrainParts:
         return self._session.head().hex()
 
     @property
+    def last_recorded(self) -> str:
+        """The id of the snapshot that this object recorded last, "" for none."""
+        snapshot_id = self._session.last_recorded
+        return snapshot_id.hex() if snapshot_id is not None else ""
+
+    @property
     def branch(self) -> str:
         """The name of the current branch."""
         return self._session.current_branch()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from ..errors import Locked, StoreError
+from ..errors import Locked, StoreError, printable_text
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
 from ..store import checksums
@@ -219,7 +219,7 @@ class DerivedCache:
         """Return (snapshot, generation) of all known snapshots with several parents."""
         rows = self._db.fetch_all(f"SELECT {_MERGE_COLUMNS} FROM merges")
         if any(_merge_checksum(*merge) != checksum for *merge, checksum in rows):
-            raise StoreError("the list of merges is damaged")
+            raise StoreError("the cached list of merges is damaged", hint="see `brain doctor`")
         return [(snapshot, generation) for snapshot, generation, _ in rows]
 
     @_translate_errors
@@ -331,7 +331,9 @@ def _decode_history_row(stored: tuple[str, int, bytes, int, str, str, bytes]) ->
     names = tuple(slugs.split("\n")) if slugs else ()
     row = SkillHistoryRow(path, snapshot, generation, change, version, names)
     if _history_checksum(row, slugs) != checksum:
-        raise StoreError("the history of a skill is damaged")
+        raise StoreError(
+            f"the cached history of {printable_text(path)} is damaged", hint="see `brain doctor`"
+        )
     return row
 
 

@@ -92,7 +92,7 @@ class AnchoredLog:
             if commitment.snapshot == snapshot:
                 return commitment
         raise NotFound(
-            f"the log anchored in {self.name} does not hold {snapshot.hex()[:12]}",
+            f"the log anchored in {self.name} does not hold the snapshot {snapshot.hex()[:12]}",
             code="not_committed",
             hint=f"anchor it again with `brain chain batch --ledger {self.name}`",
         )
@@ -156,7 +156,7 @@ class AnchoredLog:
             raise LedgerError(
                 f"the log of this machine is not the one anchored in {self.name}",
                 code="log_forked",
-                hint="it was rolled back, or it is another log: restore the anchored one",
+                hint="it was rolled back, or it is another log: restore its folder from a backup",
             )
 
 
@@ -193,7 +193,7 @@ def _anchor_result(
 
 def _only_batches_error(name: str) -> InvalidInput:
     return InvalidInput(
-        f"this brain is in {name} through a log that is anchored there",
+        f"this brain is in {name} only by the log of this machine, which is anchored there",
         code="only_batches",
         hint=f"commit it with `brain chain batch --ledger {name}`, or open it there by itself",
     )

@@ -62,7 +62,11 @@ def main(argv: Sequence[str]) -> int:
     except BrainError as error:
         return _print_error(error, as_json)
     except (MemoryError, RecursionError) as error:
-        return _print_error(BrainError(f"not enough memory: {type(error).__name__}"), as_json)
+        out_of_memory = BrainError(
+            f"there is not enough memory ({type(error).__name__})",
+            hint="close other programs and try again",
+        )
+        return _print_error(out_of_memory, as_json)
     except Exception as error:  # noqa: BLE001  top level: no traceback reaches the user
         message = f"internal error: {type(error).__name__}: {printable_text(error)}"
         return _print_error(BrainError(message, code="internal", hint="please report it"), as_json)
@@ -129,13 +133,17 @@ def _read_evidence(name: str) -> bytes:
             return sys.stdin.buffer.read(MAX_EVIDENCE_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _cannot_read_error(name, error) from error
-    raise InvalidInput("standard input is closed", code="no_input")
+    raise InvalidInput(
+        "standard input is closed", code="no_input", hint="name the file of the evidence"
+    )
 
 
 def _cannot_read_error(name: str, error: OSError | ValueError) -> InvalidInput:
     why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return InvalidInput(
-        f"cannot read {printable_text(name)}: {printable_text(why)}", code="cannot_read"
+        f"{printable_text(name)} cannot be read: {printable_text(why)}",
+        code="cannot_read",
+        hint="check the path, and who may read the file",
     )
 
 
@@ -149,7 +157,9 @@ def _print_error(error: BrainError, as_json: bool) -> int:
 def _write_text(stream: TextIO | None, text: str) -> None:
     """Write `text`; escape characters that the encoding of the stream lacks."""
     if stream is None:
-        raise BrainError("standard output is closed", code="output_failed")
+        raise BrainError(
+            "standard output is closed", code="output_failed", hint="redirect it to a file"
+        )
     try:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -159,7 +169,9 @@ def _write_text(stream: TextIO | None, text: str) -> None:
         raise
     except (OSError, ValueError) as error:
         raise BrainError(
-            f"cannot write to standard output: {printable_text(error)}", code="output_failed"
+            f"the result cannot be written to standard output: {printable_text(error)}",
+            code="output_failed",
+            hint="check the disk and the program that reads the output",
         ) from error
 
 

@@ -63,15 +63,19 @@ class McpSettings:
 
     `user`: the settings file of the user; of several the first that exists, else the first.
     Those that begin with a variable count if it is set, and then alone.
-    `~` is the home of the user, `{config}` the folder for settings on this system.
+    `user_on` has other ones for a system that keeps them elsewhere, by its `sys.platform`.
+    `~` is the home of the user, `{config}` the folder for settings on this system, `{local}`
+    that of Windows for what stays on this machine; in it, a part with `*` is a folder that
+    exists, or the file does not count.
     `project`: the file in a project, "" if there is none; `project_variable` stands for the
     project in it, "" if the program starts servers there. `servers`: the keys down to the
     servers. `entry`: the form of one. `add`: the program's own command that adds one, with
-    `{scope}`, `{json}` for the entry, and the words above; `scopes`: those that it
-    knows.
+    `{scope}`, `{json}` for the entry, `{named_json}` for the entry with its name in it, and
+    the words above; `scopes`: those that it knows.
     """
 
     user: tuple[str, ...]
+    user_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     file_format: str = "json"
     servers: tuple[str, ...] = ("mcpServers",)
     entry: Mapping[str, Any] = field(

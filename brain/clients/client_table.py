@@ -36,7 +36,8 @@ def _build_folder(row: dict[str, Any]) -> ClientFolder:
 
 
 def _build_mcp(row: dict[str, Any]) -> McpSettings:
-    return McpSettings(**_tuples(row))
+    user_on = {system: tuple(paths) for system, paths in row.pop("user_on", {}).items()}
+    return McpSettings(**_tuples(row), user_on=user_on)
 
 
 def _tuples(row: dict[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Conversation:
 
     def draft(self, brain: LearningBrain, first: str) -> SkillDraft | NoSkill:
         """Ask until an answer is acceptable. Only reads the brain. Raises `ModelError`."""
-        question, fault = first, BrainError("it gave none")
+        question, fault = first, BrainError("it gave no answer")
         for _ in range(MAX_ROUNDS):
             answer_text = self._ask(question)
             try:

@@ -30,7 +30,11 @@ class FakeModel:
         """Return the next answer. Raises `ModelError` (`no_answer`) after the last one."""
         self.requests.append(request)
         if not self._answers:
-            raise ModelError("the script has no further answer", code="no_answer")
+            raise ModelError(
+                "the script of the test model has no further answer",
+                code="no_answer",
+                hint="add one to the script",
+            )
         scripted = self._answers.pop(0)
         if isinstance(scripted, ModelError):
             raise scripted

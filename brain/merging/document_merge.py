@@ -56,7 +56,12 @@ def check_merged_skill(content: bytes, skill: SkillMerge) -> None:
     """Raise `InvalidInput` unless `content` is a readable skill that states the merged version."""
     document = document_parts.split_document(content)
     if _stated_version(content) != skill.version or (skill.is_yaml and not _is_yaml(document)):
-        raise InvalidInput("the merged front matter is not readable", code="bad_frontmatter")
+        raise InvalidInput(
+            "the front matter of the merged skill is not YAML, or lacks the version"
+            f" {skill.version}",
+            code="bad_frontmatter",
+            hint="correct the lines between the two `---` and resolve it again",
+        )
 
 
 def _is_yaml(document: DocumentParts) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import limits, merkle
 from ..digest import domain_hash
 from ..encoding import MAX_OBJECT_BYTES, pack, unpack_unchecked
-from ..errors import FormatError, InvalidInput
+from ..errors import RESTORE_HINT, FormatError, InvalidInput
 from . import paths, tree, tree_diff
 from .node_cache import NodeCache
 from .tree import TreeRoot
@@ -77,10 +77,16 @@ def decode_bundle(data: bytes) -> Bundle:
         for section in value:
             _check_section_name(section[0])
     except (TypeError, ValueError, InvalidInput) as error:
-        raise FormatError("not a bundle", code="bad_object") from error
+        raise FormatError(
+            "the object is not a bundle", code="bad_object", hint=RESTORE_HINT
+        ) from error
     bundle = {name: TreeRoot(*root) for name, *root in value}
     if encode_bundle(bundle) != data:
-        raise FormatError("the encoding is not the shortest one", code="not_canonical")
+        raise FormatError(
+            "the bundle is not encoded in its shortest form",
+            code="not_canonical",
+            hint=RESTORE_HINT,
+        )
     return bundle
 
 
@@ -182,7 +188,9 @@ def update_bundle(
     remaining = {name: root for name, root in sorted(changed.items()) if root is not None}
     if len(remaining) > limits.MAX_SECTIONS or len(encode_bundle(remaining)) > MAX_OBJECT_BYTES:
         raise InvalidInput(
-            f"{len(remaining)} top-level folders",
+            f"the brain has {len(remaining)} folders at its top, more than {limits.MAX_SECTIONS}"
+            if len(remaining) > limits.MAX_SECTIONS
+            else f"the names of the {len(remaining)} folders at the top of the brain are too long",
             code="too_many",
             hint="exclude some of them in .brainignore",
         )

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 from .. import limits
 from ..digest import NO_DIGEST
 from ..encoding import MAX_OBJECT_BYTES
-from ..errors import FormatError, NotFound
+from ..errors import RESTORE_HINT, FormatError, NotFound
 from . import ancestry, lineage, operation
 from . import snapshot as snapshots
 from .lineage import LoadSnapshot
@@ -22,6 +22,7 @@ from .snapshot import Snapshot
 
 LINEAGE_MAGIC = b"brain lineage 1\n"
 _LENGTH_BYTES = 4
+_EXPORT_HINT = "ask for the lineage again; `brain export-lineage` writes it"
 
 
 class ExportedLineage(NamedTuple):
@@ -63,29 +64,52 @@ def read_lineage(source: BinaryIO) -> ExportedLineage:
     what decoding a snapshot raises.
     """
     if source.read(len(LINEAGE_MAGIC)) != LINEAGE_MAGIC:
-        raise FormatError("not a file of a lineage", code="bad_lineage")
+        raise FormatError(
+            "the file is not a lineage: its first line is not `brain lineage 1`",
+            code="bad_lineage",
+            hint=_EXPORT_HINT,
+        )
     found: dict[bytes, Snapshot] = {}
     expected: set[bytes] = set()
     while length := source.read(_LENGTH_BYTES):
         if len(found) >= limits.MAX_SNAPSHOTS:
-            raise FormatError("a lineage of too many snapshots", code="too_large")
+            raise FormatError(
+                f"the lineage has more than {limits.MAX_SNAPSHOTS} snapshots",
+                code="too_large",
+                hint=_EXPORT_HINT,
+            )
         data = source.read(min(int.from_bytes(length, "big"), MAX_OBJECT_BYTES + 1))
         if len(length) < _LENGTH_BYTES or len(data) != int.from_bytes(length, "big"):
-            raise FormatError("the file of the lineage is cut off", code="bad_lineage")
-        here, snapshot = snapshots.snapshot_id(data), snapshots.decode_snapshot(data)
+            raise FormatError(
+                f"the lineage is cut off in its snapshot {len(found) + 1}",
+                code="bad_lineage",
+                hint=_EXPORT_HINT,
+            )
+        here, snapshot = _decode_snapshot(data, len(found) + 1)
         _check_order(found, expected, here, snapshot)
         found[here] = snapshot
         expected.update(snapshot.parents)
         if snapshot.is_genesis:
             expected.add(operation.fork_origin(snapshot.operation))
     if not found:
-        raise FormatError("a lineage without snapshots", code="bad_lineage")
+        raise FormatError("the lineage holds no snapshot", code="bad_lineage", hint=_EXPORT_HINT)
     for here, snapshot in found.items():
         _check_parents(found, here, snapshot)
     for here, snapshot in sorted(found.items(), key=lambda item: item[1].generation):
         _check_against_ancestors(found, here, snapshot)
     _check_merge_bases(found)
     return ExportedLineage(next(iter(found)), found)
+
+
+def _decode_snapshot(data: bytes, number: int) -> tuple[bytes, Snapshot]:
+    try:
+        return snapshots.snapshot_id(data), snapshots.decode_snapshot(data)
+    except FormatError as error:
+        raise FormatError(
+            f"snapshot {number} of the lineage cannot be read: {error.message}",
+            code=error.code,
+            hint=_EXPORT_HINT if error.hint == RESTORE_HINT else error.hint,
+        ) from error
 
 
 def _check_order(
@@ -105,8 +129,9 @@ def _check_parents(found: dict[bytes, Snapshot], here: bytes, snapshot: Snapshot
     for parent in snapshot.parents:
         if parent not in found:
             raise FormatError(
-                f"the parent {parent.hex()} of {here.hex()} is not in the lineage",
+                f"the parent {parent.hex()} of the snapshot {here.hex()} is not in the lineage",
                 code="incomplete_lineage",
+                hint=_EXPORT_HINT,
             )
         if (found[parent].brain or parent) != snapshot.brain:
             raise _lineage_error(here, "is of another brain than its parent")
@@ -139,4 +164,8 @@ def _check_merge_bases(found: dict[bytes, Snapshot]) -> None:
 
 
 def _lineage_error(here: bytes, what: str) -> FormatError:
-    return FormatError(f"snapshot {here.hex()} {what}", code="bad_lineage")
+    return FormatError(
+        f"snapshot {here.hex()} {what}",
+        code="bad_lineage",
+        hint=_EXPORT_HINT,
+    )

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..digest import DIGEST_SIZE, NO_DIGEST, blob_id
-from ..errors import FormatError, InvalidInput
+from ..errors import RESTORE_HINT, FormatError, InvalidInput
 from . import paths
 
 SnapshotOperation = tuple[Any, ...]
@@ -193,6 +193,15 @@ def absorb_operation(
     return ("absorb", slug, from_version, to_version, absorbed, absorbed_version)
 
 
+def renamed_skill(operation: SnapshotOperation) -> str:
+    """Return the old slug of the skill that an operation renamed, "" if it renamed none.
+
+    A skill that did not exist and absorbs another one is that skill under a new name.
+    """
+    is_rename = operation[0] == "absorb" and not operation[2]
+    return str(operation[4]) if is_rename else ""
+
+
 def restore_operation(source: bytes) -> SnapshotOperation:
     """Return the operation that restores paths from the snapshot `source`."""
     return ("restore", source)
@@ -245,17 +254,33 @@ def check_operation(value: Any) -> SnapshotOperation:
     other fields.
     """
     if type(value) is not tuple or not value or type(value[0]) is not str or not value[0]:
-        raise FormatError("not an operation", code="bad_object")
+        raise FormatError(
+            "the operation of the snapshot does not begin with a kind",
+            code="bad_object",
+            hint=RESTORE_HINT,
+        )
     kind = value[0]
     if kind not in _FIELDS:
         if len(kind.encode()) > MAX_KIND_BYTES:
-            raise FormatError("an operation of too long a kind", code="bad_object")
+            raise FormatError(
+                f"the kind of the operation is longer than {MAX_KIND_BYTES} bytes",
+                code="bad_object",
+                hint=RESTORE_HINT,
+            )
         return value
     if not is_known_operation(value):
-        raise FormatError(f"not a {kind} operation", code="bad_object")
+        raise FormatError(
+            f"the {kind} operation of the snapshot does not have the fields of its kind",
+            code="bad_object",
+            hint=RESTORE_HINT,
+        )
     for (name, _, check), field in zip(_FIELDS[kind], value[1:], strict=True):
         if not check(field):
-            raise FormatError(f"not a {kind} operation: its {name}", code="bad_object")
+            raise FormatError(
+                f"the field {name} of the {kind} operation of the snapshot is invalid",
+                code="bad_object",
+                hint=RESTORE_HINT,
+            )
     return value
 
 

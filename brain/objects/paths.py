@@ -49,6 +49,7 @@ _IGNORABLE_CHARS = dict.fromkeys(
 )
 _VCS_NAMES = frozenset({".brain", ".brain.new", ".git"})
 _VCS_SHORT_NAMES = frozenset({"brain~1", "git~1"})
+_RENAME_HINT = "rename it, or leave it out with .brainignore"
 TEMPORARY_PREFIX = ".brain-tmp-"
 """Prefix of the names of files that are still being written."""
 
@@ -64,33 +65,50 @@ def check_path(path: str) -> str:
     try:
         size = len(path.encode())
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"not UTF-8: {printable_text(path)}", code="bad_name") from error
+        raise InvalidInput(
+            f'the path "{printable_text(path)}" is not UTF-8', code="bad_name", hint=_RENAME_HINT
+        ) from error
     parts = path.split("/")
     if not CONTROL_CHARS.isdisjoint(path):
-        raise InvalidInput(f"control character in a path: {printable_text(path)}", code="bad_char")
+        raise InvalidInput(
+            f'the path "{printable_text(path)}" contains a control character',
+            code="bad_char",
+            hint=_RENAME_HINT,
+        )
     visible = printable_text(path if path.isascii() else ascii(path)[1:-1])
     if not path.isascii() and not _INVISIBLE_CHARS.isdisjoint(path):
-        raise InvalidInput(f"invisible character in a path: {visible}", code="bad_char")
+        raise InvalidInput(
+            f'the path "{visible}" contains an invisible character',
+            code="bad_char",
+            hint=_RENAME_HINT,
+        )
     drive = path[1:2] == ":"  # Windows can map any character to a drive
     bad_part = not _FORBIDDEN_PARTS.isdisjoint(map(strip_ignorable_chars, parts))
     if size > limits.MAX_PATH_BYTES or "\\" in path or drive or bad_part:
         raise InvalidInput(
-            f"not a path of a brain: {printable_text(path)}",
+            f'"{printable_text(path)}" is not a path of a brain',
             code="bad_path",
             hint="paths are relative, use '/', and have no '.', '..' or empty part, no '\\' "
             "and no drive such as 'c:'",
         )
     if len(parts) > limits.MAX_PATH_DEPTH:
-        raise InvalidInput(f"nested too deeply: {printable_text(path)}", code="too_deep")
+        raise InvalidInput(
+            f'"{printable_text(path)}" is more than {limits.MAX_PATH_DEPTH} folders deep',
+            code="too_deep",
+            hint="move it further up, or leave it out with .brainignore",
+        )
     if max(len(part.encode()) for part in parts) > limits.MAX_FILE_NAME_BYTES:
         raise InvalidInput(
-            f"a name of more than {limits.MAX_FILE_NAME_BYTES} bytes: {printable_text(path)}",
+            f'a name in "{printable_text(path)}" is longer than {limits.MAX_FILE_NAME_BYTES} bytes',
             code="name_too_long",
             hint="choose a shorter name",
         )
     if any(map(is_reserved_name, parts)):
-        message = f"a name that belongs to version control: {visible}"
-        raise InvalidInput(message, code="reserved_name")
+        raise InvalidInput(
+            f'a name in "{visible}" is reserved for version control',
+            code="reserved_name",
+            hint=_RENAME_HINT,
+        )
     return path
 
 

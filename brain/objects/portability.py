@@ -54,7 +54,9 @@ def require_portable(
     ]
     entries = changed_entries.items()
     for fault in find_portability_faults(nodes, before, after, entries, added, read):
-        raise InvalidInput(fault.message, code=fault.code, hint="rename it, or leave it out")
+        raise InvalidInput(
+            fault.message, code=fault.code, hint="rename it, or leave it out with .brainignore"
+        )
 
 
 def find_portability_faults(
@@ -72,7 +74,9 @@ def find_portability_faults(
     """
     files = bundles.bundle_totals(after).files
     if files > limits.MAX_FILES:
-        yield PortabilityFault("too_many", "", f"{files} files, more than {limits.MAX_FILES}")
+        yield PortabilityFault(
+            "too_many", "", f"the brain has {files} files, more than {limits.MAX_FILES}"
+        )
     for path, entry in changed_entries:
         name = printable_text(path)
         if entry.size > limits.MAX_FILE_BYTES:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .. import limits
 from ..digest import DIGEST_SIZE, NO_DIGEST, domain_hash
 from ..encoding import pack, unpack, unpack_unchecked
-from ..errors import FormatError
+from ..errors import RESTORE_HINT, FormatError, printable_text
 from . import operation as operations
 from .operation import SnapshotOperation
 
@@ -75,7 +75,9 @@ def decode_snapshot(data: bytes) -> Snapshot:
         value = unpack(data)  # raises the exact error
         _check_format(value)
         if not _is_well_formed(value):
-            raise FormatError("not a snapshot", code="bad_object")
+            raise FormatError(
+                "a field of the snapshot is malformed", code="bad_object", hint=RESTORE_HINT
+            )
     jump, operation = Jump(*value[5]), operations.check_operation(value[8])
     snapshot = Snapshot._make((*value[:5], jump, *value[6:8], operation, *value[9:]))
     _check_genesis(snapshot)
@@ -98,10 +100,10 @@ def _is_known_shape(value: Any) -> bool:
 
 def _check_format(value: Any) -> None:
     if type(value) is not tuple or not value or type(value[0]) is not int:
-        raise FormatError("not a snapshot", code="bad_object")
+        raise FormatError("the object is not a snapshot", code="bad_object", hint=RESTORE_HINT)
     if value[0] != SNAPSHOT_FORMAT:
         raise FormatError(
-            f"a snapshot of format {value[0]}",
+            f"the snapshot has format {value[0]}; this version of brain reads {SNAPSHOT_FORMAT}",
             code="unsupported_version",
             hint="a newer version of brain wrote it: upgrade",
         )
@@ -143,8 +145,15 @@ def _check_genesis(snapshot: Snapshot) -> None:
     )
     later = (snapshot.jump.depth == 0, not snapshot.jump.target)
     if any(mark != first for mark in marks) or (not first and any(later)):
-        raise FormatError("neither a genesis nor a later snapshot", code="bad_object")
+        raise FormatError(
+            "the snapshot has some fields of a genesis and some of a later snapshot",
+            code="bad_object",
+            hint=RESTORE_HINT,
+        )
     kind, count = snapshot.operation[0], len(snapshot.parents)
     if not operations.can_have_parents(snapshot.operation, count):
-        message = f"a snapshot of {count} parents with the operation {kind}"
-        raise FormatError(message, code="bad_object")
+        raise FormatError(
+            f"a snapshot with {count} parents cannot have the operation {printable_text(kind)}",
+            code="bad_object",
+            hint=RESTORE_HINT,
+        )

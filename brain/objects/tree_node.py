@@ -16,7 +16,7 @@ from typing import Any
 from .. import merkle
 from ..digest import DIGEST_SIZE, domain_hash, hasher_factory
 from ..encoding import pack, unpack_unchecked
-from ..errors import FormatError, corrupt_object_error
+from ..errors import RESTORE_HINT, FormatError, corrupt_object_error, malformed_object_error
 from .node_boundary import MAX_NODE_ENTRIES
 from .tree_entry import LINK, MAX_SAFE_INTEGER
 
@@ -144,10 +144,14 @@ def decode_node(data: bytes) -> TreeNode:
             raise ValueError
         _check_leaf_entries(entries) if kind == LEAF else check_child_entries(entries)
     except (TypeError, ValueError) as error:
-        raise FormatError("not a node of a tree", code="bad_object") from error
+        raise FormatError(
+            "the object is not a node of a tree", code="bad_object", hint=RESTORE_HINT
+        ) from error
     node = TreeNode(kind, entries)
     if node.encode() != data:
-        raise FormatError("the encoding is not the shortest one", code="not_canonical")
+        raise FormatError(
+            "the node is not encoded in its shortest form", code="not_canonical", hint=RESTORE_HINT
+        )
     return node
 
 
@@ -156,7 +160,10 @@ def decode_verified_node(node_id: bytes, data: bytes) -> TreeNode:
 
     Raises `FormatError` as `decode_node`, and `StoreError` (`corrupt_object`) for another id.
     """
-    node = decode_node(data)
+    try:
+        node = decode_node(data)
+    except FormatError as error:
+        raise malformed_object_error("node", node_id, error) from error
     if node.id != node_id:
         raise corrupt_object_error(node_id)
     return node
@@ -193,4 +200,8 @@ def _check_columns(names: Sequence[Any], ids: Sequence[Any], *numbers: Sequence[
 
 def _check_ascending(names: Sequence[str]) -> None:
     if not all(map(lt, names, names[1:])):
-        raise FormatError("entries out of order, or one twice", code="not_canonical")
+        raise FormatError(
+            "the entries of the object are out of order, or one is there twice",
+            code="not_canonical",
+            hint=RESTORE_HINT,
+        )

@@ -6,7 +6,7 @@ object is named by another one, up to the head.
 
 from __future__ import annotations
 
-from ..errors import corrupt_object_error
+from ..errors import FormatError, corrupt_object_error, malformed_object_error
 from . import bundle as bundles
 from . import snapshot as snapshots
 from .bundle import Bundle
@@ -19,7 +19,10 @@ def decode_verified_bundle(bundle_id: bytes, data: bytes) -> Bundle:
     Raises `FormatError` as `decode_bundle`, and `StoreError` (`corrupt_object`) if it has
     another id.
     """
-    bundle = bundles.decode_bundle(data)
+    try:
+        bundle = bundles.decode_bundle(data)
+    except FormatError as error:
+        raise malformed_object_error("bundle", bundle_id, error) from error
     if bundles.bundle_id(bundle) != bundle_id:
         raise corrupt_object_error(bundle_id)
     return bundle
@@ -29,4 +32,7 @@ def decode_verified_snapshot(snapshot_id: bytes, data: bytes) -> Snapshot:
     """Return the snapshot that `data` encodes. Raises `StoreError`, and as `decode_snapshot`."""
     if snapshots.snapshot_id(data) != snapshot_id:
         raise corrupt_object_error(snapshot_id)
-    return snapshots.decode_snapshot(data)
+    try:
+        return snapshots.decode_snapshot(data)
+    except FormatError as error:
+        raise malformed_object_error("snapshot", snapshot_id, error) from error

@@ -40,7 +40,9 @@ def check_path_absence(proof: PathAbsenceProof) -> None:
     before, after = proof.before, proof.after
     lines = [line for line in (before, after) if line]
     require_valid_proof(
-        len({_count_levels(line) for line in lines}) == 1, "not_neighbours", "no two neighbours"
+        len({_count_levels(line) for line in lines}) == 1,
+        "not_neighbours",
+        "it does not show two neighbours",
     )
     _check_sides(before and before.climb, after and after.climb, proof.climb)
     _check_between(
@@ -81,18 +83,26 @@ def _check_sides(
     _check_siblings_on_side(before, True)
     _check_siblings_on_side(after, False)
     alone = before is None or after is None
-    require_valid_proof(not (alone and shared), "not_neighbours", "one neighbour is missing")
+    require_valid_proof(
+        not (alone and shared), "not_neighbours", "it shows one neighbour where there are two"
+    )
 
 
 def _check_siblings_on_side(climb: TreeAuditPath | None, on_left: bool) -> None:
     for one in climb or ():
         between = not isinstance(one, LevelStep) and one.is_left != on_left
-        require_valid_proof(not between, "not_neighbours", "something is between them")
+        require_valid_proof(
+            not between, "not_neighbours", "there may be a file between its two neighbours"
+        )
 
 
 def _check_between(before: str | None, name: str, after: str | None) -> None:
-    require_valid_proof(before is None or before < name, "not_between", "it is not after the first")
-    require_valid_proof(after is None or name < after, "not_between", "it is not before the second")
+    require_valid_proof(
+        before is None or before < name, "not_between", "the path is not after the first neighbour"
+    )
+    require_valid_proof(
+        after is None or name < after, "not_between", "the path is not before the second neighbour"
+    )
 
 
 def _join_neighbours(hashes: Sequence[bytes]) -> bytes:

@@ -22,21 +22,23 @@ class _ChainLink(NamedTuple):
 
 def check_descent_proof(proof: DescentProof) -> bytes:
     """Check the chain of a proof; return the brain of the ancestor."""
-    require_valid_proof(proof.chain, "broken_chain", "it holds no snapshot")
+    require_valid_proof(proof.chain, "broken_chain", "its chain holds no snapshot")
     chain = [
         _ChainLink(snapshot_id(encoded), decode_proof_snapshot(encoded)) for encoded in proof.chain
     ]
     require_valid_proof(
-        chain[0].id == proof.snapshot, "wrong_snapshot", "it starts at another snapshot"
+        chain[0].id == proof.snapshot, "wrong_snapshot", "its chain starts at another snapshot"
     )
-    require_valid_proof(chain[0].brain == proof.brain, "wrong_brain", "another brain")
     require_valid_proof(
-        chain[-1].id == proof.ancestor, "wrong_ancestor", "it ends at another snapshot"
+        chain[0].brain == proof.brain, "wrong_brain", "its chain is of another brain"
+    )
+    require_valid_proof(
+        chain[-1].id == proof.ancestor, "wrong_ancestor", "its chain ends at another snapshot"
     )
     for new, old in pairwise(chain):
         holds = _is_fork_origin(new, old) or _is_parent(new, old) or _is_jump_target(new, old)
         require_valid_proof(
-            holds, "broken_chain", f"{new.id.hex()} does not lead to {old.id.hex()}"
+            holds, "broken_chain", f"snapshot {new.id.hex()} does not lead to {old.id.hex()}"
         )
     return chain[-1].brain
 

@@ -7,6 +7,8 @@ The readers raise `ProofError`: `too_large`, `too_deep`, `bad_json`, `duplicate_
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..digest import parse_digest
@@ -22,9 +24,24 @@ MAX_PROOF_VALUES = MAX_PROOF_BYTES
 """Values and keys; the length of a proof bounds them enough."""
 
 
+@contextmanager
+def name_document(document: str) -> Iterator[None]:
+    """Name the document, such as "the proof", in the errors that reading it raises."""
+    try:
+        yield
+    except ProofError as error:
+        raise ProofError(
+            f"{document} cannot be read: {error.message}",
+            code=error.code,
+            hint=error.hint or _NEW_DOCUMENT_HINT,
+        ) from error
+
+
 def _proof_error(message: str, code: str) -> ProofError:
     return ProofError(message, code=code)
 
+
+_NEW_DOCUMENT_HINT = "it was cut off or changed, or is another file: ask for it again"
 
 _READER = strict_json.FieldReader(_proof_error)
 
@@ -41,7 +58,11 @@ bad_field_error = _READER.error
 def parse_untrusted_json(data: bytes) -> Any:
     """Return the value that `data`, JSON in UTF-8, holds."""
     if len(data) > MAX_PROOF_BYTES:
-        raise ProofError(f"a proof of {len(data)} bytes", code="too_large")
+        raise ProofError(
+            f"it has {len(data)} bytes, more than {MAX_PROOF_BYTES}",
+            code="too_large",
+            hint=_NEW_DOCUMENT_HINT,
+        )
     return strict_json.parse_json(data, MAX_PROOF_DEPTH, MAX_PROOF_VALUES, _proof_error)
 
 

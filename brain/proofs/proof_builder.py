@@ -34,9 +34,9 @@ def build_path_proof(
     node_path = _find_node_path(nodes, root, inner) if root else []
     if root is None or not _is_path_at(node_path, inner):
         raise NotFound(
-            f"no such file in the snapshot: {printable_text(path)}",
+            f"there is no file {printable_text(path)} in the snapshot",
             code="no_path",
-            hint="prove its absence instead",
+            hint="prove its absence with --absent, or a folder with / at its end",
         )
     return proofs.PathProof(
         _build_head(snapshot),
@@ -61,7 +61,7 @@ def build_absence_proof(
         raise InvalidInput(
             f"the snapshot holds {printable_text(path)}",
             code="path_is_there",
-            hint="prove its presence instead",
+            hint="prove that it is there, without --absent",
         )
     before, after, tree_path = _build_gap(nodes, section, node_path)
     return proofs.PathAbsenceProof(
@@ -73,7 +73,9 @@ def build_section_proof(bundle: Bundle, snapshot: Snapshot, name: str) -> proofs
     """Prove that the section `name` of `bundle` is in `snapshot`. Raises `NotFound`."""
     if name not in bundle:
         raise NotFound(
-            f"no such folder at the top of the brain: {printable_text(name)}", code="no_section"
+            f"there is no folder {printable_text(name)} at the top of the brain",
+            code="no_section",
+            hint="only top-level folders are proven as a whole; prove a file in it instead",
         )
     _, _, steps = _build_section_path(bundle, name)
     return proofs.SectionProof(
@@ -89,7 +91,7 @@ def build_descent_proof(load: LoadSnapshot, old: bytes, new: bytes) -> proofs.De
     node_path = find_descent_path(load, old, new)
     if node_path is None:
         raise NotFound(
-            f"{new.hex()} does not descend from {old.hex()}",
+            f"snapshot {new.hex()} does not descend from {old.hex()}",
             code="not_an_ancestor",
             hint="`brain log --graph` shows how snapshots descend",
         )

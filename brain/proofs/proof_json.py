@@ -49,7 +49,12 @@ def render_proof(proof: AnyProof) -> bytes:
     """
     text = json.dumps(proof_to_json(proof), separators=(",", ":")).encode() + b"\n"
     if len(text) > MAX_PROOF_BYTES:
-        raise InvalidInput(f"a proof of {len(text)} bytes", code="too_large")
+        raise InvalidInput(
+            f"the proof would have {len(text)} bytes, more than the {MAX_PROOF_BYTES} that"
+            " a checker reads",
+            code="too_large",
+            hint="prove the descent in two steps, by a snapshot in between",
+        )
     return text
 
 
@@ -130,7 +135,8 @@ def parse_proof(data: bytes) -> AnyProof:
 
     Raises `ProofError`: what proofs/json_fields.py says, or `unsupported_version`.
     """
-    return proof_from_json(json_fields.parse_untrusted_json(data))
+    with json_fields.name_document("the proof"):
+        return proof_from_json(json_fields.parse_untrusted_json(data))
 
 
 def proof_from_json(value: Any) -> AnyProof:
@@ -140,9 +146,9 @@ def proof_from_json(value: Any) -> AnyProof:
     found = value.get("format")
     if found != PROOF_FORMAT:
         raise ProofError(
-            f"not a proof of this format: {printable_text(found)}",
+            f'its field "format" is "{printable_text(found or "")}", not "{PROOF_FORMAT}"',
             code="unsupported_version",
-            hint=f'the field "format" of a proof is "{PROOF_FORMAT}"',
+            hint="it is another file, or a newer version of brain wrote it",
         )
     kind = value.get("kind")
     if kind == "descent":

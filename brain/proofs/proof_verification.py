@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..digest import NO_DIGEST, stream_blob_id
-from ..errors import InvalidInput
+from ..errors import InvalidInput, printable_text
 from ..objects import paths
 from .absence_check import check_path_absence, check_section_absence, require_section
 from .descent_check import check_descent_proof
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from io import RawIOBase
 
     from ..results import Proof
+
+
+_CONTENT_HINT = "compare it with the file as it was in that snapshot"
 
 
 class ProvenFact(NamedTuple):
@@ -107,12 +110,25 @@ def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
     `wrong_size`), and `InvalidInput` (`no_content`) if no path was proven.
     """
     if proven.kind != "path":
-        raise InvalidInput(f"a proof of {proven.kind} is not about content", code="no_content")
+        raise InvalidInput(
+            f"a proof of the kind {proven.kind} shows no content to compare a file with",
+            code="no_content",
+            hint="check it without --content, or ask for a proof of the file itself",
+        )
     counted = _CountingReader(source)
     found = stream_blob_id(cast("RawIOBase", counted))
-    require_valid_proof(found == proven.blob, "wrong_content", "the file has another content")
+    name = printable_text(proven.path)
     require_valid_proof(
-        counted.bytes_read == proven.size, "wrong_size", "the file has another size"
+        found == proven.blob,
+        "wrong_content",
+        f"the content is not that of {name} in the snapshot",
+        _CONTENT_HINT,
+    )
+    require_valid_proof(
+        counted.bytes_read == proven.size,
+        "wrong_size",
+        f"the content has {counted.bytes_read} bytes, and {name} in the snapshot {proven.size}",
+        _CONTENT_HINT,
     )
 
 
@@ -141,7 +157,10 @@ def check_proof(
     for name, id in expected_ids.items():
         found = getattr(proven, name)
         require_valid_proof(
-            found == id, f"not_this_{name}", f"it is about the {name} {found.hex()}"
+            found == id,
+            f"not_this_{name}",
+            f"it is about the {name} {found.hex()}, not {id.hex()}",
+            f"compare the id, or ask for a proof about that {name}",
         )
     if content is not None:
         verify_proof_content(proven, content)

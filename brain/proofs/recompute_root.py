@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import merkle
-from ..errors import FormatError, ProofError
+from ..errors import RESTORE_HINT, FormatError, ProofError
 from ..objects import paths
 from ..objects import snapshot as snapshots
 from ..objects.bundle import section_hash
@@ -11,24 +11,34 @@ from ..objects.snapshot import Snapshot, snapshot_id
 from ..objects.tree_node import child_hash, entry_hash, join_hashes
 from .proof_types import FileInclusion, LevelStep, ProofHead, SectionInclusion, TreeAuditPath
 
+INVALID_PROOF_HINT = "it was changed, or made wrongly: do not rely on it, and ask for a new one"
 
-def require_valid_proof(condition: object, code: str, problem: str) -> None:
+
+def require_valid_proof(
+    condition: object, code: str, problem: str, hint: str = INVALID_PROOF_HINT
+) -> None:
     """Raise `ProofError` unless `condition`."""
     if not condition:
-        raise ProofError(f"the proof does not hold: {problem}", code=code)
+        raise ProofError(f"the proof does not hold: {problem}", code=code, hint=hint)
 
 
 def check_proof_head(head: ProofHead) -> None:
     """Check that the encoded snapshot has the id, brain and bundle that the head claims."""
     require_valid_proof(
-        snapshot_id(head.encoded) == head.snapshot, "wrong_snapshot", "another snapshot"
+        snapshot_id(head.encoded) == head.snapshot,
+        "wrong_snapshot",
+        f"the snapshot in it is not {head.snapshot.hex()}",
     )
     snapshot = decode_proof_snapshot(head.encoded)
     require_valid_proof(
-        (snapshot.brain or head.snapshot) == head.brain, "wrong_brain", "another brain"
+        (snapshot.brain or head.snapshot) == head.brain,
+        "wrong_brain",
+        f"its snapshot is not of the brain {head.brain.hex()}",
     )
     require_valid_proof(
-        snapshot.bundle == head.bundle, "wrong_bundle", "the snapshot has another bundle"
+        snapshot.bundle == head.bundle,
+        "wrong_bundle",
+        f"its snapshot does not have the bundle {head.bundle.hex()}",
     )
 
 
@@ -37,13 +47,17 @@ def decode_proof_snapshot(encoded: bytes) -> Snapshot:
     try:
         return snapshots.decode_snapshot(encoded)
     except FormatError as error:
-        raise ProofError(error.message, code="bad_snapshot", hint=error.hint) from error
+        raise ProofError(
+            f"the snapshot in the proof cannot be read: {error.message}",
+            code="bad_snapshot",
+            hint=INVALID_PROOF_HINT if error.hint == RESTORE_HINT else error.hint,
+        ) from error
 
 
 def path_in_section(section: str, path: str) -> str:
     """Return the path inside its section, which must be `section`."""
     found, inner = paths.split_section(path)
-    require_valid_proof(found == section, "wrong_section", "a file of another section")
+    require_valid_proof(found == section, "wrong_section", f"it names a file outside {section}")
     return inner
 
 
@@ -72,4 +86,4 @@ def root_from_section(line: SectionInclusion) -> bytes:
 
 def require_bundle(head: ProofHead, found: bytes) -> None:
     """Check that a recomputed root is the bundle of the snapshot."""
-    require_valid_proof(found == head.bundle, "wrong_bundle", "it leads to another bundle")
+    require_valid_proof(found == head.bundle, "wrong_bundle", "its hashes lead to another bundle")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -19,9 +19,29 @@ _REQUIRED_FIELD: Final = object()
 _Object = TypeVar("_Object", bound=tuple[Any, ...])
 
 
+RECEIPT_HINT = "it was changed, or is another file: write it again from its transcript"
+"""The hint for a malformed receipt."""
+
+
+class _FieldError(FormatError):
+    """An invalid field; `place` leads to it, such as `.steps[3].input.digest`."""
+
+    def __init__(self, error: FormatError, place: str, problem: str) -> None:
+        super().__init__(f"in {place[1:]}, {problem}", code=error.code, hint=error.hint)
+        self.place = place
+        self.problem = problem
+
+
+def _name_field(error: FormatError, place: str) -> _FieldError:
+    """Return an error with the place of its field, below which it was raised, put in front."""
+    if isinstance(error, _FieldError):
+        return _FieldError(error, place + error.place, error.problem)
+    return _FieldError(error, place, error.message)
+
+
 def make_format_error(message: str, code: str) -> FormatError:
     """Return the error for an invalid receipt."""
-    return FormatError(message, code=code)
+    return FormatError(message, code=code, hint=RECEIPT_HINT)
 
 
 READER = FieldReader(make_format_error)
@@ -54,14 +74,22 @@ class ObjectCodec(Generic[_Object]):
     def read(self, value: Any) -> _Object:
         """Return the tuple that a JSON object encodes."""
         fields = READER.object(value, self._required, self._names)
-        return self._make(
-            **{
-                field.name: field.codec.read(fields[field.name])
-                if field.name in fields
-                else field.default
-                for field in self._fields
-            }
-        )
+        values = {}
+        for field in self._fields:
+            try:
+                values[field.name] = (
+                    field.codec.read(fields[field.name]) if field.name in fields else field.default
+                )
+            except FormatError as error:
+                raise _name_field(error, f".{field.name}") from error
+        return self._make(**values)
+
+    def _read_items(self, values: Sequence[Any]) -> Iterator[_Object]:
+        for place, value in enumerate(values):
+            try:
+                yield self.read(value)
+            except FormatError as error:
+                raise _name_field(error, f"[{place}]") from error
 
     def write(self, value: _Object) -> dict[str, Any]:
         """Return a tuple as a JSON object."""
@@ -77,12 +105,14 @@ class ObjectCodec(Generic[_Object]):
         def check_count(value: Sequence[Any]) -> Sequence[Any]:
             if len(value) > max_count:
                 raise FormatError(
-                    f"a list of {len(value)} items, more than {max_count}", code="too_many"
+                    f"a list has {len(value)} items, more than {max_count}",
+                    code="too_many",
+                    hint=RECEIPT_HINT,
                 )
             return value
 
         return FieldCodec(
-            lambda value: tuple(map(self.read, check_count(READER.array(value)))),
+            lambda value: tuple(self._read_items(check_count(READER.array(value)))),
             lambda value: list(map(self.write, check_count(value))),
         )
 
@@ -96,9 +126,13 @@ def text_codec(max_bytes: int, min_bytes: int = 0) -> FieldCodec:
         try:
             size = len(value.encode())
         except UnicodeEncodeError as error:
-            raise READER.error(value, "UTF-8") from error
+            raise READER.error(value, "text in UTF-8") from error
         if size > max_bytes:
-            raise FormatError(f"a text of {size} bytes, more than {max_bytes}", code="too_large")
+            raise FormatError(
+                f"a text has {size} bytes, more than {max_bytes}",
+                code="too_large",
+                hint=RECEIPT_HINT,
+            )
         if size < min_bytes:
             raise READER.error(value, f"text of at least {min_bytes} bytes")
         return value

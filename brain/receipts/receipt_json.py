@@ -17,7 +17,7 @@ from ..digest import NO_DIGEST, blob_id
 from ..errors import FormatError, printable_text
 from ..util import strict_json
 from . import receipt_fields
-from .receipt_fields import READER, FieldSpec, ObjectCodec
+from .receipt_fields import READER, RECEIPT_HINT, FieldSpec, ObjectCodec
 from .receipt_types import (
     RUN_OUTCOMES,
     STEP_KINDS,
@@ -41,7 +41,11 @@ def encode_receipt(receipt: Receipt) -> bytes:
     _check_receipt(receipt)
     data = _canonical_bytes(document)
     if len(data) > limits.MAX_RECEIPT_BYTES:
-        raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
+        raise FormatError(
+            f"the receipt would have {len(data)} bytes, more than {limits.MAX_RECEIPT_BYTES}",
+            code="too_large",
+            hint="split the transcript and import the parts",
+        )
     return data
 
 
@@ -67,8 +71,21 @@ def encoded_step_size(step: RunStep) -> int:
 
 def decode_receipt(data: bytes) -> Receipt:
     """Return the receipt that canonical `data` encodes."""
+    try:
+        return _decode_receipt(data)
+    except FormatError as error:
+        raise FormatError(
+            f"the receipt cannot be read: {error.message}", code=error.code, hint=error.hint
+        ) from error
+
+
+def _decode_receipt(data: bytes) -> Receipt:
     if len(data) > limits.MAX_RECEIPT_BYTES:
-        raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
+        raise FormatError(
+            f"it has {len(data)} bytes, more than {limits.MAX_RECEIPT_BYTES}",
+            code="too_large",
+            hint=RECEIPT_HINT,
+        )
     value = strict_json.parse_json(
         data, MAX_JSON_DEPTH, MAX_JSON_VALUES, receipt_fields.make_format_error
     )
@@ -77,13 +94,17 @@ def decode_receipt(data: bytes) -> Receipt:
     format_name = value.pop("format", None)
     if format_name != RECEIPT_FORMAT:
         raise FormatError(
-            f"not a receipt of this format: {printable_text(format_name)}",
+            f'its field "format" is "{printable_text(format_name or "")}", not "{RECEIPT_FORMAT}"',
             code="unsupported_version",
-            hint=f'the field "format" of a receipt is "{RECEIPT_FORMAT}"',
+            hint="it is another file, or a newer version of brain wrote it",
         )
     receipt = _RECEIPT.read(value)
     if encode_receipt(receipt) != data:
-        raise FormatError("not the canonical text of this receipt", code="not_canonical")
+        raise FormatError(
+            "its text is not canonical JSON, with sorted keys and without white space",
+            code="not_canonical",
+            hint=RECEIPT_HINT,
+        )
     return receipt
 
 
@@ -95,13 +116,27 @@ def _canonical_bytes(document: dict[str, Any]) -> bytes:
 def _check_receipt(receipt: Receipt) -> None:
     """Check the rules that involve several fields."""
     if not receipt.outcome and (receipt.ended or receipt.reason):
-        raise FormatError("an end without an outcome", code="bad_field")
+        raise FormatError(
+            "it has an end or a reason, but no outcome", code="bad_field", hint=RECEIPT_HINT
+        )
     if (receipt.part > 0) != (receipt.previous != NO_DIGEST):
-        raise FormatError("a part that does not follow another", code="bad_field")
+        raise FormatError(
+            "its fields part and previous contradict each other",
+            code="bad_field",
+            hint=RECEIPT_HINT,
+        )
     if (receipt.snapshot_before != NO_DIGEST) != (receipt.bundle_before != NO_DIGEST):
-        raise FormatError("a snapshot before without its bundle", code="bad_field")
+        raise FormatError(
+            "it has one of snapshot_before and bundle_before without the other",
+            code="bad_field",
+            hint=RECEIPT_HINT,
+        )
     if sum(len(step.writes) for step in receipt.steps) > limits.MAX_RECEIPT_WRITES:
-        raise FormatError(f"more than {limits.MAX_RECEIPT_WRITES} writes", code="too_many")
+        raise FormatError(
+            f"its steps have more than {limits.MAX_RECEIPT_WRITES} writes",
+            code="too_many",
+            hint=RECEIPT_HINT,
+        )
     for step in receipt.steps:
         _check_step(step)
 
@@ -109,9 +144,13 @@ def _check_receipt(receipt: Receipt) -> None:
 def _check_step(step: RunStep) -> None:
     writes = step.kind in ("skill_create", "memory_write")
     if (step.writes or step.omitted) and not writes:
-        raise FormatError(f"a step of kind {step.kind} that writes", code="bad_field")
+        raise FormatError(
+            f"a step of the kind {step.kind} has writes", code="bad_field", hint=RECEIPT_HINT
+        )
     if any(a.path >= b.path for a, b in pairwise(step.writes)):
-        raise FormatError("writes that are not sorted by path", code="bad_field")
+        raise FormatError(
+            "the writes of a step are not sorted by path", code="bad_field", hint=RECEIPT_HINT
+        )
     for text in (step.input, step.output):
         if text is not None:
             _check_excerpt(text)
@@ -121,9 +160,15 @@ def _check_excerpt(text: TextExcerpt) -> None:
     """Check the digest of an excerpt that is the whole text, and the length of any other."""
     data = text.excerpt.encode()
     if len(data) == text.size and blob_id(data) != text.digest:
-        raise FormatError("a text with the digest of another", code="bad_field")
+        raise FormatError(
+            "the digest of a text is not that of its excerpt, which is the whole text",
+            code="bad_field",
+            hint=RECEIPT_HINT,
+        )
     if text.size <= limits.MAX_EXCERPT_BYTES and data and len(data) != text.size:
-        raise FormatError("an excerpt longer or shorter than its text", code="bad_field")
+        raise FormatError(
+            "an excerpt is longer or shorter than its text", code="bad_field", hint=RECEIPT_HINT
+        )
 
 
 _NAME_CODEC = receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
+from ..util.lazy_regex import lazy_pattern
 from . import key_patterns
-from .lazy_regex import lazy_pattern
 from .secret_hit import SecretHit
 
 _EDGE_CHARACTERS = b" \t\r\"'`\\+>#|*,;(){}[]"

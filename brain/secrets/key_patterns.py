@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ..util.lazy_regex import lazy_pattern
 from . import randomness
-from .lazy_regex import lazy_pattern
 from .placeholders import is_placeholder, is_weak_password
 from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
 
@@ -54,6 +54,7 @@ _JWT = lazy_pattern(
     rb"eyJ%b{8,%d}\.eyJ%b{4,8192}\.%b{16,2048}"
     % (_URL_SAFE, _MAX_JWT_HEADER_BYTES, _URL_SAFE, _URL_SAFE)
 )
+_PERCENT_ESCAPE = lazy_pattern(rb"%([0-9A-Fa-f]{2})")
 _SAMPLE_CLAIMS = lazy_pattern(rb'(?i)"1234567890"|john doe|jane doe|example\.(?:com|org)')
 _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 _URL_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -193,8 +194,9 @@ def _is_url_password(found: bytes) -> bool:
 
 
 def _split_url_user(found: bytes) -> tuple[bytes, bytes]:
+    """Return the user and the password in `://user:password@`, without percent escapes."""
     user, _, password = found.removeprefix(b"://").removesuffix(b"@").partition(b":")
-    return user, password
+    return user, _PERCENT_ESCAPE().sub(lambda escape: bytes.fromhex(escape[1].decode()), password)
 
 
 def _grade_key(rule: str, match: re.Match[bytes]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..util.lazy_regex import lazy_pattern
 from . import randomness
-from .lazy_regex import lazy_pattern
 from .placeholders import decode_text, is_placeholder, is_weak_password
 from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
 
@@ -23,7 +23,7 @@ _NAME_BEFORE = lazy_pattern(rb"[A-Za-z0-9]*[_ .-]?[A-Za-z0-9]*")
 _HARMLESS_PREFIX = lazy_pattern(
     rb"(?:public|pub|primary|foreign|cache|sort|partition|idempotency|hash|object|dict|host|map"
     rb"|index|row|group|routing|unique|natural|dedup|dedupe|lookup|next|page|continuation"
-    rb"|resource|spl|mint|publishable|file)"
+    rb"|resource|spl|mint|publishable|file|websocket)"
     rb"[_ .-]?\Z",
     re.IGNORECASE,
 )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .excerpt import secret_mark
+from ..util.lazy_regex import lazy_pattern
 from .finder import MAX_SECRET_FINDINGS, find_hits_and_examples
-from .lazy_regex import lazy_pattern
-from .secret_hit import SecretHit
+from .secret_hit import SecretHit, secret_mark
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")
 _MIN_URL_PART_CHARS = 8

@@ -5,18 +5,18 @@ from __future__ import annotations
 import binascii
 from itertools import pairwise
 
-from .lazy_regex import lazy_pattern
+from ..util.lazy_regex import lazy_pattern
 
 _PLACEHOLDER = lazy_pattern(
     rb"(?i)(?<![a-z0-9])(?:your?|my|the|some|test|todo)(?![a-z0-9])|insert|replace"
-    rb"|example|placeholder|change[_-]?me|dummy|sample|redacted|fake|(?-i:x{5}|X{5})"
+    rb"|example|placeholder|change[_-]?me|dummy|sample|redacted|fake|abc123|(?-i:x{5}|X{5})"
     rb"|\*\*\*|\.\.\.|\xe2\x80\xa6|process\.env|environ|getenv|env\.|([^A])\1{5}"
     rb"|0x[a-z0-9]*(?:address|key|contract|token|recipient|wallet)"
 )
 _EXAMPLE_WORD = lazy_pattern(
     rb"(?i)passwo?r?d?|p[a4@][s5$][s5$]|secret|test|admin|qwerty|asdf|letmein|welcome|hunter|demo|user"
     rb"|login|foo|bar\b|abc|123|default|root|guest|secure|strong|super|local|temp|hello|dev\b|prod\b"
-    rb"|(?:19|20)[0-9]{2}|my|new|key"
+    rb"|(?:19|20)[0-9]{2}|my|your|new|key"
 )
 """Words of which documents make example passwords."""
 _MAX_OTHER_CHARS = 4

@@ -12,14 +12,21 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput
+from ..util.lazy_regex import lazy_pattern
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OPENING_LINE = re.compile(rb"(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
 _FIELD_LINE = re.compile(rb"[A-Za-z_][A-Za-z0-9_-]*:(?:[ \t\r\n]|\Z)")
-_INDENTED_CLOSING = re.compile(rb"[ \t]+---[ \t]*(?:\r?\n|\Z)")
+_INDENTED_CLOSING = lazy_pattern(rb"[ \t]+---[ \t]*(?:\r?\n|\Z)")
 _CLOSING_LINE = re.compile(rb"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-_LONE_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
+CONTROL_CHARACTERS = lazy_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+_LONE_CARRIAGE_RETURN = lazy_pattern(r"\r(?!\n)")
+_HINT_BY_CODE = {
+    "bad_char": "remove it",
+    "bad_newline": "save the file with the line ends of one system",
+    "not_utf8": "save the file as UTF-8",
+    "too_large": f"at most {limits.MAX_FRONT_MATTER_BYTES} are allowed: move details into the body",
+}
 _UTF16_OR_UTF32_STARTS = (
     b"\xff\xfe",
     b"\xfe\xff",
@@ -82,7 +89,7 @@ def split_document(content: bytes) -> DocumentParts:
     opening = _OPENING_LINE.match(content, len(bom))
     if opening is None:
         if content.startswith(b"---\r", len(bom)):
-            raise _text_error(1, "a carriage return without a newline", "bad_newline")
+            raise _text_error(1, "a carriage return stands without a newline", "bad_newline")
         return body
     start = opening.end()
     has_field = _FIELD_LINE.match(content, start) is not None
@@ -93,7 +100,7 @@ def split_document(content: bytes) -> DocumentParts:
         return body
     end, body_start = closing.span() if closing else _find_unclosed_end(content, start)
     if end - start > limits.MAX_FRONT_MATTER_BYTES:
-        raise _text_error(1, f"front matter of {end - start} bytes", "too_large")
+        raise _text_error(1, f"the front matter has {end - start} bytes", "too_large")
     front_matter = content[start:end].decode()
     return DocumentParts(
         bom, opening[0], front_matter, content[end:body_start], content[body_start:]
@@ -113,7 +120,7 @@ def _find_unclosed_end(content: bytes, start: int) -> tuple[int, int]:
         line = content[at:next_line]
         if line.strip():
             is_indented = line[:1] in (b" ", b"\t")
-            if is_indented and _INDENTED_CLOSING.fullmatch(line):
+            if is_indented and _INDENTED_CLOSING().fullmatch(line):
                 return at, next_line
             goes_on = at == end and (line[:2] == b"- " or _FIELD_LINE.match(line))
             if not is_indented and not goes_on:
@@ -130,28 +137,29 @@ def check_document_text(content: bytes) -> None:
     """
     if len(content) > limits.MAX_SKILL_BYTES:
         raise InvalidInput(
-            f"a document of {len(content)} bytes; at most {limits.MAX_SKILL_BYTES} are parsed",
+            f"the document has {len(content)} bytes; at most {limits.MAX_SKILL_BYTES} are parsed",
             code="too_large",
+            hint="move details into files beside it, and refer to them",
         )
     if content.startswith(_UTF16_OR_UTF32_STARTS):
-        raise _text_error(1, "UTF-16 or UTF-32 text", "not_utf8")
+        raise _text_error(1, "the text is UTF-16 or UTF-32", "not_utf8")
     try:
         content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _text_error(line, "not UTF-8", "not_utf8") from error
+        raise _text_error(line, "the text is not UTF-8", "not_utf8") from error
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        raise _text_error(line, "a NUL character", "bad_char")
+        raise _text_error(line, "there is a NUL character", "bad_char")
 
 
 def check_front_matter(front_matter: str) -> None:
     """Raise `InvalidInput` (`bad_char`, `bad_newline`) for characters that YAML has no use for."""
     for pattern, problem, code in (
-        (CONTROL_CHARACTERS, "a control character", "bad_char"),
-        (_LONE_CARRIAGE_RETURN, "a carriage return without a newline", "bad_newline"),
+        (CONTROL_CHARACTERS, "there is a control character", "bad_char"),
+        (_LONE_CARRIAGE_RETURN, "a carriage return stands without a newline", "bad_newline"),
     ):
-        match = pattern.search(front_matter)
+        match = pattern().search(front_matter)
         if match:  # the front matter starts on the second line
             line = front_matter.count("\n", 0, match.start()) + 2
             raise _text_error(line, problem, code)
@@ -162,8 +170,8 @@ def mask_refused_characters(front_matter: str) -> str:
 
     Control characters become zero-width spaces, which are never shown.
     """
-    return _LONE_CARRIAGE_RETURN.sub(" ", CONTROL_CHARACTERS.sub("\u200b", front_matter))
+    return _LONE_CARRIAGE_RETURN().sub(" ", CONTROL_CHARACTERS().sub("\u200b", front_matter))
 
 
 def _text_error(line: int, problem: str, code: str) -> InvalidInput:
-    return InvalidInput(f"line {line}: {problem}", code=code)
+    return InvalidInput(f"line {line}: {problem}", code=code, hint=_HINT_BY_CODE[code])

@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 
 from ..errors import InvalidInput
+from ..util.lazy_regex import lazy_pattern
 from . import document_parts, frontmatter_fields
 from .document_parts import DocumentParts
 from .frontmatter import field_values, parse_front_matter, parse_if_any
 from .frontmatter_fields import BLOCK_MAP_KIND, FLOW_MAP_KIND, FrontMatter, FrontMatterField
 from .visible_text import fold_to_line
 
-_BLANK_LINES_BYTES = re.compile(rb"(?:[ \t]*\r?\n)*")
-_INDENTED_COMMENTS = re.compile(r"(?:(?:[ \t]*\r?\n)*[ \t]+#[^\n]*\n)*")
-_BLANK_LINES_TEXT = re.compile(r"(?:[ \t]*\r?\n)*")
+_BLANK_LINES_BYTES = lazy_pattern(rb"(?:[ \t]*\r?\n)*")
+_INDENTED_COMMENTS = lazy_pattern(r"(?:(?:[ \t]*\r?\n)*[ \t]+#[^\n]*\n)*")
+_BLANK_LINES_TEXT = lazy_pattern(r"(?:[ \t]*\r?\n)*")
 
 
 def update_document(prior: DocumentParts | None, incoming: DocumentParts | None) -> DocumentParts:
@@ -74,7 +75,7 @@ def _replace_body(prior: DocumentParts, body: bytes) -> DocumentParts:
 
 
 def _blank_lines_end(body: bytes) -> int:
-    match = _BLANK_LINES_BYTES.match(body)
+    match = _BLANK_LINES_BYTES().match(body)
     return match.end() if match else 0
 
 
@@ -133,9 +134,9 @@ def _old_field_end(old: FrontMatter, old_field: FrontMatterField, lines: str) ->
     """
     if lines.count("\n") < 2:
         return old_field.lines_end
-    below = _INDENTED_COMMENTS.match(old.text, old_field.lines_end)
+    below = _INDENTED_COMMENTS().match(old.text, old_field.lines_end)
     end = below.end() if below else old_field.lines_end
-    blank = _BLANK_LINES_TEXT.match(old.text, end) if "+" in lines.split("\n", 1)[0] else None
+    blank = _BLANK_LINES_TEXT().match(old.text, end) if "+" in lines.split("\n", 1)[0] else None
     return blank.end() if blank else end
 
 
@@ -175,7 +176,7 @@ def split_incoming(content: bytes, prior: DocumentParts | None) -> DocumentParts
     if not document.opening:
         return document
     kept = "" if prior is None else prior.front_matter
-    for found in document_parts.CONTROL_CHARACTERS.findall(document.front_matter):
+    for found in document_parts.CONTROL_CHARACTERS().findall(document.front_matter):
         if found not in kept:
             document_parts.check_front_matter(document.front_matter)
     front_matter = parse_if_any(document.front_matter)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from ..errors import InvalidInput
-from . import document_parts, frontmatter_nodes, frontmatter_subset
+from . import document_parts, frontmatter_subset
 from .frontmatter_fields import (
+    BLOCK_MAP_KIND,
     EMPTY_FRONT_MATTER,
     NULL_KIND,
     OTHER_KIND,
@@ -16,6 +18,7 @@ from .frontmatter_fields import (
     FrontMatter,
     FrontMatterField,
 )
+from .yaml_scalar import is_plain_integer
 
 _MAX_SUBSET_LINES = 500
 """Lines that hold fewer values than `strict_yaml.MAX_YAML_NODES` in any case."""
@@ -32,6 +35,8 @@ def parse_front_matter(text: str) -> FrontMatter:
     front_matter = frontmatter_subset.parse_subset(text)
     if front_matter is not None:
         return front_matter
+    from . import frontmatter_nodes
+
     try:
         return frontmatter_nodes.parse_with_yaml(text)
     except InvalidInput as problem:
@@ -54,13 +59,16 @@ def parse_with_flow_line(text: str) -> tuple[FrontMatter, int]:
     front_matter = parse_front_matter(text)
     if front_matter.problem is not None:
         return front_matter, 0
-    is_short = text.count("\n") <= _MAX_SUBSET_LINES
-    if is_short and "[" not in text and "{" not in text and _has_certain_kinds(front_matter):
+    if _is_short(text) and "[" not in text and "{" not in text and _has_certain_kinds(front_matter):
         return front_matter, 0
-    from . import strict_yaml
+    from . import frontmatter_nodes, strict_yaml
 
     root = strict_yaml.compose_front_matter(text)
     return frontmatter_nodes.from_root(text, root), strict_yaml.first_flow_line(root)
+
+
+def _is_short(text: str) -> bool:
+    return text.count("\n") <= _MAX_SUBSET_LINES
 
 
 def _has_certain_kinds(front_matter: FrontMatter) -> bool:
@@ -86,9 +94,12 @@ def load_front_matter(content: bytes) -> dict[str, Any]:
 
 def field_values(front_matter: FrontMatter) -> dict[str, Any]:
     """Return the fields as values for JSON; those that YAML refuses as text."""
-    from . import strict_yaml
-
     if front_matter.problem is None:
+        if _is_short(front_matter.text):
+            with suppress(_NotSimple):
+                return _simple_values(front_matter, front_matter.fields)
+        from . import strict_yaml
+
         root = strict_yaml.compose_front_matter(front_matter.text)
         value: dict[str, Any] = strict_yaml.node_value(root)
         return value
@@ -102,6 +113,30 @@ def field_values(front_matter: FrontMatter) -> dict[str, Any]:
             for key, field in front_matter.metadata.items()
         }
     return values
+
+
+class _NotSimple(Exception):
+    """A value for which the YAML parser is needed."""
+
+
+def _simple_values(
+    front_matter: FrontMatter, fields: dict[str, FrontMatterField]
+) -> dict[str, Any]:
+    return {key: _simple_value(front_matter, key, field) for key, field in fields.items()}
+
+
+def _simple_value(front_matter: FrontMatter, key: str, field: FrontMatterField) -> Any:
+    """Return a text, a null, an integer, or the map `metadata` of these."""
+    if field.kind == TEXT_KIND:
+        return field.value
+    if field.kind == NULL_KIND:
+        return None
+    if field.kind == BLOCK_MAP_KIND and field is front_matter.fields.get("metadata"):
+        return _simple_values(front_matter, front_matter.metadata)
+    raw = front_matter.raw_value(field)
+    if field.kind == OTHER_KIND and is_plain_integer(raw):
+        return int(raw)
+    raise _NotSimple
 
 
 def _recovered_value(front_matter: FrontMatter, key: str, field: FrontMatterField) -> Any:
@@ -128,7 +163,7 @@ def load_leniently(content: bytes) -> tuple[dict[str, Any], str]:
 def no_front_matter_error() -> InvalidInput:
     """Return the error for a document without front matter."""
     return InvalidInput(
-        "line 1: no front matter",
+        "line 1: the front matter is missing",
         code="no_frontmatter",
         hint="start the file with '---', the keys name and description, and '---'",
     )

@@ -139,6 +139,7 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
             f"line {front_matter.line_number(field)}: metadata is not a map:"
             f" {printable_text(front_matter.raw_value(field))}",
             code="bad_type",
+            hint="write metadata as keys with values, one a line, indented",
         )
     first = line_start_offset(front_matter.text, field.start)
     margin = front_matter.text[first : field.start]

@@ -103,7 +103,11 @@ def _recover_fields(text: str, start: int, end: int, is_top: bool) -> RecoveredF
     refused: list[FrontMatterField] = []
     for count, lines in enumerate(_split_fields(text, start, end)):
         if count >= MAX_RECOVERED_FIELDS:
-            raise InvalidInput("line 2: too many values", code="too_many_nodes")
+            raise InvalidInput(
+                f"line 2: the front matter has more than {MAX_RECOVERED_FIELDS} fields",
+                code="too_many_nodes",
+                hint="move some of them into the body",
+            )
         children: dict[str, FrontMatterField] = {}
         field = _read_as_yaml(text, lines, children)
         if field is None:

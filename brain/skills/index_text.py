@@ -109,7 +109,11 @@ def _edit_page(page: bytes, edits: Iterable[tuple[bytes, int]]) -> Iterator[byte
         while offset > 0 and page[offset - 1] != ord("\n"):  # it is the end of a longer line
             offset = page.find(text, offset + 1)
         if offset < 0:
-            raise FormatError("a line of the cached index is missing", code="bad_sheet")
+            raise FormatError(
+                "a line of the cached index is missing",
+                code="bad_sheet",
+                hint="see `brain doctor`",
+            )
         yield page[copied:offset]
         copied = offset + len(text)
     yield page[copied:]

@@ -9,19 +9,19 @@ the paths of the skills that share its slug.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 
 from .. import limits
 from ..digest import blob_id
+from ..util.lazy_regex import lazy_pattern
 from . import SKILLS_SECTION, skill_layout
 from .visible_text import fold_to_line
 
 _DIGEST_DIGITS = 8
-_DIGEST_ADDRESS = re.compile(rf"([a-z0-9-]+)~[0-9a-f]{{{_DIGEST_DIGITS}}}")
+_DIGEST_ADDRESS = lazy_pattern(rf"([a-z0-9-]+)~[0-9a-f]{{{_DIGEST_DIGITS}}}")
 _SECTION_PREFIX = f"{SKILLS_SECTION}/"
 _MARKDOWN_SUFFIX = ".md"
-_SEPARATORS = re.compile(r"[:,] | \(|[▸▹]")
+_SEPARATORS = lazy_pattern(r"[:,] | \(|[▸▹]")
 """What separates the parts of a line or of a list of names."""
 
 
@@ -41,7 +41,7 @@ def digest_address(slug: str, path: str) -> str:
 
 def slug_of_digest_address(text: str) -> str:
     """Return the slug in a digest address, "" if `text` is not one."""
-    found = _DIGEST_ADDRESS.fullmatch(text)
+    found = _DIGEST_ADDRESS().fullmatch(text)
     return found[1] if found else ""
 
 
@@ -97,7 +97,7 @@ def _is_plain(text: str) -> bool:
         and "@" not in text.rpartition("/")[2]
         and len(text) <= limits.MAX_SKILL_NAME_CHARS
         and fold_to_line(text) == text
-        and not _SEPARATORS.search(text)
+        and not _SEPARATORS().search(text)
     )
 
 

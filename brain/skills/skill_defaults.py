@@ -29,7 +29,11 @@ def fill_defaults(
     document = fill_texts(document, title, slug, description)
     front_matter = _set_version(parse_front_matter(document.front_matter), number, document.newline)
     if stated_version(front_matter) != number:
-        raise InvalidInput("line 2: this front matter cannot be edited", code="bad_yaml")
+        raise InvalidInput(
+            "line 2: this front matter cannot be edited field by field",
+            code="bad_yaml",
+            hint="give the whole text with -f FILE, with one field a line: KEY: VALUE",
+        )
     return document._replace(front_matter=front_matter.text)
 
 

@@ -138,12 +138,16 @@ def check_description(description: str) -> str:
     """
     if not isinstance(description, str):
         raise InvalidInput(
-            f"a description is text, not {type(description).__name__}", code="bad_type"
+            f"the description is not text but {type(description).__name__}",
+            code="bad_type",
+            hint="put quotes around it",
         )
     line = " ".join(description.split())
-    if document_parts.CONTROL_CHARACTERS.search(line) or not _is_encodable(line):
+    if document_parts.CONTROL_CHARACTERS().search(line) or not _is_encodable(line):
         raise InvalidInput(
-            f"a control character in the description: {printable_text(line)}", code="bad_char"
+            f"the description has a control character: {printable_text(line)}",
+            code="bad_char",
+            hint="remove it",
         )
     _check_description_length(line)
     return line
@@ -191,7 +195,11 @@ def _check_declared_lengths(front_matter: FrontMatter, before: DocumentParts | N
     name, description = front_matter.shown_text("name"), front_matter.shown_text("description")
     old = parse_if_any(before.front_matter if before is not None else "")
     if len(name) > limits.MAX_SKILL_NAME_CHARS:
-        raise InvalidInput(f"a name of {len(name)} characters", code="name_too_long")
+        raise InvalidInput(
+            f"the name has {len(name)} characters; {limits.MAX_SKILL_NAME_CHARS} are allowed",
+            code="name_too_long",
+            hint="choose a shorter one",
+        )
     if "description" not in old.fields or old.fields["description"].value != description:
         _check_description_length(description)
 
@@ -199,9 +207,10 @@ def _check_declared_lengths(front_matter: FrontMatter, before: DocumentParts | N
 def _check_description_length(description: str) -> None:
     if len(description) > limits.MAX_DESCRIPTION_CHARS:
         raise InvalidInput(
-            f"a description of {len(description)} characters",
+            f"the description has {len(description)} characters;"
+            f" at most {limits.MAX_DESCRIPTION_CHARS} are allowed",
             code="description_too_long",
-            hint=f"at most {limits.MAX_DESCRIPTION_CHARS}; details belong in the body",
+            hint="shorten it: details belong in the body",
         )
 
 

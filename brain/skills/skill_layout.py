@@ -127,7 +127,7 @@ def new_skill_path(slug: str, layout: str) -> str:
     """
     if layout not in LAYOUTS:
         raise InvalidInput(
-            f"no such layout: {printable_text(layout)}",
+            f"there is no layout {printable_text(layout)}",
             code="bad_layout",
             hint=f"use one of: {', '.join(LAYOUTS)}",
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from .. import limits
 from ..errors import FormatError, InvalidInput
+from ..util.lazy_regex import lazy_pattern
 from . import document_parts, frontmatter_regex, frontmatter_subset, skill_version
 from .frontmatter import parse_front_matter
 from .frontmatter_fields import NULL_KIND, TEXT_KIND, FrontMatter
@@ -17,7 +17,7 @@ MAX_SUMMARY_CHARS = 120
 
 _OPENING_BYTES = b"---\n"
 _CLOSING_BYTES = b"\n---\n"
-_HEADING_MARK = re.compile(r"#{1,6}[ \t]+")
+_HEADING_MARK = lazy_pattern(r"#{1,6}[ \t]+")
 
 
 class SkillMetadata(NamedTuple):
@@ -100,7 +100,11 @@ def decode_skill_metadata(data: bytes, fallback_name: str = "") -> SkillMetadata
     try:
         name, description, text, flags = data.decode().split("\0")
     except ValueError as error:
-        raise FormatError("not the metadata of a skill", code="bad_card") from error
+        raise FormatError(
+            "the cached metadata of a skill is malformed",
+            code="bad_card",
+            hint="see `brain doctor`",
+        ) from error
     return SkillMetadata(name or fallback_name, description, text, flags)
 
 
@@ -110,7 +114,7 @@ def summarize_body(body: bytes) -> str:
     At most 120 characters; "" if there is none.
     """
     for line in body.decode("utf-8", "replace").splitlines():
-        text = fold_to_line(_HEADING_MARK.sub("", line.strip(), count=1))
+        text = fold_to_line(_HEADING_MARK().sub("", line.strip(), count=1))
         if text.strip("-#= "):
             return text[:MAX_SUMMARY_CHARS].rstrip()
     return ""

@@ -15,6 +15,7 @@ import re
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable_text
+from ..util.lazy_regex import lazy_pattern
 
 FIRST_VERSION = "1"
 """The version of a skill without one."""
@@ -28,8 +29,8 @@ _TEXT_FORM_PATTERN = r"[1-9][0-9]{0,8}|(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9}){1,3
 _SCALAR_PATTERN = re.compile(
     rf"""(?P<quote>["']?)(?P<v>[vV]?)(?P<text>{_TEXT_FORM_PATTERN})(?P=quote)"""
 )
-_TEXT_FORM = re.compile(_TEXT_FORM_PATTERN)
-_TWO_NUMBERS = re.compile(r"[0-9]+\.[0-9]+")
+_TEXT_FORM = lazy_pattern(_TEXT_FORM_PATTERN)
+_TWO_NUMBERS = lazy_pattern(r"[0-9]+\.[0-9]+")
 _FORM_HINT = "a version is an integer such as 2, or numbers such as 1.4.9"
 
 
@@ -74,7 +75,7 @@ def next_version(text: str, line: int = 0) -> str:
 def format_version(text: str, like: VersionForm | None = None) -> str:
     """Return the text form `text` as a YAML scalar, with the quotes and `v` of `like`."""
     quote, v = (like.quote, like.prefix) if like else ("", "")
-    if not quote and not v and _TWO_NUMBERS.fullmatch(text):
+    if not quote and not v and _TWO_NUMBERS().fullmatch(text):
         quote = '"'
     return f"{quote}{v}{text}{quote}"
 
@@ -92,7 +93,7 @@ def compare_versions(a: str, b: str) -> int:
 
 
 def _parse_numbers(text: str) -> list[int]:
-    if not _TEXT_FORM.fullmatch(text):
+    if not _TEXT_FORM().fullmatch(text):
         raise _version_error(text, 0, _FORM_HINT)
     return [int(number) for number in text.split(".")]
 
@@ -124,5 +125,6 @@ def check_initial_version(text: str, line: int = 0) -> str:
 
 def _version_error(raw: str, line: int, hint: str) -> InvalidInput:
     where = f" in line {line}" if line else ""
-    shown = printable_text(raw)
-    return InvalidInput(f"not a version{where}: version: {shown}", code="bad_version", hint=hint)
+    return InvalidInput(
+        f"{printable_text(raw)!r}{where} is not a version", code="bad_version", hint=hint
+    )

@@ -17,15 +17,16 @@ import unicodedata
 
 from ..errors import InvalidInput, printable_text
 from ..limits import MAX_SKILL_NAME_CHARS, MAX_SLUG_CHARS
+from ..util.lazy_regex import lazy_pattern
 from . import unicode_scripts
 from .visible_text import hidden_code_point_pattern
 
 _SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_NON_SLUG_RUNS = re.compile(r"[^a-z0-9]+")
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f]")
-_SEPARATORS = re.compile(r"[ _-]+")
-_PATH_LIKE = re.compile(r"[/\\:]")
-_RESERVED_NAMES = re.compile(r"\.(?:brain|git)|(?:brain|git)~[0-9]+")
+_NON_SLUG_RUNS = lazy_pattern(r"[^a-z0-9]+")
+_CONTROL_CHARACTERS = lazy_pattern(r"[\x00-\x1f]")
+_SEPARATORS = lazy_pattern(r"[ _-]+")
+_PATH_LIKE = lazy_pattern(r"[/\\:]")
+_RESERVED_NAMES = lazy_pattern(r"\.(?:brain|git)|(?:brain|git)~[0-9]+")
 _WINDOWS_DEVICES = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))
 )
@@ -42,11 +43,13 @@ def slugify(name: str) -> str:
     """
     if not isinstance(name, str):
         raise InvalidInput(
-            f"the name of a skill is text, not {type(name).__name__}", code="bad_type"
+            f"the name of a skill is not text but {type(name).__name__}",
+            code="bad_type",
+            hint="put quotes around it",
         )
     if len(name) > MAX_SKILL_NAME_CHARS:
         raise InvalidInput(
-            f"a name of {len(name)} characters: {printable_text(name)}",
+            f"the name {printable_text(name, 40)} has {len(name)} characters",
             code="name_too_long",
             hint=f"names have at most {MAX_SKILL_NAME_CHARS} characters",
         )
@@ -56,9 +59,9 @@ def slugify(name: str) -> str:
         _check_name(name)
         slug = fold_to_slug(name)
     if not slug:
-        raise _name_error(name, "bad_name", "the name has no letters or digits")
+        raise _name_error(name, "bad_name", "it has no letters or digits")
     if slug in _WINDOWS_DEVICES:
-        raise _name_error(name, "reserved_name", "the name is that of a device on Windows")
+        raise _name_error(name, "reserved_name", "it is the name of a device on Windows")
     return slug
 
 
@@ -69,7 +72,7 @@ def fold_to_slug(name: str) -> str:
 
         plain = unicodedata.normalize("NFKD", unicode_scripts.replace_unassigned(name))
         name = unidecode(plain.replace("'", "-")).replace("'", "")
-    return _NON_SLUG_RUNS.sub("-", name.lower()).strip("-")[:MAX_SLUG_CHARS].rstrip("-")
+    return _NON_SLUG_RUNS().sub("-", name.lower()).strip("-")[:MAX_SLUG_CHARS].rstrip("-")
 
 
 def is_slug(text: str) -> bool:
@@ -101,23 +104,23 @@ def skill_identity(name: str) -> str:
         known = unicode_scripts.replace_unassigned(name)
         pairs = zip(name, known, strict=True)
         lower = "".join(k.lower() if k.lower().upper() == k == c else c for c, k in pairs)
-    return _SEPARATORS.sub("-", lower).strip("-")
+    return _SEPARATORS().sub("-", lower).strip("-")
 
 
 def _check_name(name: str) -> None:
     normal = unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
-    if _RESERVED_NAMES.fullmatch(_remove_disguise(name)):
-        raise _name_error(name, "reserved_name", "the name is reserved")
-    if _CONTROL_CHARACTERS.search(name) or hidden_code_point_pattern().search(name):
-        raise _name_error(name, "bad_char", "the name holds a control or hidden character")
+    if _RESERVED_NAMES().fullmatch(_remove_disguise(name)):
+        raise _name_error(name, "reserved_name", "it is reserved")
+    if _CONTROL_CHARACTERS().search(name) or hidden_code_point_pattern().search(name):
+        raise _name_error(name, "bad_char", "it has a control or hidden character")
     if hidden_code_point_pattern().search(normal) or _has_stacked_marks(name):
-        reason = "the name has too many combining marks, or hidden characters once normalised"
+        reason = "it has too many combining marks, or hidden characters once normalised"
         raise _name_error(name, "bad_char", reason)
     for form in (name, normal):
-        if _PATH_LIKE.search(form) or form[:1] in ("-", "~") or form in (".", ".."):
-            raise _name_error(name, "bad_name", "the name resembles a path or an option")
+        if _PATH_LIKE().search(form) or form[:1] in ("-", "~") or form in (".", ".."):
+            raise _name_error(name, "bad_name", "it resembles a path or an option")
         if form[:1] == " " or form[-1:] in (" ", "."):
-            reason = "the name starts with a space, or ends with a space or dot"
+            reason = "it starts with a space, or ends with a space or dot"
             raise _name_error(name, "bad_name", reason)
 
 
@@ -142,7 +145,7 @@ def _has_stacked_marks(name: str) -> bool:
 
 def _name_error(name: str, code: str, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"{reason}: '{printable_text(name)}'",
+        f"{printable_text(name)!r} cannot name a skill: {reason}",
         code=code,
         hint="use letters, digits, spaces and hyphens",
     )

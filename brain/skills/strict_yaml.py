@@ -19,6 +19,7 @@ import yaml
 from .. import limits
 from ..errors import InvalidInput, printable_text
 from .unicode_scripts import replace_unassigned
+from .yaml_scalar import is_plain_integer
 
 MAX_YAML_NESTING = 16
 """Maps and lists inside each other."""
@@ -28,7 +29,18 @@ FRONT_MATTER_FIRST_LINE = 2
 """Front matter starts on the second line of a document."""
 
 _RESOLVER = yaml.resolver.Resolver()
-_HINT_BY_CODE = {"bad_key": "put quotes around it"}
+_QUOTE_HINT = "put quotes around a value that holds ': ' or ' #'"
+_HINT_BY_CODE = {
+    "alias_not_allowed": "write the value itself in each place",
+    "bad_char": "remove it, or save the file as UTF-8 text",
+    "bad_key": "put quotes around it",
+    "bad_type": "write a line KEY: VALUE for each field",
+    "bad_yaml": _QUOTE_HINT,
+    "duplicate_key": "remove one of them",
+    "tag_not_allowed": "remove the tag, and put quotes around a value that begins with !",
+    "too_deep": "use fewer levels",
+    "too_many_nodes": "use fewer values",
+}
 _MAX_OPEN_BRACKETS = 256
 """Brackets open at once, counted in quoted text too; PyYAML's work grows with their square."""
 _MAP_TAG = "tag:yaml.org,2002:map"
@@ -39,7 +51,6 @@ _BOOL_TAG = "tag:yaml.org,2002:bool"
 _INT_TAG = "tag:yaml.org,2002:int"
 _READ_DIFFERENTLY = re.compile("[\t\ufeff]|[|>][-+0-9]*#")
 """A tab after a value, a byte order mark on a later line, a comment right after `|` or `>`."""
-_PLAIN_INT_PATTERN = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _BRACKET_PATTERN = re.compile(r"[\[\]{}]")
 _DOCUMENT_MARKER = re.compile(r"^(?:---|\.\.\.)[ \t\r\n]", re.MULTILINE)
 _CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -81,7 +92,7 @@ def compose_front_matter(front_matter: str) -> yaml.MappingNode:
     marker = _DOCUMENT_MARKER.search(front_matter)
     if marker:
         line = front_matter.count("\n", 0, marker.start()) + FRONT_MATTER_FIRST_LINE
-        _raise_invalid(line, "a document marker inside the front matter", "bad_yaml")
+        _raise_invalid(line, "a document marker stands inside the front matter", "bad_yaml")
     node = _compose_root(front_matter, FRONT_MATTER_FIRST_LINE)
     if not isinstance(node, yaml.MappingNode):
         problem = "the front matter is not a map of keys to values"
@@ -101,7 +112,11 @@ def compose_yaml_file(text: str) -> yaml.MappingNode | None:
     Raises `InvalidInput` with code `too_large` or those of `compose_front_matter`.
     """
     if len(text) > limits.MAX_FRONT_MATTER_BYTES:
-        raise InvalidInput(f"a YAML file of {len(text)} characters", code="too_large")
+        raise InvalidInput(
+            f"the file has {len(text)} characters; {limits.MAX_FRONT_MATTER_BYTES} are allowed",
+            code="too_large",
+            hint="shorten it",
+        )
     node = _compose_root(text, 1)
     if node is not None and not isinstance(node, yaml.MappingNode):
         _raise_invalid(1, "the file is not a map of keys to values", "bad_type")
@@ -135,7 +150,9 @@ def compose_with(parser_type: ParserType, text: str, first_line: int) -> yaml.No
     except yaml.YAMLError as error:
         raise _yaml_error(error, first_line) from error
     except (ValueError, OverflowError, IndexError) as error:
-        raise InvalidInput(f"line {first_line}: not YAML", code="bad_yaml") from error
+        raise InvalidInput(
+            f"line {first_line}: this is not YAML", code="bad_yaml", hint=_QUOTE_HINT
+        ) from error
 
 
 def _compose_document(parser: EventSource, first_line: int) -> yaml.Node | None:
@@ -172,11 +189,11 @@ def _check_event(event: Any, node_count: int, nesting: int, first_line: int) -> 
         _raise_invalid(line, "aliases and anchors are not allowed", "alias_not_allowed")
     if event.tag is not None:
         tag = printable_text(event.tag)
-        _raise_invalid(line, f"a tag is not allowed: {tag}", "tag_not_allowed")
+        _raise_invalid(line, f"the tag {tag} is not allowed", "tag_not_allowed")
     if node_count > MAX_YAML_NODES:
-        _raise_invalid(line, "too many values", "too_many_nodes")
+        _raise_invalid(line, f"there are more than {MAX_YAML_NODES} values", "too_many_nodes")
     if isinstance(event, yaml.CollectionStartEvent) and nesting >= MAX_YAML_NESTING:
-        _raise_invalid(line, "nested too deeply", "too_deep")
+        _raise_invalid(line, "lists and maps are nested too deeply", "too_deep")
 
 
 def _start_node(event: Any, first_line: int) -> yaml.Node:
@@ -187,7 +204,7 @@ def _start_node(event: Any, first_line: int) -> yaml.Node:
     if isinstance(event, yaml.SequenceStartEvent):
         return yaml.SequenceNode(_LIST_TAG, [], start, None, event.flow_style)
     if _CONTROL_CHARACTERS.search(event.value):
-        _raise_invalid(start.line + first_line, "a control character", "bad_char")
+        _raise_invalid(start.line + first_line, "there is a control character", "bad_char")
     tag = _RESOLVER.resolve(  # type: ignore[no-untyped-call]
         yaml.ScalarNode, event.value, event.implicit
     )
@@ -213,7 +230,7 @@ def _check_brackets(text: str, first_line: int) -> None:
         depth = max(depth + (1 if match[0] in "[{" else -1), 0)
         if depth > _MAX_OPEN_BRACKETS:
             line = text.count("\n", 0, match.start()) + first_line
-            _raise_invalid(line, "nested too deeply", "too_deep")
+            _raise_invalid(line, "lists and maps are nested too deeply", "too_deep")
 
 
 def first_flow_line(node: yaml.Node) -> int:
@@ -243,7 +260,7 @@ def node_value(node: yaml.Node) -> Any:
         return None
     if node.tag == _BOOL_TAG:
         return text.lower() in ("yes", "true", "on")
-    if node.tag == _INT_TAG and _PLAIN_INT_PATTERN.fullmatch(text):
+    if node.tag == _INT_TAG and is_plain_integer(text):
         return int(text)
     return text
 
@@ -264,10 +281,10 @@ def _check_keys(node: yaml.MappingNode, first_line: int) -> None:
         line = key.start_mark.line + first_line
         shown = printable_text(key.value) if isinstance(key, yaml.ScalarNode) else "a list or map"
         if not is_text_node(key):
-            _raise_invalid(line, f"a key that is not text: {shown}", "bad_key")
+            _raise_invalid(line, f"the key {shown} is not text", "bad_key")
         normal = unicodedata.normalize("NFKC", replace_unassigned(key.value))
         if normal in seen:
-            _raise_invalid(line, f"a key twice in one map: {shown}", "duplicate_key")
+            _raise_invalid(line, f"the key {shown} stands twice in one map", "duplicate_key")
         seen.add(normal)
 
 
@@ -275,14 +292,18 @@ def _yaml_error(error: yaml.YAMLError, first_line: int) -> InvalidInput:
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         line = mark.line + first_line if mark else first_line
-        problem = printable_text(error.problem or error.context or "not YAML")
+        problem = printable_text(error.problem or error.context or "this is not YAML")
         return InvalidInput(
             f"line {line}: {problem}",
             code="bad_yaml",
-            hint="put quotes around a value that holds ': ' or ' #'",
+            hint=_QUOTE_HINT,
         )
-    return InvalidInput(f"line {first_line}: a character that YAML does not allow", code="bad_char")
+    return InvalidInput(
+        f"line {first_line}: there is a character that YAML does not allow",
+        code="bad_char",
+        hint=_HINT_BY_CODE["bad_char"],
+    )
 
 
 def _raise_invalid(line: int, problem: str, code: str) -> NoReturn:
-    raise InvalidInput(f"line {line}: {problem}", code=code, hint=_HINT_BY_CODE.get(code, ""))
+    raise InvalidInput(f"line {line}: {problem}", code=code, hint=_HINT_BY_CODE[code])

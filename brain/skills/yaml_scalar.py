@@ -16,6 +16,7 @@ AMBIGUOUS_WORDS = frozenset(
 """Plain words that some version of YAML reads as a boolean or a null."""
 
 _INDICATOR_CHARACTERS = frozenset("-?:,[]{}#&*!|>'\"%@` ")
+_MAX_INTEGER_DIGITS = 18
 _NUMBER_LIKE_STARTS = frozenset("+-.0123456789<=~")
 
 
@@ -33,6 +34,17 @@ def is_valid_plain(text: str) -> bool:
 def is_certain_text(plain: str) -> bool:
     """Tell whether every version of YAML reads the plain scalar `plain` as text."""
     return plain[0] not in _NUMBER_LIKE_STARTS and plain not in AMBIGUOUS_WORDS
+
+
+def is_plain_integer(plain: str) -> bool:
+    """Tell whether every version of YAML reads `plain` as a decimal integer of few digits."""
+    digits = plain.removeprefix("-")
+    return (
+        len(digits) <= _MAX_INTEGER_DIGITS
+        and digits.isascii()
+        and digits.isdigit()
+        and (digits[0] != "0" or digits == "0")
+    )
 
 
 def unquote_simple(raw: str) -> str | None:

@@ -76,7 +76,7 @@ _WRITABLE_HINT = "check who may write to {folder}"
 _OPENABLE_HINT = "check who may read and write {folder}"
 _DAMAGE_ERRORS = (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError, apsw.TooBigError)
 _ENGINE_ERROR_TABLE: tuple[tuple[tuple[type[apsw.Error], ...], str, str, str], ...] = (
-    ((apsw.FullError,), "no_space", "no space left", "free some space and try again"),
+    ((apsw.FullError,), "no_space", "cannot grow, no space left", "free some space and try again"),
     ((apsw.ReadOnlyError, apsw.PermissionsError), "read_only", "cannot be written", _WRITABLE_HINT),
     ((apsw.CantOpenError,), "cannot_open", "cannot be opened", _OPENABLE_HINT),
     ((apsw.NotADBError,), "bad_store", "is not a store", "{damaged}"),
@@ -96,7 +96,9 @@ def translate_engine_error(
 ) -> Exception:
     """Return the typed error for an engine error; misuse by this program is not translated."""
     if isinstance(error, UnicodeDecodeError):
-        return StoreError(f"{name} is damaged: text that is not UTF-8", hint=labels.damaged)
+        return StoreError(
+            f"{name} is damaged: it holds text that is not UTF-8", hint=labels.damaged
+        )
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return Locked(
             f"another process is writing to {labels.content_label}",

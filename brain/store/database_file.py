@@ -28,7 +28,11 @@ def check_database_files(path: str, labels: DatabaseLabels) -> None:
             file_checks.check_regular_file(path + side, os.lstat(path + side))
         except FileNotFoundError as error:
             if not side:
-                raise NotFound(f"{labels.file_label} is not here", code="no_store") from error
+                raise NotFound(
+                    f"{labels.file_label} is missing: there is no file {os.path.basename(path)}",
+                    code="no_store",
+                    hint=f"restore {labels.folder} from a copy",
+                ) from error
         except OSError as error:
             raise open_database_error(error, labels) from error
 
@@ -141,7 +145,10 @@ class DisposableDatabase(NamedTuple):
         try:
             ((version,),) = db.fetch_all("PRAGMA user_version")
             if version not in (0, self.version):
-                raise StoreError(f"{self.labels.file_label} is of another version")
+                raise StoreError(
+                    f"{self.labels.file_label} is of another version than this program writes",
+                    hint="another release wrote it; use that one",
+                )
             db.execute(f"PRAGMA synchronous={self.synchronous}")
             if not version:
                 db.execute("PRAGMA journal_mode=WAL")

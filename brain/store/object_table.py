@@ -111,4 +111,8 @@ def _checksum_error(id: bytes) -> StoreError:
 
 
 def _wrong_kind_error(id: bytes) -> FormatError:
-    return FormatError(f"object {id.hex()} is of another kind", code="wrong_type")
+    return FormatError(
+        f"object {id.hex()} is not of the kind that is expected here",
+        code="wrong_type",
+        hint="run `brain verify`, and restore the folder .brain from a copy",
+    )

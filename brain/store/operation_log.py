@@ -42,7 +42,11 @@ def decode_log_head(fact: bytes | None) -> tuple[int, bytes]:
 def read_logged_operation(db: Connection, number: int, head: tuple[int, bytes]) -> OperationRow:
     """Return one operation after checking its link to the one before."""
     if not 1 <= number <= head[0]:
-        raise NotFound(f"there is no operation {number}", code="missing_operation")
+        raise NotFound(
+            f"there is no operation {number}",
+            code="missing_operation",
+            hint="`brain op log` lists the operations",
+        )
     rows = db.fetch_all(
         f"SELECT {_OPERATION_COLUMNS} FROM operations WHERE number IN (?, ?) ORDER BY number",
         (number - 1, number),

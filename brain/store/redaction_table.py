@@ -88,7 +88,11 @@ def select_valid_redactions(
     def load(snapshot_id: bytes) -> Snapshot:
         data = read_snapshot_data(snapshot_id)
         if data is None or snapshots.snapshot_id(data) != snapshot_id:
-            raise NotFound(f"no snapshot {snapshot_id.hex()}", code="missing_object")
+            raise NotFound(
+                f"there is no snapshot {snapshot_id.hex()} in the store",
+                code="missing_object",
+                hint="run `brain verify`, and restore the folder .brain from a copy",
+            )
         return snapshots.decode_snapshot(data)
 
     def redacts(snapshot_id: bytes, blob: bytes) -> bool:

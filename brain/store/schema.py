@@ -107,13 +107,16 @@ def check_store_schema(db: Connection) -> None:
     """
     ((application,),) = db.fetch_all("PRAGMA application_id")
     if application != APPLICATION_ID:
-        raise StoreError(f"{db.name} is not the store of a brain")
+        raise StoreError(
+            f"{db.name} is not the store of a brain",
+            hint="another program wrote it: restore the folder .brain from a copy",
+        )
     ((version,),) = db.fetch_all("PRAGMA user_version")
     if version != SCHEMA_VERSION:
         raise StoreError(
-            f"the store has version {version}, this program knows {SCHEMA_VERSION}",
+            f"the store has version {version}, and this program reads version {SCHEMA_VERSION}",
             code="unsupported_version",
-            hint="another release wrote it; use that one to read it",
+            hint="another release of brain wrote it: use that one, or a newer one",
         )
     check_table_schema(db, TABLES)
 

@@ -34,7 +34,11 @@ class SqliteTransaction(SqliteReader):
 
     def __enter__(self) -> Self:
         if self._db.in_transaction:
-            raise StoreError("a transaction is open already", code="transaction_open")
+            raise StoreError(
+                "a transaction of this store is open already",
+                code="transaction_open",
+                hint="end it first: transactions are not nested",
+            )
         try:
             self._begin()
         except BaseException:
@@ -131,9 +135,9 @@ class SqliteTransaction(SqliteReader):
         """
         if chunk_list.size > limits.MAX_FILE_BYTES:
             raise InvalidInput(
-                f"a file of {chunk_list.size} bytes",
+                f"a file has {chunk_list.size} bytes; at most {limits.MAX_FILE_BYTES} are allowed",
                 code="too_large",
-                hint=f"at most {limits.MAX_FILE_BYTES} bytes",
+                hint="split it, or name it in .brainignore",
             )
         self._refuse_redacted_rows([(id,)])
         db, row = self._db, (id, CODEC_CHUNK_LIST, encode_chunk_list(id, chunk_list))

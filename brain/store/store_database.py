@@ -32,7 +32,11 @@ def create_store_database(folder: Path) -> Connection:
         os.chmod(folder, 0o700)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError as error:
-        raise Conflict("there is a store already", code="exists") from error
+        raise Conflict(
+            f"there is a store already in {os.path.basename(folder)}",
+            code="exists",
+            hint="open it, or name another folder",
+        ) from error
     except OSError as error:
         raise database_file.open_database_error(error, STORE_LABELS) from error
     try:

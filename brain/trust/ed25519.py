@@ -23,6 +23,9 @@ SEED_SIZE = 32
 PUBLIC_KEY_SIZE = 32
 SIGNATURE_SIZE = 64
 
+RESTORE_KEY_HINT = "restore the file from a copy, or create another key with `brain key new`"
+"""The hint for a damaged key file."""
+
 _PRIME = 2**255 - 19
 _CURVE_D = -121665 * pow(121666, -1, _PRIME) % _PRIME
 """Of the curve: -x² + y² = 1 + d·x²·y²."""
@@ -111,17 +114,31 @@ def private_key_from_pem(pem: bytes, passphrase: bytes) -> bytes:
 
     encrypted = is_encrypted_pem(pem)
     if encrypted and not passphrase:
-        raise InvalidInput("the key needs its passphrase", code="passphrase_needed")
+        raise InvalidInput(
+            "the private key needs its passphrase",
+            code="passphrase_needed",
+            hint="name a file that holds it, with --passphrase-file FILE",
+        )
     try:
         key = serialization.load_pem_private_key(pem, passphrase if encrypted else None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         if encrypted:
             raise InvalidInput(
-                "the passphrase does not open the key", code="wrong_passphrase"
+                "the passphrase does not open the private key",
+                code="wrong_passphrase",
+                hint="check the passphrase; a lost one cannot be recovered, so make a new key then",
             ) from error
-        raise InvalidInput("not a private key in PKCS#8 PEM", code="bad_key") from error
+        raise InvalidInput(
+            "the key file holds no private key in PKCS#8 PEM",
+            code="bad_key",
+            hint=RESTORE_KEY_HINT,
+        ) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise InvalidInput("a key of another kind than Ed25519", code="bad_key")
+        raise InvalidInput(
+            "the private key in the key file is not an Ed25519 key",
+            code="bad_key",
+            hint="create one with `brain key new`",
+        )
     return key.private_bytes_raw()
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ..errors import InvalidInput, ProofError
 from ..objects import snapshot as snapshots
 from ..proofs import json_fields
-from ..proofs.recompute_root import decode_proof_snapshot
+from ..proofs.recompute_root import INVALID_PROOF_HINT, decode_proof_snapshot
 from ..results import EquivocationResult
 from . import ed25519
 from .equivocation import EquivocationPair
@@ -68,9 +68,9 @@ def render_equivocation_proof(
         verify_equivocation_proof(text)
     except ProofError as error:
         raise InvalidInput(
-            f"there is no proof of this equivocation: {error.message}",
+            f"a proof of this equivocation is not possible: {error.message}",
             code="not_provable",
-            hint="hand over the lineage itself",
+            hint="hand over the lineage itself, with `brain export-lineage`",
         ) from error
     return text
 
@@ -81,33 +81,38 @@ def verify_equivocation_proof(text: bytes) -> ProvenEquivocation:
     Raises `ProofError`: the codes of `json_fields` if malformed, `bad_snapshot`,
     `no_equivocation`, `bad_signature`.
     """
-    format_name, brain_text, parent_text, key_name, rows = json_fields.read_record(
-        json_fields.parse_untrusted_json(text), "format", "brain", "parent", "key", "signed"
-    )
-    if format_name != EQUIVOCATION_FORMAT:
-        raise json_fields.bad_field_error(format_name, f"the format {EQUIVOCATION_FORMAT!r}")
-    brain, parent = json_fields.read_digest(brain_text), json_fields.read_digest(parent_text)
-    key = json_fields.read_parsed(key_name, parse_key, "a public key")
-    both = [_read_signed_snapshot(row) for row in json_fields.read_array(rows)]
-    ids = [snapshots.snapshot_id(one.encoded) for one in both]
-    if len(ids) != 2 or ids[0] >= ids[1]:
-        raise json_fields.bad_field_error(rows, "two snapshots, the lower id first")
+    with json_fields.name_document("the proof of equivocation"):
+        format_name, brain_text, parent_text, key_name, rows = json_fields.read_record(
+            json_fields.parse_untrusted_json(text), "format", "brain", "parent", "key", "signed"
+        )
+        if format_name != EQUIVOCATION_FORMAT:
+            raise json_fields.bad_field_error(format_name, f'the format "{EQUIVOCATION_FORMAT}"')
+        brain, parent = json_fields.read_digest(brain_text), json_fields.read_digest(parent_text)
+        key = json_fields.read_parsed(key_name, parse_key, "a public key")
+        both = [_read_signed_snapshot(row) for row in json_fields.read_array(rows)]
+        ids = [snapshots.snapshot_id(one.encoded) for one in both]
+        if len(ids) != 2 or ids[0] >= ids[1]:
+            raise json_fields.bad_field_error(rows, "two snapshots, the lower id first")
     decoded_snapshots = [decode_proof_snapshot(one.encoded) for one in both]
     # 1. Both continue the same snapshot of the same brain.
     for snapshot in decoded_snapshots:
         if snapshot.brain != brain or snapshot.parents[:1] != (parent,):
-            raise _no_equivocation_error("a snapshot does not continue the parent")
+            raise _no_equivocation_error("one of its snapshots does not continue the parent")
     # 2. Neither descends from the other.
     if ids[0] in decoded_snapshots[1].parents or ids[1] in decoded_snapshots[0].parents:
-        raise _no_equivocation_error("one snapshot is a parent of the other")
+        raise _no_equivocation_error("one of its snapshots is a parent of the other")
     if abs(decoded_snapshots[0].generation - decoded_snapshots[1].generation) > 1:
         raise _no_equivocation_error(
-            "the snapshots do not show whether one descends from the other"
+            "its snapshots do not show whether one descends from the other"
         )
     # 3. The key signed both.
     for here, one, snapshot in zip(ids, both, decoded_snapshots, strict=True):
         if not ed25519.verify_signature(key, snapshot_message(here, snapshot), one.signature):
-            raise ProofError("a signature does not fit", code="bad_signature")
+            raise ProofError(
+                f"the proof does not hold: the signature of snapshot {here.hex()} is invalid",
+                code="bad_signature",
+                hint=INVALID_PROOF_HINT,
+            )
     return ProvenEquivocation(brain, parent, key, (ids[0], ids[1]))
 
 
@@ -119,7 +124,9 @@ def _read_signed_snapshot(value: Any) -> SignedSnapshot:
 
 
 def _no_equivocation_error(what: str) -> ProofError:
-    return ProofError(what, code="no_equivocation")
+    return ProofError(
+        f"the proof does not hold: {what}", code="no_equivocation", hint=INVALID_PROOF_HINT
+    )
 
 
 def is_equivocation_proof(data: bytes) -> bool:
@@ -145,7 +152,11 @@ def check_equivocation(data: bytes, *, brain: str = "", snapshot: str = "") -> E
     proven_ids = {"brain": [proven.brain], "snapshot": [*proven.snapshots, proven.parent]}
     for name, id in expected_ids.items():
         if id not in proven_ids[name]:
-            raise ProofError(f"it is not about the {name} {id.hex()}", code=f"not_this_{name}")
+            raise ProofError(
+                f"the proof is not about the {name} {id.hex()}",
+                code=f"not_this_{name}",
+                hint=f"compare the id, or ask for a proof about that {name}",
+            )
     return EquivocationResult(
         True,
         "equivocation",

@@ -49,7 +49,11 @@ def create_key(folder: Path, name: str, passphrase: bytes = b"") -> KeyFile:
     """
     file = _file_name(name)
     if len(passphrase) > MAX_PASSPHRASE_BYTES:
-        raise InvalidInput(f"a passphrase of {len(passphrase)} bytes", code="too_large")
+        raise InvalidInput(
+            f"the passphrase has {len(passphrase)} bytes, more than {MAX_PASSPHRASE_BYTES}",
+            code="too_large",
+            hint="choose a shorter one",
+        )
     seed = ed25519.generate_seed()
     text = f"{format_key(ed25519.public_key(seed))}\n".encode() + ed25519.private_key_to_pem(
         seed, passphrase
@@ -61,7 +65,7 @@ def create_key(folder: Path, name: str, passphrase: bytes = b"") -> KeyFile:
                 write_atomic(file, text, replace=False, dir_fd=folder_fd)
         except FileExistsError as error:
             raise Conflict(
-                f"there is a key of that name already: {name}",
+                f"the key {name} exists already",
                 code="exists",
                 hint="choose another name; keys are never overwritten",
             ) from error
@@ -100,12 +104,18 @@ def load_key(folder: Path, name: str, passphrase: bytes = b"") -> bytes:
     `unsafe_key_file`, or what the system refuses).
     """
     content, _ = _read_key_file(folder, name)
-    seed = ed25519.private_key_from_pem(content, passphrase)
+    try:
+        seed = ed25519.private_key_from_pem(content, passphrase)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"the key {name} cannot be opened: {error.message}", code=error.code, hint=error.hint
+        ) from error
     if ed25519.public_key(seed) != _read_public_key(content, name):
         raise InvalidInput(
-            f"the key {name} is not the one its first line names",
+            f"the first line of {printable_text(folder / _file_name(name))} is not the public key"
+            " of the private key below it",
             code="bad_key",
-            hint="restore the file from a copy",
+            hint=ed25519.RESTORE_KEY_HINT,
         )
     return seed
 
@@ -115,7 +125,9 @@ def _read_public_key(content: bytes, name: str) -> bytes:
         return parse_key(content.partition(b"\n")[0].decode("ascii", "replace"))
     except InvalidInput as error:
         raise InvalidInput(
-            f"the file of the key {name} does not begin with its public key", code="bad_key"
+            f"the first line of the file of the key {name} is not a public key",
+            code="bad_key",
+            hint=ed25519.RESTORE_KEY_HINT,
         ) from error
 
 
@@ -126,7 +138,7 @@ def _is_key_name(name: str) -> bool:
 def _file_name(name: str) -> str:
     if not _is_key_name(name):
         raise InvalidInput(
-            f"not a name for a key: {printable_text(name)}",
+            f'a key cannot be called "{printable_text(name)}"',
             code="bad_name",
             hint="use lower-case letters, digits and single hyphens, at most 64 characters",
         )
@@ -150,14 +162,16 @@ def _open_key_folder(folder: Path) -> Iterator[int]:
         raise
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise _unsafe_error("folder", "the folder of keys is a link or a file") from error
+            raise _unsafe_error(
+                "folder", f"the folder of keys, {printable_text(folder)}, is a link or a file"
+            ) from error
         raise
     try:
         file_stat = os.fstat(folder_fd)
         if file_stat.st_mode & 0o022 or not _is_owned_by_user(file_stat):
             raise _unsafe_error(
                 "folder",
-                "others may write to the folder of keys",
+                f"others may write to the folder of keys, {printable_text(folder)}",
                 f"run `chmod 700 {printable_text(folder)}`",
             )
         yield folder_fd
@@ -174,11 +188,16 @@ def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:
                 handle = os.open(file, flags, dir_fd=folder_fd)
         except FileNotFoundError as error:
             raise NotFound(
-                f"there is no key {name}", code="no_key", hint="see `brain key list`"
+                f"there is no key {name} in {printable_text(folder)}",
+                code="no_key",
+                hint="`brain key list` lists the keys, `brain key new` makes one",
             ) from error
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise _unsafe_error("file", f"the key {name} is a link") from error
+                raise _unsafe_error(
+                    "file",
+                    f"the file of the key {name}, {printable_text(folder / file)}, is a link",
+                ) from error
             raise
         try:
             file_stat = os.fstat(handle)
@@ -190,11 +209,15 @@ def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:
 
 def _check_file(file_stat: os.stat_result, name: str, path: Path) -> None:
     if not stat.S_ISREG(file_stat.st_mode) or file_stat.st_size > MAX_KEY_FILE_BYTES:
-        raise InvalidInput(f"the key {name} is not a key file", code="bad_key")
+        raise InvalidInput(
+            f"{printable_text(path)} is not a key file: it is not a regular file, or too large",
+            code="bad_key",
+            hint=ed25519.RESTORE_KEY_HINT,
+        )
     if file_stat.st_mode & 0o077 or not _is_owned_by_user(file_stat):
         raise _unsafe_error(
             "file",
-            f"others may read the key {name}",
+            f"others may read the file of the key {name}",
             f"run `chmod 600 {printable_text(path)}`; if somebody may have read it, make a new key",
         )
 
@@ -205,5 +228,7 @@ def _is_owned_by_user(file_stat: os.stat_result) -> bool:
 
 def _unsafe_error(what: str, message: str, hint: str = "") -> BrainError:
     return BrainError(
-        message, code=f"unsafe_key_{what}", hint=hint or "keep keys in a folder of their own"
+        message,
+        code=f"unsafe_key_{what}",
+        hint=hint or "keep keys as plain files in a folder of their own",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..digest import blob_id
-from ..errors import StoreError
+from ..errors import corrupt_object_error
 from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.bundle import Bundle
@@ -54,5 +54,5 @@ def read_policy_blob(read_blob: Callable[[bytes], bytes], blob: bytes) -> bytes:
     """
     text = read_blob(blob)
     if blob_id(text) != blob:
-        raise StoreError(f"blob {blob.hex()} does not hash to its id", code="corrupt_object")
+        raise corrupt_object_error(blob)
     return text

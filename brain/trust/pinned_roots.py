@@ -65,7 +65,11 @@ def change_pinned_roots(
         before = pins_by_brain.get(brain, [])
         for key in remove:
             if key not in before:
-                raise InvalidInput(f"{printable_text(key)} is not pinned", code="not_pinned")
+                raise InvalidInput(
+                    f"{printable_text(key)} is not pinned as a root key of this brain",
+                    code="not_pinned",
+                    hint="`brain key roots` lists those that are",
+                )
         now = {*before, *add} - {*remove}
         if now != {*before}:
             _save_roots(path, pins_by_brain, brain, now)
@@ -78,7 +82,11 @@ def _save_roots(
     for key in keys:
         parse_key(key)
     if len(keys) > MAX_ROOT_KEYS:
-        raise InvalidInput(f"more than {MAX_ROOT_KEYS} root keys", code="bad_roots")
+        raise InvalidInput(
+            f"a brain has at most {MAX_ROOT_KEYS} root keys, and these would be {len(keys)}",
+            code="bad_roots",
+            hint="remove some with `brain key roots --remove KEY`",
+        )
     rest = {name: pins for name, pins in pins_by_brain.items() if name != brain}
     brains = {**rest, **({brain: sorted(keys)} if keys else {})}
     settings_file.replace_settings_file(
@@ -97,22 +105,22 @@ def _load_all_roots(path: Path) -> dict[str, list[str]]:
 
     def make_error(why: str, _: str = "") -> InvalidInput:
         return InvalidInput(
-            f"the pinned root keys in {printable_text(path)}: {why}",
+            f"the pinned root keys in {printable_text(path)} cannot be read: {why}",
             code="bad_roots",
             hint="repair the file, or remove it and pin your keys again",
         )
 
     if len(data) > settings_file.MAX_SETTINGS_BYTES:
-        raise make_error("the file is too large")
+        raise make_error("it is too large")
     document = strict_json.parse_json(data, _MAX_DEPTH, _MAX_VALUES, make_error)
     if not isinstance(document, dict) or document.keys() != {"format", "brains"}:
-        raise make_error("not an object of format and brains")
+        raise make_error("it is not an object with the fields format and brains")
     brains = document["brains"]
     if document["format"] != ROOTS_FORMAT or not isinstance(brains, dict):
-        raise make_error(f"not of the format {ROOTS_FORMAT!r}")
+        raise make_error(f'its format is not "{ROOTS_FORMAT}"')
     for brain, keys in brains.items():
         if not is_hex_digest(brain) or not isinstance(keys, list) or not keys:
-            raise make_error("not lists of keys by the ids of brains")
+            raise make_error("its field brains does not map ids of brains to lists of keys")
         for key in keys:
             try:
                 parse_key(key if isinstance(key, str) else "")

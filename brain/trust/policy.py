@@ -26,6 +26,7 @@ depends on a version of Unicode. The schema is `schemas/trust.json`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..digest import is_hex_digest
@@ -52,6 +53,10 @@ _PLANE_NONCHARACTERS = "".join(
 )
 _REFUSED_CHARS = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_PLANE_NONCHARACTERS}]")
 """Control characters, surrogates, and the noncharacters that I-JSON excludes."""
+
+
+MakePolicyError = Callable[[str], InvalidInput]
+"""Makes the error for a problem with a trust file."""
 
 
 class KeyRevocation(NamedTuple):
@@ -96,12 +101,12 @@ def parse_policy(content: bytes) -> Policy:
     )
     if not isinstance(fields, dict):
         raise policy_error("it is not an object")
-    _check_fields(fields, {"format", "threshold", "keys"}, set(), "the file")
+    _check_fields(fields, {"format", "threshold", "keys"}, set(), "it")
     if fields["format"] != POLICY_FORMAT:
-        raise policy_error(f"its format is not {POLICY_FORMAT!r}")
+        raise policy_error(f'its format is not "{POLICY_FORMAT}"')
     rows = fields["keys"]
     if not isinstance(rows, list):
-        raise policy_error("keys is not a list")
+        raise policy_error("its field keys is not a list")
     policy = Policy(fields["threshold"], tuple(map(_read_key, rows[: MAX_POLICY_KEYS + 1])))
     check_policy(policy)
     return policy
@@ -116,27 +121,43 @@ def is_policy(content: bytes) -> bool:
     return True
 
 
-def check_policy(policy: Policy) -> None:
-    """Refuse a policy that no keys can satisfy or that lists one twice; as `parse_policy`."""
+def check_policy(policy: Policy, make_error: MakePolicyError | None = None) -> None:
+    """Refuse a policy that no keys can satisfy or that lists one twice.
+
+    Raises what `make_error` makes, by default as `parse_policy`.
+    """
+    make_error = make_error or policy_error
     if not 0 < len(policy.keys) <= MAX_POLICY_KEYS:
-        raise policy_error(f"keys is not a list of 1 to {MAX_POLICY_KEYS}")
+        raise make_error(f"its field keys is not a list of 1 to {MAX_POLICY_KEYS} keys")
     if len({key.name for key in policy.keys}) < len(policy.keys):
-        raise policy_error("two keys have the same name")
+        raise make_error("two keys have the same name")
     if len({key.key for key in policy.keys}) < len(policy.keys):
-        raise policy_error("one key has two names")
+        raise make_error("one key has two names")
     usable = sum(key.can_keep_signing for key in policy.keys)
     if type(policy.threshold) is not int or not 1 <= policy.threshold <= usable:
-        raise policy_error(
-            f"threshold is not a number from 1 to {usable}, the keys whose rights do not end"
+        raise make_error(
+            f"its threshold is not a number from 1 to {usable}, which is how many keys have rights"
+            " without an end"
             if usable
-            else "the rights of every key end"
+            else "no key has rights without an end"
         )
 
 
 def policy_error(problem: str) -> InvalidInput:
     """Return the error for an invalid trust file."""
     return InvalidInput(
-        f"{POLICY_PATH}: {problem}", code="bad_trust", hint="see schemas/trust.json"
+        f"the trust file {POLICY_PATH} is invalid: {problem}",
+        code="bad_trust",
+        hint="`brain key repair` restores the last valid one; schemas/trust.json describes it",
+    )
+
+
+def policy_edit_error(problem: str) -> InvalidInput:
+    """Return the error for a change of the trust file that makes no sense."""
+    return InvalidInput(
+        f"{POLICY_PATH} cannot be changed like that: {problem}",
+        code="bad_trust",
+        hint="`brain key trusted` lists its keys, `brain key trust` adds one",
     )
 
 
@@ -154,11 +175,12 @@ def _read_key(row: Any) -> PolicyKey:
     return PolicyKey(name, key, begin, end, _read_revocation(row, where))
 
 
-def check_key_name(name: Any) -> str:
-    """Return a key name, 1 to 64 bytes without controls. Raises as `parse_policy`."""
+def check_key_name(name: Any, make_error: MakePolicyError = policy_error) -> str:
+    """Return a key name, 1 to 64 bytes without controls. Raises what `make_error` makes."""
     if not _is_plain_text(name, MAX_KEY_NAME_BYTES) or not name:
-        raise policy_error(
-            f"a name is not text of 1 to {MAX_KEY_NAME_BYTES} bytes without control characters"
+        raise make_error(
+            f"the name of a key is not text of 1 to {MAX_KEY_NAME_BYTES} bytes"
+            " without control characters"
         )
     return str(name)
 
@@ -175,11 +197,11 @@ def _read_revocation(row: dict[str, Any], where: str) -> KeyRevocation | None:
     )
 
 
-def check_revocation_reason(reason: Any) -> str:
-    """Return a reason, at most 256 bytes without controls. Raises as `parse_policy`."""
+def check_revocation_reason(reason: Any, make_error: MakePolicyError = policy_error) -> str:
+    """Return a reason, at most 256 bytes without controls. Raises what `make_error` makes."""
     if not _is_plain_text(reason, MAX_REVOCATION_REASON_BYTES):
-        raise policy_error(
-            f"a reason is not text of at most {MAX_REVOCATION_REASON_BYTES} bytes"
+        raise make_error(
+            f"the reason of a revocation is not text of at most {MAX_REVOCATION_REASON_BYTES} bytes"
             " without control characters"
         )
     return str(reason)

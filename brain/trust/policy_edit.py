@@ -18,14 +18,14 @@ from .policy import (
     check_policy,
     check_revocation_reason,
     parse_policy,
-    policy_error,
+    policy_edit_error,
 )
 from .signature_format import format_key
 
 
 def render_policy(policy: Policy) -> bytes:
     """Return the trust file of a policy. Raises `InvalidInput` (`bad_trust`)."""
-    check_policy(policy)
+    check_policy(policy, policy_edit_error)
     rows = [_key_to_json(key) for key in policy.keys]
     document = {"format": POLICY_FORMAT, "threshold": policy.threshold, "keys": rows}
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
@@ -33,7 +33,7 @@ def render_policy(policy: Policy) -> bytes:
 
 def create_policy(name: str, key: bytes) -> bytes:
     """Return a trust file of one key."""
-    return render_policy(Policy(1, (PolicyKey(check_key_name(name), key),)))
+    return render_policy(Policy(1, (PolicyKey(check_key_name(name, policy_edit_error), key),)))
 
 
 def add_trusted_key(content: bytes, name: str, key: bytes) -> bytes:
@@ -42,7 +42,11 @@ def add_trusted_key(content: bytes, name: str, key: bytes) -> bytes:
     Raises `InvalidInput` (`bad_trust`) for a broken file, a name or a key that is in it.
     """
     policy = parse_policy(content)
-    return render_policy(policy._replace(keys=(*policy.keys, PolicyKey(check_key_name(name), key))))
+    return render_policy(
+        policy._replace(
+            keys=(*policy.keys, PolicyKey(check_key_name(name, policy_edit_error), key))
+        )
+    )
 
 
 def expire_trusted_key(content: bytes, key: bytes, until: bytes) -> bytes:
@@ -54,7 +58,7 @@ def expire_trusted_key(content: bytes, key: bytes, until: bytes) -> bytes:
     policy = parse_policy(content)
     old = _find_key(policy, key)
     if old.end:
-        raise policy_error(f"{old.name} has been ended already")
+        raise policy_edit_error(f"{old.name} has been ended already")
     return _replace_key(policy, old, old._replace(end=until))
 
 
@@ -67,9 +71,13 @@ def revoke_trusted_key(content: bytes, key: bytes, reason: str, since: bytes = b
     policy = parse_policy(content)
     old = _find_key(policy, key)
     if old.revoked and old.revoked.since in (b"", since):
-        raise policy_error(f"{old.name} has been revoked already")
+        raise policy_edit_error(f"{old.name} has been revoked already")
     return _replace_key(
-        policy, old, old._replace(revoked=KeyRevocation(since, check_revocation_reason(reason)))
+        policy,
+        old,
+        old._replace(
+            revoked=KeyRevocation(since, check_revocation_reason(reason, policy_edit_error))
+        ),
     )
 
 
@@ -87,7 +95,7 @@ def _find_key(policy: Policy, key: bytes) -> PolicyKey:
     for known in policy.keys:
         if known.key == key:
             return known
-    raise policy_error(f"{format_key(key)} is not in it")
+    raise policy_edit_error(f"{format_key(key)} is not in it")
 
 
 def _replace_key(policy: Policy, old: PolicyKey, new: PolicyKey) -> bytes:

@@ -92,7 +92,11 @@ class RightsGraph:
         try:
             snapshot = self._source.load(snapshot_id)
             if snapshot.generation >= child_generation:
-                raise FormatError("a parent is not older than its child", code="bad_generation")
+                raise FormatError(
+                    f"snapshot {snapshot_id.hex()} is not older than its child",
+                    code="bad_generation",
+                    hint="run `brain verify` to see what else is wrong",
+                )
         except BrainError as error:
             return self._add_unreadable(snapshot_id, error)
         number = len(self.steps)

@@ -57,11 +57,11 @@ def parse_key(text: str) -> bytes:
     key = bytes.fromhex(match[1]) if match else b""
     if not ed25519.is_usable_key(key):
         raise InvalidInput(
-            f"not a public key: {printable_text(text)}",
+            f'"{printable_text(text)}" is not a public key',
             code="bad_key",
-            hint="it is not a point of the curve, or one of small order, which verifies anything"
+            hint="its digits are those of no safe Ed25519 key: copy it again"
             if match
-            else "a key is `ed25519:` and 64 hex digits in lower case",
+            else "a key is `ed25519:` and 64 hex digits in lower case; see `brain key list`",
         )
     return key
 

@@ -35,13 +35,17 @@ def write_atomic(
 ) -> int:
     """Put a file with the content `data`, bytes or pieces, at `path`; return its size in bytes.
 
-    `mode` holds the exact permissions; with None they are those of any new file, by the
-    umask. Without `replace` an existing file is kept and `FileExistsError` raised. `path` is
-    relative to the folder `dir_fd` if given. `before_rename` is called once the content is
-    on disk, and may raise to abandon the write. Raises `OSError`.
+    `mode` holds the exact permissions; with None they are those of the file that is replaced,
+    or of any new file, by the umask. Without `replace` an existing file is kept and
+    `FileExistsError` raised. `path` is relative to the folder `dir_fd` if given.
+    `before_rename` is called once the content is on disk, and may raise to abandon the write.
+    Raises `OSError`.
     """
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name[:_NAME_PREFIX_CHARS]}.{os.urandom(8).hex()}")
+    if mode is None and replace:
+        with suppress(OSError):
+            mode = os.stat(path, dir_fd=dir_fd, follow_symlinks=False).st_mode & 0o777
     try:
         handle = os.open(temporary, _CREATE_FLAGS, 0o666 if mode is None else mode, dir_fd=dir_fd)
     except OSError as error:

@@ -61,17 +61,21 @@ def read_key_file(path: str, owner: str, command: str) -> str:
             data = file.read(MAX_API_KEY_BYTES + 1)
     except OSError as error:
         raise InvalidInput(
-            f"the key of {owner} cannot be read: {error.strerror}: {printable_text(path)}",
+            f"the key of {owner} cannot be read from {printable_text(path)}: {error.strerror}",
             code="no_key",
             hint=f"name its file with `{command} --key-file FILE`",
         ) from error
     if mode & 0o077:
         raise InvalidInput(
-            f"others may read the key of {owner}: {printable_text(path)}",
+            f"others may read the key of {owner} in {printable_text(path)}",
             code="key_readable",
-            hint="chmod 600 that file",
+            hint=f"let only its owner read it: chmod 600 {printable_text(path)}",
         )
     key = data.decode("ascii", "replace").strip()
     if len(data) > MAX_API_KEY_BYTES or not _KEY_PATTERN.fullmatch(key):
-        raise InvalidInput(f"the file contains no key: {printable_text(path)}", code="no_key")
+        raise InvalidInput(
+            f"{printable_text(path)} holds no key of {owner}",
+            code="no_key",
+            hint=f"write only the key to it, or name another with `{command} --key-file FILE`",
+        )
     return key

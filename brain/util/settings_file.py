@@ -43,7 +43,7 @@ def load_settings(path: Path, format: str, make_error: MakeSettingsError) -> dic
     except FileNotFoundError:
         return None
     if len(data) > MAX_SETTINGS_BYTES:
-        raise make_error(f"{printable_text(path)} is too large")
+        raise make_error(f"{printable_text(path)} is larger than {MAX_SETTINGS_BYTES} bytes")
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from itertools import accumulate
 from typing import Any, NoReturn, TypeVar
 
-from ..errors import BrainError, InvalidInput, printable_text
+from ..errors import BrainError, InvalidInput, find_repeated, printable_text
 
 MakeError = Callable[[str, str], BrainError]
 """Makes the error for a message and a code."""
@@ -21,6 +21,9 @@ _Parsed = TypeVar("_Parsed")
 
 # Possessive, and with the rest of the text after an unclosed string, so that it takes linear time.
 _STRING_PATTERN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|"(.*)', re.DOTALL)
+_TYPE_NAMES = {dict: "an object", list: "a list", bool: "a truth value"}
+_MAX_SHOWN_INTEGER = 1 << 64
+"""Longer integers are named by their type: they may have thousands of digits."""
 _DEPTH_CHANGES = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
@@ -39,9 +42,9 @@ def parse_json(data: bytes, max_depth: int, max_values: int, make_error: MakeErr
     `bad_json`, `duplicate_key`, or `bad_field` for a number.
     """
     if nesting_depth(data, max_depth) > max_depth:
-        raise make_error("nested too deeply", "too_deep")
+        raise make_error(f"its JSON is nested more than {max_depth} levels deep", "too_deep")
     if count_values(data, max_values) > max_values:
-        raise make_error(f"more than {max_values} values", "too_many")
+        raise make_error(f"its JSON holds more than {max_values} values", "too_many")
     try:
         return json.loads(
             data.decode(),
@@ -53,7 +56,7 @@ def parse_json(data: bytes, max_depth: int, max_values: int, make_error: MakeErr
     except JsonFault as fault:
         raise make_error(str(fault), fault.code) from fault
     except ValueError as error:
-        raise make_error(f"not JSON: {printable_text(error)}", "bad_json") from error
+        raise make_error(f"it is not JSON: {printable_text(error)}", "bad_json") from error
 
 
 def parse_unbounded_json(text: str | bytes) -> Any:
@@ -72,28 +75,32 @@ def parse_unbounded_json(text: str | bytes) -> Any:
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise JsonFault("a key twice in one object", "duplicate_key")
+        keys = [key for key, _ in pairs]
+        repeated = find_repeated(keys)
+        raise JsonFault(
+            f'the key "{printable_text(repeated, 80)}" is twice in one object', "duplicate_key"
+        )
     return found
 
 
 def _reject_non_integer(text: str) -> NoReturn:
-    raise JsonFault(f"not an integer: {printable_text(text)}", "bad_field")
+    raise JsonFault(f"{printable_text(text)} is not an integer", "bad_field")
 
 
 def _reject_constant(text: str) -> NoReturn:
-    raise JsonFault(f"not a number: {text}", "bad_field")
+    raise JsonFault(f"{text} is not a number", "bad_field")
 
 
 def _parse_integer(text: str) -> int:
     if text == "-0":
-        raise JsonFault("a zero with a sign", "bad_field")
+        raise JsonFault("-0 is a zero with a sign", "bad_field")
     return int(text)
 
 
 def _parse_finite_number(text: str) -> float:
     number = float(text)
     if abs(number) == float("inf"):
-        raise JsonFault("a number beyond a double", "bad_field")
+        raise JsonFault(f"{printable_text(text, 80)} is too large a number", "bad_field")
     return number
 
 
@@ -133,21 +140,24 @@ class FieldReader:
 
     def error(self, value: Any, wanted: str) -> BrainError:
         """Return the error for a `value` that is not the `wanted` one."""
-        shown_value = value if isinstance(value, str) else f"a value of type {type(value).__name__}"
-        return self._make_error(f"not {wanted}: {printable_text(shown_value, 80)}", "bad_field")
+        return self._make_error(f"{_describe(value)} is not {wanted}", "bad_field")
 
     def object(
         self, value: Any, required: Collection[str], optional: Collection[str] = ()
     ) -> dict[str, Any]:
         """Return an object with all keys of `required`, and others of `optional` only."""
         if type(value) is not dict:
-            raise self.error(value, f"an object of {', '.join(required)}")
+            raise self.error(value, f"an object with {', '.join(required)}")
         for name in required:
             if name not in value:
-                raise self._make_error(f"missing field: {printable_text(name, 80)}", "bad_field")
+                raise self._make_error(
+                    f'the field "{printable_text(name, 80)}" is missing', "bad_field"
+                )
         for name in value:
             if name not in required and name not in optional:
-                raise self._make_error(f"unknown field: {printable_text(name, 80)}", "bad_field")
+                raise self._make_error(
+                    f'the field "{printable_text(name, 80)}" is unknown', "bad_field"
+                )
         return value
 
     def record(self, value: Any, *names: str) -> list[Any]:
@@ -160,7 +170,7 @@ class FieldReader:
         if type(value) is not list:
             raise self.error(value, "a list")
         if len(value) < least or (most is not None and len(value) > most):
-            raise self.error(value, f"a list of {least} to {most}")
+            raise self.error(value, f"a list of {least} to {most} items")
         return value
 
     def integer(self, value: Any, least: int, most: int) -> int:
@@ -184,12 +194,14 @@ class FieldReader:
     def hex(self, value: Any, least: int, most: int, prefix: str = "") -> bytes:
         """Return the `least` to `most` bytes of lower-case hex after `prefix`."""
         if type(value) is not str or not value.startswith(prefix):
-            raise self.error(value, f"hex after {prefix}" if prefix else "lower-case hex")
+            raise self.error(
+                value, f"hex that begins with {prefix}" if prefix else "lower-case hex"
+            )
         digits = value.removeprefix(prefix)
         if digits.strip("0123456789abcdef") or len(digits) % 2:
             raise self.error(value, "lower-case hex")
         if not 2 * least <= len(digits) <= 2 * most:
-            raise self.error(value, f"{least} to {most} bytes")
+            raise self.error(value, f"hex of {least} to {most} bytes")
         return bytes.fromhex(digits)
 
     def parsed(self, value: Any, parse: Callable[[str], _Parsed], wanted: str) -> _Parsed:
@@ -200,3 +212,14 @@ class FieldReader:
             return parse(value)
         except InvalidInput as error:
             raise self.error(value, wanted) from error
+
+
+def _describe(value: Any) -> str:
+    """Name a value in a message: text and numbers by themselves, others by their type."""
+    if isinstance(value, str):
+        return f'"{printable_text(value, 80)}"'
+    if value is None:
+        return "null"
+    if type(value) is int and abs(value) <= _MAX_SHOWN_INTEGER:
+        return str(value)
+    return _TYPE_NAMES.get(type(value), f"a value of type {type(value).__name__}")

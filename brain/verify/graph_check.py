@@ -75,12 +75,12 @@ def check_graph_position(session: Session, here: bytes, snapshot: Snapshot) -> I
     name, brain = here.hex(), session.read_brain_id()
     if snapshot.is_genesis:
         if here != brain:
-            message = f"a genesis other than this brain's, {brain.hex()}"
+            message = f"it is a first snapshot other than this brain's, {brain.hex()}"
             yield Finding("foreign_genesis", "error", name, "", message)
         yield from _check_fork_origin(session, name, snapshot)
         return
     if snapshot.brain != brain:
-        message = f"names another brain, {snapshot.brain.hex()}"
+        message = f"it names another brain, {snapshot.brain.hex()}"
         yield Finding("foreign_brain", "error", name, "", message)
     try:
         parents = [session.load_snapshot(parent) for parent in snapshot.parents]
@@ -94,7 +94,7 @@ def check_graph_position(session: Session, here: bytes, snapshot: Snapshot) -> I
         )
     if snapshot.jump != jump:
         message = (
-            f"jumps from depth {snapshot.jump.depth} to {snapshot.jump.target.hex()[:12]}, "
+            f"it jumps from depth {snapshot.jump.depth} to {snapshot.jump.target.hex()[:12]}, "
             f"not from {jump.depth} to {jump.target.hex()[:12]}"
         )
         yield Finding("bad_jump", "error", name, "", message)
@@ -107,11 +107,11 @@ def _check_time(
 ) -> Iterator[Finding]:
     late = max(parent.time for parent in parents) - snapshot.time
     if late > MAX_CLOCK_SKEW_MS:
-        message = f"is {late / 1000:.0f} s older than its parent"
+        message = f"its time is {late / 1000:.0f} s before that of its parent"
         yield Finding("time_backwards", "warning", name, "", message)
     ahead = snapshot.time - session.timestamp_ms()
     if ahead > MAX_AHEAD_MS:
-        message = f"is {ahead // MAX_AHEAD_MS} days ahead of the clock here"
+        message = f"its time is {ahead // MAX_AHEAD_MS} days ahead of the clock of this machine"
         yield Finding("time_ahead", "warning", name, "", message)
 
 
@@ -156,7 +156,7 @@ def _check_fork_origin(session: Session, name: str, genesis: Snapshot) -> Iterat
         yield finding_from_error(error, name)
         return
     if bundle != genesis.bundle:
-        message = f"begins with another bundle than its origin {origin.hex()}"
+        message = f"it begins with another bundle than its origin {origin.hex()}"
         yield Finding("bad_origin", "error", name, "", message)
 
 

@@ -81,7 +81,9 @@ def _read_objects(session: Session, part: ObjectRange, found: list[Finding]) -> 
         try:
             true_id = object_reader.decode_object(kind, id, data)
         except BrainError as error:
-            found.append(Finding(error.code, "error", "", "", f"{name}: {error.message}"))
+            found.append(
+                Finding(error.code, "error", "", "", f"{name} cannot be read: {error.message}")
+            )
             continue
         if true_id != id:
             message = f"{name} hashes to {true_id.hex()}"
@@ -107,7 +109,11 @@ class _ObjectReader:
         if isinstance(data, BrainError):
             raise data
         if kind not in self._decoders:
-            raise FormatError("an unknown kind of object", code="wrong_type")
+            raise FormatError(
+                f"the object is of the unknown kind {kind}",
+                code="wrong_type",
+                hint="a newer version of brain may have written it: upgrade",
+            )
         return self._decoders[kind](id, data)
 
     def _decode_node(self, id: bytes, data: bytes) -> bytes:

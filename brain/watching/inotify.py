@@ -97,7 +97,10 @@ class InotifyBackend:
         """Return the path that an event is about, "" if a brain does not hold it."""
         if not name:
             if not folder and mask & (_ROOT_EVENTS | _UNMOUNT):
-                raise NoBrain(f"the brain is gone from {printable_text(self._root)}")
+                raise NoBrain(
+                    f"the brain is gone from {printable_text(self._root)}",
+                    hint="if the folder was moved, start `brain watch` there",
+                )
             return ""
         path = f"{folder}/{name}" if folder else name
         is_folder = bool(mask & _IS_FOLDER)

@@ -76,7 +76,9 @@ class WatchfilesBackend:
         error = self._listener_error
         if error is not None:
             raise BrainError(
-                f"the system cannot watch the folder: {printable_text(error)}", code="cannot_watch"
+                f"the system cannot watch {printable_text(self._root)}: {printable_text(error)}",
+                code="cannot_watch",
+                hint="end other watchers, or record by hand with `brain snapshot`",
             ) from error
 
     def _listen(self) -> None:
@@ -103,7 +105,10 @@ class WatchfilesBackend:
     def _to_changes(self, changed_paths: Iterable[str]) -> ObservedChanges:
         paths = {os.path.relpath(path, self._root).replace(os.sep, "/") for path in changed_paths}
         if "." in paths and not os.path.isdir(self._root):
-            raise NoBrain(f"the brain is gone from {printable_text(self._root)}")
+            raise NoBrain(
+                f"the brain is gone from {printable_text(self._root)}",
+                hint="if the folder was moved, start `brain watch` there",
+            )
         paths = {path for path in paths if self._is_relevant(path)}
         if IGNORE_FILE_NAME in paths:
             with suppress(InvalidInput):  # recording reports invalid rules

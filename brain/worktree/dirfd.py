@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from ..errors import BrainError, InvalidInput, printable_text
+from ..errors import BrainError, InvalidInput, error_from_os, printable_text
 
 RootPath = str | os.PathLike[str]
 """The folder that holds a brain."""
@@ -123,7 +123,7 @@ def _make_subfolder(name: str, above: int) -> int:
 def unreadable_error(path: str, error: OSError) -> InvalidInput:
     """Return the error for a file or folder that cannot be read."""
     return InvalidInput(
-        f"cannot read {printable_text(path)}: {error.strerror}",
+        f"{printable_text(path)} cannot be read: {error.strerror}",
         code="unreadable",
         hint="make it readable, or name it in .brainignore",
     )
@@ -131,13 +131,17 @@ def unreadable_error(path: str, error: OSError) -> InvalidInput:
 
 def unwritable_error(path: str, error: OSError) -> BrainError:
     """Return the error for a file or folder that cannot be written."""
-    return BrainError(f"cannot write {printable_text(path)}: {error.strerror}", code="unwritable")
+    return BrainError(
+        f"{printable_text(path)} cannot be written: {error.strerror}",
+        code="unwritable",
+        hint=error_from_os(error).hint,
+    )
 
 
 def unsafe_path_error(path: str) -> InvalidInput:
     """Return the error for a path through a link, or through a file."""
     return InvalidInput(
-        f"a part of the path is a link or not a folder: {printable_text(path)}",
+        f"{printable_text(path)} cannot be reached: a part of the path is a link or a file",
         code="unsafe_path",
         hint="move it out of the way",
     )

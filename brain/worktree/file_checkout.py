@@ -98,10 +98,10 @@ _PROGRESS_INTERVAL = 1024
 def write_working_file(root: RootPath, path: str, kind: int, content: WriteContent) -> None:
     """Write a file or link at `path`, and create missing folders.
 
-    A file or link at `path`, even if read-only, is replaced. The mode is 0644, or 0755 for an
-    executable, less the umask. Raises `InvalidInput` (`unsafe_path`, `link_outside`, and as
-    `paths.check_path`), `Conflict` (`path_conflict`) if a folder that is not empty is at `path`,
-    and `BrainError` (`unwritable`).
+    A file or link at `path`, even if read-only, is replaced. A file in place of a file keeps its
+    permissions; those of others are 0644, or 0755 for an executable, less the umask. Raises
+    `InvalidInput` (`unsafe_path`, `link_outside`, and as `paths.check_path`), `Conflict`
+    (`path_conflict`) if a folder that is not empty is at `path`, and `BrainError` (`unwritable`).
     """
     paths.check_path(path)
     with open_folders(root) as folders:

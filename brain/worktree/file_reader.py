@@ -137,7 +137,11 @@ def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
     for _ in range(_MAX_READ_ATTEMPTS):
         st = os.fstat(fd)
         if not stat.S_ISREG(st.st_mode):
-            raise InvalidInput(f"{printable_text(path)} is not a regular file", code="not_regular")
+            raise InvalidInput(
+                f"{printable_text(path)} is not a regular file",
+                code="not_regular",
+                hint="move it out of the brain, or name it in .brainignore",
+            )
         size = st.st_size
         if size > limits.MAX_FILE_BYTES:
             raise file_too_large_error(path, size)

@@ -175,7 +175,7 @@ def _read_ignore_file(root_fd: int) -> bytes:
         return b""
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise _bad_ignore_error(0, "it is a link") from error
+            raise _bad_ignore_error(0, "it must be a file, and is a link") from error
         raise unreadable_error(IGNORE_FILE_NAME, error) from error
     try:
         with os.fdopen(fd, "rb") as file:
@@ -202,7 +202,7 @@ def _compile_lines(lines: list[tuple[int, str]]) -> list[IgnorePattern]:
 
     if len(lines) > MAX_IGNORE_PATTERNS:
         raise _bad_ignore_error(
-            lines[MAX_IGNORE_PATTERNS][0], f"more than {MAX_IGNORE_PATTERNS} patterns"
+            lines[MAX_IGNORE_PATTERNS][0], f"there are more than {MAX_IGNORE_PATTERNS} patterns"
         )
     patterns = []
     for number, line in lines:
@@ -213,11 +213,15 @@ def _compile_lines(lines: list[tuple[int, str]]) -> list[IgnorePattern]:
                 raise ValueError
             matches = compile_pattern(body)
         except ValueError as error:
-            raise _bad_ignore_error(number, f"not a pattern: {printable_text(line)}") from error
+            raise _bad_ignore_error(number, f"{printable_text(line)} is not a pattern") from error
         patterns.append(IgnorePattern(number, text == line, body != text, "/" not in body, matches))
     return patterns
 
 
 def _bad_ignore_error(line: int, message: str) -> InvalidInput:
     where = f"{IGNORE_FILE_NAME}, line {line}" if line else IGNORE_FILE_NAME
-    return InvalidInput(f"{where}: {message}", code="bad_ignore")
+    return InvalidInput(
+        f"{where}: {message}",
+        code="bad_ignore",
+        hint=f"correct {IGNORE_FILE_NAME}: one pattern a line, as in .gitignore",
+    )

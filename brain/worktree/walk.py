@@ -111,7 +111,11 @@ class FolderWalk:
         if self.add_file_if_included(path, st):
             self.files += 1
             if self.files > limits.MAX_FILES:
-                raise InvalidInput(f"more than {limits.MAX_FILES} files", code="too_many")
+                raise InvalidInput(
+                    f"the folder of the brain has more than {limits.MAX_FILES} files",
+                    code="too_many",
+                    hint="exclude folders in .brainignore, such as those that programs fill",
+                )
             if not self.files % _PROGRESS_INTERVAL:
                 self._tick(self.files)
 

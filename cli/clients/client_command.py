@@ -30,6 +30,7 @@ def build_add_command(
         "{scope}": [scope],
         NAME: [name],
         "{json}": [json.dumps(entry, ensure_ascii=False)],
+        "{named_json}": [json.dumps({"name": name, **entry}, ensure_ascii=False)],
         PROGRAM: [command[0]],
         ARGUMENTS: list(command[1:]),
         COMMAND: list(command),

@@ -198,11 +198,19 @@ def _read_settings(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     if len(raw) > MAX_CLIENT_SETTINGS_BYTES:
-        raise InvalidInput(f"{printable_text(path)} is too large", code="bad_settings")
+        raise InvalidInput(
+            f"{printable_text(path)} has more than {MAX_CLIENT_SETTINGS_BYTES} bytes",
+            code="bad_settings",
+            hint="--print prints the entry, to paste it yourself",
+        )
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{printable_text(path)} is not text", code="bad_settings") from error
+        raise InvalidInput(
+            f"{printable_text(path)} is not UTF-8 text",
+            code="bad_settings",
+            hint="--print prints the entry, to paste it yourself",
+        ) from error
 
 
 def _program_command() -> list[str]:

@@ -37,9 +37,14 @@ def skip_blanks(text: str, at: int) -> int:
     return found.end() if found else at
 
 
+def _syntax_error(text: str, at: int, problem: str) -> ValueError:
+    line = text.count("\n", 0, at) + 1
+    return ValueError(f"line {line}, column {at - text.rfind(chr(10), 0, at)}: {problem}")
+
+
 def _parse_value(text: str, at: int, depth: int) -> JsonNode:
     if depth > MAX_SETTINGS_DEPTH:
-        raise ValueError("nested too deeply")
+        raise ValueError("it is nested too deeply")
     match text[at : at + 1]:
         case "{":
             return _parse_object(text, at, depth)
@@ -50,7 +55,7 @@ def _parse_value(text: str, at: int, depth: int) -> JsonNode:
             return JsonNode(value, at, end, None)
     found = _SCALAR.match(text, at)
     if found is None:
-        raise ValueError(f"no value at character {at}")
+        raise _syntax_error(text, at, "a value is missing")
     return JsonNode(json.loads(found[0]), at, found.end(), None)
 
 
@@ -59,11 +64,11 @@ def _parse_object(text: str, start: int, depth: int) -> JsonNode:
     at = skip_blanks(text, start + 1)
     while text[at : at + 1] != "}":
         if text[at : at + 1] != '"':
-            raise ValueError(f"no key at character {at}")
+            raise _syntax_error(text, at, "a key is missing")
         key, at = _DECODER.raw_decode(text, at)
         at = skip_blanks(text, at)
         if text[at : at + 1] != ":" or key in members:
-            raise ValueError(f"no single value for a key at character {at}")
+            raise _syntax_error(text, at, "a key has no value, or stands twice")
         members[key] = _parse_value(text, skip_blanks(text, at + 1), depth + 1)
         at = _next_element(text, members[key].end, "}")
     value = {key: node.value for key, node in members.items()}
@@ -86,7 +91,7 @@ def _next_element(text: str, at: int, close: str) -> int:
     if text[at : at + 1] == ",":
         return skip_blanks(text, at + 1)
     if text[at : at + 1] != close:
-        raise ValueError(f"no comma at character {at}")
+        raise _syntax_error(text, at, "a comma is missing")
     return at
 
 

@@ -40,21 +40,36 @@ def settings_path(name: str, scope: str, folder: Path) -> Path:
 
 def _user_path(settings: McpSettings) -> Path:
     """Return the settings file of the user: an existing one, else the usual one."""
-    led = [path for path in settings.user if path.startswith("$") and _expand(path) is not None]
-    usual = [path for path in settings.user if not path.startswith("$")]
+    user = settings.user_on.get(sys.platform, settings.user)
+    led = [path for path in user if path.startswith("$") and _expand(path) is not None]
+    usual = [path for path in user if not path.startswith("$")]
     places = [place for path in led or usual if (place := _expand(path)) is not None]
     return next((place for place in places if place.exists()), places[0])
 
 
 def _expand(path: str) -> Path | None:
-    """Return a path of the table on this machine, None if its variable is not set."""
+    """Return a path of the table on this machine.
+
+    None if its variable is not set, or it has a `*` for which there is no folder.
+    """
     start, _, rest = path.partition("/")
     if start == "~":
         return Path.home() / rest
     if start == "{config}":
         return _config_folder() / rest
+    if start == "{local}":
+        return _find_local(rest)
     named = os.environ.get(start.removeprefix("$"))
     return Path(named) / rest if named else None
+
+
+def _find_local(path: str) -> Path | None:
+    """Return a file in the folder for what stays on this machine; `*` is a folder there."""
+    folder, _, name = path.rpartition("/")
+    named = os.environ.get("LOCALAPPDATA")
+    local = Path(named) if named else Path.home() / "AppData" / "Local"
+    found = min(local.glob(folder), default=None)
+    return found / name if found else None
 
 
 def _config_folder() -> Path:

@@ -26,7 +26,7 @@ from ..params import CountType, NonEmptyType, TextType
 from ..render.human_format import format_size, pluralize
 from ..settings.user_ledgers import open_local_log
 from ..terminal import escape
-from ..user_files import open_content, read_input
+from ..user_files import named_in_errors, open_content, read_input
 
 if TYPE_CHECKING:
     from brain.chain.tlog.checkpoints import Cosignature
@@ -115,7 +115,7 @@ def chain_check_command(
 
     data = read_input(file, MAX_EVIDENCE_BYTES, "the evidence")
     expected: dict[str, Any] = {name: value or "" for name, value in known.items()}
-    with open_content(content) as source:
+    with open_content(content) as source, named_in_errors(file):
         found = check_evidence(data, content=source, witnesses=witnesses, **expected)
     emit(app, found, evidence_report.render_text(found).splitlines())
 

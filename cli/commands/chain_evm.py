@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brain.errors import InvalidInput
+from brain.errors import InvalidInput, printable_text
 
 from ..chosen_ledger import require_evm_ledger
 from ..command import (
@@ -198,7 +198,7 @@ def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) 
     the brain nor a right to it: your key only pays.
     """
     chain = require_evm_ledger(app, ledger)
-    permit = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
+    permit = _parse_permit(file, read_input(file, _MAX_PERMIT_BYTES, "the permit"))
     if dry_run:
         price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(permit))
         emit(app, price, price_lines(price))
@@ -211,11 +211,19 @@ def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) 
     emit(app, document, [effect, *transaction_lines(sent)])
 
 
-def _parse_permit(data: bytes) -> dict[str, Any]:
+def _parse_permit(file: str, data: bytes) -> dict[str, Any]:
     try:
         permit = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("not an authorization: not JSON", code="bad_authorization") from error
+        raise InvalidInput(
+            f"{printable_text(file)} holds no authorization: it is not JSON",
+            code="bad_authorization",
+            hint="give the file that `brain chain authorize` wrote",
+        ) from error
     if not isinstance(permit, dict):
-        raise InvalidInput("not an authorization: not an object", code="bad_authorization")
+        raise InvalidInput(
+            f"{printable_text(file)} holds no authorization: its JSON is not an object",
+            code="bad_authorization",
+            hint="give the file that `brain chain authorize` wrote",
+        )
     return permit

@@ -17,7 +17,8 @@ from ..params import CountType, TextType
 from ..render.ledgers import ledger_lines
 from ..settings import user_keys, user_signing
 from ..settings.evm_ledgers import describe_ledger, merge_ledger_settings
-from ..settings.user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder
+from ..settings.settings_folder import ledger_settings_path
+from ..settings.user_ledgers import LOCAL_LEDGER, ledgers_folder
 from ..settings.user_models import (
     describe_embedder,
     describe_model,
@@ -135,7 +136,7 @@ def config_sign_command(app: App, key: str | None, off: bool) -> None:
     BRAIN_PASSPHRASE_FILE. Without KEY, the setting is shown.
     """
     if off and key is not None:
-        raise Failure("usage", "--off cannot be combined with KEY", status=USAGE)
+        raise Failure("usage", "--off cannot be combined with KEY", "give one of them", USAGE)
     if key is not None:
         from brain.trust import keyfile
 
@@ -273,7 +274,9 @@ def _update_settings(app: App, store: _SettingsStore, off: bool, options: dict[s
     changes = {key: value for key, value in options.items() if value is not None}
     if off:
         if changes:
-            raise Failure("usage", "--off cannot be combined with other options", status=USAGE)
+            raise Failure(
+                "usage", "--off cannot be combined with other options", "give it alone", USAGE
+            )
         store.path.unlink(missing_ok=True)
         return None
     settings = store.format.load(store.path)

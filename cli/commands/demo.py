@@ -35,7 +35,11 @@ def demo_command(app: App) -> None:
             steps = list(_print_steps(run_demo(Path(workshop))))
     wrong = [step.title for step in steps if not step.ok]
     if wrong:
-        raise BrainError(f"steps failed: {'; '.join(wrong)}", code="demo_failed")
+        raise BrainError(
+            f"steps failed: {'; '.join(wrong)}",
+            code="demo_failed",
+            hint="the lines above show what each printed; BRAIN_DEBUG=1 adds tracebacks",
+        )
 
 
 def _print_steps(steps: Iterable[DemoStep]) -> Iterator[DemoStep]:

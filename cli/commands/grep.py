@@ -10,9 +10,9 @@ from ..context import App
 from ..options import revision_option
 from ..output import emit
 from ..pager import paged
-from ..params import NonEmptyType
+from ..params import NonEmptyType, PathType
 from ..render.human_format import colorize
-from ..revision_paths import PathType, resolve_paths
+from ..revision_paths import resolve_paths
 from ..terminal import escape
 
 if TYPE_CHECKING:

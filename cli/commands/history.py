@@ -16,7 +16,7 @@ from ..json_format import to_json
 from ..options import patch_option, revision_argument, stat_option
 from ..output import emit
 from ..pager import paged
-from ..params import CountType, SlugType
+from ..params import CountType, PathType, SlugType
 from ..render import lineage_graph as lanes
 from ..render.changes import operation_text, path_change_line, skill_change_line
 from ..render.human_format import (
@@ -29,7 +29,7 @@ from ..render.human_format import (
     pluralize,
     short_id,
 )
-from ..revision_paths import PathType, split_terms
+from ..revision_paths import split_terms
 from ..std_streams import write_lines
 from ..terminal import escape, escape_lines, terminal_width
 

@@ -16,7 +16,7 @@ from ..options import allow_option, revision_option
 from ..output import emit
 from ..params import TextType
 from ..progress_bar import ProgressBar
-from ..render.changes import conflict_line, notice_lines, skipped_lines
+from ..render.changes import conflict_line, copy_hint_lines, notice_lines, skipped_lines
 from ..render.human_format import pluralize, short_id
 from ..terminal import escape
 from ..trust_changes import pin_and_report_roots
@@ -118,8 +118,19 @@ def _adoption_lines(result: Adopted) -> Iterator[str]:
     if result.left_out:
         yield "Left out:"
         yield from (f"  {line}" for line in skipped_lines(result.left_out))
+    if result.in_place:
+        yield from copy_hint_lines(result.path, _folders_with_skills(result))
     yield from notice_lines(result.notices)
     yield from map(conflict_line, result.conflicts)
+
+
+def _folders_with_skills(result: Adopted) -> Iterator[str]:
+    """Yield the folders whose skills a home that is adopted in place leaves out."""
+    for notice in result.left_out:
+        if notice.code == "not_in_place":
+            yield notice.path.rpartition("/")[0] or notice.path
+        elif notice.code == "other_skills":
+            yield notice.path
 
 
 def _adopted_counts(result: Adopted) -> Iterator[str]:
@@ -145,7 +156,7 @@ def _raise_adopt_conflict(result: Adopted) -> None:
 
 PUBLISH_CLIENTS = (
     *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
-    *("cline", "zed", "windsurf", "goose", "continue", "agentskills"),
+    *("cline", "zed", "windsurf", "devin", "goose", "continue", "agentskills"),
 )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MCP_CLIENTS = (
     *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
-    *("cline", "zed", "windsurf", "goose", "continue", "claude-desktop", "vscode"),
+    *("cline", "zed", "windsurf", "devin", "goose", "continue", "claude-desktop", "vscode"),
 )
 """The clients of the table that have settings for MCP; the table is not read to parse a call."""
 USER_SCOPE, PROJECT_SCOPE = "user", "project"
@@ -172,7 +172,7 @@ def mcp_serve_command(
     ),
     exits=OVERWRITE_EXITS,
 )
-@argument("client", type=click.Choice(MCP_CLIENTS))
+@argument("client", metavar="CLIENT", type=click.Choice(MCP_CLIENTS))
 @option(
     "--scope",
     type=click.Choice([USER_SCOPE, PROJECT_SCOPE]),

@@ -15,7 +15,7 @@ from ..params import NonEmptyType, TextType
 from ..render.human_format import format_size
 from ..render.verdicts import claim_text, equivocation_lines, proof_caveat_lines, proof_id_lines
 from ..terminal import escape
-from ..user_files import open_content, read_input
+from ..user_files import named_in_errors, open_content, read_input
 
 if TYPE_CHECKING:
     from brain import Brain
@@ -110,10 +110,11 @@ def check_proof_command(
             raise click.UsageError("--content does not apply to a proof of equivocation.")
         from brain import check_equivocation
 
-        equivocation = check_equivocation(data, **ids)
+        with named_in_errors(file):
+            equivocation = check_equivocation(data, **ids)
         emit(app, equivocation, equivocation_lines(equivocation))
         return
-    with open_content(content) as source:
+    with open_content(content) as source, named_in_errors(file):
         found = check_proof(data, content=source, **ids)
     emit(app, found, _checked_proof_lines(found, content is not None, ids["snapshot"]))
 

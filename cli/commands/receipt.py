@@ -25,7 +25,7 @@ from ..render.human_format import align_columns, local_time, pluralize, short_id
 from ..render.run_report import read_receipt_file, run_lines, source_text
 from ..render.verdicts import finding_line
 from ..terminal import escape
-from ..user_files import read_input, write_output_file
+from ..user_files import named_in_errors, read_input, write_output_file
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -64,7 +64,8 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     else:
         from brain import Brain
 
-        found = Brain.receipts.show_file(data)
+        with named_in_errors(source or "-"):
+            found = Brain.receipts.show_file(data)
     if output is not None:
         content = app.brain.receipts.read(source or "@") if data is None else data
         write_output_file(output, content, overwrite)
@@ -90,7 +91,8 @@ def receipt_verify_command(app: App, source: str | None) -> None:
     if data is None:
         found = app.brain.receipts.verify(source or "@")
     else:
-        found = app.brain.receipts.verify_file(data)
+        with named_in_errors(source or "-"):
+            found = app.brain.receipts.verify_file(data)
     emit(app, found, _receipt_verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
@@ -188,7 +190,10 @@ def receipt_import_command(app: App, file: str, **options: Any) -> None:
     wanted = _ImportOptions(**options)
     wanted.require_one_way()
     transcript = read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript")
-    receipts = Brain.receipts.import_transcripts(transcript, wanted.form or "", wanted.run or "")
+    with named_in_errors(file):
+        receipts = Brain.receipts.import_transcripts(
+            transcript, wanted.form or "", wanted.run or ""
+        )
     if wanted.as_list:
         runs = [_imported_receipt(receipt) for receipt in receipts]
         emit(app, ImportedRuns(runs), _run_lines(runs))

@@ -17,12 +17,11 @@ from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
 from ..output import emit, emit_line
-from ..params import SecondsType
+from ..params import PathType, SecondsType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, left_out_skill_lines, scan_note_lines
 from ..render.human_format import colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, raise_if_not_committed
-from ..revision_paths import PathType, resolve_paths
 from ..std_streams import write_stderr
 from ..terminal import escape
 
@@ -157,11 +156,19 @@ def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> N
     files is printed; `brain secrets` scans them.
     """
     with ProgressBar(app) as bar:
-        result = app.brain.snapshot(message or "", resolve_paths(app, paths), progress=bar)
+        result = app.brain.snapshot(message or "", _resolve(app, paths), progress=bar)
     for line in scan_note_lines(result):
         app.print_note(line)
     emit(app, result, _recorded_lines(result))
     raise_if_not_committed(result.commitment)
+
+
+def _resolve(app: App, paths: tuple[str, ...]) -> list[str]:
+    if not paths:
+        return []
+    from ..revision_paths import resolve_paths
+
+    return resolve_paths(app, paths)
 
 
 def _recorded_lines(result: Recorded) -> Iterator[str]:

@@ -142,7 +142,11 @@ def skill_check_command(app: App, slugs: tuple[str, ...], strict: bool) -> None:
     result = {"ok": not errors, "skills": checked, "problems": problems}
     emit(app, result, _skill_problem_lines(problems, checked))
     if errors:
-        raise BrainError(f"{pluralize(errors, 'error')} in skills", code="skill_problems")
+        raise BrainError(
+            f"{pluralize(errors, 'error')} in skills",
+            code="skill_problems",
+            hint="the lines above name each file: correct them, and check again",
+        )
 
 
 def _skill_problem_lines(problems: list[SkillProblem], checked: int) -> Iterator[str]:

@@ -20,7 +20,7 @@ from ..render.human_format import (
 )
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..terminal import escape
-from ..user_files import read_input
+from ..user_files import named_with_lines, read_input
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -72,22 +72,24 @@ def skill_upsert_command(
     that looks like a secret is reported.
     """
     body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
-    similar = app.brain.skills.find_duplicates(name, description, body)
+    with named_with_lines(file):
+        similar = app.brain.skills.find_duplicates(name, description, body)
     commit_to = None
     if commit:
         from ..chosen_ledger import open_chosen_ledger
 
         commit_to = open_chosen_ledger(app, None)
-    result = app.brain.skills.upsert(
-        name,
-        body,
-        description=description,
-        if_changed=if_changed,
-        receipt=None if receipt is None else _read_receipt(receipt),
-        message=message or "",
-        base=base or "",
-        commit_to=commit_to,
-    )
+    with named_with_lines(file):
+        result = app.brain.skills.upsert(
+            name,
+            body,
+            description=description,
+            if_changed=if_changed,
+            receipt=None if receipt is None else _read_receipt(receipt),
+            message=message or "",
+            base=base or "",
+            commit_to=commit_to,
+        )
     emit(app, {**result._asdict(), "similar": similar}, _upsert_lines(result))
     for line in notice_lines(result.notices):
         app.print_note(line)

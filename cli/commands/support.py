@@ -40,7 +40,11 @@ def doctor_command(app: App, repair: bool) -> None:
     document = {"ok": not failed, "checks": checks, "repaired": repaired}
     emit(app, document, chain(_repair_lines(repaired), _check_lines(checks)))
     if failed:
-        raise BrainError(f"{pluralize(failed, 'check')} failed", code="checks_failed")
+        raise BrainError(
+            f"{pluralize(failed, 'check')} failed",
+            code="checks_failed",
+            hint="the lines above say what to do about each",
+        )
 
 
 def _repair_lines(repaired: list[DoctorCheck]) -> Iterator[str]:

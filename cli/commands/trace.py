@@ -101,12 +101,20 @@ def _run_check(app: App, check: tuple[str, ...], folder: Path, snapshot: str) ->
             check=False,
         ).returncode
     except OSError as error:
-        reason = error.strerror or "cannot be run"
+        reason = error.strerror or type(error).__name__
         raise Failure(
-            "bad_check", f"{printable_text(check[0])}: {reason}", status=FAILURE
+            "bad_check",
+            f"the check {printable_text(check[0])} cannot be run: {reason}",
+            "it runs in the folder of a snapshot: give a program of PATH, or an absolute path",
+            FAILURE,
         ) from None
     if status < 0 or status > MAX_BAD_STATUS:
-        raise Failure("check_stopped", f"the check ended with status {status}", status=FAILURE)
+        raise Failure(
+            "check_stopped",
+            f"the check ended with status {status} at {short_id(snapshot)}, which ends the search",
+            "let it end with 0 for good, 125 for untestable, 1 to 127 for bad",
+            FAILURE,
+        )
     app.print_note(
         f"{short_id(snapshot)} {'good' if status == 0 else 'bad' if status != SKIP_STATUS else '?'}"
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from ..command import OVERWRITE_EXITS, argument, brain_command, option
 from ..context import App
 from ..output import emit
-from ..params import CountType, NonEmptyType
+from ..params import CountType, NonEmptyType, PathType
 from ..progress_bar import ProgressBar
 from ..render.changes import restore_line
-from ..revision_paths import PathType, resolve_paths
+from ..revision_paths import resolve_paths
 from ..terminal import escape
 
 if TYPE_CHECKING:

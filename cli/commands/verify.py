@@ -33,6 +33,7 @@ from ..settings import user_keys
 from ..settings.signing_advice import signing_advice
 from ..terminal import escape
 from ..trust_changes import pin_and_report_roots
+from ..user_files import named_in_errors
 
 if TYPE_CHECKING:
     from brain.results import Ancestry, Finding, Verified
@@ -187,11 +188,15 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
     else:
         from brain import Brain
 
-        with open(lineage, "rb") as source:
+        with open(lineage, "rb") as source, named_in_errors(lineage):
             found = Brain.check_exported_lineage(source, old, new)
     emit(app, found, _ancestry_lines(found))
     if not found.descends:
-        raise Failure("not_an_ancestor", "the snapshot does not descend from the ancestor")
+        raise Failure(
+            "not_an_ancestor",
+            "the snapshot does not descend from the ancestor",
+            "`brain log --graph` shows which snapshots do",
+        )
 
 
 def _ancestry_lines(found: Ancestry) -> Iterator[str]:

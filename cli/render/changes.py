@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from brain.errors import Conflict
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _MAX_NAMED_PATHS = 12
 """Paths that are listed in one line."""
 _MAX_NAMED_FOLDERS = 3
-"""Folders behind links that are named."""
+"""Folders with skills that are named."""
 FILE_TYPE_NAMES = {"file": "a file", "executable": "an executable file", "link": "a link"}
 """Type of a file to its description."""
 _UNDIFFABLE_REASONS = {"binary": "not text", "too_large": "too large", "redacted": "redacted"}
@@ -146,6 +146,19 @@ def left_out_skill_lines(found: Sequence[LeftOutSkills]) -> Iterator[str]:
     folders = dict.fromkeys(_folder_to_adopt(place) for place in found if place.target)
     for folder in list(folders)[:_MAX_NAMED_FOLDERS]:
         yield f"Hint: 'brain adopt {escape(folder)} .' copies the skills behind the links"
+    ignored = [place.path for place in found if place.reason == "ignored"]
+    yield from copy_hint_lines(".", [path for path in ignored if not f"/{path}".count("/.")])
+
+
+def copy_hint_lines(root: str, folders: Iterable[str]) -> Iterator[str]:
+    """Name the commands that copy the skills in some folders of the brain at `root` into it."""
+    import shlex
+
+    for folder in list(dict.fromkeys(folders))[:_MAX_NAMED_FOLDERS]:
+        source = shlex.quote(folder if root == "." else f"{root}/{folder}")
+        into = shlex.quote(root)
+        command = f"brain adopt {escape(source)} {escape(into)}"
+        yield f"Hint: `{command}` copies its skills into the brain"
 
 
 def _folder_to_adopt(place: LeftOutSkills) -> str:

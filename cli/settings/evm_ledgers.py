@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from brain.errors import InvalidInput, NotFound, printable_text
 
 from . import user_keys
-from .user_ledgers import ledger_settings_path, ledgers_folder
+from .settings_folder import ledger_settings_path
+from .user_ledgers import ledgers_folder
 
 if TYPE_CHECKING:
     from brain.chain.evm.account import Account
@@ -120,7 +121,9 @@ def _load_account(keystore: str) -> Account:
             return account.account_from_hex(os.environ["BRAIN_LEDGER_KEY"])
         except InvalidInput as error:
             raise InvalidInput(
-                f"BRAIN_LEDGER_KEY: {error.message}", code=error.code, hint=error.hint
+                f"the variable BRAIN_LEDGER_KEY is refused: {error.message}",
+                code=error.code,
+                hint=error.hint,
             ) from error
     named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
     if named:
@@ -132,7 +135,11 @@ def _load_account(keystore: str) -> Account:
     try:
         return account.account_from_keystore(_read_keystore(keystore), passphrase.decode())
     except UnicodeDecodeError as error:
-        raise InvalidInput("the passphrase is not UTF-8", code="wrong_passphrase") from error
+        raise InvalidInput(
+            f"the passphrase of {printable_text(keystore)} is not UTF-8",
+            code="wrong_passphrase",
+            hint=_PASSPHRASE_HINT,
+        ) from error
 
 
 def _keystore_address(keystore: str) -> str:
@@ -151,7 +158,7 @@ def _read_keystore(keystore: str) -> bytes:
             return file.read(_MAX_KEYSTORE_BYTES + 1)
     except FileNotFoundError as error:
         raise NotFound(
-            f"no keystore at {printable_text(keystore)}",
+            f"there is no keystore at {printable_text(keystore)}",
             code="no_key",
             hint="name another with `brain config ledger NAME --keystore FILE`",
         ) from error

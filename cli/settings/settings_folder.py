@@ -1,4 +1,4 @@
-"""The folder of the user's settings."""
+"""Where the settings of the user lie."""
 
 from __future__ import annotations
 
@@ -17,3 +17,11 @@ def user_settings_folder() -> Path:
     import platformdirs
 
     return platformdirs.user_config_path("brain")
+
+
+def ledger_settings_path() -> Path:
+    """Return the settings file of ledgers: BRAIN_CONFIG, else one in the user's settings."""
+    name = os.environ.get("BRAIN_CONFIG")
+    if name:
+        return Path(name)
+    return user_settings_folder() / "ledgers.json"

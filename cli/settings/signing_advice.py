@@ -22,7 +22,7 @@ def unverifiable_note(brain: Brain, snapshot: str) -> str:
     own = user_keys.find_own_key([key.key for key in trusted.keys])
     more = f"; `brain config sign {own}` signs every new one" if own and not signed else ""
     return (
-        f"Warning: snapshot {short_id(snapshot)} lacks the signature of a trusted key and"
+        f"snapshot {short_id(snapshot)} lacks the signature of a trusted key and"
         f" does not verify: {advice}{more}"
     )
 

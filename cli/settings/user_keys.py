@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brain.errors import InvalidInput, NotFound
+from brain.errors import InvalidInput, NotFound, printable_text
 
 from ..terminal import is_terminal
 from .settings_folder import user_settings_folder
@@ -64,9 +64,10 @@ def choose_signing_key(name: str | None) -> str | None:
     names = keyfile.list_key_names(keys_folder())
     if len(names) > 1:
         raise InvalidInput(
-            f"which of your {len(names)} keys should sign?",
+            f"you have {len(names)} keys, and none is chosen to sign",
             code="which_key",
-            hint=f"name one with --key or BRAIN_SIGN_KEY: {', '.join(names[:8])}",
+            hint="name one with --key or BRAIN_SIGN_KEY, or for good with `brain config sign`:"
+            f" {', '.join(names[:8])}",
         )
     return names[0] if names else None
 
@@ -124,7 +125,11 @@ def read_passphrase(passphrase_file: str | None) -> bytes:
         line = file.readline(4096)
     passphrase = line.rstrip(b"\r\n")
     if not passphrase:
-        raise InvalidInput("the first line of the passphrase file is empty", code="no_passphrase")
+        raise InvalidInput(
+            f"the first line of the passphrase file {printable_text(path)} is empty",
+            code="no_passphrase",
+            hint="write the passphrase to its first line",
+        )
     return passphrase
 
 

@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .settings_folder import user_settings_folder
-
 if TYPE_CHECKING:
     from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 
@@ -22,14 +20,6 @@ def ledgers_folder() -> Path:
     import platformdirs
 
     return platformdirs.user_data_path("brain") / "ledgers"
-
-
-def ledger_settings_path() -> Path:
-    """Return the settings file of ledgers: BRAIN_CONFIG, else one in the user's settings."""
-    name = os.environ.get("BRAIN_CONFIG")
-    if name:
-        return Path(name)
-    return user_settings_folder() / "ledgers.json"
 
 
 def open_local_log() -> EmbeddedLedger:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from brain.errors import InvalidInput, NotFound
 
 from ..terminal import escape
-from .user_ledgers import ledger_settings_path
+from .settings_folder import ledger_settings_path
 
 if TYPE_CHECKING:
     from brain.evolve import Model

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from brain.errors import InvalidInput
+from brain.errors import InvalidInput, printable_text
 
-from .user_ledgers import ledger_settings_path
+from .settings_folder import ledger_settings_path
 
 SIGN_KEY_VARIABLE = "BRAIN_SIGN_KEY"
 _FORMAT = "brain v1 signing"
@@ -41,7 +41,7 @@ def read_signing_setting() -> str | None:
     fields: dict[str, Any] = load_settings(path, _FORMAT, _error) or {}
     key = fields.get("key", "")
     if not isinstance(key, str) or fields.keys() - {"key"}:
-        raise _error(f"{path} holds something else than the name of a key")
+        raise _error(f"{printable_text(path)} does not hold the name of a key")
     return key or None
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from brain import Brain
 from brain.adopting.publish_manifest import RECORD_NAME
+from brain.clients.client_table import load_clients
 from brain.errors import BrainError
 from brain.skills.skill_layout import SKILL_FILES
 
@@ -32,6 +33,7 @@ from brain.skills.skill_layout import SKILL_FILES
 class Layout:
     """A home to make: its folder, the client, where its skills lie, and other files.
 
+    `kind` is told to the adoption; without it the home must be recognised.
     With `has_categories` each skill lies in a folder called as the one above it in the
     collection. Without `skills` the home is the collection as it is.
     """
@@ -42,9 +44,10 @@ class Layout:
     other_files: tuple[str, ...] = ()
     has_categories: bool = False
     in_place: bool = False
+    kind: str | None = None
 
 
-LAYOUTS = {
+KNOWN_LAYOUTS = {
     "claude-home": Layout(
         home=".claude", client="claude", skills="skills", other_files=("CLAUDE.md", "rules/a.md")
     ),
@@ -73,6 +76,29 @@ LAYOUTS = {
         in_place=True,
     ),
 }
+
+
+def layouts_of_table() -> Iterator[tuple[str, Layout]]:
+    """Yield a layout for the home and the project of each client in the table."""
+    for client, row in load_clients().items():
+        for name, folder in ((f"{client}-home", row.home), (f"{client}-project", row.project)):
+            if folder is not None and folder.skills:
+                places = [place.partition("=")[0] for place in folder.instructions + folder.prompts]
+                others = [f"{place}a.md" if place.endswith("/") else place for place in places]
+                yield (
+                    name,
+                    Layout(
+                        home=folder.name or "project",
+                        client=client,
+                        skills=folder.skills[0].rstrip("/"),
+                        other_files=tuple(others),
+                        has_categories=row.has_categories,
+                        kind=folder.kind,
+                    ),
+                )
+
+
+LAYOUTS = {**dict(layouts_of_table()), **KNOWN_LAYOUTS}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,7 +195,7 @@ def run_layout(
     home = make_home(root, layout, collection, skills)
     before = read_home(home)
     place = None if layout.in_place else root / "brain"
-    adopted = Brain.adopt(home, place)
+    adopted = Brain.adopt(home, place, layout.kind)
     source_paths = {taken.path: taken.source for taken in adopted.taken}
     with Brain.open(place or home) as brain:
         outcome.skills, outcome.files = len(brain.skills.list()), len(adopted.taken)
@@ -210,7 +236,7 @@ def check_again(
     """Adopt and publish once more; both must find nothing to do."""
     with Brain.open(place) as brain:
         head = brain.head
-    Brain.adopt(home, place)
+    Brain.adopt(home, place, layout.kind)
     with Brain.open(place) as brain:
         changes = brain.history.diff(head, "@").changes
         outcome.problems += [f"adopting again changed {change.path}" for change in changes]

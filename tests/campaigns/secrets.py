@@ -1,21 +1,25 @@
 """Scans every file of a folder, such as a collection of skills, and prints each finding.
 
-    python -m tests.campaigns.secrets FOLDER [--labels FILE]
+    python -m tests.campaigns.secrets FOLDER [--labels FILE] [--plant SEED]
 
 The last lines count files, findings and speed. Whether a finding is a real secret only a person
 can tell: FILE has lines `ID plausible` or `ID false`, and false findings are then counted too.
+With --plant a fake secret is put between two lines of each text, in memory, and those that are
+found are counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from brain.secrets import SecretFinding, find_secrets_in_each
+from tests.support.planted_secrets import text_with_secret
 
 MAX_FILE_BYTES = 16 << 20
 BATCH_FILES = 256
@@ -46,6 +50,27 @@ def scan(folder: Path) -> tuple[dict[Path, list[SecretFinding]], int, float]:
     return found, size, seconds
 
 
+def count_planted(paths: Iterable[Path], seed: int) -> tuple[int, int]:
+    """Plant a secret in each text; return the numbers of texts and of secrets found in them."""
+    rng = random.Random(seed)
+    planted = recalled = 0
+    for path in paths:
+        content = path.read_bytes()
+        if b"\0" in content:
+            continue
+        lines = content.splitlines(keepends=True)
+        place = rng.randrange(len(lines) + 1)
+        secret = text_with_secret(rng)
+        with_secret = b"".join((*lines[:place], f"\n{secret}\n".encode(), *lines[place:]))
+        before, after = find_secrets_in_each([content, with_secret])
+        planted += 1
+        if {one.id for one in after} - {one.id for one in before}:
+            recalled += 1
+        else:
+            print(f"{path}: not found: {secret!r}")
+    return planted, recalled
+
+
 def read_labels(path: Path | None) -> dict[str, str]:
     """Return the label of each finding by its id."""
     lines = path.read_text().splitlines() if path else []
@@ -57,6 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--labels", type=Path)
+    parser.add_argument("--plant", type=int, metavar="SEED")
     options = parser.parse_args()
     labels = read_labels(options.labels)
     found, size, seconds = scan(options.folder)
@@ -78,6 +104,9 @@ def main() -> None:
     print(f"{files} files, {size / 1e6:.1f} MB, {size / 1e6 / max(seconds, 1e-9):.1f} MB/s")
     print(f"{sum(counts.values())} findings in {with_findings} files: {dict(judged)}")
     print(f"{1000 * false_files / max(files, 1):.2f} files of 1,000 with a false finding")
+    if options.plant is not None:
+        planted, recalled = count_planted(found, options.plant)
+        print(f"{recalled} of {planted} planted secrets found")
 
 
 if __name__ == "__main__":

@@ -60,8 +60,8 @@ def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
         (["src"], "does not look like anything that can be adopted", "see `brain adopt --help`"),
         (["."], "does not look like anything", "it contains .hermes: name that folder"),
         (["both", "copy"], "may be hermes (state.db) or claude-home (", "choose one, as with"),
-        (["home", "--as", "emacs"], "unknown kind of source: emacs", "use one of: hermes"),
-        (["src", "--as", "codex"], "does not look like codex", "see"),
+        (["home", "--as", "emacs"], "there is no kind of source emacs", "use one of: hermes"),
+        (["src", "--as", "codex"], "does not look like a home of kind codex", "see"),
         (["project"], "a home of kind claude cannot be adopted in place: ", "name a folder"),
         (["home", "home/brain"], "is inside the folder to adopt", "name a folder outside"),
         (["home", "src"], "holds files and is not a brain", "name a new folder"),
@@ -87,3 +87,43 @@ def test_the_kind_can_be_said_where_a_place_has_two(folder: Path, cli: Call) -> 
     for kind, count in (("claude", "1 skill, 2 files "), ("codex", "1 skill, 1 file ")):
         told = cli("adopt", "both", "copy", "--as", kind)
         assert told.status == 0 and told.out.startswith(f"Adopted {count}from {kind} at ")
+
+
+def test_skills_beside_a_home_in_place_are_named_with_a_command_that_copies_them(
+    folder: Path, cli: Call
+) -> None:
+    text = agent_homes.skill_text
+    home = agent_homes.write_files(
+        folder / ".claude",
+        {
+            "projects/": "",
+            "skills/a/SKILL.md": text("a", "A."),
+            "my tools/b/SKILL.md": text("b", "B."),
+            "backups/c/SKILL.md": text("c", "C."),
+        },
+    )
+    told = cli("adopt", ".claude")
+    assert "  not a part of a brain, with 1 skill: my tools\n" in told.out
+    assert told.out.count("Hint:") == 1
+    hint = f"Hint: `brain adopt '{home}/my tools' {home}` copies its skills into the brain"
+    assert hint in told.out
+    assert "Hint: `brain adopt 'my tools' .`" in cli("-C", ".claude", "status").err
+    assert cli("adopt", f"{home}/my tools", str(home)).status == 0
+    listed = cli("-C", ".claude", "skill", "list", "--json").document["skills"]
+    assert [skill["slug"] for skill in listed] == ["a", "b"]
+
+
+def test_a_folder_of_skills_in_place_names_the_command_for_those_elsewhere(
+    folder: Path, cli: Call
+) -> None:
+    files = {
+        f"{place}/SKILL.md": agent_homes.skill_text(place[-1], "S.")
+        for place in ("skills/a", "tools/skills/b")
+    }
+    agent_homes.write_files(folder / "all", files)
+    told = cli("adopt", "all")
+    place = folder / "all"
+    assert f"Hint: `brain adopt {place}/tools/skills {place}` copies" in told.out
+    assert cli("adopt", f"{place}/tools/skills", str(place)).status == 0
+    listed = cli("-C", "all", "skill", "list", "--json").document["skills"]
+    assert [skill["slug"] for skill in listed] == ["a", "b"]

@@ -76,6 +76,7 @@ def test_skills_that_are_not_taken_are_counted_with_the_way_to_take_them(
         "Note: 3 SKILL.md files are not recorded: 2 behind links that lead outside the brain,"
         " 1 ignored by .brainignore\n"
         f"Hint: 'brain adopt {tmp_path}/home/skills .' copies the skills behind the links\n"
+        "Hint: `brain adopt drafts .` copies its skills into the brain\n"
     )
     assert cli("snapshot").err == cli("status").err == expected
     found = cli("status", "--json").document["left_out_skills"]
@@ -85,7 +86,8 @@ def test_skills_that_are_not_taken_are_counted_with_the_way_to_take_them(
         ("ignored", 1),
     ]
     assert cli("adopt", str(tmp_path / "home/skills"), ".").status == 0
-    assert {"near", "far"} <= {
+    assert cli("adopt", "drafts", ".").status == 0
+    assert {"near", "far", "idea"} <= {
         one["slug"] for one in cli("skill", "list", "--json").document["skills"]
     }
 

@@ -57,7 +57,7 @@ def test_a_step_that_does_not_do_what_it_says_fails_the_demo(
     monkeypatch.setattr(demo_steps, "LESSON_BODY", "# Nothing about roll-ups\n")
     told = cli("demo")
     assert told.status == 1
-    assert told.err == "Error: the text to damage is not in the store\n"
+    assert told.err.startswith("Error: the demo finds no text in the store of its example")
 
 
 def test_the_user_s_settings_do_not_reach_the_demo(demo_with_settings: Outcome) -> None:

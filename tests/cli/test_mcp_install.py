@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from brain_cli.clients import json_editor, toml_yaml_editor
+from brain_cli.clients import json_editor, mcp_clients, toml_yaml_editor
 from brain_cli.clients.json_editor import parse_json_nodes
 from brain_cli.commands.mcp import MCP_CLIENTS
 from hypothesis import given
@@ -165,6 +165,11 @@ def test_hermes_has_no_settings_of_a_project(agent: Path, cli: Call) -> None:
         ("claude", "CLAUDE_CONFIG_DIR", ".claude.json"),
         ("codex", "CODEX_HOME", "config.toml"),
         ("hermes", "HERMES_HOME", "config.yaml"),
+        ("goose", "GOOSE_PATH_ROOT", "config/config.yaml"),
+        ("cline", "CLINE_DIR", "data/settings/cline_mcp_settings.json"),
+        ("cline", "CLINE_DATA_DIR", "settings/cline_mcp_settings.json"),
+        ("cline", "CLINE_MCP_SETTINGS_PATH", ""),
+        ("continue", "CONTINUE_GLOBAL_DIR", "mcpServers/brain.json"),
     ],
 )
 def test_a_home_that_a_variable_names_is_used(
@@ -179,6 +184,57 @@ def test_a_home_that_a_variable_names_is_used(
     monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
     assert cli("mcp", "install", client).status == 0
     assert (tmp_path / "elsewhere" / file).is_file()
+
+
+@pytest.mark.parametrize(
+    ("client", "system", "place"),
+    [
+        ("zed", "linux", "xdg/zed/settings.json"),
+        ("zed", "darwin", "home/.config/zed/settings.json"),
+        ("zed", "win32", "roaming/Zed/settings.json"),
+        ("goose", "darwin", "xdg/goose/config.yaml"),
+        ("goose", "win32", "roaming/Block/goose/config/config.yaml"),
+        ("devin", "linux", "home/.config/devin/mcp_config.json"),
+        ("devin", "win32", "roaming/devin/mcp_config.json"),
+        ("claude-desktop", "win32", "roaming/Claude/claude_desktop_config.json"),
+        (
+            "claude-desktop",
+            "darwin",
+            "home/Library/Application Support/Claude/claude_desktop_config.json",
+        ),
+        ("vscode", "win32", "roaming/Code/User/mcp.json"),
+    ],
+)
+def test_each_system_has_its_place(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, client: str, system: str, place: str
+) -> None:
+    monkeypatch.setattr(mcp_clients.sys, "platform", system)
+    assert mcp_clients.settings_path(client, "user", machine) == machine / place
+
+
+def test_claude_desktop_as_a_windows_package_has_settings_of_its_own(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_clients.sys, "platform", "win32")
+    packaged = machine / "local" / "Packages" / "Claude_1a" / "LocalCache" / "Roaming" / "Claude"
+    packaged.mkdir(parents=True)
+    usual = machine / "roaming" / "Claude"
+    usual.mkdir(parents=True)
+    name = "claude_desktop_config.json"
+    for made, read in (("", packaged), (usual, usual), (packaged, packaged)):
+        if made:
+            (made / name).write_text("{}")
+        assert mcp_clients.settings_path("claude-desktop", "user", machine) == read / name
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Point the variables for folders below `tmp_path`."""
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    folders = {"XDG_CONFIG_HOME": "xdg", "APPDATA": "roaming", "LOCALAPPDATA": "local"}
+    for variable, folder in folders.items():
+        monkeypatch.setenv(variable, str(tmp_path / folder))
+    return tmp_path
 
 
 def test_what_the_server_lacks_is_said_before_a_client_cannot_start_it(
@@ -498,6 +554,17 @@ def test_a_client_whose_command_fails_gets_its_file_changed(
     assert told.status == 0 and told.out.startswith(f"Added to {home('.codex', 'config.toml')}")
     assert "codex mcp add brain -- " in told.err and " failed: " in told.err
     assert server_of(home(".codex", "config.toml"), "codex")["args"][-1] == "mcp"
+
+
+def test_vs_code_gets_the_entry_with_its_name_in_it(
+    agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{no_client}:/usr/bin:/bin")
+    log = no_client / "log"
+    make_program(no_client, "code", f'#!/bin/sh\nprintf "%s\\n" "$@" > {log}\n')
+    entry = cli("mcp", "install", "vscode", "--json").document["entry"]
+    option, given = log.read_text().splitlines()
+    assert option == "--add-mcp" and json.loads(given) == {"name": "brain", **entry}
 
 
 def test_another_entry_is_never_left_to_the_command_of_a_client(

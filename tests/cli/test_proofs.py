@@ -119,7 +119,11 @@ def test_another_content_is_refused(proof: Path, cli: Call, content: str) -> Non
     assert refused(told) == "wrong_content"
     told = cli("check-proof", "proof.json", "--content", "notes.md")
     assert (told.status, told.out) == (3, "")
-    assert told.err == "Error: the proof does not hold: the file has another content\n"
+    assert told.err == (
+        "Error: proof.json: the proof does not hold: "
+        "the content is not that of memory/notes.md in the snapshot\n"
+        "Hint: compare it with the file as it was in that snapshot\n"
+    )
 
 
 def test_a_proof_of_another_brain_does_not_stand_in(proof: Path, cli: Call) -> None:

@@ -17,18 +17,26 @@ SKILL = "---\nname: fuzzing\ndescription: Write a fuzz test first\n---\n\nStart 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> dict[str, str]:
-    """Return the environment of a new user who has a home of Claude Code and `brain`."""
+    """Return the environment of a new user who has an empty home, and `brain`."""
     home, programs = tmp_path / "home", tmp_path / "bin"
-    skill = home / ".claude/skills/fuzzing/SKILL.md"
-    skill.parent.mkdir(parents=True)
-    skill.write_text(SKILL)
-    (home / ".claude/projects").mkdir()
+    home.mkdir()
     programs.mkdir()
     command = programs / "brain"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m brain_cli "$@"\n')
     command.chmod(0o755)
     (tmp_path / "empty").mkdir()
-    return {**os.environ, "HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", "COLUMNS": "100"}
+    own = {"HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", "COLUMNS": "100"}
+    return {**{name: os.environ[name] for name in ("TMPDIR", "LANG") if name in os.environ}, **own}
+
+
+@pytest.fixture
+def claude_home(tmp_path: Path) -> Path:
+    """Make what the second block needs: a home of Claude Code with a skill."""
+    home = tmp_path / "home/.claude"
+    (home / "skills/fuzzing").mkdir(parents=True)
+    (home / "skills/fuzzing/SKILL.md").write_text(SKILL)
+    (home / "projects").mkdir()
+    return home
 
 
 def paste(blocks: list[str], folder: Path, environment: dict[str, str]) -> str:
@@ -47,7 +55,9 @@ def paste(blocks: list[str], folder: Path, environment: dict[str, str]) -> str:
     return done.stdout
 
 
-def test_the_first_screen_runs_in_an_empty_folder(tmp_path: Path, shell: dict[str, str]) -> None:
+def test_the_five_commands_run_in_an_empty_folder_of_an_empty_home(
+    tmp_path: Path, shell: dict[str, str]
+) -> None:
     output = paste(BLOCKS[:1], tmp_path / "empty", shell)
     assert "reentrancy added at version 1" in output
     assert "1 modified" in output and "Read-only reentrancy" in output
@@ -58,12 +68,28 @@ def test_the_first_screen_runs_in_an_empty_folder(tmp_path: Path, shell: dict[st
     )
 
 
-def test_the_other_commands_run_one_after_the_other(tmp_path: Path, shell: dict[str, str]) -> None:
-    settings = tmp_path / "home/.claude.json"
+def test_all_that_needs_no_other_program_runs_in_one_shell(
+    tmp_path: Path, shell: dict[str, str]
+) -> None:
+    output = paste([BLOCKS[0], BLOCKS[2]], tmp_path / "empty", shell)
+    assert "Verified 3 snapshots" in output
+    assert "brain" in (tmp_path / "home/.claude.json").read_text()
+
+
+def test_the_other_commands_run_one_after_the_other(
+    tmp_path: Path, shell: dict[str, str], claude_home: Path
+) -> None:
     output = paste(BLOCKS[1:], tmp_path / "empty", shell)
     assert "▸ fuzzing: Write a fuzz test first" in output
-    assert (tmp_path / "home/.claude/skills/fuzzing/SKILL.md").read_text() == SKILL
-    assert "brain" in settings.read_text()
+    assert (claude_home / "skills/fuzzing/SKILL.md").read_text() == SKILL
+    assert "brain" in (tmp_path / "home/.claude.json").read_text()
+
+
+def test_the_block_that_needs_a_home_says_so() -> None:
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    before, _, _ = readme.partition("```sh\nbrain adopt ~/.claude")
+    assert "With a home of Claude Code" in before.rpartition("## ")[2]
+    assert "~/.claude" not in BLOCKS[0] + BLOCKS[2]
 
 
 def test_the_readme_is_short() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn
 from tests.cli.test_trust_commands import codes, new
 
@@ -38,6 +38,28 @@ def test_every_write_that_will_not_verify_says_so_and_what_to_do(trusted: Path, 
     Path("memory/notes.md").write_text("new\n")
     assert len(warnings(cli, "snapshot")) == 1
     assert warnings(cli, "snapshot") == warnings(cli, "status") == []
+
+
+def test_the_json_of_a_write_has_the_warning(trusted: Path, cli: Call) -> None:
+    calls = {
+        "skill-upsert": ["skill", "upsert", "one", "-d", "x"],
+        "skill-delete": ["skill", "delete", "one"],
+        "restore": ["restore", "@~1"],
+        "merge": ["merge", "@~1"],
+    }
+    for name, call in calls.items():
+        told = cli(*call, "--json")
+        validate(name, told.document)
+        if name == "merge":  # it records nothing
+            assert "warnings" not in told.document
+            continue
+        (warning,) = told.document["warnings"]
+        assert warning["code"] == "unsigned" and "`brain sign --key ada`" in warning["message"]
+        assert warning["snapshot"] == cli("show", "--json").document["snapshot"]
+    assert "warnings" not in cli("status", "--json").document
+    cli("config", "sign", "ada")
+    signed = cli("skill", "upsert", "one", "-d", "y", "--json")
+    assert "warnings" not in signed.document
 
 
 def test_without_a_key_of_ones_own_the_warning_names_who_may_sign(

@@ -89,8 +89,31 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     loaded(*arguments, cwd=agent)
     modules = loaded(*arguments, cwd=agent)
     assert "brain.repo.skills.upsert" in modules
-    unneeded = {"brain.worktree.scan", "zstandard", "yaml", "json", "brain.results.trust"}
+    unneeded = {
+        *("brain.worktree.scan", "zstandard", "yaml", "json", "brain.results.trust"),
+        *("brain.repo.read.skill_walk", "brain.skills.frontmatter_nodes"),
+        "brain_cli.settings.user_ledgers",
+    }
     assert not modules & unneeded
+
+
+@pytest.mark.parametrize("command", [["list"], ["view", "fresh"]])
+def test_reading_skills_loads_neither_yaml_nor_what_writes_or_signs(
+    agent: Path, command: list[str]
+) -> None:
+    loaded("skill", "upsert", "fresh", "-d", "Fresh.", cwd=agent)
+    modules = loaded("skill", *command, cwd=agent)
+    assert "brain.repo.skills.skill_views" in modules
+    assert not modules & {
+        *("yaml", "zstandard", "brain.repo.core.transaction", "brain.worktree"),
+        *("brain.repo.history.log", "brain.api.signatures", "brain.skills.skill_document"),
+    }
+
+
+def test_a_status_loads_no_archive_libraries_and_no_signatures(agent: Path) -> None:
+    modules = loaded("status", cwd=agent)
+    assert "brain.repo.changes.snapshot_folder" in modules
+    assert not modules & {"shutil", "lzma", "brain.api.signatures", "brain_cli.revision_paths"}
 
 
 def test_a_verification_of_a_brain_without_a_trust_file_loads_no_yaml(folder: Path) -> None:

@@ -214,6 +214,26 @@ checked_heads = st.one_of(
 
 @settings(max_examples=600)
 @given(checked_heads)
+@example("version: 1\nname: x\nlicense: -0\nx: 007\n")
+@example("version: 1\n  2\n")
+@example("name: x\nmetadata:\n  version: 3\n  a: 1.2\n")
+@example("metadata:\n")
+@example("x: y\n" + "".join(f"k{number}: v\n" for number in range(1200)))
+def test_values_are_those_of_the_yaml_loader(head: str) -> None:
+    try:
+        front_matter = frontmatter.parse_front_matter(head)
+        if front_matter.problem is not None:
+            return
+        expected = node_value(compose_front_matter(head))
+    except InvalidInput:
+        return
+    found = frontmatter.field_values(front_matter)
+    assert list(found.items()) == list(expected.items())
+    assert [*map(type, found.values())] == [*map(type, expected.values())]
+
+
+@settings(max_examples=600)
+@given(checked_heads)
 @example("license: ~\nmetadata:\n  a: 1.2.3\n  b: x\n")
 @example("compatibility: 1.2.3\nname: x\n")
 @example("allowed-tools:\n- a\n")

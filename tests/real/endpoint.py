@@ -53,9 +53,12 @@ class _Handler(BaseHTTPRequestHandler):
             plain, events = _responses(asked)
         elif "/chat/completions" in self.path:
             plain, events = _chat(asked)
+        elif "enerateContent" in self.path:
+            plain, events = _gemini()
         else:
             plain, events = {}, []
-        self._answer(plain, events if asked.get("stream") else [])
+        streams = asked.get("stream") or ":stream" in self.path
+        self._answer(plain, events if streams else [])
 
     def _body(self) -> bytes:
         if self.headers.get("transfer-encoding") != "chunked":
@@ -71,7 +74,9 @@ class _Handler(BaseHTTPRequestHandler):
         if events:
             rows = (f"event: {e.get('type', 'message')}\ndata: {json.dumps(e)}\n\n" for e in events)
             content, kind = "".join(rows), "text/event-stream"
-            if "type" not in events[0]:
+            if "candidates" in events[0]:
+                content = content.replace("event: message\n", "")
+            elif "type" not in events[0]:
                 content = content.replace("event: message\n", "") + "data: [DONE]\n\n"
         else:
             content, kind = json.dumps(plain), "application/json"
@@ -126,3 +131,11 @@ def _chat(asked: dict[str, Any]) -> tuple[dict[str, Any], Events]:
         {**piece, "choices": [{"index": 0, "delta": said, "finish_reason": None}]},
         {**piece, "choices": [{**done, "delta": {}}], "usage": usage},
     ]
+
+
+def _gemini() -> tuple[dict[str, Any], Events]:
+    said = {"role": "model", "parts": [{"text": ANSWER}]}
+    usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+    candidate = {"index": 0, "content": said, "finishReason": "STOP"}
+    whole = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "loopback"}
+    return whole, [whole]

@@ -337,7 +337,7 @@ class MemoryStore(MemoryReader):
     def begin(self) -> MemoryState:
         """Lock out other writers and return a state to change. Raises `Locked`."""
         if self._owner == threading.get_ident():
-            raise StoreError("a transaction is open already", code="transaction_open")
+            raise StoreError("a transaction of this store is open already", code="transaction_open")
         if not self._writer.acquire(timeout=self._timeout):
             raise Locked("another thread is writing to the brain")
         self._owner = threading.get_ident()

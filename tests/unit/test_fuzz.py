@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -34,3 +37,26 @@ def test_without_a_seed_one_is_drawn_and_told(
         capsys.readouterr().out
         == f"seed {drawn[0]}, 600 seconds\nseed {drawn[0]}: nothing failed\n"
     )
+
+
+@pytest.mark.parametrize("module", sorted({c.command.split()[0] for c in fuzz.CAMPAIGNS}))
+def test_every_campaign_is_a_module_that_runs(module: str) -> None:
+    found = importlib.util.find_spec(module)
+    if found is not None and found.submodule_search_locations is not None:  # a package
+        found = importlib.util.find_spec(f"{module}.__main__")
+    assert found is not None and found.origin is not None
+
+
+def test_the_time_of_the_tests_begins_once_they_are_collected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    config: Any = SimpleNamespace(stash={}, getoption=lambda name: 10.0)
+    clock[0] = 1000.0  # collected slowly
+    item: Any = SimpleNamespace(config=config)
+    fuzz.pytest_collection_finish(item)
+    clock[0] = 1009.0
+    assert fuzz.pytest_runtest_protocol(item) is None
+    clock[0] = 1011.0
+    assert fuzz.pytest_runtest_protocol(item) is True

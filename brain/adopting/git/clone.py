@@ -201,11 +201,14 @@ def _objects_size(folder: Path) -> int:
     return size
 
 
+_TELLING_PREFIXES = ("fatal:", "ssh:", "git@")
+"""How the lines begin that tell why git failed; the first of them is the most precise."""
+
+
 def _clone_failed_error(url: RepositoryUrl, output: str) -> InvalidInput:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    fatal = next((line for line in reversed(lines) if line.startswith("fatal:")), "")
-    reason = (fatal or (lines[-1] if lines else "git failed")).removeprefix("fatal: ")
-    reason = reason.replace(url.text, url.public)
+    told = [line for line in lines if line.startswith(_TELLING_PREFIXES)] or lines[-1:]
+    reason = (told or ["git failed"])[0].removeprefix("fatal: ").replace(url.text, url.public)
     return InvalidInput(
         f"git cannot clone {printable_text(url.public)}: {printable_text(reason, 300)}",
         code="clone_failed",

@@ -102,7 +102,11 @@ class CommitFiles:
             raise _absent_error(git_object)
         self._bytes += len(content)
         if self._bytes > MAX_HISTORY_BYTES:
-            raise InvalidInput(f"more than {MAX_HISTORY_BYTES} bytes to adopt", code="too_many")
+            raise InvalidInput(
+                f"the history has more than {MAX_HISTORY_BYTES >> 20} MiB to adopt",
+                code="too_many",
+                hint="adopt a clone by `git clone --depth 1`, or the files with --as agentskills",
+            )
         if kind == LINK:
             return self._read_link(path, target, content)
         refusal, doubt = check_home_content(content, self._allow)

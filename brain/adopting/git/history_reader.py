@@ -132,7 +132,9 @@ def read_history(
         folder = find_git_folder(detected.path)
         if folder is None:
             raise InvalidInput(
-                f"{printable_text(detected.path)} is not a repository", code="bad_repository"
+                f"{printable_text(detected.path)} is not a git repository",
+                code="bad_repository",
+                hint="name the folder that holds .git, or adopt the files with --as agentskills",
             )
         with GitRepository(folder) as repository:
             head = repository.head_commit()
@@ -164,7 +166,9 @@ def layout_from_names(names: Collection[str], folder_name: str) -> HomeLayout:
         layout = skill_folder_layout(folders, folder_name)
     else:
         raise InvalidInput(
-            "the newest commit has no skill", code="unknown_source", hint="see `git log`"
+            f"the newest commit of {printable_text(folder_name)} has no skill",
+            code="unknown_source",
+            hint="commit the skills (files SKILL.md), or check out the branch that has them",
         )
     return add_skill_folders(layout, folders)
 
@@ -255,7 +259,7 @@ def _unknown_commits(
             parsed = commit_object.parse_commit(git_object.content or b"")
         except ValueError as error:
             raise InvalidInput(
-                f"commit {commit.id[:12]} cannot be read",
+                f"commit {commit.id[:12]} of the repository cannot be read",
                 code="bad_repository",
                 hint="check it with `git fsck`; or adopt only the files with --as agentskills",
             ) from error

@@ -87,7 +87,7 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             for number, line in enumerate(output):
                 if number == MAX_COMMITS:
                     raise InvalidInput(
-                        f"more than {MAX_COMMITS} commits to adopt",
+                        f"{printable_text(self._git.folder)} has more than {MAX_COMMITS} commits",
                         code="too_many",
                         hint=_SHALLOW_CLONE_HINT,
                     )
@@ -227,7 +227,7 @@ def _parse_changes(source: IO[bytes], count: int) -> Iterator[list[ChangedPath]]
             remaining -= 1
             if remaining < 0:
                 raise InvalidInput(
-                    f"more than {MAX_CHANGES} changes to adopt",
+                    f"the history has more than {MAX_CHANGES} changes of files",
                     code="too_many",
                     hint=_SHALLOW_CLONE_HINT,
                 )

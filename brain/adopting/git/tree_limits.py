@@ -21,6 +21,8 @@ MAX_LEVELS = 1024
 """Depth of nested folders; git itself fails at some more."""
 MAX_TREE_BYTES = 64 << 20
 
+_SMALLER_HINT = "adopt a smaller repository, or a shallow clone"
+
 _TREE_ENTRY = {
     digits: re.compile(
         rb"(?:0?40000 [^\0]+\0(.{%d})|[0-7]+ [^\0]+\0.{%d})" % (digits // 2, digits // 2), re.DOTALL
@@ -51,7 +53,7 @@ class TreePathCounter:
                 raise InvalidInput(
                     f"a commit has more than {MAX_PATHS} files",
                     code="too_many",
-                    hint="adopt a smaller repository, or a shallow clone",
+                    hint=_SMALLER_HINT,
                 )
 
     def _read_trees(self, ids: list[str]) -> dict[str, _Tree]:
@@ -65,10 +67,18 @@ class TreePathCounter:
                 subtrees = [id.hex() for id in entries if id]
                 trees[tree_object.id] = _Tree(len(entries) - len(subtrees), subtrees)
             if len(trees) + len(self._counts) > MAX_TREES:
-                raise InvalidInput(f"more than {MAX_TREES} folders to read", code="too_many")
+                raise InvalidInput(
+                    f"the history has more than {MAX_TREES} folders",
+                    code="too_many",
+                    hint=_SMALLER_HINT,
+                )
             named = dict.fromkeys(id for tree in ids for id in trees[tree].subtrees)
             ids = [id for id in named if id not in trees and id not in self._counts]
-        raise InvalidInput(f"folders nested more than {MAX_LEVELS} deep", code="too_deep")
+        raise InvalidInput(
+            f"a commit has folders nested more than {MAX_LEVELS} deep",
+            code="too_deep",
+            hint=_SMALLER_HINT,
+        )
 
     def _count_paths(self, root: str, trees: dict[str, _Tree]) -> int:
         """Return the number of paths below a tree, at most `MAX_PATHS` + 1."""

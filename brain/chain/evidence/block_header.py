@@ -14,6 +14,8 @@ from . import rlp
 from .evidence_model import require_evidence
 from .keccak import keccak256
 
+OTHER_NODE_HINT = "use another node: `brain config ledger NAME --rpc URL`"
+"""The hint if a node gives a wrong answer."""
 MAX_HEADER_BYTES = 16 << 10
 """Most headers have about 640 bytes; some chains list their validators in `extraData`."""
 MAX_BLOCK_TIME = 253_402_300_799
@@ -64,16 +66,26 @@ def decode_block_header(data: bytes) -> BlockHeader:
 
     Raises `ProofError` (`bad_rlp`, `bad_header`).
     """
-    require_evidence(len(data) <= MAX_HEADER_BYTES, "bad_header", f"a header of {len(data)} bytes")
+    require_evidence(
+        len(data) <= MAX_HEADER_BYTES,
+        "bad_header",
+        f"the header of its block has {len(data)} bytes",
+    )
     items = rlp.read_list(rlp.decode_rlp(data))
-    require_evidence(len(items) in _FIELD_COUNTS, "bad_header", f"a header of {len(items)} fields")
+    require_evidence(
+        len(items) in _FIELD_COUNTS,
+        "bad_header",
+        f"the header of its block has {len(items)} fields",
+    )
     for item, size in zip(items, _HEADER_FIELDS.values(), strict=False):
         _check_field(item, size)
     for item in items[len(_HEADER_FIELDS) :]:
         rlp.read_string(item)
     fields = dict(zip(_HEADER_FIELDS, items, strict=False))
     time = rlp.read_rlp_integer(fields["timestamp"], 8)
-    require_evidence(time <= MAX_BLOCK_TIME, "bad_header", "a time past the year 9999")
+    require_evidence(
+        time <= MAX_BLOCK_TIME, "bad_header", "the time of its block is past the year 9999"
+    )
     return BlockHeader(
         keccak256(data),
         rlp.read_rlp_integer(fields["number"], 8),
@@ -97,12 +109,14 @@ def encode_rpc_header(block: Mapping[str, Any]) -> bytes:
         )
         has_stated_hash = "0x" + decode_block_header(encoded).hash.hex() == block["hash"]
     except (KeyError, TypeError, ValueError, OverflowError, ProofError) as error:
-        raise LedgerError("the node returned no valid block", code="bad_rpc") from error
+        raise LedgerError(
+            "the node returned a malformed block", code="bad_rpc", hint=OTHER_NODE_HINT
+        ) from error
     if not has_stated_hash:
         raise LedgerError(
-            "the node returned a block with a wrong hash",
+            "the node returned a block whose header does not have its hash",
             code="bad_rpc",
-            hint="the chain may have headers of another kind, which evidence does not support",
+            hint="use another node; or the chain has headers that evidence does not support",
         )
     return encoded
 

@@ -46,10 +46,19 @@ def verify_chain_part(
     # The header has the block hash that the reader knows.
     block = block_header.decode_block_header(part.header)
     same_block = block.hash == (expected.block_hash or block.hash)
-    require_evidence(same_block, "wrong_block", f"its block is 0x{block.hash.hex()}")
+    require_evidence(
+        same_block,
+        "wrong_block",
+        f"its block is 0x{block.hash.hex()}",
+        "compare the hash with a source that you trust",
+    )
     # The contract is an account in the state of that block, with the code of BrainRegistry.
     account = read_account(block.state_root, part.contract, part.account_proof)
-    require_evidence(account.code_hash == RUNTIME_HASH, "wrong_code", "the contract has other code")
+    require_evidence(
+        account.code_hash == RUNTIME_HASH,
+        "wrong_code",
+        "its contract does not have the code of BrainRegistry",
+    )
     # The words are in the slots that the storage layout of BrainRegistry gives the claim.
     words = [
         _verify_slot(account.storage_root, expected_slot, slot)
@@ -58,21 +67,30 @@ def verify_chain_part(
         )
     ]
     if part.kind == KIND_ANCHOR:
-        require_evidence(any(words[0]), "not_anchored", "the account has anchored no root")
+        require_evidence(any(words[0]), "not_anchored", "its account has anchored no root")
         _check_account(part.account_address, expected)
         return ProvenStorage(block, None, words[0])
     # The head in them is the commitment, and the owner is the one that the reader knows.
     head = storage_layout.decode_head(words)
     snapshot, _, seq = evidence.committed
-    require_evidence(head.snapshot == snapshot, "wrong_head", "another snapshot is the head")
-    require_evidence(head.seq == seq, "wrong_head", f"the head is commitment {head.seq}")
+    require_evidence(
+        head.snapshot == snapshot, "wrong_head", "the contract holds another snapshot as the head"
+    )
+    require_evidence(
+        head.seq == seq, "wrong_head", f"the contract holds commitment {head.seq} as the head"
+    )
     _check_account(head.owner, expected)
     return ProvenStorage(block, head, b"")
 
 
 def _check_account(address: bytes, expected: Expectations) -> None:
     same_account = address == (expected.owner or address)
-    require_evidence(same_account, "not_this_owner", f"the account is 0x{address.hex()}")
+    require_evidence(
+        same_account,
+        "not_this_owner",
+        f"its account is 0x{address.hex()}",
+        "compare the address, or ask for evidence of your account",
+    )
 
 
 def _expected_slots(part: ChainPart, brain: bytes) -> list[bytes]:
@@ -83,8 +101,12 @@ def _expected_slots(part: ChainPart, brain: bytes) -> list[bytes]:
 
 def _verify_slot(storage_root: bytes, expected_slot: bytes, slot: StorageSlot) -> bytes:
     require_evidence(
-        slot.slot == expected_slot, "wrong_slot", "the slot is not the one of the claim"
+        slot.slot == expected_slot,
+        "wrong_slot",
+        "it shows another slot of the contract than that of its claim",
     )
     word = read_storage_word(storage_root, expected_slot, slot.proof)
-    require_evidence(word == slot.value, "wrong_value", "the slot holds another value")
+    require_evidence(
+        word == slot.value, "wrong_value", "the slot of the contract holds another value"
+    )
     return word

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import InvalidInput, LedgerError
 from ...limits import MAX_EVIDENCE_BYTES
 from ..ledger_protocol import Commitment
-from .block_header import encode_rpc_header
+from .block_header import OTHER_NODE_HINT, encode_rpc_header
 from .evidence_format import ADDRESS_FIELDS, COMMITMENT_CLAIM, EVIDENCE_FORMAT, parse_evidence
 from .evidence_model import Expectations
 from .evidence_verifier import verify_evidence
@@ -50,7 +50,11 @@ def build_evidence(
     }
     text = json.dumps(value, separators=(",", ":")).encode() + b"\n"
     if len(text) > MAX_EVIDENCE_BYTES:
-        raise InvalidInput(f"evidence of {len(text)} bytes", code="too_large")
+        raise InvalidInput(
+            f"the evidence would have {len(text)} bytes, more than {MAX_EVIDENCE_BYTES}",
+            code="too_large",
+            hint="write evidence of a later snapshot, whose descent is shorter",
+        )
     verify_evidence(parse_evidence(text), Expectations())
     return text
 
@@ -84,7 +88,9 @@ def build_chain_part(
             "slots": slots,
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise LedgerError("the node returned no valid proof of storage", code="bad_rpc") from error
+        raise LedgerError(
+            "the node returned a malformed proof of storage", code="bad_rpc", hint=OTHER_NODE_HINT
+        ) from error
 
 
 def _pad_word(value: str) -> str:

@@ -58,17 +58,26 @@ def parse_evidence(data: bytes) -> EvidenceDocument:
 
     Raises `ProofError`: the codes of proofs/json_fields.py, or `unsupported_version`.
     """
+    with json_fields.name_document("the evidence"):
+        return _parse_evidence(data)
+
+
+def _parse_evidence(data: bytes) -> EvidenceDocument:
     if len(data) > MAX_EVIDENCE_BYTES:
-        raise ProofError(f"evidence of {len(data)} bytes", code="too_large")
+        raise ProofError(
+            f"it has {len(data)} bytes, more than {MAX_EVIDENCE_BYTES}",
+            code="too_large",
+            hint="ask for evidence of a later snapshot",
+        )
     value = json_fields.parse_untrusted_json(data)
     if type(value) is not dict:
         raise json_fields.bad_field_error(value, "evidence")
     format = value.get("format")
     if format != EVIDENCE_FORMAT:
         raise ProofError(
-            f"not evidence of this format: {printable_text(format)}",
+            f'its field "format" is "{printable_text(format or "")}", not "{EVIDENCE_FORMAT}"',
             code="unsupported_version",
-            hint=f'the field "format" of evidence is "{EVIDENCE_FORMAT}"',
+            hint="it is another file, or a newer version of brain wrote it",
         )
     _, brain, snapshot, claim, proof, descent, committed, log, chain = json_fields.read_record(
         value, *_EVIDENCE_FIELDS

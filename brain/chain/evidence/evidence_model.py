@@ -91,7 +91,16 @@ class Expectations(NamedTuple):
     witnesses: Sequence[str] = ()
 
 
-def require_evidence(condition: object, code: str, reason: str) -> None:
+INVALID_EVIDENCE_HINT = "it was changed, or made wrongly: do not rely on it, and ask for a new one"
+
+
+def require_evidence(
+    condition: object, code: str, reason: str, hint: str = INVALID_EVIDENCE_HINT
+) -> None:
     """Raise `ProofError` unless `condition` is true."""
     if not condition:
-        raise ProofError(f"the evidence does not hold: {reason}", code=code)
+        raise ProofError(
+            f"the evidence does not hold: {reason}",
+            code=code,
+            hint=hint,
+        )

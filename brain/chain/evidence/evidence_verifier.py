@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from ..tlog.log_verifier import VerifiedEntry
 
 
+_KNOWN_KEY_HINT = "compare the key, or ask for evidence that it signed"
+
+
 class VerifiedEvidence(NamedTuple):
     """The proven path, entry of a log and storage of a contract; None for an absent part."""
 
@@ -63,7 +66,7 @@ def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> Verif
     chain = verify_chain_part(evidence.chain, evidence, expected) if evidence.chain else None
     same_root = not (log and chain) or log.checkpoint.root == chain.root
     require_evidence(
-        same_root, "wrong_root", "another root is anchored than that of the checkpoint"
+        same_root, "wrong_root", "the contract holds another root than that of its checkpoint"
     )
     return VerifiedEvidence(path, log, chain)
 
@@ -76,14 +79,23 @@ def _check_comparable(evidence: EvidenceDocument, expected: Expectations) -> Non
         (expected.log_key or expected.witnesses, evidence.log, "log"),
     ):
         if expectation and not part:
-            raise InvalidInput(f"the evidence names no {name}", code=f"no_{name}")
+            raise InvalidInput(
+                f"the evidence names no {name} to compare with yours",
+                code=f"no_{name}",
+                hint=f"leave out that option, or ask for evidence that names a {name}",
+            )
 
 
 def _check_subject(evidence: EvidenceDocument, expected: Expectations) -> None:
     for name in ("brain", "snapshot"):
         wanted_id, actual = getattr(expected, name), getattr(evidence, name)
         matches = not wanted_id or wanted_id == actual
-        require_evidence(matches, f"not_this_{name}", f"it is about the {name} {actual.hex()}")
+        require_evidence(
+            matches,
+            f"not_this_{name}",
+            f"it is about the {name} {actual.hex()}, not {wanted_id.hex()}",
+            f"compare the id, or ask for evidence about that {name}",
+        )
 
 
 def _check_path(evidence: EvidenceDocument) -> ProvenFact | None:
@@ -91,9 +103,9 @@ def _check_path(evidence: EvidenceDocument) -> ProvenFact | None:
         return None
     proven = _verify_proof(evidence.proof)
     require_evidence(
-        proven.snapshot == evidence.snapshot, "wrong_snapshot", "a path of another snapshot"
+        proven.snapshot == evidence.snapshot, "wrong_snapshot", "its path is of another snapshot"
     )
-    require_evidence(proven.brain == evidence.brain, "wrong_brain", "a path of another brain")
+    require_evidence(proven.brain == evidence.brain, "wrong_brain", "its path is of another brain")
     return proven
 
 
@@ -102,19 +114,23 @@ def _check_descent(evidence: EvidenceDocument) -> None:
     if descent is None:
         same_snapshot = committed == evidence.snapshot
         require_evidence(
-            same_snapshot, "no_descent", "another snapshot was committed, and no descent is shown"
+            same_snapshot, "no_descent", "another snapshot was committed, and it shows no descent"
         )
         return
     require_evidence(
-        committed != evidence.snapshot, "wrong_descent", "a descent where none is needed"
+        committed != evidence.snapshot, "wrong_descent", "it shows a descent where none is needed"
     )
     proven = _verify_proof(descent)
-    require_evidence(proven.snapshot == committed, "wrong_descent", "another snapshot descends")
     require_evidence(
-        proven.ancestor == evidence.snapshot, "wrong_descent", "it descends from another"
+        proven.snapshot == committed, "wrong_descent", "its descent is that of another snapshot"
+    )
+    require_evidence(
+        proven.ancestor == evidence.snapshot,
+        "wrong_descent",
+        "its descent is from another snapshot",
     )
     same_brain = proven.brain == evidence.brain == proven.ancestor_brain
-    require_evidence(same_brain, "wrong_brain", "a descent in another brain")
+    require_evidence(same_brain, "wrong_brain", "its descent is in another brain")
 
 
 def _check_ledger(evidence: EvidenceDocument) -> None:
@@ -125,7 +141,7 @@ def _check_ledger(evidence: EvidenceDocument) -> None:
     require_evidence(fits, "wrong_ledger", "the log and the contract do not belong together")
     has_parent = evidence.committed.parent is not None
     require_evidence(
-        has_parent == bool(log), "wrong_parent", "a log states a parent, and a contract none"
+        has_parent == bool(log), "wrong_parent", "only a log states a parent, and it always does"
     )
 
 
@@ -145,7 +161,9 @@ def _verify_log(part: LogPart, evidence: EvidenceDocument, expected: Expectation
 
     # The key is the one that the reader knows.
     same_key = part.key == (expected.log_key or part.key)
-    require_evidence(same_key, "wrong_key", "the log has another key than the one you know")
+    require_evidence(
+        same_key, "wrong_key", "the log has another key than the one you know", _KNOWN_KEY_HINT
+    )
     # The key signed the checkpoint, which holds the entry.
     logged = verify_inclusion(
         part.checkpoint, part.key, part.leaf_index, part.entry, part.path, expected.witnesses
@@ -154,10 +172,15 @@ def _verify_log(part: LogPart, evidence: EvidenceDocument, expected: Expectation
     cosigners = {str(witness.key) for witness in logged.witnesses}
     for witness in expected.witnesses:
         name = witness.split("+")[0]
-        require_evidence(witness in cosigners, "not_witnessed", f"{name} has not signed it")
+        require_evidence(
+            witness in cosigners,
+            "not_witnessed",
+            f"the witness {name} has not signed it",
+            _KNOWN_KEY_HINT,
+        )
     # The entry is the commitment.
     snapshot, parent, seq = evidence.committed
     entry = logged.entry
     same_commitment = entry[:4] == (evidence.brain, seq, snapshot, parent)
-    require_evidence(same_commitment, "wrong_entry", "the entry is another commitment")
+    require_evidence(same_commitment, "wrong_entry", "the entry of the log is another commitment")
     return logged

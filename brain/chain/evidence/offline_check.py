@@ -56,7 +56,11 @@ def check_evidence(
     evidence has no such part.
     """
     if block_trust not in (TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER):
-        raise InvalidInput(f"no such trust: {printable_text(block_trust)}", code="bad_id")
+        raise InvalidInput(
+            f'"{printable_text(block_trust)}" is not a trust level of a block hash',
+            code="bad_id",
+            hint="use L1, L2 or L3",
+        )
     expected = Expectations(
         brain=parse_digest(brain) if brain else b"",
         snapshot=parse_digest(snapshot) if snapshot else b"",
@@ -91,9 +95,9 @@ def _parse_prefixed_hex(text: str, size: int, description: str) -> bytes:
     if len(text) == 2 * size + 2 == len(digits) + 2 and not digits.strip("0123456789abcdef"):
         return bytes.fromhex(digits)
     raise InvalidInput(
-        f"not {description}: {printable_text(text, 80)!r}",
+        f'"{printable_text(text, 80)}" is not {description}',
         code="bad_id",
-        hint=f"it is 0x and {2 * size} hex digits",
+        hint=f"{description} is 0x and {2 * size} hex digits",
     )
 
 
@@ -101,7 +105,11 @@ def _check_content(checked: VerifiedEvidence, content: RawIOBase) -> None:
     from ...proofs.proof_verification import verify_proof_content
 
     if checked.path is None:
-        raise InvalidInput("the evidence shows no path", code="no_content")
+        raise InvalidInput(
+            "the evidence shows no file to compare the content with",
+            code="no_content",
+            hint="check it without --content, or ask for evidence of the file itself",
+        )
     verify_proof_content(checked.path, content)
 
 

@@ -21,6 +21,7 @@ MAX_LIST_DEPTH = 8
 
 _MAX_SHORT_BYTES = 55
 """Longest payload whose length is in the first byte."""
+_HINT = "it was changed, or made wrongly: do not rely on it, and ask for new evidence"
 _STRING_PREFIX, _LIST_PREFIX = 0x80, 0xC0
 
 
@@ -32,7 +33,7 @@ def decode_rlp(data: bytes) -> RlpItem:
     """
     item, end = _decode_item(data, 0, len(data), MAX_LIST_DEPTH)
     if end != len(data):
-        _raise_bad_rlp("bytes follow the item")
+        _raise_bad_rlp("bytes follow the outer item")
     return item
 
 
@@ -50,7 +51,7 @@ def _decode_item(data: bytes, at: int, end: int, depth: int) -> tuple[RlpItem, i
             _raise_bad_rlp("a single byte has a length prefix")
         return data[start:stop], stop
     if not depth:
-        _raise_bad_rlp("nested too deeply")
+        _raise_bad_rlp("its lists are nested too deeply")
     items: list[RlpItem] = []
     while start < stop:
         item, start = _decode_item(data, start, stop, depth - 1)
@@ -97,14 +98,14 @@ def read_rlp_integer(item: RlpItem, size: int) -> int:
     """Return an item as a number of at most `size` bytes."""
     digits = read_string(item)
     if len(digits) > size or digits[:1] == b"\0":
-        _raise_bad_rlp(f"not a number of at most {size} bytes")
+        _raise_bad_rlp(f"an item is not a number of at most {size} bytes")
     return int.from_bytes(digits, "big")
 
 
 def read_string(item: RlpItem) -> bytes:
     """Return an item that is a byte string."""
     if not isinstance(item, bytes):
-        _raise_bad_rlp("a list instead of bytes")
+        _raise_bad_rlp("an item is a list instead of bytes")
     return item
 
 
@@ -112,16 +113,16 @@ def read_fixed_string(item: RlpItem, size: int) -> bytes:
     """Return an item that is a byte string of `size` bytes."""
     string = read_string(item)
     if len(string) != size:
-        _raise_bad_rlp(f"{len(string)} bytes instead of {size}")
+        _raise_bad_rlp(f"an item has {len(string)} bytes instead of {size}")
     return string
 
 
 def read_list(item: RlpItem) -> list[RlpItem]:
     """Return the items of a list."""
     if isinstance(item, bytes):
-        _raise_bad_rlp("bytes instead of a list")
+        _raise_bad_rlp("an item is bytes instead of a list")
     return item
 
 
 def _raise_bad_rlp(reason: str) -> NoReturn:
-    raise ProofError(f"not canonical RLP: {reason}", code="bad_rlp")
+    raise ProofError(f"the chain's part is not canonical RLP: {reason}", code="bad_rlp", hint=_HINT)

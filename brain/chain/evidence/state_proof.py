@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...errors import ProofError
 from . import rlp
-from .evidence_model import require_evidence
+from .evidence_model import INVALID_EVIDENCE_HINT, require_evidence
 from .keccak import keccak256
 
 EMPTY_TRIE_ROOT = bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421")
@@ -41,14 +41,18 @@ def read_trie_value(root: bytes, name: bytes, proof: Sequence[bytes]) -> bytes:
     small = len(proof) <= MAX_PROOF_NODES and all(
         len(node) <= MAX_TRIE_NODE_BYTES for node in proof
     )
-    require_evidence(small, "bad_trie", "too many or too long nodes")
+    require_evidence(small, "bad_trie", "its proof of storage has too many or too long nodes")
     nodes = iter(proof)
     value = (
         ABSENT_VALUE
         if root == EMPTY_TRIE_ROOT
         else _walk_to_value(root, keccak256(name).hex(), nodes)
     )
-    require_evidence(next(nodes, None) is None, "extra_node", "a node that the proof does not need")
+    require_evidence(
+        next(nodes, None) is None,
+        "extra_node",
+        "its proof of storage has a node that it does not need",
+    )
     return value
 
 
@@ -76,26 +80,42 @@ def _resolve_node(reference: rlp.RlpItem, nodes: Iterator[bytes]) -> list[rlp.Rl
         require_evidence(
             len(rlp.encode_rlp(reference)) < _HASH_BYTES,
             "bad_trie",
-            "an embedded node of 32 bytes or more",
+            "its proof of storage embeds a node of 32 bytes or more",
         )
         return _check_node_items(reference)
-    require_evidence(len(reference) == _HASH_BYTES, "bad_trie", "a reference that is not a hash")
+    require_evidence(
+        len(reference) == _HASH_BYTES,
+        "bad_trie",
+        "its proof of storage has a reference that is not a hash",
+    )
     encoded = next(nodes, None)
     if encoded is None:
-        raise ProofError("the proof does not hold: a node is missing", code="missing_node")
+        raise ProofError(
+            "the proof of storage does not hold: a node of it is missing",
+            code="missing_node",
+            hint=INVALID_EVIDENCE_HINT,
+        )
     require_evidence(
-        keccak256(encoded) == reference, "wrong_node", "a node has another hash than its reference"
+        keccak256(encoded) == reference,
+        "wrong_node",
+        "a node of its proof of storage has another hash than its reference",
     )
     return _check_node_items(rlp.read_list(rlp.decode_rlp(encoded)))
 
 
 def _check_node_items(node: list[rlp.RlpItem]) -> list[rlp.RlpItem]:
-    require_evidence(len(node) in (2, _BRANCH_ITEMS), "bad_trie", f"a node of {len(node)} items")
+    require_evidence(
+        len(node) in (2, _BRANCH_ITEMS),
+        "bad_trie",
+        f"its proof of storage has a node of {len(node)} items",
+    )
     return node
 
 
 def _branch_child(branch: list[rlp.RlpItem], path: str) -> rlp.RlpItem:
-    require_evidence(path and branch[-1] == b"", "bad_trie", "a branch where keys end")
+    require_evidence(
+        path and branch[-1] == b"", "bad_trie", "its proof of storage has a branch where keys end"
+    )
     return branch[int(path[0], 16)]
 
 
@@ -107,17 +127,25 @@ def _decode_path(item: rlp.RlpItem, remaining: int) -> tuple[str, bool]:
     digits = rlp.read_string(item).hex() or "f"
     flags = int(digits[0], 16)
     fill = "" if flags & _ODD_FLAG else "0"
-    require_evidence(flags <= _ODD_FLAG | _LEAF_FLAG, "bad_trie", "a path of no known kind")
-    require_evidence(digits.startswith(fill, 1), "bad_trie", "a path with a non-zero padding digit")
+    require_evidence(
+        flags <= _ODD_FLAG | _LEAF_FLAG,
+        "bad_trie",
+        "its proof of storage has a path of no known kind",
+    )
+    require_evidence(
+        digits.startswith(fill, 1),
+        "bad_trie",
+        "its proof of storage has a path with a non-zero padding digit",
+    )
     segment, is_leaf = digits[1 + len(fill) :], bool(flags & _LEAF_FLAG)
     fits = len(segment) == remaining if is_leaf else 0 < len(segment) < remaining
-    require_evidence(fits, "bad_trie", "a path of a wrong length")
+    require_evidence(fits, "bad_trie", "its proof of storage has a path of a wrong length")
     return segment, is_leaf
 
 
 def _leaf_value(item: rlp.RlpItem) -> bytes:
     value = rlp.read_string(item)
-    require_evidence(value, "bad_trie", "a leaf without a value")
+    require_evidence(value, "bad_trie", "its proof of storage has a leaf without a value")
     return value
 
 
@@ -142,10 +170,10 @@ def read_account(state_root: bytes, address: bytes, proof: Sequence[bytes]) -> A
     and the codes of `read_trie_value`.
     """
     value = read_trie_value(state_root, address, proof)
-    require_evidence(value != ABSENT_VALUE, "no_account", "there is no account at the address")
+    require_evidence(value != ABSENT_VALUE, "no_account", "there is no contract at its address")
     items = rlp.read_list(rlp.decode_rlp(value))
     require_evidence(
-        len(items) == _ACCOUNT_ITEMS, "bad_account", f"an account of {len(items)} fields"
+        len(items) == _ACCOUNT_ITEMS, "bad_account", f"its account has {len(items)} fields"
     )
     nonce, balance, storage_root, code_hash = items
     return AccountState(

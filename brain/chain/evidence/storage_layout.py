@@ -52,7 +52,7 @@ def decode_head(words: Sequence[bytes]) -> ContractHead:
     first, snapshot, signer = words
     owner, seq = first[-ADDRESS_BYTES:], int.from_bytes(first[:-ADDRESS_BYTES], "big")
     is_valid = any(owner) and 0 < seq < 1 << 64 and not any(signer[:-ADDRESS_BYTES])
-    require_evidence(is_valid, "no_head", "no brain was opened under that id")
+    require_evidence(is_valid, "no_head", "no brain was opened in the contract under its id")
     return ContractHead(owner, seq, snapshot, signer[-ADDRESS_BYTES:])
 
 

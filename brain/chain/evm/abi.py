@@ -128,7 +128,11 @@ def revert_error(data: bytes, message: str) -> BrainError:
             hint="commit after its head, with `brain chain commit`",
         )
     if selector == EXPIRED_SELECTOR:
-        return Conflict("the authorization has expired", code="expired", hint="ask for a new one")
+        return Conflict(
+            "the authorization has expired",
+            code="expired",
+            hint="ask for a new one; `brain chain authorize` makes it",
+        )
     if selector == UNAUTHORIZED_SELECTOR:
         return InvalidInput(
             "this key is neither the owner nor the signer of this brain",
@@ -136,14 +140,16 @@ def revert_error(data: bytes, message: str) -> BrainError:
             hint="use the key of the owner, or let the owner make this one the signer",
         )
     return LedgerError(
-        f"the contract refuses: {message or data.hex() or 'no reason'}", code="reverted"
+        f"the contract refuses the call: {message or data.hex() or 'it gives no reason'}",
+        code="reverted",
+        hint="check the ledger with `brain chain status`, and try again",
     )
 
 
 def stale_parent_error(head: bytes, seq: int) -> Conflict:
     """Return the error for a parent that is not the head."""
     return Conflict(
-        f"the ledger is at {head.hex()}, commitment {seq}, not at the parent",
+        f"the ledger has the brain at {head.hex()}, commitment {seq}, not at the parent",
         code="stale_parent",
         hint="merge the snapshot of the ledger, and commit the merged snapshot",
     )
@@ -152,12 +158,20 @@ def stale_parent_error(head: bytes, seq: int) -> Conflict:
 def parse_address(text: str) -> str:
     """Return an address in lower case. Raises `InvalidInput` (`bad_address`)."""
     if not _ADDRESS_HEX.fullmatch(text):
-        raise InvalidInput(f"not an address: {printable_text(text)}", code="bad_address")
+        raise InvalidInput(
+            f'"{printable_text(text)}" is not the address of an account',
+            code="bad_address",
+            hint="an address is 0x and 40 hex digits",
+        )
     return text.lower()
 
 
 def parse_account(text: str) -> str:
     """Return an address other than 0 in lower case. Raises as `parse_address`."""
     if parse_address(text) == ZERO_ADDRESS:
-        raise InvalidInput("the address 0 has no key", code="bad_address")
+        raise InvalidInput(
+            "the address 0x0 belongs to nobody, so it cannot own or sign",
+            code="bad_address",
+            hint="name the address of an account whose key somebody holds",
+        )
     return text.lower()

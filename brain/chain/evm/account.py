@@ -121,7 +121,7 @@ def account_from_hex(text: str) -> Account:
     try:
         return Account(bytes.fromhex(digits) if len(digits) == 64 else b"")
     except ValueError:
-        _refuse_key("a private key is 64 hexadecimal digits")
+        _refuse_key("the private key is not 64 hexadecimal digits")
 
 
 def account_from_keystore(content: bytes, passphrase: str) -> Account:
@@ -131,7 +131,11 @@ def account_from_keystore(content: bytes, passphrase: str) -> Account:
     """
     keystore = _parse_keystore(content)
     if not passphrase:
-        raise InvalidInput("the keystore needs its passphrase", code="passphrase_needed")
+        raise InvalidInput(
+            "the keystore needs its passphrase",
+            code="passphrase_needed",
+            hint="name a file that holds it, with --passphrase-file FILE",
+        )
     with preserve_recursion_limit():
         from eth_account import Account as Library
 
@@ -140,7 +144,9 @@ def account_from_keystore(content: bytes, passphrase: str) -> Account:
     except (ValueError, TypeError, KeyError, NotImplementedError) as error:
         if "MAC mismatch" in str(error):
             raise InvalidInput(
-                "the passphrase does not open the keystore", code="wrong_passphrase"
+                "the passphrase does not open the keystore",
+                code="wrong_passphrase",
+                hint="check the passphrase, and that it belongs to this keystore file",
             ) from error
         _refuse_key("the keystore is damaged, or of an unsupported kind")
     account = Account(key)
@@ -165,9 +171,11 @@ def _parse_keystore(content: bytes) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         is_valid = False
     if not is_valid:
-        _refuse_key("not a keystore file of version 3 that can be opened")
+        _refuse_key("the keystore file is not of version 3, or would take too much to open")
     return keystore
 
 
 def _refuse_key(reason: str) -> NoReturn:
-    raise InvalidInput(reason, code="bad_key") from None
+    raise InvalidInput(
+        reason, code="bad_key", hint="name another keystore file, or restore this one from a copy"
+    ) from None

@@ -68,7 +68,9 @@ class Anchors:
             if self._read_storage_word(view, claim.slots[0]) == root:
                 raise not_final_error(view.block.number)
             raise NotFound(
-                f"{self._context.config.name} does not hold this root", code="not_committed"
+                f"{self._context.config.name} does not hold the root {root.hex()} of a log",
+                code="not_committed",
+                hint="anchor the log with `brain chain batch`",
             )
 
         return self._prover.capture(claim, final, find_view)

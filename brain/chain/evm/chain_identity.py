@@ -41,9 +41,9 @@ def fetch_chain_identity(urls: Sequence[str]) -> tuple[int, str]:
     answers = {url: _ask_identity(RpcNode(url)) for url in urls}
     if len(set(answers.values())) != 1:
         raise InvalidInput(
-            f"{', '.join(map(url_host, urls))} are nodes of different chains",
+            f"the nodes {', '.join(map(url_host, urls))} belong to different chains",
             code="wrong_chain",
-            hint="name nodes of one chain",
+            hint="name only nodes of one chain with --rpc",
         )
     return answers[urls[0]]
 

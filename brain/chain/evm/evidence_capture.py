@@ -72,8 +72,9 @@ class EvidenceCapture:
         commitment = context.commitments.find(at, snapshot)
         if commitment is None or commitment.block is None:
             raise NotFound(
-                f"{context.config.name} holds no commitment of {snapshot.hex()[:12]}",
+                f"{context.config.name} holds no commitment of the snapshot {snapshot.hex()[:12]}",
                 code="not_committed",
+                hint=f"commit it with `brain chain commit --ledger {context.config.name}`",
             )
         final = self._prover.final_view(at.view)
         if commitment.status != FINALIZED:

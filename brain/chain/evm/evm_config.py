@@ -68,7 +68,7 @@ def parse_config(name: str, raw: Mapping[str, Any]) -> EvmLedgerConfig:
         _refuse_config(name, "its name must be lower-case letters, digits and single hyphens")
     for key in raw:
         if key not in _CONFIG_KEYS:
-            _refuse_config(name, f"unknown field {printable_text(key)}")
+            _refuse_config(name, f"the field {printable_text(key)} is unknown")
     urls = _parse_urls(name, raw.get("rpc"))
     return EvmLedgerConfig(
         name=name,
@@ -110,7 +110,7 @@ def url_host(url: str) -> str:
 
 def _refuse_config(name: str, reason: str) -> NoReturn:
     raise InvalidInput(
-        f"the ledger {printable_text(name)}: {reason}",
+        f"the ledger {printable_text(name)} is not set up correctly: {reason}",
         code="bad_ledger",
         hint="see `brain config ledger --help`; `brain config remove NAME` forgets one",
     )

@@ -165,7 +165,11 @@ class EvmLedger:
             pending = sender.resend_pending(view)
             matching = [record for record in pending if record.intent[1:3] == wanted]
             if not matching:
-                raise NotFound("no commitment of this snapshot is pending", code="not_pending")
+                raise NotFound(
+                    f"no commitment of the snapshot {snapshot.hex()[:12]} is pending",
+                    code="not_pending",
+                    hint="see `brain chain status` for what was committed",
+                )
             record = sender.replace(view, matching[0])
         self._context.wait_until_included(record)
         return self.status(brain, snapshot)
@@ -205,7 +209,7 @@ class EvmLedger:
                 return sender.resend(at.view, record)
             if record.intent.parent == head:
                 raise Conflict(
-                    f"the commitment of {record.intent.snapshot.hex()[:12]} is still pending",
+                    f"the commitment of snapshot {record.intent.snapshot.hex()[:12]} is pending",
                     code="pending",
                     hint="wait until it is included, or offer more for it",
                 )
@@ -260,7 +264,9 @@ class EvmLedger:
                 sender=address,
             )
         raise NotFound(
-            f"{self.name} holds no commitment of {snapshot.hex()[:12]}", code="not_committed"
+            f"{self.name} holds no commitment of the snapshot {snapshot.hex()[:12]}",
+            code="not_committed",
+            hint=f"commit it with `brain chain commit --ledger {self.name}`",
         )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import Locked, StoreError
+from ...errors import Locked, StoreError, printable_text
 from ...store.writer_lock import writer_lock
 from ..ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
 from . import durable_files
@@ -106,7 +106,7 @@ class TxJournal:
                 )
             except Locked as error:
                 raise Locked(
-                    "another process sends with this key",
+                    f"another process sends transactions with the key of {self._folder.name}",
                     hint="wait until it is done, and try again",
                 ) from error
             durable_files.make_private_folder(self._folder / "open")
@@ -155,7 +155,7 @@ class TxJournal:
             return None if content is None else _decode_record(json.loads(content))
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise StoreError(
-                f"the journal of transactions is damaged: {path.name}",
+                f"the record of a transaction in {printable_text(path)} is damaged",
                 code="bad_journal",
                 hint="restore it from a copy; the chain is not affected",
             ) from error

@@ -72,7 +72,7 @@ class LedgerContext:
             raise InvalidInput(
                 f"the account that opens brains in {self.config.name} is unknown",
                 code="no_key",
-                hint="name the creator of the ledger, or provide a key",
+                hint=f"name it with `brain config ledger {self.config.name} --creator ADDRESS`",
             )
         return address
 
@@ -83,9 +83,9 @@ class LedgerContext:
             self._account = self._open_account()
         if self._account is None:
             raise InvalidInput(
-                f"{self.config.name} needs a key for this",
+                f"writing to {self.config.name} needs the key of an account",
                 code="no_key",
-                hint="provide a keystore file, or a private key in the environment",
+                hint=f"name it with `brain config ledger {self.config.name} --keystore FILE`",
             )
         return self._account
 
@@ -115,7 +115,8 @@ class LedgerContext:
             raise InvalidInput(
                 f"the ledger {self.config.name} has no contract",
                 code="bad_ledger",
-                hint="deploy one, or name its address",
+                hint=f"deploy one with `brain chain deploy`, or name its address with"
+                f" `brain config ledger {self.config.name} --contract ADDRESS`",
             )
         return self.nodes.latest_view()
 

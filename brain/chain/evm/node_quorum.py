@@ -61,7 +61,11 @@ class NodeQuorum:
         """Return the latest block that a quorum has."""
         view = self.view_at_tag()
         if view is None:
-            raise LedgerError(f"{self._config.name} has no block", code="bad_rpc")
+            raise LedgerError(
+                f"the nodes of {self._config.name} have no block yet",
+                code="bad_rpc",
+                hint="wait until they have synchronized, or name other nodes",
+            )
         return view
 
     def finality_bounds(self, view: QuorumView) -> FinalityBounds:

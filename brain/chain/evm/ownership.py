@@ -122,13 +122,14 @@ class Ownership:
             raise InvalidInput(
                 "the authorization is for another chain or contract",
                 code="wrong_chain",
-                hint=f"it is for eip155:{fields['chain_id']}:{printable_text(fields['contract'])}",
+                hint=f"it is for eip155:{fields['chain_id']}:{printable_text(fields['contract'])};"
+                " name the ledger of that contract with --ledger",
             )
         id, snapshot, parent = (bytes.fromhex(fields[name]) for name in _ID_FIELDS[1:])
         head = self._context.read_head(self._context.contract_view(), id)
         if head is not None and head.seq >= fields["seq"]:
             raise Conflict(
-                f"commitment {fields['seq']} has been made: the ledger is at {head.seq}",
+                f"commitment {fields['seq']} was made before: the ledger is at {head.seq}",
                 code="stale_parent",
                 hint="an authorization is valid once; ask for a new one",
             )
@@ -138,18 +139,22 @@ class Ownership:
 
 def _check_authorization(fields: Mapping[str, Any]) -> None:
     if fields.keys() != _AUTHORIZATION_FIELDS or fields["format"] != AUTHORIZATION_FORMAT:
-        _refuse_authorization("it has other fields, or another format")
+        _refuse_authorization("it has other fields than an authorization, or another format")
     for name in _ID_FIELDS:
         if not isinstance(fields[name], str) or not _ID_HEX.fullmatch(fields[name]):
-            _refuse_authorization(f"{name} is not 32 bytes in hex")
+            _refuse_authorization(f"its field {name} is not 32 bytes in hex")
     for name in _NUMBER_FIELDS:
         if type(fields[name]) is not int or not 0 <= fields[name] < 1 << 64:
-            _refuse_authorization(f"{name} is not a number below 2^64")
+            _refuse_authorization(f"its field {name} is not a number below 2^64")
     if not isinstance(fields["signature"], str) or not _SIGNATURE_HEX.fullmatch(
         fields["signature"]
     ):
-        _refuse_authorization("signature is not bytes in hex")
+        _refuse_authorization("its field signature is not bytes in hex")
 
 
 def _refuse_authorization(reason: str) -> NoReturn:
-    raise InvalidInput(f"not an authorization: {reason}", code="bad_authorization")
+    raise InvalidInput(
+        f"the authorization cannot be read: {reason}",
+        code="bad_authorization",
+        hint="ask for it again; `brain chain authorize` writes it",
+    )

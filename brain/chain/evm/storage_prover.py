@@ -102,7 +102,11 @@ class StorageProver:
         def read_block(fields: Any) -> str:
             header = block_header.decode_block_header(block_header.encode_rpc_header(fields))
             if "0x" + header.hash.hex() != block_hash:
-                raise LedgerError("the node returned another block", code="bad_rpc")
+                raise LedgerError(
+                    "the node returned another block than asked for",
+                    code="bad_rpc",
+                    hint=block_header.OTHER_NODE_HINT,
+                )
             return json.dumps(fields)
 
         def read_proof(fields: Any) -> str:
@@ -112,7 +116,11 @@ class StorageProver:
             try:
                 _verify_chain_fields(chain_fields, claim.document, bytes.fromhex(block_hash[2:]))
             except ProofError as error:
-                raise LedgerError(f"the proof does not hold: {error}", code="bad_rpc") from error
+                raise LedgerError(
+                    f"the node's proof of storage does not hold: {error}",
+                    code="bad_rpc",
+                    hint=block_header.OTHER_NODE_HINT,
+                ) from error
             return json.dumps(chain_fields)
 
         block_fields = json.loads(
@@ -160,13 +168,17 @@ def _verify_chain_fields(
     part = evidence_format.parse_chain_part(fields)
     stored = verify_chain_part(part, document, Expectations(block_hash=block_hash))
     if part.kind == KIND_ANCHOR and stored.root != document.snapshot:
-        raise ProofError("another root is anchored", code="wrong_root")
+        raise ProofError(
+            "the account has anchored another root",
+            code="wrong_root",
+            hint="anchor the log again with `brain chain batch`",
+        )
 
 
 def not_final_error(block: int) -> LedgerError:
     """Return the error for evidence of a block that is not final yet."""
     return LedgerError(
-        f"block {block} is not final yet",
+        f"the block {block} of the commitment is not final yet",
         code="not_final",
         hint="evidence is captured once it is: try again later",
     )
@@ -175,7 +187,7 @@ def not_final_error(block: int) -> LedgerError:
 def not_proven_error(reason: str) -> LedgerError:
     """Return the error for a state that no node proves."""
     return LedgerError(
-        f"no node proves that state: {reason}",
+        f"no node proves the state of the contract: {reason}",
         code="not_proven",
         hint="use an archive node, or capture evidence earlier: most nodes prove recent blocks",
     )

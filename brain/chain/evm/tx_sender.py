@@ -213,7 +213,8 @@ class TxSender:
         )  # fmt: skip
         if balance < quote.worst:
             raise InvalidInput(
-                f"{self._account.address} has {balance} wei, and it may cost {quote.worst}",
+                f"{self._account.address} has {balance} wei, and the transaction may cost"
+                f" {quote.worst}",
                 code="unfunded",
                 hint="send some of the chain's currency to this account",
             )

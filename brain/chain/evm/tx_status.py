@@ -85,7 +85,7 @@ class TxTracker:
                 return self._describe_included(receipt, view)
             if status == FAILED:
                 raise LedgerError(
-                    f"the transaction was reverted: {record.last_attempt.hash}",
+                    f"the contract reverted the transaction {record.last_attempt.hash}",
                     code="reverted",
                     hint="the state changed before it was included; check the ledger, try again",
                 )

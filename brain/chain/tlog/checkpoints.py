@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...errors import ProofError
 from ...trust import ed25519
 from .rfc6962 import EMPTY_ROOT, HASH_BYTES
-from .signed_note import SignedNote, VerifierKey, decode_base64, encode_base64
+from .signed_note import CHECKPOINT_HINT, SignedNote, VerifierKey, decode_base64, encode_base64
 
 MAX_LOG_SIZE = (1 << 63) - 1
 """Leaves in a log at most."""
@@ -48,7 +48,11 @@ def parse_checkpoint(text: str) -> Checkpoint:
             and (size or root == EMPTY_ROOT)
         ):
             return Checkpoint(origin, size, root)
-    raise ProofError("the text of the note is not a checkpoint", code="bad_checkpoint")
+    raise ProofError(
+        "the checkpoint is malformed: it is not an origin, a size and a root on three lines",
+        code="bad_checkpoint",
+        hint=CHECKPOINT_HINT,
+    )
 
 
 MAX_COSIGNATURE_TIME = (1 << 63) - 1
@@ -80,7 +84,11 @@ def verify_cosignature(note: SignedNote, key: VerifierKey) -> Cosignature | None
         )
     ):
         return Cosignature(key, time)
-    raise ProofError(f"the cosignature of {key.name} is not valid", code="bad_signature")
+    raise ProofError(
+        f"the cosignature of the witness {key.name} on the checkpoint is invalid",
+        code="bad_signature",
+        hint=CHECKPOINT_HINT,
+    )
 
 
 def _cosigned_message(text: str, time: int) -> bytes:

@@ -172,7 +172,11 @@ class EmbeddedLedger:
         Raises `NotFound` (`no_checkpoint`), `InvalidInput` (`bad_sizes`).
         """
         if old_size > new_size:
-            raise InvalidInput(f"{old_size} is more than {new_size}", code="bad_sizes")
+            raise InvalidInput(
+                f"the older checkpoint has {old_size} entries, more than the newer with {new_size}",
+                code="bad_sizes",
+                hint="name the smaller size first",
+            )
         return log_export.consistency_path(self._require_log(), old_size, new_size)
 
     def add_cosignature(self, text: str, witnesses: Sequence[str]) -> list[Cosignature]:
@@ -187,7 +191,11 @@ class EmbeddedLedger:
         state, cosignatures = log_verifier.verify_checkpoint(text, str(log.key), witnesses)
         log.refuse_rollback(state.size.to_bytes(8, "big") + state.root)
         if not cosignatures:
-            raise ProofError("none of the witnesses signed it", code="no_cosignature")
+            raise ProofError(
+                "none of the witnesses signed the checkpoint",
+                code="no_cosignature",
+                hint="compare the keys of the witnesses, or ask them to sign it",
+            )
         log.store_cosignatures(signed_note.parse_note(text), state, cosignatures)
         return list(cosignatures)
 
@@ -252,7 +260,7 @@ class EmbeddedLedger:
             raise NotFound(
                 f"the log does not hold the snapshot {snapshot.hex()} of this brain",
                 code="not_committed",
-                hint="commit it first",
+                hint="commit it first, with `brain chain commit`",
             )
         return log, entry
 
@@ -277,4 +285,8 @@ class EmbeddedLedger:
 def _check_requests(requests: Sequence[CommitRequest]) -> None:
     for brain, snapshot, parent in requests:
         if not len(brain) == len(snapshot) == len(parent) == HASH_BYTES or snapshot == NO_PARENT:
-            raise InvalidInput("a request with an invalid id", code="bad_id")
+            raise InvalidInput(
+                "an id to commit does not have 32 bytes, or the snapshot is all zeros",
+                code="bad_id",
+                hint="commit a snapshot that `brain log` lists",
+            )

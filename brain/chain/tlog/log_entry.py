@@ -15,6 +15,7 @@ MAX_SEQ = (1 << 63) - 1
 MAX_TIME_MS = 253_402_300_799_999
 """The last millisecond of the year 9999, UTC, as in snapshots."""
 
+_HINT = "run `brain chain verify` to check the whole log"
 _ID_BYTES = 32
 
 
@@ -39,13 +40,23 @@ def decode_entry(data: bytes) -> LogLeaf:
     Raises `FormatError`: `bad_entry`, and the codes of `encoding.unpack`.
     """
     if len(data) > MAX_ENTRY_BYTES:
-        raise FormatError(f"an entry of {len(data)} bytes", code="too_large")
+        raise FormatError(
+            f"the entry of the log has {len(data)} bytes, more than {MAX_ENTRY_BYTES}",
+            code="too_large",
+            hint=_HINT,
+        )
     fields = unpack(data)
     if type(fields) is not tuple or [type(field) for field in fields] != _FIELD_TYPES:
-        raise FormatError("not an entry of the log", code="bad_entry")
+        raise FormatError(
+            "the entry of the log does not have the fields of an entry",
+            code="bad_entry",
+            hint=_HINT,
+        )
     form, entry = fields[0], LogLeaf(*fields[1:])
     if form != ENTRY_FORMAT or not _is_valid(entry):
-        raise FormatError("an entry with a field out of range", code="bad_entry")
+        raise FormatError(
+            "a field of the entry of the log is out of range", code="bad_entry", hint=_HINT
+        )
     return entry
 
 

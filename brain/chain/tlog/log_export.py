@@ -100,7 +100,7 @@ def no_checkpoint_error(size: int) -> NotFound:
     return NotFound(
         f"there is no checkpoint of {size} entries",
         code="no_checkpoint",
-        hint="`brain chain checkpoint` prints the last one",
+        hint="`brain chain checkpoint` prints the last one, once something was committed",
     )
 
 

@@ -11,7 +11,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed
+from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed, printable_text
 from ...store import database_file, high_water_mark
 from ...store.connection import Connection, DatabaseLabels
 from ...store.file_checks import FileIdentities
@@ -56,7 +56,7 @@ def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
 def _refuse_lost_log(folder: Path) -> None:
     if high_water_mark.read_mark(os.fspath(folder / LOG_DATABASE)):
         raise VerificationFailed(
-            "the log is gone, though entries of it were acknowledged",
+            f"the log in {printable_text(folder)} is gone, though entries of it were acknowledged",
             code="rolled_back",
             hint="restore the folder of the log from a backup;"
             " to start another log, use another folder",
@@ -99,7 +99,7 @@ def open_log_writable(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
     database_file.check_database_files(path, LOG_LABELS)
     if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
         raise StoreError(
-            "the log cannot be written",
+            f"the log {printable_text(path)} cannot be written",
             code="read_only",
             hint="committing needs write access to the folder of the log",
         )
@@ -133,7 +133,7 @@ def load_log_key(folder: Path, log: LogReader) -> bytes:
     seed = keyfile.load_key(folder, log.key_file)
     if ed25519.public_key(seed) != log.key.key:
         raise InvalidInput(
-            "the key in the folder belongs to another log",
+            f"the key in {printable_text(folder)} belongs to another log",
             code="wrong_key",
             hint="restore the folder of the log from a backup",
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...errors import FormatError, InvalidInput, ProofError
+from ...errors import FormatError, InvalidInput, ProofError, printable_text
 from . import checkpoints, signed_note
 from .checkpoints import Checkpoint, Cosignature
 from .log_entry import LogLeaf, decode_entry
@@ -47,7 +47,11 @@ def verify_checkpoint(text: str, key: str, witnesses: Sequence[str] = ()) -> Ver
     parsed_note = signed_note.parse_note(text)
     state = checkpoints.parse_checkpoint(parsed_note.text)
     if state.origin != signer.name:
-        raise ProofError("the checkpoint is of another log", code="wrong_origin")
+        raise ProofError(
+            f"the checkpoint is of the log {printable_text(state.origin)}, not of {signer.name}",
+            code="wrong_origin",
+            hint="compare the key of the log with the one you know",
+        )
     signed_note.verify_note(parsed_note, signer)
     cosignatures = [
         checkpoints.verify_cosignature(parsed_note, witness_key)
@@ -71,11 +75,15 @@ def verify_inclusion(
     try:
         entry = decode_entry(data)
     except FormatError as error:
-        raise ProofError(error.message, code="bad_entry") from error
+        raise ProofError(
+            error.message, code="bad_entry", hint=signed_note.CHECKPOINT_HINT
+        ) from error
     state, cosigners = verify_checkpoint(text, key, witnesses)
     if not is_included(state.root, state.size, index, leaf_hash(data), path):
         raise ProofError(
-            "the checkpoint does not hold the entry at that index", code="not_included"
+            f"the checkpoint does not hold the entry at the index {index}",
+            code="not_included",
+            hint="it was changed, or made wrongly: do not rely on it, and ask for it again",
         )
     return VerifiedEntry(entry, index, state, cosigners)
 
@@ -91,9 +99,18 @@ def verify_consistency(
     first, second = (verify_checkpoint(text, key, witnesses) for text in (old, new))
     before, after = first.checkpoint, second.checkpoint
     if before.size == after.size and before.root != after.root:
-        raise ProofError("the log signed two roots of one size", code="log_forked")
+        raise ProofError(
+            f"the log signed two different roots of its first {before.size} entries",
+            code="log_forked",
+            hint="keep both checkpoints: they prove that the log shows two histories",
+        )
     if not is_consistent(before.size, before.root, after.size, after.root, path):
-        raise ProofError("the path does not lead from one to the other", code="not_consistent")
+        raise ProofError(
+            f"the path does not lead from the checkpoint of {before.size} entries to that of"
+            f" {after.size}",
+            code="not_consistent",
+            hint="ask the log for the path again; if none leads there, the log was forked",
+        )
     return first, second
 
 
@@ -101,7 +118,12 @@ def _parse_key_of_kind(text: str, kind: int) -> signed_note.VerifierKey:
     try:
         key = signed_note.parse_verifier_key(text)
     except InvalidInput as error:
-        raise ProofError(error.message, code="bad_key") from error
+        raise ProofError(error.message, code="bad_key", hint=error.hint) from error
     if key.algorithm != kind:
-        raise ProofError(f"{key.name} is a key of another kind", code="bad_key")
+        raise ProofError(
+            f"the key of {key.name} is of another kind than needed: logs and witnesses sign"
+            " with different ones",
+            code="bad_key",
+            hint="name keys of logs as log keys, and keys of witnesses as witnesses",
+        )
     return key

@@ -177,13 +177,13 @@ def _next_seq(head: IndexedEntry | None, request: CommitRequest) -> int:
         raise NotFound(
             f"the log does not hold the brain {request.brain.hex()}",
             code="not_open",
-            hint="open it first",
+            hint="open it first, with `brain chain open`",
         )
     if request.parent == head.snapshot:
         return head.seq + 1
     raise Conflict(
-        f"the log's head of the brain is {head.snapshot.hex()}, commitment {head.seq},"
-        f" not {request.parent.hex()}",
+        f"the log has the brain at {head.snapshot.hex()}, commitment {head.seq},"
+        f" not at the parent {request.parent.hex()}",
         code="stale_parent",
-        hint="merge it, and commit after it",
+        hint="merge that snapshot, and commit the merged one",
     )

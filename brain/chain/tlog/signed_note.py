@@ -81,12 +81,15 @@ def parse_verifier_key(text: str) -> VerifierKey:
         if ed25519.is_usable_key(key.key) and key.id.hex() == stated:
             return key
     raise InvalidInput(
-        f"not a verifier key: {printable_text(text, 120)}",
+        f'"{printable_text(text, 120)}" is not a verifier key',
         code="bad_key",
-        hint="it is NAME+ID+KEY, as C2SP signed-note has it, for Ed25519 or a cosignature of it",
+        hint="it is NAME+ID+KEY, as in the C2SP signed-note format, of an Ed25519 key of a log"
+        " or a witness",
     )
 
 
+CHECKPOINT_HINT = "it was cut off or changed: do not rely on it, and ask for it again"
+"""The hint for a checkpoint that is malformed or whose signatures do not fit."""
 MAX_NOTE_BYTES = 256 << 10
 """Bytes of a note at most; 16 signatures of the longest known kind take half of it."""
 MAX_NOTE_SIGNATURES = 100
@@ -125,13 +128,25 @@ class SignedNote(NamedTuple):
 def parse_note(data: str) -> SignedNote:
     """Return the note in a text. Raises `ProofError` (`bad_note`, `too_large`)."""
     if len(data) > MAX_NOTE_BYTES or len(data.encode("utf-8", "replace")) > MAX_NOTE_BYTES:
-        raise ProofError(f"a note of {len(data)} characters", code="too_large")
+        raise ProofError(
+            f"the checkpoint has {len(data)} characters, too many for {MAX_NOTE_BYTES} bytes",
+            code="too_large",
+            hint=CHECKPOINT_HINT,
+        )
     head, gap, tail = data.rpartition("\n\n")
     if not gap or not tail.endswith("\n") or _FORBIDDEN_CHARS.search(data):
-        raise ProofError("not a signed note", code="bad_note")
+        raise ProofError(
+            "the checkpoint is not a signed note: text, an empty line, and lines of signatures",
+            code="bad_note",
+            hint=CHECKPOINT_HINT,
+        )
     lines = tail[:-1].split("\n")
     if len(lines) > MAX_NOTE_SIGNATURES:
-        raise ProofError(f"a note with {len(lines)} signatures", code="too_large")
+        raise ProofError(
+            f"the checkpoint has {len(lines)} signatures, more than {MAX_NOTE_SIGNATURES}",
+            code="too_large",
+            hint=CHECKPOINT_HINT,
+        )
     return SignedNote(head + "\n", tuple(map(_parse_signature_line, lines)))
 
 
@@ -144,7 +159,11 @@ def _parse_signature_line(text: str) -> SignatureLine:
         or not data
         or len(data) <= KEY_ID_BYTES
     ):
-        raise ProofError("a malformed signature line", code="bad_note")
+        raise ProofError(
+            f'the line "{printable_text(text, 80)}" of the checkpoint is not a signature',
+            code="bad_note",
+            hint=CHECKPOINT_HINT,
+        )
     return SignatureLine(name, data[:KEY_ID_BYTES], data[KEY_ID_BYTES:])
 
 
@@ -155,6 +174,14 @@ def verify_note(note: SignedNote, key: VerifierKey) -> None:
     """
     line = note.find_signature(key)
     if line is None:
-        raise ProofError(f"the note is not signed by {key.name}", code="unsigned")
+        raise ProofError(
+            f"the checkpoint is not signed by the key of {key.name}",
+            code="unsigned",
+            hint="compare the key of the log with the one you know, or ask for it again",
+        )
     if not ed25519.verify_signature(key.key, note.text.encode(), line.signature):
-        raise ProofError(f"the signature of {key.name} is not valid", code="bad_signature")
+        raise ProofError(
+            f"the signature of {key.name} on the checkpoint is invalid",
+            code="bad_signature",
+            hint=CHECKPOINT_HINT,
+        )

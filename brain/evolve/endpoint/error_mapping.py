@@ -8,6 +8,8 @@ from ...errors import ModelError, printable_text
 from ...secrets import mask_remote_message
 from .bounded_http import ResponseTooLarge
 
+_REJECTED_HINT = "check the address and the name of the model in `brain config model`"
+
 _ERROR_KINDS: tuple[tuple[type[BaseException], str, str, str], ...] = (
     (
         exceptions.ModelAuthenticationError,
@@ -20,7 +22,7 @@ _ERROR_KINDS: tuple[tuple[type[BaseException], str, str, str], ...] = (
     (
         exceptions.ModelNotFoundError,
         "no_such_model",
-        "no such model",
+        "there is no such model",
         "see `brain config model`",
     ),
     (
@@ -29,12 +31,17 @@ _ERROR_KINDS: tuple[tuple[type[BaseException], str, str, str], ...] = (
         "the transcript is too long for it",
         "use a model with a larger context",
     ),
-    (exceptions.ModelTimeoutError, "model_timeout", "no answer in time", "see --timeout"),
+    (
+        exceptions.ModelTimeoutError,
+        "model_timeout",
+        "it gave no answer in time",
+        "allow more seconds with --timeout of `brain config model`",
+    ),
     (exceptions.ModelConnectionError, "unreachable", "it cannot be reached", "check the address"),
     (exceptions.ModelUnavailableError, "unavailable", "it is overloaded", "try again later"),
     (exceptions.ModelServerError, "unavailable", "it has failed", "try again later"),
-    (exceptions.ModelRequestRejectedError, "rejected", "it refuses the request", ""),
-    (exceptions.ModelHTTPError, "rejected", "it refuses the request", ""),
+    (exceptions.ModelRequestRejectedError, "rejected", "it refuses the request", _REJECTED_HINT),
+    (exceptions.ModelHTTPError, "rejected", "it refuses the request", _REJECTED_HINT),
     (
         exceptions.UserError,
         "bad_model",
@@ -50,10 +57,20 @@ _MAX_DETAIL_CHARS = 160
 def map_error(name: str, key: str, error: BaseException, url: str = "") -> ModelError:
     """Return the `ModelError` for an error raised while asking the model `name` at `url`."""
     if isinstance(error, TimeoutError):
-        return _model_error(name, "model_timeout", "no answer in time", "see --timeout")
+        return _model_error(
+            name,
+            "model_timeout",
+            "it gave no answer in time",
+            "allow more seconds with --timeout of `brain config model`",
+        )
     for cause in _cause_chain(error):
         if isinstance(cause, ResponseTooLarge):
-            return _model_error(name, "answer_too_large", f"the answer is refused: {cause}", "")
+            return _model_error(
+                name,
+                "answer_too_large",
+                f"its answer is refused: {cause}",
+                "ask for less, or use another model",
+            )
     for kind, code, words, hint in _ERROR_KINDS:
         if isinstance(error, kind):
             return _model_error(name, code, words + _error_details(error, key, url), hint)

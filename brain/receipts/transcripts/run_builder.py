@@ -191,7 +191,7 @@ class RunBuilder:
 
 def _too_many_steps_error(steps: int) -> FormatError:
     return FormatError(
-        f"more than {steps} steps",
+        f"the transcript has more steps than one receipt holds ({steps})",
         code="too_many",
         hint="split the transcript and import the parts",
     )

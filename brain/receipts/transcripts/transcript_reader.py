@@ -61,9 +61,17 @@ def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
     (`too_many`) for a run with too many steps.
     """
     if len(data) > limits.MAX_TRANSCRIPT_BYTES:
-        raise InvalidInput(f"a transcript of {len(data)} bytes", code="too_large")
+        raise InvalidInput(
+            f"the transcript has {len(data)} bytes, more than {limits.MAX_TRANSCRIPT_BYTES}",
+            code="too_large",
+            hint="split it and import the parts",
+        )
     if format_name and format_name not in TRANSCRIPT_FORMATS:
-        raise InvalidInput(f"unknown format {printable_text(format_name, 80)!r}", code="bad_format")
+        raise InvalidInput(
+            f'there is no format of transcripts "{printable_text(format_name, 80)}"',
+            code="bad_format",
+            hint=f"the formats are {', '.join(TRANSCRIPT_FORMATS)}",
+        )
     document = _parse_document(data)
     format_name = format_name or _detect_format(data, document)
     values = [document] if document is not None else map(parse_record, split_records(data))
@@ -82,7 +90,7 @@ def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
 def many_runs_error(receipts: list[Receipt]) -> InvalidInput:
     """Return the error for a file with several runs where one is needed."""
     return InvalidInput(
-        f"the file has {len(receipts)} runs",
+        f"the transcript has {len(receipts)} runs, and one is needed",
         code="many_runs",
         hint="list them with `brain receipt import FILE --list`, and choose one with --run ID,"
         " or write a receipt for each with --each FOLDER",
@@ -97,9 +105,9 @@ def choose_run(receipts: list[Receipt], run: str) -> Receipt:
     found = [one for one in receipts if one.run == run]
     found = found or [one for one in receipts if one.run.startswith(run)]
     if len(found) != 1:
-        kind = "several runs begin" if found else "no run begins"
+        kind = "several runs have an id that begins" if found else "no run has an id that begins"
         raise NotFound(
-            f"{kind} with {printable_text(run, 80)!r}",
+            f'{kind} with "{printable_text(run, 80)}"',
             code="no_run",
             hint="list the runs with `brain receipt import FILE --list`",
         )
@@ -135,7 +143,9 @@ def _detect_format(data: bytes, document: Any) -> str:
 
 def _unreadable_error(format_name: str) -> InvalidInput:
     return InvalidInput(
-        f"the file is not a transcript{f' of {format_name}' if format_name else ''}",
+        f"the file holds no run of {format_name}"
+        if format_name
+        else "the file is not a transcript of a known format",
         code="no_transcript",
         hint=f"the formats are {', '.join(TRANSCRIPT_FORMATS)}; choose one with --from",
     )

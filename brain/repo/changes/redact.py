@@ -102,7 +102,7 @@ def _blobs_in_history(session: Session, path: str) -> Iterator[bytes]:
 def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[bytes]:
     if not blobs:
         raise NotFound(
-            f"no such file in the snapshot: {printable_text(path)}",
+            f"there is no file {printable_text(path)} in this snapshot",
             code="no_path",
             hint="give a path relative to the brain, and --rev for an earlier snapshot",
         )
@@ -115,7 +115,7 @@ def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[b
             raise InvalidInput(
                 f"{printable_text(path)} has less than {MIN_REDACTED_BYTES} bytes",
                 code="too_small",
-                hint="content this short cannot be redacted",
+                hint="anybody can find so short a content from its id by trying all",
             )
     return remaining
 

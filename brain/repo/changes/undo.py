@@ -131,7 +131,9 @@ def _update_moves(reader: StoreReader, entry: LoggedOperation) -> list[_RefMove]
         head = reader.read_ref(name)
         if head is None:
             raise NotFound(
-                f"no branch {_ref_text(name)}", code="no_branch", hint="see `brain branch`"
+                f"there is no branch {_ref_text(name)}",
+                code="no_branch",
+                hint="`brain branch` lists the branches",
             )
         moves.append((name, head, head) if before == now else (name, before, now))
     return moves
@@ -160,7 +162,11 @@ def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperatio
         if entry.number > 1 and entry.refs and not _is_proposal_only(entry, current):
             _refuse_other_branch(entry, current)
             return _require_reversible(entry)
-    raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
+    raise NotFound(
+        "there is nothing to undo",
+        code="nothing_to_undo",
+        hint="`brain op log` lists what was done",
+    )
 
 
 def _read_operation_in_force(reader: StoreReader, number: int) -> LoggedOperation:
@@ -180,7 +186,9 @@ def _read_operation_in_force(reader: StoreReader, number: int) -> LoggedOperatio
                 )
             return _require_reversible(entry)
     raise NotFound(
-        f"there is no operation {number} to undo", code="no_operation", hint="see `brain op log`"
+        f"there is no operation {number} to undo",
+        code="no_operation",
+        hint="`brain op log` lists the operations",
     )
 
 
@@ -230,7 +238,11 @@ def _find_operation_to_redo(reader: StoreReader, current: str) -> LoggedOperatio
             redone -= 1
         elif entry.refs and not _is_proposal_only(entry, current):
             break
-    raise NotFound("nothing to redo", code="nothing_to_redo", hint="see `brain op log`")
+    raise NotFound(
+        "there is nothing to redo: nothing was undone last",
+        code="nothing_to_redo",
+        hint="`brain op log` lists what was done",
+    )
 
 
 def _apply_step(session: Session, tx: StoreTransaction, step: _Step) -> Edits:
@@ -239,9 +251,9 @@ def _apply_step(session: Session, tx: StoreTransaction, step: _Step) -> Edits:
     wanted = {*step.files_moved, *(new for _, _, new in step.refs)} - {NO_DIGEST}
     if tx.find_missing(wanted):
         raise NotFound(
-            f"{step.kind} needs a snapshot that was garbage-collected",
+            f"{step.kind} needs a snapshot that `brain gc` removed",
             code="collected",
-            hint="`brain gc` removes unreachable snapshots after a grace period",
+            hint="`brain gc --grace DAYS` keeps what was undone for longer",
         )
     moved = _switch_files(session, tx, step, current) if step.is_switch else step.files_moved
     for name, old, new in step.refs:

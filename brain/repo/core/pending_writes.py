@@ -77,9 +77,9 @@ def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
     for path in wanted:
         if _has_long_name(path, longest):
             raise InvalidInput(
-                f"a name of more than {longest} bytes: {printable_text(path)}",
+                f"the name of {printable_text(path)} is longer than {longest} bytes",
                 code="name_too_long",
-                hint="choose a shorter one: this file system cannot hold it",
+                hint="choose a shorter one: the file system of this folder cannot hold it",
             )
 
 
@@ -131,7 +131,7 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
     checked = check_against_head(session, rows)
     if checked.not_in_head:
         raise _foreign_pending_error(checked.not_in_head)
-    with _add_recorded_hint("; `brain doctor --repair` drops it"):
+    with _add_recorded_hint("`brain doctor --repair` drops it"):
         working_copy.write_files(session, _select_untouched(session, checked.writes))
     session.store.clear_pending_writes()
 
@@ -147,7 +147,7 @@ def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str,
 
 def _foreign_pending_error(paths: list[str]) -> StoreError:
     return StoreError(
-        f"pending writes are not in the head: {working_copy.name_files(paths)}",
+        f"pending writes to {working_copy.name_files(paths)} are not in the head",
         code="foreign_pending",
         hint="`brain doctor --repair` drops them and names each",
     )
@@ -213,7 +213,7 @@ def _add_recorded_hint(extra_hint: str = "") -> Iterator[None]:
     try:
         yield
     except BrainError as error:
-        error.hint = f"{error.hint or _RETRY_HINT}{extra_hint}"
+        error.hint = "; ".join(filter(None, (error.hint, _RETRY_HINT, extra_hint)))
         raise
 
 

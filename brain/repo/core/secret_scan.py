@@ -157,7 +157,11 @@ def scan_revision(
             files += 1
             places.setdefault(entry.blob, []).append((path, where))
     if wanted and not files:
-        raise NotFound(f"no file at {printable_text(wanted[0])}", code="no_path")
+        raise NotFound(
+            f"there is no file at {printable_text(wanted[0])} in this snapshot",
+            code="no_path",
+            hint="give a path relative to the brain; `brain show` lists what is there",
+        )
     accepted = frozenset(manifest.load_manifest(session, head).accepted)
     rows = [
         _recorded_secret(path, found, where)

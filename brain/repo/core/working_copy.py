@@ -120,7 +120,9 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
         return None
     if not stat.S_ISREG(stat_result.st_mode) and not stat.S_ISLNK(stat_result.st_mode):
         raise InvalidInput(
-            f"not a file: {printable_text(path)}", code="not_regular", hint="move it out of the way"
+            f"{printable_text(path)} is neither a file nor a link",
+            code="not_regular",
+            hint="move it out of the way",
         )
     return CandidateFile(
         path,

@@ -44,17 +44,35 @@ def bisect(session: Session, good: str, bad: str, check: BisectCheck) -> Bisecte
     """
     start, tip = resolve_revision(session, good), resolve_revision(session, bad)
     depth = session.load_snapshot(start).jump.depth
-    if start == tip or lineage.find_ancestor_at(session.load_snapshot, tip, depth) != start:
+    if start == tip:
+        raise _same_ends_error(session, tip)
+    if lineage.find_ancestor_at(session.load_snapshot, tip, depth) != start:
         raise InvalidInput(
-            "the good snapshot is not on the first-parent line of the bad one",
+            f"the good snapshot, {start.hex()[:12]}, is not on the first-parent line of the bad"
+            f" one, {tip.hex()[:12]}",
             code="not_a_line",
-            hint="see `brain log --graph`; bisect a merged branch by itself",
+            hint="`brain log --graph` shows the line; bisect a merged branch by itself",
         )
     span = _DepthRange(tip, depth, session.load_snapshot(tip).jump.depth)
     with tempfile.TemporaryDirectory(prefix="brain-bisect-") as folder:
         candidates = _Candidates(_CheckoutFolder(session, Path(folder)), check)
         _require_ends(candidates, start, tip)
         return _build_bisect_result(session, _narrow_range(candidates, span), candidates.tested)
+
+
+def _same_ends_error(session: Session, tip: bytes) -> InvalidInput:
+    shown = tip.hex()[:12]
+    if not session.load_snapshot(tip).parents:
+        return InvalidInput(
+            f"{shown} is the first snapshot, so there is none before it to search",
+            code="not_a_line",
+            hint="record a change with `brain snapshot`: bisect needs two snapshots or more",
+        )
+    return InvalidInput(
+        f"the good and the bad snapshot are the same, {shown}",
+        code="not_a_line",
+        hint="name an earlier one with --good: `brain log` lists them",
+    )
 
 
 class _CheckoutFolder:

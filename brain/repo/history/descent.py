@@ -58,13 +58,19 @@ def _build_ancestry(load: LoadSnapshot, ancestor: bytes, descendant: bytes) -> A
 def _resolve_exported_id(exported: lineage_file.ExportedLineage, text: str) -> bytes:
     if len(text) < MIN_ID_DIGITS or not is_hex(text):
         raise InvalidInput(
-            f"not an id: {printable_text(text, 80)!r}",
+            f"{printable_text(text, 80)!r} is not the id of a snapshot",
             code="bad_revision",
             hint="an exported lineage has only ids: give six or more hex digits",
         )
     matching_ids = [id for id in exported.snapshots if id.hex().startswith(text)]
     if len(matching_ids) > 1:
-        raise InvalidInput(f"{text} is the start of more than one id", code="ambiguous_id")
+        raise InvalidInput(
+            f"{text} is the start of more than one id", code="ambiguous_id", hint="give more digits"
+        )
     if not matching_ids:
-        raise NotFound(f"no snapshot {text} in this lineage", code="no_revision")
+        raise NotFound(
+            f"there is no snapshot {text} in this lineage",
+            code="no_revision",
+            hint="check the id, or export the lineage again from the brain that has it",
+        )
     return matching_ids[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -55,9 +56,9 @@ def _compile_pattern(request: GrepRequest) -> MatchLine:
 
     if len(request.pattern) > MAX_PATTERN_CHARS:
         raise InvalidInput(
-            f"a pattern of {len(request.pattern)} characters",
+            f"the pattern has {len(request.pattern)} characters; {MAX_PATTERN_CHARS} are allowed",
             code="bad_pattern",
-            hint=f"at most {MAX_PATTERN_CHARS}",
+            hint="search for a part of it",
         )
     text = regex.escape(request.pattern) if request.is_fixed else request.pattern
     try:
@@ -66,7 +67,7 @@ def _compile_pattern(request: GrepRequest) -> MatchLine:
             compiled = regex.compile(text, regex.IGNORECASE if request.ignore_case else 0)
     except (regex.error, OverflowError, RecursionError) as error:
         raise InvalidInput(
-            f"not a regular expression: {printable_text(str(error))}",
+            f"the pattern is not a regular expression: {printable_text(str(error))}",
             code="bad_pattern",
             hint="search for plain text with -F",
         ) from None
@@ -99,14 +100,14 @@ def _search_entries(
             continue
         deadline = time.monotonic() + SECONDS_PER_FILE
         try:
-            for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
-                text = line.removesuffix("\r")
+            for number, line in enumerate(io.StringIO(content.decode(), newline="\n"), 1):
+                text = line.removesuffix("\n").removesuffix("\r")
                 if match_line(text, deadline):
                     yield GrepMatch(entry.path, number, text)
                     deadline = max(deadline, time.monotonic() + SECONDS_PER_FILE)
         except TimeoutError:
             raise InvalidInput(
-                f"the pattern takes too long on {printable_text(entry.path)}",
+                f"searching {printable_text(entry.path)} for this pattern takes too long",
                 code="slow_pattern",
                 hint="repetitions inside of repetitions, such as (a+)+, are slow; simplify it",
             ) from None

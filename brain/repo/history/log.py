@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -144,18 +144,24 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
 
     Raises `NotFound` (`no_skill`) if there are none.
     """
-    rows = [
-        row
-        for row, inside in _iter_skill_changes(session, head, slug_or_path)
-        if row.snapshot in inside
-    ]
+    found = _iter_skill_changes(session, head, slug_or_path)
+    rows = _without_moved(dict.fromkeys(row for row, inside in found if row.snapshot in inside))
     if not rows:
         raise NotFound(
-            f"no skill {printable_text(slug_or_path)} in this lineage",
+            f"there is no skill {printable_text(slug_or_path)} in this lineage",
             code="no_skill",
-            hint="see `brain skill list`",
+            hint="`brain skill list` lists the skills; an earlier name counts, too",
         )
     return sorted(rows, key=partial(_generation, session))
+
+
+def _without_moved(rows: Iterable[SkillHistoryRow]) -> list[SkillHistoryRow]:
+    """Leave out the removals by which a skill only moved: the same snapshot adds it."""
+    from ..read import skill_rows
+
+    found = list(rows)
+    added = {row.snapshot for row in found if row.change == skill_rows.ADDED}
+    return [row for row in found if row.change != skill_rows.REMOVED or row.snapshot not in added]
 
 
 def _iter_skill_changes(
@@ -170,28 +176,32 @@ def _iter_skill_changes(
 
     start = AncestorSet(session, head)
     queue = [(path, start) for path in _find_skill_paths(session, start, slug_or_path)]
-    visited_paths = {path for path, _ in queue}
+    own_paths = {path for path, _ in queue}
+    followed: set[tuple[str, bytes]] = set()
     while queue:
         path, inside = queue.pop()
         for row in lineage_cache.read_skill_rows(session, path, version):
             yield row, inside
             if row.change == skill_rows.ADDED and row.snapshot in inside:
-                moved = _find_rename_source(session, row)
-                if moved is not None and moved[0] not in visited_paths:
-                    visited_paths.add(moved[0])
-                    queue.append(moved)
+                source = _find_rename_source(session, row)
+                if source is not None and source[0] not in own_paths and source not in followed:
+                    followed.add(source)  # a merge may join two lineages that renamed it
+                    queue.append((source[0], AncestorSet(session, source[1])))
 
 
-def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, AncestorSet] | None:
+def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, bytes] | None:
+    """Return the path that an added skill had before, and the snapshot that has it there."""
     snapshot = session.load_snapshot(row.snapshot)
     kind, *fields = snapshot.operation
     if kind == "genesis" or (kind == "upsert" and not fields[1]):  # a new skill
         return None
     from . import renames
 
-    parent = snapshot.parents[0]
+    parent, *others = snapshot.parents
+    if any(bundles.has_entry(session.nodes, session.bundle_of(p), row.path) for p in others):
+        return None  # it came from the other side of a merge, where its history goes on
     moved = renames.find_rename_source(session, parent, row.snapshot, row.path)
-    return (moved.path, AncestorSet(session, parent)) if moved is not None else None
+    return (moved.path, parent) if moved is not None else None
 
 
 def _generation(session: Session, row: SkillHistoryRow) -> int:

@@ -33,7 +33,7 @@ def prove_section(session: Session, name: str, revision: str) -> bytes:
     """Prove a section as a whole. Raises `NotFound`, `InvalidInput` (`bad_path`)."""
     if "/" in name:
         raise InvalidInput(
-            f"not a top-level folder: {printable_text(name)}",
+            f"{printable_text(name)} is not a top-level folder",
             code="bad_path",
             hint=f"prove {name.partition('/')[0]}/ as a whole, or single files",
         )

@@ -9,6 +9,7 @@ from ...errors import InvalidInput
 from ...merging import diff3
 from ...merging.line_matching import UNMATCHED, match_lines
 from ...objects import bundle as bundles
+from ...objects import operation
 from ...objects.tree_entry import LINK, TreeEntry
 from ..open.session import Session
 from ..read import skill_rows
@@ -32,8 +33,8 @@ def find_rename_source(
 ) -> TreeEntry | None:
     """Return the skill of snapshot `before` that `after` has at `path`, None for a new one.
 
-    Of the removed skills it is the one with the same content, else the most similar one.
-    Redacted content is similar to none.
+    Of the removed skills it is the one that the operation names, else one with the same content,
+    else the one whose body is the most similar. Redacted content is similar to none.
     """
     was, now = session.bundle_of(before), session.bundle_of(after)
     entry = bundles.get_entry(session.nodes, now, path)
@@ -45,22 +46,22 @@ def find_rename_source(
         for name, old, new in differences
         if old and not new and old.kind != LINK and skill_rows.may_be_skill(name)
     ]
+    slug = operation.renamed_skill(session.load_snapshot(after).operation)
+    named = [old for old in removed if slug and skill_rows.slug_from_full_path(old.path) == slug]
     equal = [old for old in removed if old.blob == entry.blob]
-    if equal or len(removed) > _MAX_CANDIDATES:
-        return equal[0] if equal else None
+    if named or equal or len(removed) > _MAX_CANDIDATES:
+        return next(iter(named or equal), None)
     redacted = session.reader.find_redactions([entry.blob, *(old.blob for old in removed)])
     if entry.blob in redacted:
         return None
-    lines = diff3.split_lines(session.reader.read_blob(entry.blob, entry.size))
-    readable = [old for old in removed if old.blob not in redacted]
-    scored = [(_line_similarity(session, old, lines), old.path, old) for old in readable]
-    best = max(scored, default=None)
-    return best[2] if best and best[0] >= _MIN_SIMILARITY else None
-
-
-def _line_similarity(session: Session, old: TreeEntry, lines: list[bytes]) -> float:
-    old_lines = diff3.split_lines(session.reader.read_blob(old.blob, old.size))
-    return _common_part(lines, old_lines)
+    lines = _body_lines(session.reader.read_blob(entry.blob, entry.size))
+    scored = [
+        (_common_part(lines, _body_lines(session.reader.read_blob(old.blob, old.size))), old.path)
+        for old in removed
+        if old.blob not in redacted
+    ]
+    score, best = max(scored, default=(0.0, ""))
+    return next(old for old in removed if old.path == best) if score >= _MIN_SIMILARITY else None
 
 
 def match_renamed_skills(

@@ -135,7 +135,7 @@ def refuse_undiffable(session: Session, diff: Diff) -> None:
     undiffable = [file.path for file in find_undiffable(session, diff) if file.after is not None]
     if undiffable:
         raise InvalidInput(
-            f"not shown as text: {working_copy.name_files(undiffable)}",
+            f"{working_copy.name_files(undiffable)} cannot be shown as text",
             code="not_shown",
             hint="`brain proposal show` tells what they are; accept them, too, with --binary",
         )

@@ -137,7 +137,9 @@ def _convert_line_ends(text: str, line_end: str) -> str:
 def _find_entry(entries: MemoryEntries, old_text: str) -> int:
     wanted = old_text.strip().replace("\r\n", "\n")
     if not wanted:
-        raise InvalidInput("old_text is empty", code="bad_arguments")
+        raise InvalidInput(
+            "old_text is empty", code="bad_arguments", hint="give a part of the entry to change"
+        )
     places = [
         place for place, entry in enumerate(entries) if wanted in entry.text.replace("\r\n", "\n")
     ]
@@ -203,7 +205,9 @@ def _split_at(text: str, starts: Iterable[int]) -> MemoryEntries:
 def _check_note(content: str) -> str:
     text = content.strip()
     if not text:
-        raise InvalidInput("content is empty", code="bad_arguments")
+        raise InvalidInput(
+            "content is empty", code="bad_arguments", hint="give the text of the entry"
+        )
     if re.search(r"(?m)^§[ \t]*\r?$", text):
         raise InvalidInput(
             "content has a line § of its own, which separates entries",

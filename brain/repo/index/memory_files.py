@@ -119,7 +119,7 @@ def _locate_records(session: Session, target: str, home: HomeMemory | None) -> s
     if not target.endswith(RECORD_SUFFIXES) or not folders:
         new = "; a new one has a name such as notes.jsonl" if folders else ""
         raise NotFound(
-            f"no memory {printable_text(target, 80)}",
+            f"there is no memory {printable_text(target, 80)}",
             code="no_memory",
             hint=f"there are: {', '.join(map(printable_text, _list_targets(session, home)))}{new}",
         )

@@ -67,7 +67,11 @@ def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) ->
     """Return the index of a snapshot. Raises as `read_index`."""
     limit, budget, selection_request, _ = request
     if (limit is not None and limit < 0) or (budget is not None and budget < 0):
-        raise InvalidInput("a limit or budget below zero", code="bad_limit")
+        raise InvalidInput(
+            "the limit or the budget of the index is below zero",
+            code="bad_limit",
+            hint="give 0 or more",
+        )
     if selection_request is None:
         return Index(*_render_full_index(session, snapshot_id, request))
     from ..search import select

@@ -38,7 +38,9 @@ def read_last_seen_heads(reader: StoreReader) -> dict[str, LastSeenHead]:
             raise TypeError(rows)
     except (TypeError, ValueError) as error:
         raise FormatError(
-            "the record of the last commitments is damaged", code="bad_note"
+            "the record of the last commitments is damaged",
+            code="bad_note",
+            hint="run `brain verify`, and restore the folder .brain from a copy",
         ) from error
     return {row.identity: row for row in rows}
 

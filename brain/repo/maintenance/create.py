@@ -43,10 +43,14 @@ def create_brain(
         raise InvalidInput(
             f"there is a brain in {printable_text(root)} already",
             code="brain_exists",
-            hint="see `brain status`",
+            hint="see `brain status` there; or name another folder",
         )
     if root.exists() and not root.is_dir():
-        raise InvalidInput(f"{printable_text(root)} is not a folder", code="not_a_folder")
+        raise InvalidInput(
+            f"{printable_text(root)} is not a folder",
+            code="not_a_folder",
+            hint="name a folder, new or existing",
+        )
     root.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(_staging_folder(root), ignore_errors=True)
     is_empty = not any(root.iterdir())

@@ -48,7 +48,7 @@ def fork_brain(
         raise InvalidInput(
             f"{printable_text(root)} is not an empty folder",
             code="not_empty",
-            hint="a fork needs an empty folder",
+            hint="name a new folder, or an empty one",
         )
     root.mkdir(parents=True, exist_ok=True)
     try:

@@ -41,7 +41,9 @@ def collect_garbage(
     (`bad_grace`), `StoreError` (`incomplete`).
     """
     if grace < 0:
-        raise InvalidInput("--grace must be 0 or more", code="bad_grace")
+        raise InvalidInput(
+            f"--grace {grace} is below 0", code="bad_grace", hint="give a number of days: 0 or more"
+        )
     with lock_for_writing(session):
         before = session.store.size_on_disk()
         with store_transaction(session) as tx:

@@ -39,7 +39,7 @@ def check_branch_name(name: str) -> str:
     )
     if is_reserved or not _BRANCH_NAME.fullmatch(name) or _ID_LIKE.fullmatch(name):
         raise InvalidInput(
-            f"not a valid branch name: {printable_text(name, 80)!r}",
+            f"{printable_text(name, 80)!r} is not a valid name of a branch",
             code="bad_branch",
             hint="use letters, digits, '-', '.' and '/', but not the form of an id",
         )
@@ -146,7 +146,9 @@ def _require_branch_head(session: Session, name: str) -> bytes:
     head = session.reader.read_ref(head_ref(name))
     if head is None:
         raise NotFound(
-            f"no branch {printable_text(name)}", code="no_branch", hint="see `brain branch`"
+            f"there is no branch {printable_text(name)}",
+            code="no_branch",
+            hint="`brain branch` lists the branches",
         )
     return head
 
@@ -159,7 +161,7 @@ def refuse_name_collision(session: Session, name: str) -> None:
     for branch in list_branches(session):
         if f"{name}/".startswith(f"{branch.name}/") or branch.name.startswith(f"{name}/"):
             raise Conflict(
-                f"there is a branch {printable_text(branch.name)}",
+                f"there is already a branch {printable_text(branch.name)}",
                 code="branch_exists",
                 hint="choose another name, or switch to it with `brain switch`",
             )
@@ -169,7 +171,7 @@ def _refuse_tag_name(session: Session, name: str) -> None:
     """Refuse the name of a tag: a revision names one snapshot. Raises `Conflict` (`tag_exists`)."""
     if session.reader.read_ref(TAG_REF_PREFIX + name) is not None:
         raise Conflict(
-            f"there is a tag {printable_text(name)}",
+            f"there is already a tag {printable_text(name)}",
             code="tag_exists",
             hint="choose another name",
         )

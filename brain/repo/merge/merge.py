@@ -109,9 +109,9 @@ def resolve_conflicts(
         for path in conflict_paths:
             if path not in rows:
                 raise NotFound(
-                    f"no conflict at {printable_text(path)}",
+                    f"there is no conflict at {printable_text(path)}",
                     code="no_conflict",
-                    hint="see `brain status`",
+                    hint="`brain status` lists the conflicts",
                 )
             chosen = (
                 tx.put_blob(_read_resolved_file(session, path)) if choice == CONTENT_CHOICE else b""
@@ -125,7 +125,7 @@ def _read_resolved_file(session: Session, path: str) -> bytes:
     content = merge_state.read_marker_file(session, path)
     if content is None:
         raise InvalidInput(
-            f"no file with conflict markers for {printable_text(path)}",
+            f"there is no file with conflict markers for {printable_text(path)}",
             code="no_markers",
             hint=f"choose with one of {', '.join('--' + name for name in MERGE_CHOICES)}",
         )

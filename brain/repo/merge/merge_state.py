@@ -7,7 +7,6 @@ of the files that they will become.
 
 from __future__ import annotations
 
-import shutil
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +39,9 @@ def require_merge(session: Session) -> MergeState:
     """Return the pending merge. Raises `NotFound` (`no_merge`)."""
     state = load_merge_state(session)
     if state is None:
-        raise NotFound("there is no pending merge", code="no_merge", hint="see `brain merge`")
+        raise NotFound(
+            "there is no pending merge", code="no_merge", hint="begin one with `brain merge REV`"
+        )
     return state
 
 
@@ -116,7 +117,11 @@ def read_marker_file(session: Session, path: str) -> bytes | None:
         session.control_folder, f"{CONFLICTS_FOLDER}/{path}", max_bytes
     )
     if content is None:
-        raise InvalidInput(f"{printable_text(path)} is too large to be merged", code="too_large")
+        raise InvalidInput(
+            f"{printable_text(path)} is too large to be merged",
+            code="too_large",
+            hint="choose one side with `brain resolve PATH --ours` or `--theirs`",
+        )
     return content
 
 
@@ -139,4 +144,6 @@ def remove_marker_files(session: Session) -> None:
     folder = session.control_folder / CONFLICTS_FOLDER
     with suppress(OSError):
         folder.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
+    from shutil import rmtree  # a status reads the pending merge, and starts faster without it
+
+    rmtree(folder, ignore_errors=True)

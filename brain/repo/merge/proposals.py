@@ -245,9 +245,9 @@ def _find_snapshot(session: Session, text: str) -> bytes | None:
 
 def _no_proposal_error(name_or_id: str) -> NotFound:
     return NotFound(
-        f"no open proposal {printable_text(name_or_id, 80)}",
+        f"there is no open proposal {printable_text(name_or_id, 80)}",
         code="no_proposal",
-        hint="see `brain proposal list`",
+        hint="`brain proposal list` lists them",
     )
 
 

@@ -36,7 +36,7 @@ def create_tag(session: Session, name: str, revision: str = "@") -> Tag:
         known = tx.read_ref(ref)
         if known is not None:
             raise Conflict(
-                f"there is a tag {printable_text(name)}, at {known.hex()[:12]}; tags do not move",
+                f"the tag {printable_text(name)} is at {known.hex()[:12]}; tags do not move",
                 code="tag_exists",
                 hint=f"choose another name, or delete it with `brain tag --delete {name}`",
             )
@@ -55,7 +55,9 @@ def delete_tag(session: Session, name: str) -> Tag:
         snapshot_id = tx.read_ref(ref)
         if snapshot_id is None:
             raise NotFound(
-                f"no tag {printable_text(name)}", code="no_tag", hint="see `brain tag --list`"
+                f"there is no tag {printable_text(name)}",
+                code="no_tag",
+                hint="`brain tag --list` lists the tags",
             )
         tx.update_ref(ref, snapshot_id, None)
         log_operation(session, tx, "tag", f"delete tag {name}", [(ref, snapshot_id, b"")])
@@ -68,7 +70,9 @@ def _check_tag_name(name: str) -> str:
         return branches.check_branch_name(name)
     except InvalidInput as error:
         raise InvalidInput(
-            f"not a valid tag name: {printable_text(name, 80)!r}", code="bad_tag", hint=error.hint
+            f"{printable_text(name, 80)!r} is not a valid name of a tag",
+            code="bad_tag",
+            hint=error.hint,
         ) from None
 
 

@@ -26,7 +26,7 @@ def find_brain(start: Path) -> Path:
     if nearest is not None:
         return nearest
     raise NoBrain(
-        f"no brain in {printable_text(start)} or above",
+        f"there is no brain in {printable_text(start)} or in a folder above it",
         hint="make one with `brain init`, or name one with -C",
     )
 

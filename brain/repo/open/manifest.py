@@ -158,7 +158,7 @@ def _load_fields(content: bytes) -> dict[str, Any]:
     except (InvalidInput, FormatError) as error:
         raise _bad_manifest_error(error.message) from error
     except UnicodeDecodeError as error:
-        raise _bad_manifest_error("it is not UTF-8") from error
+        raise _bad_manifest_error("the text is not UTF-8") from error
 
 
 def parse_manifest(content: bytes) -> Manifest:
@@ -166,12 +166,12 @@ def parse_manifest(content: bytes) -> Manifest:
     fields = _load_fields(content)
     name, home = fields.get("name", ""), fields.get("home", "")
     if not isinstance(name, str) or not isinstance(home, str):
-        raise _bad_manifest_error("name or home is not text")
+        raise _bad_manifest_error("name and home must be text")
     layout = fields.get("layout", DEFAULT_MANIFEST.layout)
     _check_layout(layout)
     prompt = fields.get("prompt", {})
     if not isinstance(prompt, dict):
-        raise _bad_manifest_error("prompt is not a list of settings")
+        raise _bad_manifest_error("prompt must hold settings, such as memory")
     memory = (
         tuple(map(_parse_memory_file, _require_list(prompt, "memory")))
         if "memory" in prompt
@@ -187,17 +187,19 @@ def parse_manifest(content: bytes) -> Manifest:
 def _require_list(prompt: dict[str, Any], key: str) -> list[Any]:
     found = prompt.get(key, [])
     if not isinstance(found, list):
-        raise _bad_manifest_error(f"prompt.{key} is not a list")
+        raise _bad_manifest_error(f"prompt.{key} must be a list")
     return found
 
 
 def _parse_memory_file(item: Any) -> MemoryFile:
     fields = {"path": item} if isinstance(item, str) else item
     if not isinstance(fields, dict) or not isinstance(fields.get("path"), str):
-        raise _bad_manifest_error("an item of prompt.memory has no path")
+        raise _bad_manifest_error("each item of prompt.memory must be a path, or have one")
     limit = fields.get("limit", DEFAULT_MEMORY_LIMIT)
     if type(limit) is not int or not 0 < limit <= _MAX_MEMORY_LIMIT:
-        raise _bad_manifest_error(f"a limit is not a number from 1 to {_MAX_MEMORY_LIMIT}")
+        raise _bad_manifest_error(
+            f"a limit in prompt.memory must be a number from 1 to {_MAX_MEMORY_LIMIT}"
+        )
     path = fields["path"]
     ending = next((ending for ending in FOLDER_ENDINGS if path.endswith(ending)), "")
     return MemoryFile(_parse_path(path.removesuffix(ending)) + ending, limit)
@@ -214,15 +216,15 @@ def _parse_commit_policy(fields: Any) -> CommitPolicy | None:
     if fields is None:
         return None
     if not isinstance(fields, dict):
-        raise _bad_manifest_error("commit is not a list of settings")
+        raise _bad_manifest_error("commit must hold settings, such as ledger")
     ledger, branch = fields.get("ledger", DEFAULT_LEDGER), fields.get("branch", "")
     signed, every = fields.get("signed", False), fields.get("every")
     if not isinstance(ledger, str) or not ledger or not isinstance(branch, str):
-        raise _bad_manifest_error("commit.ledger or commit.branch is not a name")
+        raise _bad_manifest_error("commit.ledger and commit.branch must be names")
     if not isinstance(signed, bool):
-        raise _bad_manifest_error("commit.signed is neither true nor false")
+        raise _bad_manifest_error("commit.signed must be true or false")
     if every is not None and (type(every) is not int or every < 1):
-        raise _bad_manifest_error("commit.every is not a number of snapshots")
+        raise _bad_manifest_error("commit.every must be a number of snapshots, 1 or more")
     after = _parse_period_ms(fields["after"]) if "after" in fields else None
     if every is None and after is None:
         every = 1
@@ -232,7 +234,7 @@ def _parse_commit_policy(fields: Any) -> CommitPolicy | None:
 def _parse_accepted_ids(fields: Any) -> tuple[str, ...]:
     ids = fields.get("accepted", []) if isinstance(fields, dict) else None
     if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
-        raise _bad_manifest_error("secrets.accepted is not a list of ids, in quotes")
+        raise _bad_manifest_error("secrets.accepted must be a list of ids, in quotes")
     return tuple(ids)
 
 
@@ -240,13 +242,13 @@ def _parse_synthesis_policy(fields: Any) -> SynthesisPolicy:
     if fields is None:
         return DEFAULT_SYNTHESIS
     if not isinstance(fields, dict):
-        raise _bad_manifest_error("synthesis is not a list of settings")
+        raise _bad_manifest_error("synthesis must hold settings, such as tools")
     tools = fields.get("tools", DEFAULT_SYNTHESIS.tools)
     recovery = fields.get("recovery", DEFAULT_SYNTHESIS.recovery)
     if type(tools) is not int or tools < 1:
-        raise _bad_manifest_error("synthesis.tools is not a number of calls")
+        raise _bad_manifest_error("synthesis.tools must be a number of calls, 1 or more")
     if not isinstance(recovery, bool):
-        raise _bad_manifest_error("synthesis.recovery is neither true nor false")
+        raise _bad_manifest_error("synthesis.recovery must be true or false")
     return SynthesisPolicy(tools, recovery)
 
 
@@ -256,7 +258,7 @@ def _parse_period_ms(text: Any) -> int:
 
     found = re.fullmatch(r"([1-9][0-9]{0,5})([smhd])", str(text), re.ASCII)
     if found is None:
-        raise _bad_manifest_error("commit.after is not a period such as 30m, 24h or 7d")
+        raise _bad_manifest_error("commit.after must be a period such as 30m, 24h or 7d")
     return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] * 1000
 
 
@@ -264,12 +266,14 @@ def _check_layout(layout: object) -> None:
     from ...skills.skill_layout import LAYOUTS
 
     if layout not in LAYOUTS:
-        raise _bad_manifest_error(f"layout is neither of {', '.join(LAYOUTS)}")
+        raise _bad_manifest_error(f"layout must be one of {', '.join(LAYOUTS)}")
 
 
 def _bad_manifest_error(problem: str) -> InvalidInput:
     return InvalidInput(
-        f"manifest.yaml: {problem}", code="bad_manifest", hint="see schemas/manifest.json"
+        f"manifest.yaml: {problem}",
+        code="bad_manifest",
+        hint="correct it, or bring back an earlier one with `brain restore REV manifest.yaml`",
     )
 
 

@@ -17,5 +17,7 @@ def open_session(folder: Path, author: str = "") -> Session:
     """
     root = folder.absolute()
     if not is_brain(root):
-        raise NoBrain(f"no brain in {printable_text(root)}", hint="make one with `brain init`")
+        raise NoBrain(
+            f"there is no brain in {printable_text(root)}", hint="make one with `brain init`"
+        )
     return Session(root, open_store_or_readonly(root / CONTROL_FOLDER), author)

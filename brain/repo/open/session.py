@@ -291,7 +291,7 @@ class Session:
         name = self.reader.read_meta("branch")
         if name is None:
             raise StoreError(
-                "the store does not name the current branch", hint="run `brain doctor`"
+                "the store does not name its current branch", hint="run `brain doctor`"
             )
         return name.decode()
 
@@ -311,7 +311,8 @@ class Session:
         head = self.reader.read_ref(head_ref(branch))
         if head is None:
             raise StoreError(
-                f"branch {printable_text(branch)} points to no snapshot", hint="run `brain doctor`"
+                f"the branch {printable_text(branch)} points to no snapshot",
+                hint="run `brain doctor`",
             )
         return head
 
@@ -359,10 +360,14 @@ def validate_text(text: str, max_bytes: int, field: str) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"the {field} is not UTF-8", code="bad_char") from error
+        raise InvalidInput(
+            f"the {field} is not valid UTF-8", code="bad_char", hint="write it in UTF-8"
+        ) from error
     if size > max_bytes:
         raise InvalidInput(
-            f"{field} of {size} bytes", code="too_large", hint=f"at most {max_bytes} bytes"
+            f"the {field} has {size} bytes; at most {max_bytes} are allowed",
+            code="too_large",
+            hint="shorten it",
         )
     return text
 

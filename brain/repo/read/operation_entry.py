@@ -42,7 +42,11 @@ def decode_log_entry(row: OperationRow) -> LoggedOperation:
     """Decode an entry of the operation log. Raises `FormatError` (`bad_operation`)."""
     value = unpack(row.data)
     if not _is_log_entry(value, row.number):
-        raise FormatError(f"operation {row.number} is malformed", code="bad_operation")
+        raise FormatError(
+            f"operation {row.number} of the operation log is malformed",
+            code="bad_operation",
+            hint="run `brain verify`, and restore the folder .brain from a copy",
+        )
     time, author, kind, description, refs, files_moved, target = value
     return LoggedOperation(
         number=row.number,

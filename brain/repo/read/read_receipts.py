@@ -40,7 +40,11 @@ def read_part(session: Session, snapshot_id: bytes) -> ReceiptPart:
             hint="`brain why SLUG` tells which snapshots of a skill do",
         )
     if session.reader.blob_size(blob) > limits.MAX_RECEIPT_BYTES:
-        raise FormatError("a record larger than any receipt", code="too_large")
+        raise FormatError(
+            f"the record of snapshot {snapshot_id.hex()[:12]} is larger than any receipt",
+            code="too_large",
+            hint="another program wrote it; see `brain verify`",
+        )
     return ReceiptPart(decode_receipt(session.reader.read_blob(blob)), blob, snapshot_id)
 
 
@@ -53,7 +57,11 @@ def iter_parts(session: Session, part: ReceiptPart) -> Iterator[ReceiptPart]:
     while part.receipt.part:
         before = read_part(session, part.receipt.previous)
         if before.receipt.part != part.receipt.part - 1:
-            raise FormatError("a part that does not follow the one before", code="broken_chain")
+            raise FormatError(
+                f"the receipt of {before.snapshot.hex()[:12]} is not the part before the next one",
+                code="broken_chain",
+                hint="run `brain verify`: the receipts of this run were changed or mixed up",
+            )
         part = before
         yield part
 

@@ -39,9 +39,9 @@ def _resolve(session: Session, revision: str) -> bytes:
     found = lineage.find_ancestor_at(session.load_snapshot, start, depth)
     if found is None:
         raise NotFound(
-            f"{printable_text(revision)} is before the first snapshot",
+            f"{printable_text(revision)} goes back before the first snapshot",
             code="no_revision",
-            hint="see `brain log`",
+            hint="`brain log` lists the snapshots",
         )
     return found
 
@@ -63,13 +63,17 @@ def _resolve_base(session: Session, base: str) -> bytes:
             hint="give more digits",
         )
     if not found:
-        raise NotFound(f"no snapshot {base}", code="no_revision", hint="see `brain log`")
+        raise NotFound(
+            f"there is no snapshot, branch or tag {base}",
+            code="no_revision",
+            hint="`brain log`, `brain branch` and `brain tag --list` list them",
+        )
     return found[0][1]
 
 
 def _bad_revision_error(text: str) -> InvalidInput:
     return InvalidInput(
-        f"not a revision: {printable_text(text, 80)!r}",
+        f"{printable_text(text, 80)!r} is not a revision",
         code="bad_revision",
         hint="a revision is @, @~N, a branch, a tag, or six or more hex digits of an id",
     )

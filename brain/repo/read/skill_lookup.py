@@ -10,13 +10,13 @@ from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import tree
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK
+from ...objects.tree_entry import LINK, TreeEntry
 from ...skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
 from ...skills.skill_address import address_group
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
-from . import card_cache, lineage_cache, skill_rows, skill_walk
+from . import card_cache, lineage_cache, skill_rows
 from .ancestor_set import AncestorSet
 from .skill_rows import SkillWithCard
 
@@ -63,8 +63,18 @@ def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
     ]
 
 
+def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+    """Return the entries of all files of a skill."""
+    if skill.folder is None:
+        entry = bundles.get_entry(session.nodes, bundle, skill.path)
+        return [entry] if entry else []
+    return list(bundles.walk_below(session.nodes, bundle, skill.folder.rstrip("/")))
+
+
 def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
     """Yield all skills of a bundle, with full paths; see `walk_skills`."""
+    from . import skill_walk
+
     return skill_walk.walk_skills(session, bundle, card_cache.load_cards)
 
 
@@ -176,6 +186,8 @@ def find_addresses(
 
 
 def _list_paths(session: Session, bundle: Bundle) -> Iterator[str]:
+    from . import skill_walk
+
     for part in skill_walk.iter_skill_batches(session, bundle):
         yield from (path for path, _, _ in part)
 
@@ -224,7 +236,11 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
     """Return the skill at the full `path`, which is one."""
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None:
-        raise NotFound(f"no skill at {printable_text(path)}", code="no_skill")
+        raise NotFound(
+            f"there is no skill at {printable_text(path)}",
+            code="no_skill",
+            hint="`brain skill list` lists the skills",
+        )
     card = card_cache.load_cards(session, [entry.blob])[entry.blob]
     return FoundSkill(skill_rows.slug_from_full_path(path), path, entry.blob, card)
 
@@ -256,6 +272,7 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
 def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
     from ...skills.suggestions import suggest_names
+    from . import skill_walk
 
     names = {
         name: path
@@ -268,7 +285,7 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
     )
     near = list(find_addresses(session, bundle, [names[name] for name in like]).values())
     return NotFound(
-        f"no skill {printable_text(text)}",
+        f"there is no skill {printable_text(text)}",
         code="no_skill",
         hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
     )

@@ -68,11 +68,15 @@ class Run:
         """
         with self._lock:
             if self.closed:
-                raise InvalidInput("this task has ended", code="task_ended")
+                raise InvalidInput(
+                    "this task has ended, and takes no further step",
+                    code="task_ended",
+                    hint="begin another task",
+                )
             fitted = self._size_budget.add_step(step)
             if fitted is None:
                 raise InvalidInput(
-                    f"{len(self._pending)} steps without a change of the brain",
+                    f"the task has {len(self._pending)} steps without a change of the brain",
                     code="too_many_steps",
                     hint="end this task and begin another",
                 )
@@ -173,7 +177,11 @@ def close_run(session: Session, run: Run, outcome: str, reason: str) -> str | No
     A run without steps leaves no snapshot.
     """
     if run.closed:
-        raise InvalidInput("this task has ended already", code="task_ended")
+        raise InvalidInput(
+            "this task has ended already, and takes no further step",
+            code="task_ended",
+            hint="begin another task",
+        )
     if run.is_empty:
         run.closed = True
         return None
@@ -266,7 +274,7 @@ def check_outcome(outcome: str) -> str:
     """Return an outcome. Raises `InvalidInput` (`bad_outcome`)."""
     if outcome not in RUN_OUTCOMES:
         raise InvalidInput(
-            f"not an outcome: {printable_text(outcome, 80)!r}",
+            f"{printable_text(outcome, 80)!r} is not an outcome of a run",
             code="bad_outcome",
             hint=f"it is one of {', '.join(RUN_OUTCOMES)}",
         )
@@ -295,6 +303,10 @@ def _join_parts(session: Session, last: ReceiptPart, pending: tuple[RunStep, ...
         pieces.append(part.receipt.steps)
         count += len(part.receipt.steps)
         if count > MAX_JOINED_STEPS:
-            raise FormatError(f"a run of more than {MAX_JOINED_STEPS} steps", code="too_many")
+            raise FormatError(
+                f"the run has more than {MAX_JOINED_STEPS} steps",
+                code="too_many",
+                hint="read its parts one by one, by the snapshots that `brain why SLUG` names",
+            )
     steps = tuple(step for piece in reversed(pieces) for step in piece)
     return last.receipt._replace(steps=steps, part=0, previous=NO_DIGEST)

@@ -55,7 +55,7 @@ def select_from_bundle(session: Session, bundle: Bundle, request: SelectionReque
     """
     if request.by not in ("", *SELECTOR_NAMES):
         raise InvalidInput(
-            f"no selector {printable_text(request.by, 80)}",
+            f"there is no selector {printable_text(request.by, 80)}",
             code="bad_selector",
             hint=f"use one of: {', '.join(SELECTOR_NAMES)}",
         )

@@ -57,7 +57,9 @@ def trust_key(session: Session, key: str, name: str) -> TrustChanged:
             else policy_edit.create_policy(name, public)
         )
 
-    return _edit_trust_file(session, public, f"Trust {policy.check_key_name(name)}", add_key)
+    return _edit_trust_file(
+        session, public, f"Trust {policy.check_key_name(name, policy.policy_edit_error)}", add_key
+    )
 
 
 def retire_key(session: Session, key: str, until: str = "@") -> TrustChanged:

@@ -11,10 +11,11 @@ from ..open.session import Session
 def find_unverifiable(session: Session) -> str | None:
     """Return the id of the snapshot that the session recorded last, if it lacks signatures.
 
-    None if no trust file is in force, if it cannot be read, or if nothing was recorded.
+    None if no trust file is in force, if it cannot be read, or if nothing was recorded. A
+    proposal is signed when it is accepted.
     """
     snapshot_id = session.last_recorded
-    if snapshot_id is None:
+    if snapshot_id is None or not session.has_folder:
         return None
     try:
         if not _has_trust_file(session, snapshot_id):

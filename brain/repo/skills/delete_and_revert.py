@@ -12,11 +12,10 @@ from ...skills import skill_document, skill_version
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
-from ..read.skill_lookup import FoundSkill
+from ..read.skill_lookup import FoundSkill, list_skill_entries
 from .next_version import find_last_version
 from .skill_files import (
     flat_skill_folder,
-    list_skill_entries,
     list_skill_files,
     record_edits_at,
     record_upsert,

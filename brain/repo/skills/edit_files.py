@@ -47,7 +47,11 @@ def read_file(session: Session, path: str, revision: str = "@") -> bytes:
     bundle = session.bundle_of(resolve_revision(session, revision))
     entry = bundles.get_entry(session.nodes, bundle, paths.check_path(path))
     if entry is None:
-        raise NotFound(f"no such file: {printable_text(path)}", code="no_path")
+        raise NotFound(
+            f"there is no file {printable_text(path)}",
+            code="no_path",
+            hint="`brain show` lists the files of the brain; give a path relative to its folder",
+        )
     return read_editable_content(session, entry)
 
 
@@ -90,7 +94,11 @@ def edit_skill(
         file = f"{home}/{inner}"
         _refuse_unwritable_path(session, file)
         if file.rpartition("/")[2] in skill_layout.SKILL_FILES:
-            raise InvalidInput(f"{printable_text(inner)} would be a skill itself", code="bad_path")
+            raise InvalidInput(
+                f"{printable_text(inner)} in a skill would be a skill itself",
+                code="bad_path",
+                hint="choose another name, or create the skill by its own name",
+            )
         edits.update(_apply_change(txn, file, change))
         build = partial(skill_document.replace_document, prior_text, slug, prior_text)
         new = build_new_version(txn, slug, path, build)
@@ -108,7 +116,11 @@ def _apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Ed
         record_edits_at(txn, [path])
     was = bundles.get_entry(session.nodes, txn.bundle, path)
     if was is not None and was.kind == LINK:
-        raise InvalidInput(f"{printable_text(path)} is a link", code="not_regular")
+        raise InvalidInput(
+            f"{printable_text(path)} is a link, which is not edited as text",
+            code="not_regular",
+            hint="edit the file that it points to",
+        )
     if was is not None and now is None:
         now = read_editable_content(session, was)
     new = change(now)
@@ -161,9 +173,9 @@ def _refuse_unwritable_path(session: Session, path: str) -> None:
     """
     if is_path_ignored(session.root, paths.check_path(path)):
         raise InvalidInput(
-            f"files such as {printable_text(path)} are left out of a brain",
+            f"{printable_text(path)} has a name that is left out of a brain",
             code="left_out",
-            hint="choose another name",
+            hint="choose another name, or allow it in .brainignore",
         )
     refuse_long_names(session, [path])
     working_copy.refuse_unsafe_parents(session, path)

@@ -98,7 +98,11 @@ def _parse_content(content: bytes | None, memory_format: MemoryFormat, path: str
     try:
         return memory_entries.parse_memory((content or b"").decode(), memory_format)
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{printable_text(path)} is not a text", code="not_text") from error
+        raise InvalidInput(
+            f"{printable_text(path)} is not UTF-8 text, so it cannot be edited as memory",
+            code="not_text",
+            hint="save it in UTF-8, or choose another memory",
+        ) from error
 
 
 def _apply_operations(
@@ -126,7 +130,7 @@ def _apply_operation(
     if operation.action == "remove":
         return memory_entries.remove_entry(memory, operation.old_text)
     raise InvalidInput(
-        f"no memory action {printable_text(operation.action)}",
+        f"there is no memory action {printable_text(operation.action)}",
         code="bad_arguments",
         hint=f"the actions are: {', '.join(_ACTIONS)}",
     )

@@ -19,11 +19,10 @@ from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import lineage_cache, skill_lookup, skill_rows
 from ..read.ancestor_set import AncestorSet
-from ..read.skill_lookup import FoundSkill
+from ..read.skill_lookup import FoundSkill, list_skill_entries
 from .next_version import build_new_version
 from .skill_files import (
     flat_skill_folder,
-    list_skill_entries,
     list_skill_files,
     record_edits_at,
     record_skill,
@@ -278,7 +277,9 @@ class FolderNames:
         above = (name[:at] for at, char in enumerate(name) if char == "/")
         if any(self._is_file.get(paths.fold_name(path)) for path in above):
             raise InvalidInput(
-                f"a file is where {printable_text(name)} needs a folder", code="taken"
+                f"{printable_text(name)} needs a folder where the other skill has a file",
+                code="taken",
+                hint="rename one of the two first",
             )
         self.add_file(name)
         return name

@@ -29,7 +29,7 @@ def rename_skill(session: Session, text: str, new_name: str, message: str = "") 
     """
     if "/" in new_name:
         raise InvalidInput(
-            f"not a name of a skill: {printable_text(new_name, 80)!r}",
+            f"{printable_text(new_name, 80)!r} is not the name of a skill",
             code="bad_name",
             hint="a renamed skill stays in its folder; give the new name alone",
         )
@@ -73,7 +73,7 @@ def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path
     other = skill_lookup.find_skill_path(session, txn.bundle, slug)
     if other is not None or slug == skill.slug:
         raise Conflict(
-            f"there is a skill {slug}, at {printable_text(other or skill.path)}",
+            f"there is already a skill {slug}, at {printable_text(other or skill.path)}",
             code="skill_exists",
             hint=f"choose another name, or merge them with `brain skill merge {slug} {skill.slug}`",
         )

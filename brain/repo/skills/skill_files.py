@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ...digest import NO_DIGEST
-from ...objects import bundle as bundles
 from ...objects import operation
-from ...objects.bundle import Bundle
 from ...objects.operation import SnapshotOperation
 from ...objects.tree_entry import FILE, TreeEntry
 from ...results import Upserted
@@ -16,20 +14,11 @@ from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill
 from ..core import working_copy
 from ..core.transaction import WriteTransaction
-from ..open.session import Session
 from ..read import card_cache, skill_rows
-from ..read.skill_lookup import FoundSkill
+from ..read.skill_lookup import FoundSkill, list_skill_entries
 
 if TYPE_CHECKING:
     from ...receipts import Receipt
-
-
-def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
-    """Return the entries of all files of a skill."""
-    if skill.folder is None:
-        entry = bundles.get_entry(session.nodes, bundle, skill.path)
-        return [entry] if entry else []
-    return list(bundles.walk_below(session.nodes, bundle, skill.folder.rstrip("/")))
 
 
 def list_skill_files(txn: WriteTransaction, skill: FoundSkill) -> list[str]:

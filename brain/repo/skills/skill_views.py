@@ -6,14 +6,10 @@ from ...errors import NotFound, printable_text
 from ...results import Skill, SkillFile, SkillView
 from ...skills import frontmatter
 from ...skills.skill_address import address_group, split_version
-from ...skills.suggestions import suggest_names
-from ..history.log import find_skill_at_version
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.revisions import resolve_revision
-from ..read.skill_lookup import FoundSkill
-from . import edit_files
-from .skill_files import list_skill_entries
+from ..read.skill_lookup import FoundSkill, list_skill_entries
 
 _MAX_NAMED_FILES = 20
 
@@ -38,6 +34,8 @@ def _find_skill_version(session: Session, text: str, revision: str) -> tuple[byt
     skill, wanted = split_version(text)
     start = resolve_revision(session, revision)
     if wanted:
+        from ..history.log import find_skill_at_version
+
         return find_skill_at_version(session, start, skill, wanted)
     return start, skill_lookup.find_skill(session, session.bundle_of(start), text)
 
@@ -62,6 +60,8 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
 
     Raises `NotFound` (`no_skill`, `no_version`, `no_file`) or `InvalidInput` (`too_large`).
     """
+    from . import edit_files
+
     snapshot_id, found = _find_skill_version(session, text, revision)
     entries = list_skill_entries(session, session.bundle_of(snapshot_id), found)
     home = found.folder or ""
@@ -76,6 +76,8 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
 
 def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     """Return the error for a missing file of a skill, with names of its files."""
+    from ...skills.suggestions import suggest_names
+
     near = suggest_names(inner, files) or files[:_MAX_NAMED_FILES]
     names = ", ".join(map(printable_text, near))
     return NotFound(

@@ -20,7 +20,7 @@ from ...skills.slug import fold_to_slug, is_same_skill, slugify
 from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows, skill_walk
+from ..read import skill_lookup, skill_rows
 from .next_version import build_new_version, find_last_version
 from .skill_files import record_edits_at, record_upsert, upsert_result
 
@@ -137,6 +137,7 @@ def _refuse_name_collision(name: str, slug: str, prior_text: bytes) -> None:
 
 def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
     from ..open.manifest import load_manifest
+    from ..read import skill_walk
 
     session = txn.session
     folder = skill_walk.find_new_skill_folder(session, txn.bundle)
@@ -183,9 +184,14 @@ def _build_text(
     txn: WriteTransaction, slug: str, path: str, prior_text: bytes | None, request: UpsertRequest
 ) -> UpdatedSkill:
     def build(prior_version: str | None) -> UpdatedSkill:
-        return skill_document.upsert_document(
-            prior_text, prior_version, request.name, slug, request.description, request.body
-        )
+        try:
+            return skill_document.upsert_document(
+                prior_text, prior_version, request.name, slug, request.description, request.body
+            )
+        except InvalidInput as error:
+            if not request.body and error.message.startswith("line "):  # of the recorded text
+                error.message = f"{printable_text(path)}, {error.message}"
+            raise
 
     if prior_text is None:
         if request.base not in ("", NO_BASE_VERSION):

@@ -56,7 +56,7 @@ class EndpointEmbedder:
             try:
                 return self._parse_matrix(self._post(request), len(texts))
             except httpx2.TimeoutException:
-                raise self._error("model_timeout", "no answer in time") from None
+                raise self._error("model_timeout", "it gave no answer in time") from None
             except httpx2.TransportError as error:
                 if not tries_left:
                     raise self._error("unreachable", type(error).__name__) from None
@@ -72,12 +72,13 @@ class EndpointEmbedder:
                 data += chunk
                 if len(data) > MAX_EMBEDDING_ANSWER_BYTES:
                     raise self._error(
-                        "answer_too_large", f"more than {MAX_EMBEDDING_ANSWER_BYTES} bytes"
+                        "answer_too_large",
+                        f"its answer has more than {MAX_EMBEDDING_ANSWER_BYTES} bytes",
                     )
             if response.status_code in (401, 403):
-                raise self._error("key_refused", "the key is refused")
+                raise self._error("key_refused", "it refuses the key")
             if response.status_code != 200:
-                raise self._error("rejected", f"status {response.status_code}")
+                raise self._error("rejected", f"it answered with status {response.status_code}")
         return bytes(data)
 
     def _parse_matrix(self, data: bytes, count: int) -> Matrix:

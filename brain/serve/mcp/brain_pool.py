@@ -230,7 +230,11 @@ class BrainPool:
             page_chars=MAX_PROMPT_PAGE_CHARS, budget=_PROMPT_INDEX_TOKENS
         )
         if not 1 <= page <= len(pages):
-            raise NotFound(f"no page {page} of {len(pages)}", code="no_page")
+            raise NotFound(
+                f"there is no page {page}: the prompt has {len(pages)}",
+                code="no_page",
+                hint=f"ask for a page from 1 to {len(pages)}",
+            )
         text = pages[page - 1]
         if page < len(pages):
             text += f"\n\n[Page {page} of {len(pages)}: ask for page {page + 1} of this prompt.]"
@@ -249,7 +253,11 @@ class BrainPool:
         """
         brain = self.brain(client, session)
         if version and not version.strip().isprintable():
-            raise InvalidInput("not a version", code="bad_version")
+            raise InvalidInput(
+                "the version in this address has hidden or control characters",
+                code="bad_version",
+                hint="write it as in skill@3, with digits and dots",
+            )
         skill_file = brain.skills.read_file(f"{skill}@{version}" if version else skill)
         return ResourceContent(text_for_model(skill_file.content), skill_file.snapshot)
 

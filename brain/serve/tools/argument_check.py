@@ -69,7 +69,11 @@ def _drop_nulls(value: Any) -> Any:
 
 
 def _bad_arguments(fault: str) -> ToolFailure:
-    return ToolFailure(f"These arguments are refused: {fault}.", code="bad_arguments")
+    return ToolFailure(
+        f"These arguments are refused: {fault}.",
+        code="bad_arguments",
+        hint="Call again with arguments that fit the schema of the tool.",
+    )
 
 
 def _schema_faults(schema: Schema, value: Any, where: str) -> Iterator[str]:

@@ -67,7 +67,11 @@ def _parse_changes(arguments: Arguments) -> list[Arguments]:
     }
     steps: list[Arguments] = arguments.get("operations", [])
     if steps and single_change:
-        raise ToolFailure("Give operations alone, or one action.", code="bad_arguments")
+        raise ToolFailure(
+            "Give operations alone, or one action.",
+            code="bad_arguments",
+            hint="Put all changes into operations, or give one action with its fields.",
+        )
     steps = steps or [single_change]
     if steps == [{"action": "read"}]:
         return []
@@ -83,7 +87,9 @@ def _parse_changes(arguments: Arguments) -> list[Arguments]:
         for name in _REQUIRED_ARGUMENTS[step["action"]]:
             if not step.get(name, "").strip():
                 raise ToolFailure(
-                    f"{name} is missing: {step['action']} needs it.", code="bad_arguments"
+                    f"{name} is missing: {step['action']} needs it.",
+                    code="bad_arguments",
+                    hint="Call memory again with it.",
                 )
     return steps
 

@@ -142,7 +142,11 @@ def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     if umbrella:
         target = brain.skills.read_file(umbrella)
         if target.path == brain.skills.read_file(name).path:
-            raise ToolFailure("A skill cannot be absorbed into itself.", code="bad_arguments")
+            raise ToolFailure(
+                "A skill cannot be absorbed into itself.",
+                code="bad_arguments",
+                hint="Give another skill as absorbed_into, or leave it out.",
+            )
         message = f"Absorbed into {target.slug}"
     elif umbrella == "":
         message = "Pruned: nothing took its place"
@@ -164,7 +168,9 @@ def _edit_skill_file(
 
 
 def _missing_argument(name: str) -> ToolFailure:
-    return ToolFailure(f"{name} is missing.", code="bad_arguments")
+    return ToolFailure(
+        f"{name} is missing.", code="bad_arguments", hint="Call skill_manage again with it."
+    )
 
 
 def _write_result(written: Upserted, verb: str) -> ToolResult:

@@ -35,6 +35,7 @@ _TOOL_FUNCTIONS: dict[str, ToolFunction] = {
     "brain_verify": brain_verify,
 }
 _PARAMETER_SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
+_UNSIGNED = "the snapshot lacks a signature that this brain requires; a person has to sign it."
 _WRITE_TOOLS = {tool.name for tool in TOOLS if not tool.read_only}
 
 
@@ -80,9 +81,18 @@ class Toolbox:
         try:
             if name in _WRITE_TOOLS:
                 refuse_secrets(self._brain, checked)
-            return function(self._brain, checked)
+            return self._warn_if_unsigned(function(self._brain, checked))
         except BrainError as error:
             raise tool_errors.to_tool_failure(error, self._brain.root) from error
+
+    def _warn_if_unsigned(self, answer: ToolResult) -> ToolResult:
+        """Add a warning to the result of a write that lacks signatures it needs."""
+        snapshot = self._brain.signatures.find_unverifiable() if answer.changed else None
+        if snapshot is None:
+            return answer
+        warning = {"code": "unsigned", "snapshot": snapshot, "message": _UNSIGNED}
+        data = {**answer.data, "warnings": [warning]}
+        return answer._replace(text=f"{answer.text}\nWarning: {_UNSIGNED}", data=data)
 
 
 def _unknown_tool_failure(name: str) -> ToolFailure:

@@ -122,7 +122,11 @@ def _merge_in_order(
                 yield BlobCheckResult(sizes, faults, selected)
                 place += 1
     if place < len(ranges):
-        raise BrainError("a part of the store was not checked", code="worker_died")
+        raise BrainError(
+            "a part of the store was not checked: the process that checked it ended",
+            code="worker_died",
+            hint="see whether something kills processes or memory is short, and try again",
+        )
 
 
 class LargeBlobChecker:

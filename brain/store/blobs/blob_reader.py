@@ -29,7 +29,11 @@ ROWS_PER_BATCH = 256
 
 def missing_object_error(id: bytes) -> NotFound:
     """Return the error for an object that is not in the store."""
-    return NotFound(f"object {id.hex()} is not in the store", code="missing_object")
+    return NotFound(
+        f"object {id.hex()} is not in the store",
+        code="missing_object",
+        hint="run `brain verify`, and restore the folder .brain from a copy",
+    )
 
 
 class BlobReader(RedactionReader):
@@ -50,7 +54,7 @@ class BlobReader(RedactionReader):
         chunk_list = self._decode_chunk_list(id, data, size)
         if chunk_list.size > limits.MAX_IN_MEMORY_BYTES:
             raise InvalidInput(
-                f"blob {id.hex()} has {chunk_list.size} bytes",
+                f"blob {id.hex()} has {chunk_list.size} bytes, too many to read at once",
                 code="too_large",
                 hint=f"up to {limits.MAX_IN_MEMORY_BYTES} bytes are read as a whole",
             )

@@ -111,7 +111,7 @@ def test_folders_in_folders_without_end_are_cut_off(home: Path, tmp_path: Path) 
         fd = inner
     os.close(fd)
     done = Brain.adopt(home, tmp_path / "brain")
-    assert any(row.message == "nested too deeply" for row in done.left_out)
+    assert any("nested" in row.message for row in done.left_out)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         os.system("rm -rf d")

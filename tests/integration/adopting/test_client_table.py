@@ -83,14 +83,13 @@ def test_what_a_row_leaves_out_stays_out_with_its_reason(
 
 def test_the_rows_of_the_table_are_whole() -> None:
     clients = load_clients()
-    assert len(clients) >= 16 and len(LAYOUTS) == len({layout.kind for layout in LAYOUTS})
+    assert len(clients) >= 17 and len(LAYOUTS) == len({layout.kind for layout in LAYOUTS})
     for name, row in clients.items():
         assert row.title and row.known_by and (row.home or row.project or row.mcp), name
-        assert (
-            all(path.startswith(("~/", "$", "{config}/")) for path in row.mcp.user)
-            if row.mcp
-            else 1
-        )
+        places = (row.mcp.user, *row.mcp.user_on.values()) if row.mcp else ()
+        starts = ("~/", "$", "{config}/", "{local}/")
+        assert all(path.startswith(starts) for found in places for path in found), name
+        assert all(found[-1][0] != "$" for found in places), name
 
 
 def test_publishing_knows_each_client_that_keeps_skills() -> None:

@@ -466,3 +466,28 @@ def test_copies_may_lie_in_a_folder_that_the_brain_leaves_out(brain: Brain) -> N
     assert publish(brain, "agentskills", brain.root / "dist/skills").written
     assert brain.status().added == [".brainignore"]
     assert publish(brain, "claude", brain.root).written
+
+
+@pytest.mark.parametrize(
+    ("owner", "file"),
+    [
+        ("cursor", ".cursor/rules/style.mdc"),
+        ("cursor", ".cursor/rules/python/tests.md"),
+        ("windsurf", ".windsurf/rules/style.md"),
+        ("continue", ".continue/rules/style.md"),
+    ],
+)
+def test_rules_in_the_format_of_one_client_go_to_no_other(
+    tmp_path: Path, owner: str, file: str
+) -> None:
+    files = {
+        file: "---\nalwaysApply: true\n---\n\nBe brief.\n",
+        "tools/skills/a/SKILL.md": skill_text("a", "A."),
+        ".claude/rules/tests.md": "Test first.\n",
+    }
+    Brain.adopt(write_files(tmp_path / "collection", files), tmp_path / "brain")
+    with Brain.open(tmp_path / "brain") as brain:
+        done = publish(brain, "claude", tmp_path / "project")
+        assert done.written == [".claude/rules/tests.md", ".claude/skills/a/SKILL.md"]
+        own = publish(brain, owner, tmp_path / "other").written
+        assert [path for path in own if not path.endswith("SKILL.md")] == [file]

@@ -334,3 +334,39 @@ def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path
         Brain.adopt(shared, brain.root)
         done = publish(brain, "agentskills", shared)
         assert "Linked/SKILL.md" in done.written and not done.conflicts
+
+
+@pytest.mark.parametrize(("mode", "made_executable"), [(0o600, 0o700), (0o640, 0o750)])
+def test_a_file_that_is_written_back_keeps_its_permissions(
+    home: Path, brain: Brain, mode: int, made_executable: int
+) -> None:
+    place = home / "skills/extra/SKILL.md"
+    place.chmod(mode)
+    edit(brain, "skills/extra/SKILL.md", skill_text("extra", "Newer."))
+    assert publish(brain, "claude", home).written == ["skills/extra/SKILL.md"]
+    assert place.stat().st_mode & 0o777 == mode
+    (brain.root / "skills/extra/SKILL.md").chmod(0o755)
+    brain.snapshot("Executable")
+    assert publish(brain, "claude", home).written == ["skills/extra/SKILL.md"]
+    assert place.stat().st_mode & 0o777 == made_executable
+
+
+def test_private_files_of_a_home_adopted_in_place_stay_private(home: Path) -> None:
+    for path in ("CLAUDE.md", "skills/extra/SKILL.md", "skills/bom/SKILL.md"):
+        (home / path).chmod(0o700 if "bom" in path else 0o600)
+    write_files(home, {".brainignore": "*.log\n"})
+    (home / ".brainignore").chmod(0o600)
+    Brain.adopt(home)
+    with Brain.open(home) as brain:
+        before = brain.head
+        brain.skills.upsert("extra", "Newer.\n")
+        brain.memory.add("memory", "A fact.")
+        edit(brain, "skills/bom/SKILL.md", skill_text("bom", "Newer."))
+        brain.restore(before)
+        brain.undo()
+    private = {
+        path.relative_to(home).as_posix()
+        for path in home.rglob("*")
+        if path.is_file() and ".brain/" not in str(path) and not path.stat().st_mode & 0o077
+    }
+    assert private == {".brainignore", "CLAUDE.md", "skills/bom/SKILL.md", "skills/extra/SKILL.md"}

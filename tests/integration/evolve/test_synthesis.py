@@ -220,7 +220,7 @@ class TestWhatAModelSays:
             ("[1, 2]", "not a JSON object"),
             ("null", "not a JSON object"),
             ('{"decision": "create", "decision": "nothing"}', "twice"),
-            ("[" * 100_000, "too deeply"),
+            ("[" * 100_000, "nested"),
             ('{"a": "' + "x" * (2 << 20) + '"}', "too long"),
             ({"decision": "delete", "reason": "x"}, "must be create, improve or nothing"),
             ({"decision": ["create"], "reason": "x"}, "not text"),

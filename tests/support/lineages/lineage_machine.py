@@ -23,6 +23,7 @@ from tests.support.lineages.lineage_model import LogStep, differing_paths
 
 skill_slugs = st.sampled_from(SKILL_SLUGS)
 branch_names = st.sampled_from(BRANCH_NAMES)
+tag_names = st.sampled_from(("v1", "v2"))
 other_branches = st.runner().flatmap(
     lambda machine: st.sampled_from(machine.model.other_branches())
 )
@@ -36,7 +37,7 @@ class SimulatedKill(BaseException):
 
 
 class LineageMachine(BrainWithModel):
-    """Branches, skills, files, merges, undo and redo."""
+    """Branches, tags, skills, files, merges, undo and redo."""
 
     @invariant()
     def everything_is_as_the_model_has_it(self) -> None:
@@ -47,6 +48,7 @@ class LineageMachine(BrainWithModel):
         found = self.brain.branches.list()
         assert {row.name: row.snapshot for row in found.branches} == model.heads
         assert [row.name for row in found.branches if row.current] == [model.branch]
+        assert {f"tags/{row.name}": row.snapshot for row in self.brain.tags.list()} == model.tags
         status = self.brain.status()
         changed = {*status.added, *status.modified, *status.removed}
         assert changed == differing_paths(model.head_files, model.folder)
@@ -123,6 +125,23 @@ class LineageMachine(BrainWithModel):
         assert path not in model.head_files
 
     @rule(slug=skill_slugs)
+    def rename(self, slug: str) -> None:
+        """Give a skill the name of the other one; its version rises above those of both."""
+        model, path = self.model, skill_path(slug)
+        (name,) = set(SKILL_SLUGS) - {slug}
+        if path not in model.head_files or path not in model.folder:
+            return
+        if any(f"/{name}/" in taken for taken in (*model.head_files, *model.folder)):
+            self.expect_refusal(lambda: self.brain.skills.rename(slug, name), "skill_exists")
+            return
+        before = model.head
+        known = [number for each in SKILL_SLUGS for number in self.skill_versions(each)]
+        done = self.brain.skills.rename(slug, name)
+        assert done.version == 1 + max(known)
+        self.follow_on_branch(before)
+        assert path not in model.head_files and skill_path(name) in model.head_files
+
+    @rule(slug=skill_slugs)
     def kill_during_upsert(self, slug: str) -> None:
         """Write a skill and die before its file is written; the next writer writes it."""
         before = self.model.head
@@ -140,6 +159,29 @@ class LineageMachine(BrainWithModel):
         """Close the brain and open it again."""
         self.brain.close()
         self.brain = Brain.open(self.root / "agent", author="tester")
+
+    # Tags
+
+    @rule(name=tag_names)
+    def create_tag(self, name: str) -> None:
+        """Name the head; a name that is taken does not move."""
+        model, ref = self.model, f"tags/{name}"
+        if ref in model.tags:
+            self.expect_refusal(lambda: self.brain.tags.create(name), "tag_exists")
+            return
+        assert self.brain.tags.create(name).snapshot == model.head
+        assert self.brain.history.resolve(name) == model.head
+        model.log_step(LogStep({ref: (None, model.head)}))
+
+    @rule(name=tag_names)
+    def delete_tag(self, name: str) -> None:
+        """Remove a name."""
+        model, ref = self.model, f"tags/{name}"
+        if ref not in model.tags:
+            self.expect_refusal(lambda: self.brain.tags.delete(name), "no_tag")
+            return
+        self.brain.tags.delete(name)
+        model.log_step(LogStep({ref: (model.tags[ref], None)}))
 
     # Branches
 

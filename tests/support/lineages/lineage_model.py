@@ -10,7 +10,7 @@ FilesByPath = dict[str, bytes]
 
 
 class LogStep(NamedTuple):
-    """An entry of the log: branch to its head before and after, None where there is none.
+    """An entry of the log: branch or tag to its snapshot before and after, None for none.
 
     `moved` are the snapshots whose files were replaced by each other, `switched` the branches
     that were left and entered, `recorded` the snapshots before and after the folder was
@@ -31,12 +31,13 @@ class MergeBase(NamedTuple):
 
 
 class LineageModel:
-    """Snapshots by id, branches, the folder, and what can be undone and redone."""
+    """Snapshots by id, branches, tags by ref, the folder, and what can be undone and redone."""
 
     def __init__(self, genesis: str, files: FilesByPath) -> None:
         self.files: dict[str, FilesByPath] = {genesis: files}
         self.parents: dict[str, tuple[str, ...]] = {genesis: ()}
         self.heads = {"main": genesis}
+        self.tags: dict[str, str] = {}
         self.branch = "main"
         self.folder = dict(files)
         self.done: list[LogStep] = []
@@ -68,12 +69,13 @@ class LineageModel:
         self.move_branches(step.refs)
 
     def move_branches(self, refs: Mapping[str, tuple[str | None, str | None]]) -> None:
-        """Move branches to where `refs` lead."""
+        """Move branches, and the refs of tags, to where `refs` lead."""
         for name, (_, new) in refs.items():
+            known = self.tags if name.startswith("tags/") else self.heads
             if new is None:
-                del self.heads[name]
+                del known[name]
             else:
-                self.heads[name] = new
+                known[name] = new
 
     def ancestors(self, start: str) -> set[str]:
         """Return `start` and all its ancestors."""

@@ -84,7 +84,9 @@ def test_a_proof_about_something_else_than_expected_is_refused(field: str) -> No
     assert check_proof(data, **ids) == check_proof(data, **{field: ids[field]}) == check_proof(data)  # type: ignore[arg-type]
     error = refused(data, **{**ids, field: OTHER_BLOB_ID.hex()})
     assert error.code == f"not_this_{field}"
-    assert error.message.endswith(f"it is about the {field} {ids[field]}")
+    assert error.message.endswith(
+        f"it is about the {field} {ids[field]}, not {OTHER_BLOB_ID.hex()}"
+    )
     with pytest.raises(InvalidInput) as caught:
         check_proof(data, **{field: "main"})  # type: ignore[arg-type]
     assert caught.value.code == "bad_id"
@@ -101,7 +103,10 @@ def test_content_is_compared_if_it_is_given() -> None:
 def test_a_proof_of_the_greatest_size_is_read() -> None:
     assert check_proof(PATH.ljust(MAX_PROOF_BYTES)) == check_proof(PATH)
     error = refused(PATH.ljust(MAX_PROOF_BYTES + 1))
-    assert (error.code, error.message) == ("too_large", f"a proof of {MAX_PROOF_BYTES + 1} bytes")
+    assert error.code == "too_large"
+    assert error.message.endswith(
+        f"it has {MAX_PROOF_BYTES + 1} bytes, more than {MAX_PROOF_BYTES}"
+    )
 
 
 def test_a_proof_of_the_greatest_size_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +115,7 @@ def test_a_proof_of_the_greatest_size_is_made(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(proof_json, "MAX_PROOF_BYTES", size)
     assert parse_proof(render_proof(proof)) == proof
     monkeypatch.setattr(proof_json, "MAX_PROOF_BYTES", size - 1)
-    with pytest.raises(InvalidInput, match=f"a proof of {size} bytes") as caught:
+    with pytest.raises(InvalidInput, match=f"the proof would have {size} bytes") as caught:
         render_proof(proof)
     assert caught.value.code == "too_large"
 
@@ -145,21 +150,23 @@ def test_numbers_are_read_up_to_their_limits(field: str, good: list[int], bad: l
 
 def test_a_field_that_is_missing_or_unknown_is_named() -> None:
     document = json.loads(PATH)
-    assert refused(json_bytes({**document, "extra": 1})).message == "unknown field: extra"
+    assert refused(json_bytes({**document, "extra": 1})).message.endswith(
+        'the field "extra" is unknown'
+    )
     del document["size"]
-    assert refused(json_bytes(document)).message == "missing field: size"
+    assert refused(json_bytes(document)).message.endswith('the field "size" is missing')
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (7, "not a digest: a value of type int"),
-        ("x", "not a digest: x"),
-        (None, "not a digest: a value of type NoneType"),
+        (7, "7 is not a digest"),
+        ("x", '"x" is not a digest'),
+        (None, "null is not a digest"),
     ],
 )
 def test_a_field_of_another_kind_is_shown(value: Any, message: str) -> None:
-    assert refused(json_bytes({**json.loads(PATH), "blob": value})).message == message
+    assert refused(json_bytes({**json.loads(PATH), "blob": value})).message.endswith(message)
 
 
 @pytest.mark.parametrize("name", ["a/b", "", "../a", 7])
@@ -170,33 +177,33 @@ def test_a_section_has_the_name_of_a_folder_at_the_top(name: Any) -> None:
 
 def test_a_version_that_is_not_known_is_shown_with_the_one_that_is() -> None:
     error = refused(json_bytes({**json.loads(PATH), "format": "brain v2 proof"}))
-    assert error.message == "not a proof of this format: brain v2 proof"
-    assert error.hint == 'the field "format" of a proof is "brain v1 proof"'
+    assert '"brain v2 proof", not "brain v1 proof"' in error.message
+    assert "newer version" in error.hint
 
 
 def test_what_cannot_be_proven_is_refused_with_what_can() -> None:
     for make, code, hint in (
-        (lambda: build_path_proof(*SMALL, "n/b"), "no_path", "prove its absence instead"),
-        (lambda: build_path_proof(*SMALL, "skills/x"), "no_path", "prove its absence instead"),
+        (lambda: build_path_proof(*SMALL, "n/b"), "no_path", "--absent"),
+        (lambda: build_path_proof(*SMALL, "skills/x"), "no_path", "--absent"),
         (
             lambda: build_section_proof(SMALL.bundle, SMALL.snapshot, "n"),
             "no_section",
-            "",
+            "prove a file in it",
         ),
     ):
         with pytest.raises(NotFound) as caught:
             make()
         assert caught.value.code == code
-        assert not hint or caught.value.hint == hint
+        assert hint in caught.value.hint
     with pytest.raises(InvalidInput) as there:
         proof_builder.build_absence_proof(*SMALL, "skills/b.md")
-    assert there.value.hint == "prove its presence instead"
+    assert there.value.hint == "prove that it is there, without --absent"
 
 
 def test_a_chain_of_no_snapshot_is_refused() -> None:
     ids = (OTHER_BLOB_ID,) * 3
     error = refused(render_proof(DescentProof(*ids, [])))
-    assert error.code == "broken_chain" and error.message.endswith("it holds no snapshot")
+    assert error.code == "broken_chain" and error.message.endswith("its chain holds no snapshot")
 
 
 def test_what_a_proof_does_not_speak_of_is_empty_or_zero() -> None:

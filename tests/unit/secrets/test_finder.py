@@ -189,6 +189,13 @@ def test_an_excerpt_is_the_line_with_every_secret_masked() -> None:
     assert cut.excerpt == f"…{'a ' * 30}[redacted: npm-token] {'b ' * 19}b…"
 
 
+def test_a_password_in_a_url_is_judged_as_it_is_without_its_escapes() -> None:
+    text = "postgres://app:{}@db.internal/app"
+    (found,) = find_secrets(text.format("wq7%40zk" + "f29Xb").encode())
+    assert found.rule == "url-password"
+    assert find_secrets(text.format("%70ass" + "word%2D1234").encode()) == []
+
+
 def test_a_key_in_json_text_with_escaped_line_ends_is_found() -> None:
     pem = planted_secrets.fake_private_key(random.Random(4))
     (found,) = find_secrets(json.dumps({"k": pem}).encode())

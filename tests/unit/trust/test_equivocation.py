@@ -334,9 +334,11 @@ def test_an_equivocation_says_which_key_signed_what_else() -> None:
 def test_a_proof_that_does_not_follow_says_why() -> None:
     line, a, _ = simple()
     merge = line.add(0, a, by=[0])
-    with pytest.raises(InvalidInput, match="one snapshot is a parent of the other") as caught:
+    with pytest.raises(
+        InvalidInput, match="one of its snapshots is a parent of the other"
+    ) as caught:
         equivocation_proof.render_equivocation_proof(*pair(line, a, merge))
-    assert caught.value.hint == "hand over the lineage itself"
+    assert caught.value.hint.startswith("hand over the lineage itself")
 
 
 @pytest.mark.parametrize("count", [1, 3])

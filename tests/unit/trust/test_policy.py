@@ -389,8 +389,8 @@ def test_what_is_wrong_with_a_file_is_named() -> None:
     many = [row(name=f"k{n}", key=format_key(key)) for n, key in enumerate(usable(257))]
     for text, message in [
         (file(*many), "keys is not a list of 1 to 256"),
-        (json.dumps({"threshold": 1}), "the file has no format"),
-        (file(zeal=1, expires=1), "the file has an unknown field: expires"),
+        (json.dumps({"threshold": 1}), "it has no format"),
+        (file(zeal=1, expires=1), "it has an unknown field: expires"),
         (file(row(key=None)), "an item of keys has no key"),
         (file("x"), "an item of keys is not an object"),
         (file(row(key="x")), "the key of auditor is not a public key"),
@@ -399,9 +399,9 @@ def test_what_is_wrong_with_a_file_is_named() -> None:
         (file(row(revoked={})), "revoked of auditor has no reason"),
         (file(keys={}), "keys is not a list"),
         ("[]", "it is not an object"),
-        (file(format="x"), "its format is not 'brain v1 trust'"),
+        (file(format="x"), 'its format is not "brain v1 trust"'),
         (file(threshold=2), "threshold is not a number from 1 to 1"),
-        (file(row(until=ID)), "the rights of every key end"),
+        (file(row(until=ID)), "no key has rights without an end"),
     ]:
         assert message in refused(text)
 

@@ -40,6 +40,14 @@ def test_content_is_synced_before_the_rename_and_the_folder_after(
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_file_of_another_program_keeps_its_permissions(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    file.chmod(0o640)
+    write_atomic(file, b"new", mode=None)
+    assert file.read_bytes() == b"new" and file.stat().st_mode & 0o777 == 0o640
+
+
 def test_a_write_that_is_not_durable_syncs_nothing(tmp_path: Path, calls: list[str]) -> None:
     write_atomic(tmp_path / "a", iter([b"te", b"xt"]), durable=False)
     assert calls == ["replace"]

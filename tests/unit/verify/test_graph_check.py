@@ -114,7 +114,7 @@ def test_a_jump_that_is_false_is_described_with_the_true_one(graph: SnapshotGrap
     forged = made._replace(jump=Jump(7, OTHER))
     (found,) = graph_check.check_graph_position(GraphSession(graph), OTHER, forged)  # type: ignore[arg-type]
     assert found.message == (
-        f"jumps from depth 7 to {OTHER.hex()[:12]}, "
+        f"it jumps from depth 7 to {OTHER.hex()[:12]}, "
         f"not from {made.jump.depth} to {made.jump.target.hex()[:12]}"
     )
 
@@ -148,15 +148,15 @@ def test_the_seconds_by_which_a_snapshot_is_too_old_are_named(graph: SnapshotGra
     graph.known[parent] = graph.known[parent]._replace(time=1_000_000)
     forged = graph.known[graph.ids[2]]._replace(time=400_000)
     (found,) = graph_check.check_graph_position(GraphSession(graph), OTHER, forged)  # type: ignore[arg-type]
-    assert found.message == "is 600 s older than its parent"
+    assert found.message == "its time is 600 s before that of its parent"
 
 
 @pytest.mark.parametrize(
     ("ahead", "message"),
     [
         (MAX_AHEAD_MS, None),
-        (MAX_AHEAD_MS + 1, "is 1 days ahead of the clock here"),
-        (3 * MAX_AHEAD_MS, "is 3 days ahead of the clock here"),
+        (MAX_AHEAD_MS + 1, "its time is 1 days ahead of the clock of this machine"),
+        (3 * MAX_AHEAD_MS, "its time is 3 days ahead of the clock of this machine"),
     ],
 )
 def test_a_snapshot_may_be_a_day_ahead_of_the_clock(

@@ -62,19 +62,49 @@ def test_content_in_pieces_is_written_in_order(root: Path, write: Write) -> None
         (FILE, 0, 0o644),
     ],
 )
-def test_files_21_modes_are_two_less_the_umask(
+def test_files_21_modes_of_new_files_are_two_less_the_umask(
     root: Path, write: Write, kind: int, mask: int, mode: int
 ) -> None:
-    put_file(root, "s/old").chmod(0o4777)
+    put_file(root, "s/other")
+    (root / "s/link").symlink_to("other")
+    before = os.umask(mask)
+    try:
+        for path in ("s/new", "s/link", "new/folder/file"):
+            write(root, (path, kind, b"x"))
+    finally:
+        os.umask(before)
+    for path in ("s/new", "s/link", "new/folder/file"):
+        assert stat.S_IMODE((root / path).lstat().st_mode) == mode
+    assert stat.S_IMODE((root / "new").stat().st_mode) == 0o777 & ~mask
+
+
+@pytest.mark.parametrize(
+    ("old", "kind", "new"),
+    [
+        (0o600, FILE, 0o600),
+        (0o640, FILE, 0o640),
+        (0o664, FILE, 0o664),
+        (0o444, FILE, 0o444),
+        (0o4755, FILE, 0o644),
+        (0o700, EXECUTABLE, 0o700),
+        (0o744, EXECUTABLE, 0o744),
+        (0o640, EXECUTABLE, 0o750),
+        (0o700, FILE, 0o600),
+        (0, FILE, 0o400),
+        (0o200, EXECUTABLE, 0o700),
+    ],
+)
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_a_file_in_place_of_a_file_keeps_its_permissions(
+    root: Path, write: Write, mask: int, old: int, kind: int, new: int
+) -> None:
+    put_file(root, "s/old").chmod(old)
     before = os.umask(mask)
     try:
         write(root, ("s/old", kind, b"x"))
-        write(root, ("new/folder/file", kind, b"x"))
     finally:
         os.umask(before)
-    for path in ("s/old", "new/folder/file"):
-        assert stat.S_IMODE((root / path).stat().st_mode) == mode
-    assert stat.S_IMODE((root / "new").stat().st_mode) == 0o777 & ~mask
+    assert stat.S_IMODE((root / "s/old").stat().st_mode) == new
 
 
 def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(

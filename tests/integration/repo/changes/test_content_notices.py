@@ -90,7 +90,7 @@ def test_front_matter_that_yaml_refuses_is_named_with_its_line(brain: Brain) -> 
             "unknown key in prompt.memory, ignored: limits; did you mean limit?",
         ),
         ("zzz: 1\n", "unknown key, ignored: zzz"),
-        ("layout: round\n", "layout is neither of directory, flat"),
+        ("layout: round\n", "layout must be one of directory, flat"),
         ("name: [\n", "line 2: expected the node content"),
     ],
 )

@@ -69,6 +69,17 @@ def test_a_good_snapshot_that_does_not_come_before_the_bad_one_is_refused(brain:
         assert caught.value.code == "not_a_line"
 
 
+def test_a_search_without_an_earlier_snapshot_says_what_is_missing(
+    brain: Brain, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match="the good and the bad snapshot are the same"):
+        brain.history.bisect("@", lambda folder, _: True)
+    new = Brain.init(tmp_path / "new", author="tester")
+    with new, pytest.raises(InvalidInput, match="is the first snapshot") as caught:
+        new.history.bisect("@", lambda folder, _: True)
+    assert "two snapshots" in caught.value.hint
+
+
 def test_the_ends_are_tested_before_anything_is_said(brain: Brain) -> None:
     tested: list[str] = []
 

@@ -152,7 +152,7 @@ def test_up_to_five_files_that_are_not_shown_are_named(brain: Brain) -> None:
             unified_diff.refuse_undiffable(session, some)
         names = ", ".join(f"{number}.bin" for number in range(5))
         assert caught.value.code == "not_shown"
-        assert caught.value.message == f"not shown as text: {names}{text}"
+        assert caught.value.message == f"{names}{text} cannot be shown as text"
     unified_diff.refuse_undiffable(session, brain.history.diff("@", "@~1"))
     unified_diff.refuse_undiffable(session, diff._replace(changes=diff.changes[7:]))
 

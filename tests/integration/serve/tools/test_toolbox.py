@@ -253,3 +253,20 @@ def test_the_same_tools_work_on_a_proposal(agent: ToolCaller, tmp_path: Path) ->
         agent.read_text("skills/a/assets/x") == "x"
         and agent.read_text("memory/USER.md") == "Tea.\n"
     )
+
+
+def test_a_write_that_will_not_verify_says_so(agent: ToolCaller) -> None:
+    first = agent("skill_manage", action="create", name="one", content="Do it.\n")
+    assert "warnings" not in first.data and "Warning" not in first.text
+    key = "ed25519:07f44661766cd1aecbcefec579202ba0ac753b8b6ce9acb811764e2f394864b2"
+    agent.brain.trust.add(key, "ada")
+    told = agent("skill_manage", action="edit", name="one", content="Do it well.\n")
+    (warning,) = told.data["warnings"]
+    assert (warning["code"], warning["snapshot"]) == ("unsigned", agent.brain.head)
+    lines = [line for line in told.text.splitlines() if line.startswith("Warning: ")]
+    assert lines == [f"Warning: {warning['message']}"] and len(lines[0]) < 100
+    assert "warnings" not in agent("skill_view", name="one").data
+    assert (
+        "warnings"
+        not in agent("skill_manage", action="create", name="one", content="Do it well.\n").data
+    )

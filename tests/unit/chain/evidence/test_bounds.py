@@ -202,8 +202,8 @@ def test_of_hex_that_is_none_80_characters_are_shown() -> None:
     for text, shown in (("x" * 80, "x" * 80), ("x" * 81, "x" * 80 + "…")):
         with pytest.raises(InvalidInput) as caught:
             offline_check.check_evidence(b"", owner=text)
-        assert caught.value.message == f"not an address: '{shown}'"
-        assert caught.value.hint == "it is 0x and 40 hex digits"
+        assert caught.value.message == f'"{shown}" is not an address'
+        assert caught.value.hint == "an address is 0x and 40 hex digits"
 
 
 NODE = "0x" + "Ab" * 32
@@ -259,7 +259,9 @@ def test_evidence_that_would_be_longer_than_is_read_is_not_built(
     monkeypatch.setattr(evidence_builder, "MAX_EVIDENCE_BYTES", len(text))
     assert evidence_builder.build_evidence(commitment, made, ids["snapshot"], path=path) == text
     monkeypatch.setattr(evidence_builder, "MAX_EVIDENCE_BYTES", len(text) - 1)
-    with pytest.raises(InvalidInput, match=f"^evidence of {len(text)} bytes$") as caught:
+    with pytest.raises(
+        InvalidInput, match=f"^the evidence would have {len(text)} bytes, "
+    ) as caught:
         evidence_builder.build_evidence(commitment, made, ids["snapshot"], path=path)
     assert caught.value.code == "too_large"
 

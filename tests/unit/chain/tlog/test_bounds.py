@@ -38,7 +38,9 @@ def test_a_cosignature_reaches_as_far_as_times_do() -> None:
     found = checkpoints.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
     assert found == Cosignature(WITNESS, last)
     line = sign_cosignature("x\n", WITNESS, WITNESS_SEED, last + 1)
-    with pytest.raises(ProofError, match=r"the cosignature of witness\.example/w1 is not valid"):
+    with pytest.raises(
+        ProofError, match=r"the witness witness\.example/w1 on the checkpoint is invalid"
+    ):
         checkpoints.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
 
 
@@ -57,7 +59,7 @@ def test_of_a_text_that_is_no_key_120_characters_are_shown() -> None:
     for text, shown in (("k" * 120, "k" * 120), ("k" * 121, "k" * 120 + "…")):
         with pytest.raises(InvalidInput) as error:
             signed_note.parse_verifier_key(text)
-        assert error.value.message == f"not a verifier key: {shown}"
+        assert error.value.message == f'"{shown}" is not a verifier key'
 
 
 def test_one_hundred_faults_are_reported(log: EmbeddedLedger) -> None:

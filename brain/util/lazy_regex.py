@@ -1,6 +1,6 @@
 """Regular expressions that are compiled on first use.
 
-Most texts need none of them, and compiling all takes ten times as long as scanning a text.
+Compiling one takes longer than importing a small module, and most calls need few of them.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, partial
+from typing import AnyStr
 
-LazyPattern = Callable[[], re.Pattern[bytes]]
 
-
-def lazy_pattern(pattern: bytes, flags: int = 0) -> LazyPattern:
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> Callable[[], re.Pattern[AnyStr]]:
     """Return a function that returns the compiled expression."""
     return cache(partial(re.compile, pattern, flags))

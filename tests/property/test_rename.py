@@ -1,0 +1,126 @@
+"""A skill that is renamed keeps its files, its versions, its history, and edits of others."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from brain import Brain
+from brain.skills.slug import fold_to_slug
+
+_BODIES = st.lists(st.sampled_from(["a", "b", "# T", "", "é", "🧠"]), max_size=4).map(
+    lambda lines: "".join(f"{line}\n" for line in lines)
+)
+_TEXTS = st.builds(
+    lambda name, version, body: f"---\n{name}description: d\n{version}---\n{body}",
+    st.sampled_from(["name: old\n", "name: Old\n", "name: 'old'\n", "name: Other title\n", ""]),
+    st.sampled_from(["", "version: 7\n", "metadata:\n  version: '1.9'\n"]),
+    _BODIES,
+) | st.sampled_from(["no front matter\n", "---\nname: old\r\ndescription: a: b\r\n---\r\nx\r\n"])
+_PLACES = st.sampled_from(
+    ["skills/{}/SKILL.md", "skills/{}.md", "skills/c/{}/SKILL.md", ".agents/skills/{}/SKILL.md"]
+)
+_FILES = st.dictionaries(
+    st.sampled_from(["run.sh", "deep/er.md", "old/old.md", "ü.bin"]),
+    st.binary(max_size=9),
+    max_size=3,
+)
+
+
+@contextmanager
+def new_brain() -> Iterator[Brain]:
+    """Yield a new brain, and verify all that was written to it."""
+    work = Path(tempfile.mkdtemp())
+    try:
+        with Brain.init(work / "agent", author="tester") as brain:
+            yield brain
+            found = brain.verify(deep=True)
+            assert found.ok and not [row for row in found.findings if row.severity != "note"]
+    finally:
+        shutil.rmtree(work)
+
+
+def write(brain: Brain, path: str, content: bytes) -> None:
+    """Write a file by hand."""
+    file = brain.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
+def files_of(brain: Brain) -> dict[str, bytes]:
+    """Return the files of the folder; each is recorded."""
+    assert brain.status().clean
+    return {row.path: (brain.root / row.path).read_bytes() for row in brain.files.list()}
+
+
+@settings(max_examples=20)
+@given(_PLACES, _TEXTS, _FILES)
+@example("skills/{}/SKILL.md", "---\nname: old\ndescription: d\n---\n", {})
+def test_there_and_back_is_the_same_but_for_the_version(
+    place: str, text: str, beside: dict[str, bytes]
+) -> None:
+    path, folder = place.format("old"), place.format("old").removesuffix("/SKILL.md")
+    with new_brain() as brain:
+        write(brain, path, text.encode())
+        if path != folder:
+            for name, content in beside.items():
+                write(brain, f"{folder}/{name}", content)
+        brain.snapshot()
+        first, before = brain.skills.view("old"), files_of(brain)
+        history = brain.skills.history("old")
+        there = brain.skills.rename("old", "New one")
+        assert there.path == place.format("new-one")
+        assert not (brain.root / folder).exists()
+        moved = place.format("new-one").removesuffix("/SKILL.md")
+        assert {
+            name: content for name, content in files_of(brain).items() if name != there.path
+        } == {
+            name.replace(folder, moved, 1) if name.startswith(folder) else name: content
+            for name, content in before.items()
+            if name != path
+        }
+        assert brain.skills.history("new-one")[1:] == history
+        back = brain.skills.rename("new-one", "old")
+        after, last = files_of(brain), brain.skills.view("old")
+        assert after.keys() == before.keys()
+        assert {name for name in after if after[name] != before[name]} <= {path}
+        assert (last.body.lstrip(), last.description) == (first.body.lstrip(), first.description)
+        assert fold_to_slug(last.name) == fold_to_slug(first.name)
+        rows = brain.skills.history("old")
+        assert len({row.version for row in rows}) == len(rows) == len(history) + 2
+        assert [rows[0].version, rows[1].version] == [back.version, there.version]
+
+
+@settings(max_examples=12)
+@given(_BODIES, st.sampled_from(["ours", "theirs", "both", None]), st.booleans())
+def test_an_edit_on_another_branch_outlives_a_rename_unless_a_choice_gives_it_up(
+    body: str, choice: str | None, renamer_merges: bool
+) -> None:
+    with new_brain() as brain:
+        brain.skills.upsert("old", f"first\n{body}last\n", description="d")
+        write(brain, "skills/old/run.sh", b"echo 1\n")
+        brain.snapshot()
+        brain.branches.create("idea")
+        brain.skills.rename("old", "new")
+        brain.branches.switch("idea")
+        brain.skills.upsert("old", f"first\n{body}edited\nlast\n")
+        write(brain, "skills/old/run.sh", b"echo 2\n")
+        brain.snapshot()
+        if renamer_merges:
+            brain.branches.switch("main")
+        done = brain.merge.start("idea" if renamer_merges else "main", choice)
+        if choice is None:
+            (conflict,) = done.conflicts
+            assert conflict.path == "skills/old/SKILL.md"
+            return
+        after = files_of(brain)
+        assert after["skills/new/run.sh"] == b"echo 2\n"
+        assert "skills/old/run.sh" not in after and "skills/new/SKILL.md" in after
+        is_kept = choice in ("both", "theirs" if renamer_merges else "ours")
+        assert any(b"edited" in content for content in after.values()) == is_kept
