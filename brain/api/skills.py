@@ -209,7 +209,7 @@ class SkillsPart(Part):
         """Return the skills that fit a task, and the selector that found them.
 
         `by` is "keyword", "bm25", "embedding", "hybrid" (bm25 and embedding), or "" for the
-        best one available: "embedding" with an embedder, else "bm25". If the embedder fails,
+        best one available: "hybrid" with an embedder, else "bm25". If the embedder fails,
         "" and "hybrid" use "bm25", and `fallback` has the reason; "embedding" raises
         `ModelError` or `InvalidInput` (`bad_embedder`, `no_key`, `key_readable`). The first
         call reads the skills of the head and keeps them. Raises `InvalidInput`

@@ -48,7 +48,7 @@ def read_file(session: Session, path: str, revision: str = "@") -> bytes:
     entry = bundles.get_entry(session.nodes, bundle, paths.check_path(path))
     if entry is None:
         raise NotFound(
-            f"there is no file {printable_text(path)}",
+            f"the file {printable_text(path)} does not exist",
             code="no_path",
             hint="`brain show` lists the files of the brain; give a path relative to its folder",
         )

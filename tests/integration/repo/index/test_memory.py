@@ -212,7 +212,10 @@ def test_a_file_that_is_no_text_is_refused_and_stays(brain: Brain) -> None:
     for ask in (lambda: brain.memory.read("user"), lambda: brain.memory.add("user", "x")):
         with pytest.raises(InvalidInput) as caught:
             ask()
-        assert (caught.value.code, caught.value.message) == ("not_text", "USER.md is not a text")
+        assert (caught.value.code, caught.value.message) == (
+            "not_text",
+            "USER.md is not UTF-8 text, so it cannot be edited as memory",
+        )
     assert (brain.root / "USER.md").read_bytes() == b"\xff"
 
 
