@@ -142,7 +142,7 @@ def find_admission(session: Session, head: bytes, program: bytes) -> DecisionRow
 
 def _has_proof(session: Session, row: DecisionRow) -> bool:
     """Tell whether the snapshot of an admission really names a verdict over its program."""
-    verdict = read_verdict(session, session.load_snapshot(row.snapshot))
+    verdict = read_verdict(session.reader, session.load_snapshot(row.snapshot))
     return (
         verdict is not None
         and id_of_files(verdict.files) == row.program

@@ -31,7 +31,7 @@ def read_attempt(session: Session, attempt: str) -> AttemptView:
             hint="only the newest ones are kept; `brain evolve attempts` lists them",
         )
     summary = _describe(session, ref, snapshot_id)
-    verdict = read_verdict(session, session.load_snapshot(snapshot_id))
+    verdict = read_verdict(session.reader, session.load_snapshot(snapshot_id))
     return AttemptView(
         attempt=summary.attempt,
         slug=summary.slug,
@@ -46,7 +46,7 @@ def read_attempt(session: Session, attempt: str) -> AttemptView:
 
 def _describe(session: Session, ref: str, snapshot_id: bytes) -> Attempt:
     snapshot = session.load_snapshot(snapshot_id)
-    verdict = read_verdict(session, snapshot)
+    verdict = read_verdict(session.reader, snapshot)
     return Attempt(
         attempt=ref.removeprefix(REJECTED_REF_PREFIX),
         slug=snapshot.operation[1],
