@@ -21,9 +21,9 @@ from ..core import working_copy
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..ledgers import last_seen_head
 from ..open.session import Session
-from ..read.decision_rows import list_verdict_contents
 from ..read.merge_state_format import load_merge_state
 from ..read.operation_entry import decode_log_entry
+from ..read.read_verdicts import read_verdict_blobs
 from ..read.rejected_refs import DROP_KIND, MAX_REJECTED, list_rejected_refs
 
 GRACE_DAYS = 30
@@ -169,7 +169,7 @@ class _Marker:
     def mark_from(self, roots: set[bytes]) -> set[bytes]:
         """Return the ids of `roots` and of all objects they reach, including blobs.
 
-        Receipts and evidence may be missing; those that exist are included.
+        Receipts, evidence, and what verdicts name may be missing; what exists is included.
         """
         try:
             self._mark_snapshots(list(roots))
@@ -199,7 +199,7 @@ class _Marker:
                 records = snapshot.receipt, operation.evidence_blob(snapshot.operation)
                 self._records.update(blob for blob in records if blob)
                 if snapshot.operation[0] in operation.DECISION_KINDS:
-                    self._records.update(list_verdict_contents(self._reader, snapshot))
+                    self._records.update(read_verdict_blobs(self._reader, records[1]))
                 self._mark_trees(snapshot.bundle)
             done += 1
             if done % _PROGRESS_INTERVAL == 0:

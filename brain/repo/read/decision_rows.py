@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ... import limits
 from ...cache.derived_cache import DecisionRow
 from ...digest import NO_DIGEST
 from ...errors import BrainError
 from ...objects import operation as operations
 from ...objects.snapshot import Snapshot
-from ...store.protocol import StoreReader
 from ...verdicts.verdict_types import Verdict
 from ..open.session import Session
 
@@ -25,7 +23,7 @@ def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> Decisi
     if kind not in _DECISIONS_IN_FORCE:
         return None
     _, slug, _, version, _ = snapshot.operation
-    verdict = read_verdict(session.reader, snapshot)
+    verdict = read_decision_verdict(session, snapshot)
     return DecisionRow(
         kind=kind,
         slug=slug,
@@ -44,28 +42,16 @@ def _program_of(verdict: Verdict | None) -> bytes:
     return id_of_files(verdict.files)
 
 
-def read_verdict(reader: StoreReader, snapshot: Snapshot) -> Verdict | None:
+def read_decision_verdict(session: Session, snapshot: Snapshot) -> Verdict | None:
     """Return the verdict of the decision of a snapshot, None if it is missing or not about it."""
-    from ...verdicts.verdict_json import decode_verdict
+    from .read_verdicts import read_verdict
 
     kind, slug, *_ = snapshot.operation
-    blob = operations.evidence_blob(snapshot.operation)
     try:
-        if reader.blob_size(blob) > limits.MAX_VERDICT_BYTES:
-            return None
-        verdict = decode_verdict(reader.read_blob(blob))
-    except BrainError:
+        verdict = read_verdict(session.reader, operations.evidence_blob(snapshot.operation))
+    except BrainError:  # reported by `brain verify`
         return None
     return verdict if (verdict.decision, verdict.skill) == (kind, slug) else None
-
-
-def list_verdict_contents(reader: StoreReader, snapshot: Snapshot) -> list[bytes]:
-    """Return the blobs that the verdict of a decision names: payloads, outputs, and the program."""
-    verdict = read_verdict(reader, snapshot)
-    if verdict is None:
-        return []
-    cases = [blob for case in verdict.cases for blob in (case.payload, case.output) if blob]
-    return [*cases, *(file.blob for file in verdict.files)]
 
 
 def verdict_id(session: Session, here: bytes) -> bytes:
