@@ -122,6 +122,8 @@ class UsageStore:
 
     def _read(self, sql: str, args: Sequence[str]) -> list[UsageCounts]:
         with self._lock:
+            if not self._is_file_open():
+                self._drop_connection()
             if self._db is None and not os.path.lexists(self._path):
                 return []
             if self._db is None:
@@ -149,6 +151,15 @@ class UsageStore:
         finally:
             db.roll_back()
         return result
+
+    def _is_file_open(self) -> bool:
+        """Return whether the open file, if there is one, still has its name."""
+        try:
+            if self._db is not None:
+                self._db.file_identities.check_unchanged()
+        except StoreError:
+            return False
+        return True
 
     def _drop_connection(self) -> None:
         if self._db is not None:
