@@ -66,3 +66,15 @@ MAX_RECORD_VALUES = 1_000_000
 """Values and keys of one record of a transcript."""
 MAX_RECORD_DEPTH = 64
 """Nesting of lists and objects in one record of a transcript."""
+MAX_VERDICT_BYTES = 4 << 20
+"""Size of one verdict."""
+MAX_VERDICT_FILES = 1024
+"""Files of the program that a verdict is about."""
+MAX_VERDICT_CASES = 4096
+"""Cases of one verdict."""
+MAX_VERDICT_ROWS = 256
+"""Findings, limits, versions, and numbers of one verdict, each."""
+MAX_VERDICT_NAME_BYTES = 1024
+"""UTF-8 bytes of the name of a case, of who decided, of a profile, or of a version."""
+MAX_VERDICT_TEXT_BYTES = 8 << 10
+"""UTF-8 bytes of the reason of a verdict, of a finding, or of why a case failed."""

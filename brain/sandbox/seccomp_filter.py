@@ -11,6 +11,8 @@ import errno
 import os
 from functools import cache
 
+from ..errors import SandboxError
+
 _ALLOWED = """
     access faccessat faccessat2 chdir fchdir getcwd chmod fchmod fchmodat close close_range
     dup dup2 dup3 fcntl flock open openat creat read pread64 readv preadv preadv2 write pwrite64
@@ -48,10 +50,15 @@ _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 def build_filter(processes: bool) -> bytes:
     """Return the filter as BPF; with `processes`, a program may start others.
 
-    Raises `ImportError` or `OSError` without libseccomp.
+    Raises `SandboxError` (`no_sandbox`) without libseccomp.
     """
-    import pyseccomp
-
+    try:
+        import pyseccomp
+    except (ImportError, OSError, RuntimeError, AttributeError) as error:
+        raise SandboxError(
+            f"skills run only in a sandbox, and libseccomp cannot be loaded: {error}",
+            hint="install libseccomp, as with `sudo apt install libseccomp2`, and pyseccomp",
+        ) from error
     made = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.ENOSYS))
     names = _ALLOWED.split() + (_STARTS_PROCESSES.split() if processes else [])
     known = [name for name in names if _is_known(name)]
