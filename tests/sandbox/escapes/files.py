@@ -44,8 +44,7 @@ refuse(lambda: open(f"/proc/{host['pid']}/root{host['secret']}").read())""",
 refuse(lambda: os.listdir(f"/proc/{host['pid']}/cwd"))""",
             "files mapped by process 1": "refuse(os.listdir, '/proc/1/map_files')",
             "a way through /proc/self/fd": """
-os.chdir('/proc/self/fd')
-refuse(lambda: open('../../..' + host['secret']).read())""",
+refuse(lambda: open('/proc/self/fd/../../..' + host['secret']).read())""",
             "openat2": "refuse(call, 'openat2', -100, host['secret'], bytes(24), 24)",
             "a handle of a file": """
 handle = bytearray(136)
@@ -69,9 +68,9 @@ reached_if(os.statvfs('/tmp').f_flag & os.ST_NOSUID == 0, 'the bit counts')""",
             "what another attempt left": "write_file('/tmp/left-behind')\n"
             "reached_if(os.listdir('/tmp') != ['left-behind'], os.listdir('/tmp'))",
             "names of files of the host": """
-seen([os.listdir(f) for f in ('/', '/dev', '/proc/self/fd', '/usr', '/tmp', '/job')])
+seen([os.listdir(f) for f in ('/', '/dev', '/usr', '/tmp', '/job')])
 reached_if(set(os.listdir('/')) - set('bin dev job lib lib32 lib64 proc tmp usr'.split()))""",
-            "mounts of the host": "seen(open('/proc/self/mountinfo').read())",
+            "mounts of the host": "refuse(lambda: open('/proc/self/mountinfo').read())",
         },
     ),
     *table(
@@ -126,8 +125,13 @@ for number in range(5, 1024):
         pass
 refuse(os.fstat, 5)""",
             "count what the parent left open": """
-found = [number for number in os.listdir('/proc/self/fd') if int(number) > 4]
-reached_if(len(found) > 1, found)""",
+found = []
+for number in range(5, 1024):
+    try:
+        found.append((number, os.fstat(number)))
+    except OSError:
+        pass
+reached_if(found, found)""",
             "a folder that the parent left open": """
 for number in range(3, 1024):
     try:

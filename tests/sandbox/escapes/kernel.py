@@ -74,7 +74,7 @@ def frame():
 refuse(frame)""",
             "firmware": "refuse(os.listdir, '/sys/firmware')",
             "control groups": "refuse(write_file, '/sys/fs/cgroup/cgroup.procs', b'0')",
-            "its control group": "seen(open('/proc/self/cgroup').read())",
+            "its control group": "refuse(lambda: open('/proc/self/cgroup').read())",
             "modules": "refuse(program, '/usr/sbin/modprobe', 'dummy')",
         },
         limits=FAMILY,

@@ -65,10 +65,10 @@ refuse(call, 'clone', 0x1_0000_0000 | 0x10000000 | 17, 0, 0, 0, 0)""",
 refuse(write_file, '/proc/sys/user/max_user_namespaces', b'100')""",
             "the owner of a namespace": """
 import fcntl
-refuse(fcntl.ioctl, os.open('/proc/self/ns/user', 0), 0xB701)""",
+refuse(lambda: fcntl.ioctl(os.open('/proc/self/ns/user', 0), 0xB701))""",
             "the parent of a namespace": """
 import fcntl
-refuse(fcntl.ioctl, os.open('/proc/self/ns/pid', 0), 0xB702)""",
+refuse(lambda: fcntl.ioctl(os.open('/proc/self/ns/pid', 0), 0xB702))""",
         },
     ),
     *table(
@@ -76,7 +76,7 @@ refuse(fcntl.ioctl, os.open('/proc/self/ns/pid', 0), 0xB702)""",
         {
             "by the program unshare": "refuse(program, '/usr/bin/unshare', '-Ur', '/usr/bin/true')",
             "by the program nsenter": """
-refuse(program, '/usr/bin/nsenter', '-t', '1', '-a', '/usr/bin/true')""",
+refuse(program, '/usr/bin/nsenter', '-t', '1', '-m', '/usr/bin/true')""",
             "by bubblewrap inside": """
 refuse(program, '/usr/bin/bwrap', '--unshare-all', '--ro-bind', '/', '/', '/usr/bin/true')""",
         },
@@ -102,7 +102,7 @@ refuse(program, '/usr/bin/bwrap', '--unshare-all', '--ro-bind', '/', '/', '/usr/
             "shared with the host": "refuse(call, 'mount', 0, '/', 0, (1 << 20) | 16384, 0)",
             "take off /tmp": "refuse(call, 'umount2', '/tmp', 2)",
             "take off /proc": "refuse(call, 'umount2', '/proc', 2)",
-            "take off what hides process 1": "refuse(call, 'umount2', '/proc/1', 2)",
+            "take off its program": "refuse(call, 'umount2', '/job', 2)",
             "another root": "refuse(call, 'pivot_root', '/tmp', '/tmp')",
             "chroot": "refuse(os.chroot, '/tmp')",
             "fsopen": "absent('fsopen', 'tmpfs', 0)",

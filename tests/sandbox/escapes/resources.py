@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from brain.sandbox.sandbox_protocol import MIB
 
-from .attempt import BRIEF, FAMILY, Attempt, table
+from .attempt import BRIEF, FAMILY, LIMITS, Attempt, table
 
 _TWICE = 256 * MIB
 
@@ -35,10 +37,15 @@ refuse(grow)""",
             "exec('raise MemoryError'))",
             "a file in memory": "refuse(os.memfd_create, 'x')",
             "a secret file in memory": "refuse(call, 'memfd_secret', 0)",
-            "shared memory": "refuse(write_file, '/dev/shm/x')",
+            "shared memory": """
+file = os.open('/dev/shm/x', os.O_RDWR | os.O_CREAT)
+count_until_refused(lambda _: os.write(file, bytes(1 << 20)), 16)""",
+            "mapped shared memory": f"""
+file = os.open('/dev/shm/x', os.O_RDWR | os.O_CREAT)
+refuse(os.ftruncate, file, {_TWICE})""",
             "shared memory of Python": """
 from multiprocessing import shared_memory
-refuse(shared_memory.SharedMemory, 'x', True, 4096)""",
+refuse(shared_memory.SharedMemory, 'x', True, 16 << 20)""",
             "shared memory of System V": "refuse(call, 'shmget', 0, 1 << 20, 0o1600)",
             "messages of System V": "refuse(call, 'msgget', 0, 0o1600)",
             "queues of messages": "refuse(call, 'mq_open', 'x', 66, 0o600, 0)",
@@ -249,8 +256,7 @@ except OSError as error:
 refuse(os.kill, host['pid'], 9)""",
             "the group of the host": "refuse(os.setpgid, 0, host['group'])",
             "no end with its parent": """
-call('prctl', 1, 0, 0, 0, 0)
-seen(open('/proc/self/status').read())""",
+seen(call('prctl', 1, 0, 0, 0, 0))""",
             "the owner of a descriptor": """
 import fcntl
 refuse(fcntl.fcntl, 0, fcntl.F_SETOWN, host['pid'])""",
@@ -309,18 +315,24 @@ while True:
 signal.signal(signal.SIGXCPU, lambda *_: None)
 while True:
     pass""",
-            "busy in threads": """
-def spin():
-    while True:
-        pass
-threading.stack_size(1 << 18)
-for _ in range(4):
-    threading.Thread(target=spin, daemon=True).start()
-spin()""",
             "busy in C": "10 ** 10 ** 10",
         },
         limits=BRIEF,
         ends=("cpu_time", "signal", "wall_time"),
+    ),
+    *table(
+        "signals",
+        {
+            "busy in threads": """
+def spin():
+    while True:
+        pass
+for _ in range(4):
+    threading.Thread(target=spin, daemon=True).start()
+spin()""",
+        },
+        limits=replace(LIMITS, cpu_seconds=1),
+        ends=("cpu_time", "signal"),
     ),
     *table(
         "signals",

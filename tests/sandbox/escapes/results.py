@@ -168,7 +168,7 @@ _FLOODS: dict[str, tuple[str, tuple[str, ...], Answer | None]] = {
     "no JSON": ("os.write(3, b'\\xff\\x00{\\n'); seen(os.read(4, 100))", ("exit",), _echo),
     "answers that are never read": (
         "for _ in range(8): os.write(3, b'{}\\n')\nseen(1)",
-        ("exit",),
+        ("exit", "requests"),
         _long_answer,
     ),
     "answers that are refused": ("os.close(4); os.write(3, b'{}\\n'); seen(1)", ("exit",), _echo),
@@ -202,7 +202,7 @@ ask()""",
     ),
     "a pipe that blocks": (
         "os.set_blocking(3, False)\nfor _ in range(8): os.write(3, b'{}\\n')\nseen(1)",
-        ("exit",),
+        ("exit", "requests"),
         _long_answer,
     ),
 }
