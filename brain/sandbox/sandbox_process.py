@@ -187,7 +187,10 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
             arguments[0],
             arguments,
             {},
-            file_actions=[(os.POSIX_SPAWN_DUP2, *pair) for pair in raised],
+            file_actions=[
+                *((os.POSIX_SPAWN_DUP2, *pair) for pair in raised),
+                *((os.POSIX_SPAWN_CLOSE, one) for one in _inheritable() - wanted.keys()),
+            ],
             setsid=True,
             setsigmask=(),
             setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
@@ -208,6 +211,16 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
         answers=own_ends[_ANSWERS],
         info=own_ends[INFO_DESCRIPTOR],
     )
+
+
+def _inheritable() -> set[int]:
+    """Return the descriptors that a started program gets, such as this one got from a shell."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # the listing's own is closed by now
+            if os.get_inheritable(int(name)):
+                found.add(int(name))
+    return found
 
 
 def _sealed_file(content: bytes) -> int:

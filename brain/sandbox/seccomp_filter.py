@@ -42,6 +42,8 @@ _CLONE_THREAD = 0x00010000
 _NAMESPACES = 0x7E020080
 """CLONE_NEW*: cgroup, UTS, IPC, user, PID, net, mount and time."""
 _AF_UNIX = 1
+_SOCK_STREAM = 1
+_SOCK_TYPE_MASK = 0xF
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: what files and pipes need."""
 
@@ -71,7 +73,12 @@ def build_filter(processes: bool) -> bytes:
         0 if processes else _CLONE_THREAD,
     )
     made.add_rule(pyseccomp.ALLOW, "clone", flags)
-    made.add_rule(pyseccomp.ALLOW, "socketpair", pyseccomp.Arg(0, pyseccomp.EQ, _AF_UNIX))
+    made.add_rule(  # no datagrams, which a socket of a pair can send to another address
+        pyseccomp.ALLOW,
+        "socketpair",
+        pyseccomp.Arg(0, pyseccomp.EQ, _AF_UNIX),
+        pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _SOCK_TYPE_MASK, _SOCK_STREAM),
+    )
     for name in ("socket", "connect", "bind", "listen", "accept", "accept4"):
         made.add_rule(pyseccomp.ERRNO(errno.EACCES), name)
     for name in ("sendto", "recvfrom", "sendmsg", "recvmsg", "shutdown", "getsockopt"):
