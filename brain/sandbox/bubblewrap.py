@@ -20,11 +20,12 @@ from threading import Event
 from ..errors import SandboxError
 from .interpreter import Interpreter, choose_interpreter
 from .job_folders import check_folders
+from .job_memory import JobMemory
 from .job_watch import watch_job
+from .memory_cgroup import find_group_parent, memory_group
 from .sandbox_process import FIRST_CONTENT, INFO_DESCRIPTOR, spawn_process
 from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
 from .seccomp_filter import build_filter
-from .tmp_files import TmpFiles
 from .uid_pool import reserved_uid
 
 _START_FILE = "/job/.start.py"
@@ -55,12 +56,14 @@ class BubblewrapSandbox:
     @cached_property
     def profile(self) -> SandboxProfile:
         """What this sandbox is made of. Raises `SandboxError` if one of its programs fails."""
+        parent = find_group_parent()
+        together = "address space" if parent is None else f"control group v{parent.version}"
         return SandboxProfile(
             name="bubblewrap",
             versions=(
                 ("bubblewrap", _ask_version(self._programs["bwrap"]).removeprefix("bubblewrap ")),
                 ("linux", platform.release()),
-                ("memory", "address space of each process"),
+                ("memory", together),
                 ("python", _ask_version(self.interpreter.path).removeprefix("Python ")),
             ),
         )
@@ -71,6 +74,13 @@ class BubblewrapSandbox:
         check_folders(job.folders, for_other_user=self._as_root)
         with ExitStack() as stack:
             uid = stack.enter_context(reserved_uid() if self._as_root else nullcontext(None))
+            # Processes that share a limit: by a group, else each has its part of the limit.
+            parent = find_group_parent() if job.limits.processes > 1 else None
+            group = (
+                stack.enter_context(memory_group(parent, job.limits.memory_bytes))
+                if parent is not None
+                else None
+            )
             options, seccomp, *numbers = range(FIRST_CONTENT, FIRST_CONTENT + 2 + len(files))
             isolation = self._isolate(job, seccomp, dict(zip(files, numbers, strict=True)))
             contents = {
@@ -80,16 +90,17 @@ class BubblewrapSandbox:
                 **dict(zip(numbers, files.values(), strict=True)),
             }
             arguments = [
+                *(group.enter_command() if group is not None else ()),
                 *self._change_user(uid),
                 *(self._programs["bwrap"], "--args", str(options), "--"),
-                *self._limit(job.limits),
+                *self._limit(job.limits, job.limits.processes if group is None else 1),
                 *(self.interpreter.path, "-I", "-S", "-B", _START_FILE),
             ]
             process = spawn_process(arguments, contents)
             stack.callback(process.close)
-            tmp_files = TmpFiles(process)
-            stack.callback(tmp_files.close)
-            return watch_job(process, job, cancel, tmp_files)
+            memory = JobMemory(process, group)
+            stack.callback(memory.close)
+            return watch_job(process, job, cancel, memory)
 
     def _change_user(self, uid: int | None) -> list[str]:
         if uid is None:
@@ -126,11 +137,11 @@ class BubblewrapSandbox:
             out += ["--ro-bind", path, f"/folders/{name}"]
         return [*out, "--remount-ro", "/", "--chdir", "/tmp"]
 
-    def _limit(self, limits: SandboxLimits) -> list[str]:
+    def _limit(self, limits: SandboxLimits, parts: int) -> list[str]:
         tasks = limits.processes if limits.processes > 1 else limits.threads
         return [
             self._programs["prlimit"],
-            f"--as={limits.memory_bytes // limits.processes}",
+            f"--as={limits.memory_bytes // parts}",
             f"--stack={_STACK_BYTES}",
             f"--nproc={_OWN_PROCESSES + tasks}",
             f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}",

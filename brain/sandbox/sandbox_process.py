@@ -7,6 +7,7 @@ this process starts all of them.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -31,6 +32,8 @@ _ANSWERS = 4
 _END_MS = 10_000
 """What the kernel may take to end the processes inside, once they are killed."""
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+_SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+_SCARCE_HINT = "close other programs, or allow this one more files and processes (`ulimit`)"
 _INFO_BYTES = 4096
 _FIRST_PID = re.compile(rb'"child-pid": (\d+)')
 
@@ -154,7 +157,7 @@ def _start_all(requests: SimpleQueue[_Request]) -> None:
             failure = SandboxError(
                 f"the sandbox could not be started: {error.strerror}",
                 code="sandbox_failed",
-                hint="close other programs, or allow this one more files and processes (`ulimit`)",
+                hint=_SCARCE_HINT if error.errno in _SCARCE else "see `brain doctor`",
             )
             failure.__cause__ = error
             started.set_exception(failure)
@@ -215,7 +218,9 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
 
 def _inheritable() -> set[int]:
     """Return the descriptors that a started program gets, such as this one got from a shell."""
-    found = set()
+    found: set[int] = set()
+    if not os.path.isdir("/proc/self/fd"):
+        return found  # without /proc, bubblewrap says that it cannot start
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # the listing's own is closed by now
             if os.get_inheritable(int(name)):
