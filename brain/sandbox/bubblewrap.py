@@ -14,11 +14,11 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from functools import cached_property
-from importlib import resources
 from threading import Event
 
 from ..errors import SandboxError
 from .interpreter import Interpreter, choose_interpreter
+from .job_files import START_FILE, list_job_files
 from .job_folders import check_folders
 from .job_memory import JobMemory
 from .job_watch import watch_job
@@ -28,8 +28,6 @@ from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, Sandbox
 from .seccomp_filter import build_filter
 from .uid_pool import reserved_uid
 
-_START_FILE = "/job/.start.py"
-_ARGUMENTS_FILE = "/job/.arguments"
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -70,7 +68,7 @@ class BubblewrapSandbox:
 
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end; see `Sandbox.run`."""
-        files = _list_files(job)
+        files = list_job_files(job, job.arguments)
         check_folders(job.folders, for_other_user=self._as_root)
         with ExitStack() as stack:
             uid = stack.enter_context(reserved_uid() if self._as_root else nullcontext(None))
@@ -94,7 +92,7 @@ class BubblewrapSandbox:
                 *self._change_user(uid),
                 *(self._programs["bwrap"], "--args", str(options), "--"),
                 *self._limit(job.limits, job.limits.processes if group is None else 1),
-                *(self.interpreter.path, "-I", "-S", "-B", _START_FILE),
+                *(self.interpreter.path, "-I", "-S", "-B", START_FILE),
             ]
             process = spawn_process(arguments, contents)
             stack.callback(process.close)
@@ -150,20 +148,6 @@ class BubblewrapSandbox:
             *("--core=0", "--memlock=0", "--msgqueue=0", "--rtprio=0", "--nice=0"),
             *("--sigpending=1024", "--"),
         ]
-
-
-def _list_files(job: SandboxJob) -> dict[str, bytes]:
-    for path in job.files:
-        if not path.startswith("/job/") or os.path.normpath(path) != path or "\0" in path:
-            raise ValueError(f"{path!r} is not an absolute path below /job")
-    if any("\0" in argument for argument in job.arguments):
-        raise ValueError("an argument has a zero character")
-    arguments = "\0".join(job.arguments).encode("utf-8", "surrogateescape")
-    return {**job.files, _START_FILE: _start_source(), _ARGUMENTS_FILE: arguments}
-
-
-def _start_source() -> bytes:
-    return resources.files(__package__).joinpath("job_start.py").read_bytes()
 
 
 def _ask_version(program: str) -> str:

@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from threading import Thread
 
 from ..errors import SandboxError
+from .start_program import start_program
 
 INFO_DESCRIPTOR = 5
 """Where bubblewrap writes the id of the first process inside."""
@@ -181,23 +182,7 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
         for number, content in contents.items():
             wanted[number] = _sealed_file(content)
             theirs.callback(os.close, wanted[number])
-        above = max(wanted) + 1
-        raised: list[tuple[int, int]] = []
-        for number, descriptor in wanted.items():
-            raised.append((fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, above), number))
-            theirs.callback(os.close, raised[-1][0])
-        pid = os.posix_spawn(
-            arguments[0],
-            arguments,
-            {},
-            file_actions=[
-                *((os.POSIX_SPAWN_DUP2, *pair) for pair in raised),
-                *((os.POSIX_SPAWN_CLOSE, one) for one in _inheritable() - wanted.keys()),
-            ],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
-        )
+        pid = start_program(arguments, wanted)
         try:
             pidfd = os.pidfd_open(pid)
         except OSError:
@@ -214,18 +199,6 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
         answers=own_ends[_ANSWERS],
         info=own_ends[INFO_DESCRIPTOR],
     )
-
-
-def _inheritable() -> set[int]:
-    """Return the descriptors that a started program gets, such as this one got from a shell."""
-    found: set[int] = set()
-    if not os.path.isdir("/proc/self/fd"):
-        return found  # without /proc, bubblewrap says that it cannot start
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # the listing's own is closed by now
-            if os.get_inheritable(int(name)):
-                found.add(int(name))
-    return found
 
 
 def _sealed_file(content: bytes) -> int:

@@ -14,7 +14,7 @@ import skillapi
 
 def load_instance():
     module = types.ModuleType("skill")
-    module.__file__ = "/job/skill.py"
+    module.__file__ = __file__.rpartition("/")[0] + "/skill.py"
     sys.modules["skill"] = module
     with open(module.__file__, "rb") as file:
         exec(compile(file.read(), module.__file__, "exec"), module.__dict__)
