@@ -96,6 +96,8 @@ class SandboxProcess:
                     code="sandbox_failed",
                     hint="it may wait for a disk or a network folder that does not answer",
                 )
+            with contextlib.suppress(ChildProcessError):  # ours if this is process 1 of a container
+                os.waitid(os.P_PIDFD, self.first_pidfd, os.WEXITED | os.WNOHANG)
         return self.status
 
     def close(self) -> None:

@@ -27,6 +27,8 @@ def _find_hint(reason: str) -> str:
         return "install bubblewrap 0.8 or later"
     if "source path" in reason or "/oldroot/" in reason:
         return "make the folder readable for the user that runs skills, or remove its approval"
+    if not (_SYSCTLS / "kernel").exists():
+        return "mount the kernel's /proc, as with `sudo mount -t proc proc /proc`"
     if any(word in reason for word in _NAMESPACE_WORDS):
         return next(_namespace_hints(), "allow user namespaces to this user")
     return "run skills on a machine where `bwrap --unshare-all --ro-bind / / true` works"

@@ -5,6 +5,7 @@ bubblewrap can bound the bytes of a tmpfs, and not its files.
 
 from __future__ import annotations
 
+import errno
 import os
 
 from ..errors import SandboxError
@@ -22,14 +23,15 @@ class TmpFiles:
         self._folder = -1
 
     def begin(self) -> None:
-        """Open the folder, which is there by now. Raises `SandboxError` (`sandbox_failed`)."""
+        """Open the folder, which is there by now. Raises `SandboxError` (`no_sandbox`)."""
         self._process.find_first_process()
         try:
+            if os.readlink("/proc/self") != str(os.getpid()):
+                raise FileNotFoundError(errno.ENOENT, "/proc shows other processes than these")
             self._folder = os.open(f"/proc/{self._process.first_pid}/root/tmp", os.O_PATH)
         except OSError as error:
             raise SandboxError(
                 f"the files of a sandbox cannot be counted: {error.strerror}",
-                code="sandbox_failed",
                 hint="skills run only where /proc shows this user's own processes",
             ) from error
 
