@@ -30,6 +30,8 @@ _OUTPUTS = (1, 2, 3, INFO_DESCRIPTOR)
 _ANSWERS = 4
 _END_MS = 10_000
 """What the kernel may take to end the processes inside, once they are killed."""
+_INFO_MS = 2_000
+"""What bubblewrap may take to start that process before it is killed all the same."""
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _INFO_BYTES = 4096
 _FIRST_PID = re.compile(rb'"child-pid": (\d+)')
@@ -66,9 +68,20 @@ class SandboxProcess:
     def kill(self) -> None:
         """End the process, and with it all in its sandbox."""
         if self.status is None:
-            self.find_first_process()
+            self._await_first_process()
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.ended, signal.SIGKILL)
+
+    def _await_first_process(self) -> None:
+        """Wait until bubblewrap says what it started, since that does not always end with it.
+
+        Until bubblewrap has set up its users, its child waits for it for ever.
+        """
+        if not self.first_pid:
+            said = select.poll()
+            said.register(self.info, select.POLLIN)
+            said.poll(_INFO_MS)
+            self.find_first_process()
 
     def wait(self) -> int:
         """Wait until nothing runs inside, and return the status.
@@ -88,6 +101,8 @@ class SandboxProcess:
                 ) from error
         self.find_first_process()
         if self.first_pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.first_pidfd, signal.SIGKILL)
             ended = select.poll()
             ended.register(self.first_pidfd, select.POLLIN)
             if not ended.poll(_END_MS):
@@ -187,10 +202,7 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
             arguments[0],
             arguments,
             {},
-            file_actions=[
-                *((os.POSIX_SPAWN_DUP2, *pair) for pair in raised),
-                *((os.POSIX_SPAWN_CLOSE, one) for one in _inheritable() - wanted.keys()),
-            ],
+            file_actions=[(os.POSIX_SPAWN_DUP2, *pair) for pair in raised],
             setsid=True,
             setsigmask=(),
             setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
@@ -211,16 +223,6 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
         answers=own_ends[_ANSWERS],
         info=own_ends[INFO_DESCRIPTOR],
     )
-
-
-def _inheritable() -> set[int]:
-    """Return the descriptors that a started program gets, such as this one got from a shell."""
-    found = set()
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # the listing's own is closed by now
-            if os.get_inheritable(int(name)):
-                found.add(int(name))
-    return found
 
 
 def _sealed_file(content: bytes) -> int:

@@ -27,7 +27,7 @@ from brain.errors import SandboxError
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits
 from brain.sandbox.uid_pool import FIRST_UID, LAST_UID
-from tests.support.sandboxed_processes import odd_memory_limit, processes_left
+from tests.sandbox.process_search import odd_memory_limit, processes_left
 
 _THREADS = 3
 _MAX_RUNS_OF_WORKER = 150

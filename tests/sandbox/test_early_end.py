@@ -7,7 +7,7 @@ import pytest
 from brain.sandbox import job_watch
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.sandbox_protocol import SandboxJob, SandboxLimits
-from tests.support.sandboxed_processes import odd_memory_limit, processes_with_memory_limit
+from tests.sandbox.process_search import odd_memory_limit, processes_with_memory_limit
 
 MEMORY_BYTES = odd_memory_limit(64)
 

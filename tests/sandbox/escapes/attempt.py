@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from brain.sandbox.sandbox_protocol import MIB, SandboxLimits, SandboxOutcome
-from tests.support.sandboxed_processes import odd_memory_limit
+from tests.sandbox.process_search import odd_memory_limit
 
 Answer = Callable[[bytes], bytes]
 Judge = Callable[[SandboxOutcome], bool]

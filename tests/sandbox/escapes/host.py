@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.sandboxed_processes import processes_with_memory_limit
+from tests.sandbox.process_search import processes_with_memory_limit
 
 from .attempt import FAMILY, LIMITS, MEMORY_BYTES
 

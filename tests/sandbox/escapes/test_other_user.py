@@ -25,7 +25,7 @@ def readable_copy() -> Iterator[Path]:
     """A copy of what the attempts need, which every user can read."""
     with tempfile.TemporaryDirectory(prefix="other-user-") as name:
         folder = Path(name)
-        for part in ("brain", "tests/sandbox", "tests/support"):
+        for part in ("brain", "tests/sandbox"):
             shutil.copytree(_PROJECT / part, folder / part)
         shutil.copy(pyseccomp.__file__, folder)
         folder.chmod(0o755)
