@@ -105,8 +105,7 @@ class BubblewrapSandbox:
             return []
         return [
             *(self._programs["setpriv"], f"--reuid={uid}", f"--regid={uid}", "--clear-groups"),
-            *("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--pdeathsig=KILL"),
-            "--",
+            *("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--"),
         ]
 
     def _isolate(self, job: SandboxJob, seccomp: int, files: Mapping[str, int]) -> list[str]:

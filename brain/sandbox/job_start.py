@@ -8,7 +8,7 @@ it unseen.
 import posix
 import sys
 
-posix.closerange(5, 65_536)  # whatever else the parent had open as it started this
+posix.closerange(5, 1 << 20)  # whatever else the parent had open as it started this
 posix.write(3, b"?\n")
 if posix.read(4, 2) != b"!\n":
     posix._exit(125)

@@ -32,6 +32,8 @@ _OUTPUTS = (1, 2, 3, INFO_DESCRIPTOR)
 _ANSWERS = 4
 _END_MS = 10_000
 """What the kernel may take to end the processes inside, once they are killed."""
+_INFO_MS = 2_000
+"""What bubblewrap may take to start that process before it is killed all the same."""
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 _SCARCE_HINT = "close other programs, or allow this one more files and processes (`ulimit`)"
@@ -70,9 +72,20 @@ class SandboxProcess:
     def kill(self) -> None:
         """End the process, and with it all in its sandbox."""
         if self.status is None:
-            self.find_first_process()
+            self._await_first_process()
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.ended, signal.SIGKILL)
+
+    def _await_first_process(self) -> None:
+        """Wait until bubblewrap says what it started, since that does not always end with it.
+
+        Until bubblewrap has set up its users, its child waits for it for ever.
+        """
+        if not self.first_pid:
+            said = select.poll()
+            said.register(self.info, select.POLLIN)
+            said.poll(_INFO_MS)
+            self.find_first_process()
 
     def wait(self) -> int:
         """Wait until nothing runs inside, and return the status.
@@ -92,6 +105,8 @@ class SandboxProcess:
                 ) from error
         self.find_first_process()
         if self.first_pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.first_pidfd, signal.SIGKILL)
             ended = select.poll()
             ended.register(self.first_pidfd, select.POLLIN)
             if not ended.poll(_END_MS):

@@ -1,8 +1,7 @@
-"""Start a program with no environment, and with no descriptors but those it is given."""
+"""Start a program with no environment, and with certain descriptors."""
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import signal
@@ -26,22 +25,8 @@ def start_program(arguments: list[str], descriptors: Mapping[int, int]) -> int:
             arguments[0],
             arguments,
             {},
-            file_actions=[
-                *((os.POSIX_SPAWN_DUP2, *pair) for pair in raised),
-                *((os.POSIX_SPAWN_CLOSE, one) for one in _inheritable() - descriptors.keys()),
-            ],
+            file_actions=[(os.POSIX_SPAWN_DUP2, *pair) for pair in raised],
             setsid=True,
             setsigmask=(),
             setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
         )
-
-
-def _inheritable() -> set[int]:
-    """Return the descriptors that a started program gets, such as this one got from a shell."""
-    found: set[int] = set()
-    folder = next(filter(os.path.isdir, ("/proc/self/fd", "/dev/fd")), None)
-    for name in os.listdir(folder) if folder else ():
-        with contextlib.suppress(OSError):  # the listing's own is closed by now
-            if os.get_inheritable(int(name)):
-                found.add(int(name))
-    return found
