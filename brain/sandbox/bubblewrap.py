@@ -23,7 +23,7 @@ from .job_folders import check_folders
 from .job_memory import JobMemory
 from .job_watch import watch_job
 from .memory_cgroup import find_group_parent, memory_group
-from .sandbox_process import FIRST_CONTENT, INFO_DESCRIPTOR, spawn_process
+from .sandbox_process import FIRST_CONTENT, spawn_process
 from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
 from .seccomp_filter import build_filter
 from .uid_pool import reserved_uid
@@ -113,7 +113,7 @@ class BubblewrapSandbox:
         out = [
             *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
             *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"),
-            *("--seccomp", str(seccomp), "--info-fd", str(INFO_DESCRIPTOR)),
+            *("--seccomp", str(seccomp)),
         ]
         for path in (*_SYSTEM_FOLDERS, *self.interpreter.folders):
             if os.path.isdir(path) and not os.path.islink(path):

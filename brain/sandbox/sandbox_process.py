@@ -10,35 +10,33 @@ import contextlib
 import errno
 import fcntl
 import os
-import re
 import select
 import signal
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
 from ..errors import SandboxError
 from .start_program import start_program
 
-INFO_DESCRIPTOR = 5
-"""Where bubblewrap writes the id of the first process inside."""
-FIRST_CONTENT = 6
+FIRST_CONTENT = 5
 """The first descriptor for contents of files; the program gets 0 to 4."""
-_OUTPUTS = (1, 2, 3, INFO_DESCRIPTOR)
+_OUTPUTS = (1, 2, 3)
 _ANSWERS = 4
 _END_MS = 10_000
 """What the kernel may take to end the processes inside, once they are killed."""
-_INFO_MS = 2_000
-"""What bubblewrap may take to start that process before it is killed all the same."""
+_START_SECONDS = 2.0
+"""What bubblewrap may take to start its child before it is killed all the same."""
+_LOOK_MS = 2
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 _SCARCE_HINT = "close other programs, or allow this one more files and processes (`ulimit`)"
-_INFO_BYTES = 4096
-_FIRST_PID = re.compile(rb'"child-pid": (\d+)')
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,7 +50,6 @@ class SandboxProcess:
     stderr: int
     requests: int
     answers: int
-    info: int
     first_pid: int = 0
     """The id, on the host, of the first process inside, 0 if it is not known."""
     first_pidfd: int = -1
@@ -60,14 +57,18 @@ class SandboxProcess:
     """Its exit status once it has ended, negative for a signal."""
 
     def find_first_process(self) -> None:
-        """Open the first process inside, if bubblewrap has started it: the others end with it."""
+        """Open the first process inside, if bubblewrap has started it: the others end with it.
+
+        bubblewrap would also say its id on a descriptor (--info-fd), but then it does more between
+        starting its child and freeing it, and a child whose parent ends meanwhile waits for ever.
+        """
         if self.first_pid:
             return
-        with contextlib.suppress(BlockingIOError, ProcessLookupError):
-            found = _FIRST_PID.search(os.read(self.info, _INFO_BYTES))
-            if found:
-                self.first_pidfd = os.pidfd_open(int(found[1]))
-                self.first_pid = int(found[1])
+        with contextlib.suppress(OSError):
+            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+            if children:
+                self.first_pidfd = os.pidfd_open(int(children[0]))
+                self.first_pid = int(children[0])
 
     def kill(self) -> None:
         """End the process, and with it all in its sandbox."""
@@ -77,14 +78,12 @@ class SandboxProcess:
                 signal.pidfd_send_signal(self.ended, signal.SIGKILL)
 
     def _await_first_process(self) -> None:
-        """Wait until bubblewrap says what it started, since that does not always end with it.
-
-        Until bubblewrap has set up its users, its child waits for it for ever.
-        """
-        if not self.first_pid:
-            said = select.poll()
-            said.register(self.info, select.POLLIN)
-            said.poll(_INFO_MS)
+        """Wait until bubblewrap has started its child, which does not always end with it."""
+        ended = select.poll()
+        ended.register(self.ended, select.POLLIN)
+        deadline = time.monotonic() + _START_SECONDS
+        self.find_first_process()
+        while not self.first_pid and not ended.poll(_LOOK_MS) and time.monotonic() < deadline:
             self.find_first_process()
 
     def wait(self) -> int:
@@ -126,7 +125,7 @@ class SandboxProcess:
             self.wait()
         finally:
             for descriptor in (
-                *(self.ended, self.first_pidfd, self.info),
+                *(self.ended, self.first_pidfd),
                 *(self.stdout, self.stderr, self.requests, self.answers),
             ):
                 if descriptor >= 0:
@@ -136,7 +135,7 @@ class SandboxProcess:
 def spawn_process(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProcess:
     """Start a program with no environment, in a session of its own, so that Ctrl-C spares it.
 
-    It has pipes at 1 to 5, and at each number of `contents` (0, and 6 or more) a file in memory,
+    It has pipes at 1 to 4, and at each number of `contents` (0, and 5 or more) a file in memory,
     which it can read only. Raises `SandboxError` (`sandbox_failed`).
     """
     started: Future[SandboxProcess] = Future()
@@ -212,7 +211,6 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
         stderr=own_ends[2],
         requests=own_ends[3],
         answers=own_ends[_ANSWERS],
-        info=own_ends[INFO_DESCRIPTOR],
     )
 
 

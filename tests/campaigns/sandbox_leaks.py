@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import select
 import subprocess
 import sys
@@ -35,6 +36,8 @@ _KILLED = 0.7
 """The share of worker processes that are killed; the others end by themselves."""
 _END_SECONDS = 20.0
 
+_IS_OF_SANDBOX = re.compile(r"newroot|oldroot|uid=6[01]\d{3}\b")
+"""Mounts that bubblewrap makes, or a user of the sandboxes owns."""
 _LOOP = "while True: pass"
 _SLEEP = "import time; time.sleep(60)"
 CODES = {
@@ -150,7 +153,8 @@ def _wait(worker: subprocess.Popen[bytes], seconds: float) -> None:
 
 def state_of_host() -> set[str]:
     """Return mounts, files of sandboxes' users and control groups, as far as they can be left."""
-    mounts = {f"mount {line}" for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    mounts = {f"mount {line}" for line in lines if _IS_OF_SANDBOX.search(line)}
     files = set()
     for folder in ("/tmp", "/dev/shm", "/var/tmp"):
         for entry in os.scandir(folder):
