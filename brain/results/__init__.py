@@ -48,7 +48,9 @@ _NAMES = {
         "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
         "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
     ),
-    "work": "ReceiptVerified RunInfo RunSummary SkillReasons Synthesized VersionReason",
+    "work": (
+        "ReceiptVerified RunInfo RunSummary SkillDecision SkillReasons Synthesized VersionReason"
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
