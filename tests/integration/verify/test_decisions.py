@@ -10,7 +10,10 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.objects.operation import SnapshotOperation
+from brain.objects.snapshot import encode_snapshot
 from brain.results import Finding
+from brain.store.object_table import object_checksum
+from brain.trust.signature_format import format_key
 from brain.verdicts.verdict_json import encode_verdict
 from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from tests.support.brain_templates import copy_brain
@@ -35,6 +38,8 @@ from tests.support.decisions import (
     skill_files,
     skill_text,
 )
+from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
+from tests.support.store_tampering import execute_in_store
 
 Edits = dict[str, bytes | None]
 NOWHERE = blob_id(b"nowhere")
@@ -370,3 +375,53 @@ def test_garbage_collection_runs_where_a_verdict_is_no_verdict_or_lacks_its_payl
     record(brain, {}, ("admit", SLUG, "1", "1", put_verdict(brain, b"not a verdict")))
     brain.gc(grace=0)
     assert not session.reader.find_missing([blob_id(OUTPUT)])
+
+
+def _sign(brain: Brain) -> None:
+    """Sign from now on, by a key that the brain trusts."""
+    brain._session.sign_with = lambda: KEY_SEEDS[0]
+    brain.trust.add(format_key(PUBLIC_KEYS[0]), "ada")
+
+
+def test_a_verdict_edited_in_the_store_after_signing_is_an_error(brain: Brain) -> None:
+    _sign(brain)
+    here = decide(
+        brain,
+        skill_files("2", OTHER_PROGRAM),
+        ("1", "2"),
+        failing("author")._replace(
+            decision="reject", reason="it failed", files=admission(OTHER_PROGRAM).files
+        ),
+    )
+    old = brain._session.load_snapshot(here).operation[-1]
+    new = put_verdict(brain, admission(OTHER_PROGRAM))
+    execute_in_store(
+        brain.root,
+        (
+            "UPDATE blobs SET (codec, data) = (SELECT codec, data FROM blobs WHERE id = ?)"
+            " WHERE id = ?",
+            (new, old),
+        ),
+    )
+    found = brain.verify()
+    assert [(one.code, one.snapshot) for one in found.findings] == [("corrupt_object", here.hex())]
+
+
+def test_a_decision_added_after_signing_is_unsigned(brain: Brain) -> None:
+    _sign(brain)
+    brain._session.sign_with = None
+    decide(brain, {}, ("1", "1"), admission())
+    assert "unsigned" in {one.code for one in brain.verify().findings}
+
+
+def test_an_operation_edited_after_signing_is_not_the_signed_snapshot(brain: Brain) -> None:
+    _sign(brain)
+    here = decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
+    session = brain._session
+    edited = session.load_snapshot(here)._replace(
+        operation=("admit", SLUG, "1", "2", put_verdict(brain, rejection(OTHER_PROGRAM)))
+    )
+    data = encode_snapshot(edited)
+    sql = "UPDATE objects SET data = ?, checksum = ? WHERE id = ?"
+    execute_in_store(brain.root, (sql, (data, object_checksum(here, 3, data), here)))
+    assert "corrupt_object" in {one.code for one in brain.verify().findings}
