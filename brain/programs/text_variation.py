@@ -60,7 +60,7 @@ def vary_text(text: str, seen: Sequence[str], chance: random.Random) -> str:
 def _parse_json(text: str) -> list[Any] | dict[str, Any] | None:
     """Return the list or the object that a text is as JSON, None if it is neither."""
     data = text.encode("utf-8", "replace")
-    if not text.lstrip()[:1] in ("[", "{") or nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
+    if text.lstrip()[:1] not in ("[", "{") or nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
         return None
     try:
         value: list[Any] | dict[str, Any] = parse_unbounded_json(text)
