@@ -8,7 +8,6 @@ Messages contain foreign text in escaped form only, so that no message can steer
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
 
 MAX_SHOWN_CHARS = 200
 """Characters of foreign text shown in a message."""
@@ -25,7 +24,7 @@ def printable_text(text: object, limit: int = MAX_SHOWN_CHARS) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shortened)
 
 
-def find_repeated(keys: Iterable[str]) -> str:
+def find_repeated(keys: list[str]) -> str:
     """Return the first of `keys` that was there before, for a message about it; "" if none was."""
     seen: set[str] = set()
     for key in keys:

@@ -58,6 +58,12 @@ MAX_CALL_TEXT_CHARS = 1_000_000
 """Characters of one text in a tool call."""
 MAX_EDIT_BYTES = 16 << 20
 """Size of a file that is read as a whole to be edited."""
+MAX_WRITTEN_FILES = 1000
+"""Files that one write of a skill takes along."""
+MAX_PROGRAM_FILES = 256
+"""Files of the program of a skill."""
+MAX_PROGRAM_BYTES = 4 << 20
+"""Bytes of the program of a skill, all files together."""
 MAX_TRANSCRIPT_BYTES = 128 << 20
 """Size of a transcript that is converted to a receipt."""
 MAX_RECORD_BYTES = 32 << 20
@@ -66,3 +72,15 @@ MAX_RECORD_VALUES = 1_000_000
 """Values and keys of one record of a transcript."""
 MAX_RECORD_DEPTH = 64
 """Nesting of lists and objects in one record of a transcript."""
+MAX_VERDICT_BYTES = 4 << 20
+"""Size of one verdict."""
+MAX_VERDICT_FILES = 1024
+"""Files of the program that a verdict is about."""
+MAX_VERDICT_CASES = 4096
+"""Cases of one verdict."""
+MAX_VERDICT_ROWS = 256
+"""Findings, limits, versions, and numbers of one verdict, each."""
+MAX_VERDICT_NAME_BYTES = 1024
+"""UTF-8 bytes of the name of a case, of who decided, of a profile, or of a version."""
+MAX_VERDICT_TEXT_BYTES = 8 << 10
+"""UTF-8 bytes of the reason of a verdict, of a finding, or of why a case failed."""

@@ -59,7 +59,7 @@ _ERRNO_CODES = {
 
 _OS_SENTENCES = {
     "is_a_folder": "{} is a folder, not a file",
-    "no_such_file": "there is no file or folder {}",
+    "no_such_file": "{} does not exist",
     "not_a_folder": "{} is not a folder, or is below a file",
     "permission_denied": "access to {} is denied",
     "read_only": "{} is on a file system that cannot be written",

@@ -95,6 +95,6 @@ class ReceiptsPart(Part):
         from ..receipts import decode_receipt
         from ..receipts.receipt_json import RECEIPT_FORMAT
 
-        if RECEIPT_FORMAT.encode() in data:
+        if RECEIPT_FORMAT.name.encode() in data:
             return decode_receipt(data)
         return ReceiptsPart.import_transcript(data)

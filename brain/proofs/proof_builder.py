@@ -34,7 +34,7 @@ def build_path_proof(
     node_path = _find_node_path(nodes, root, inner) if root else []
     if root is None or not _is_path_at(node_path, inner):
         raise NotFound(
-            f"there is no file {printable_text(path)} in the snapshot",
+            f"the snapshot does not hold the file {printable_text(path)}",
             code="no_path",
             hint="prove its absence with --absent, or a folder with / at its end",
         )

@@ -1,23 +1,18 @@
-"""Encode and decode receipts as canonical JSON (RFC 8785): one text for each receipt.
+"""Encode and decode receipts as canonical documents: one text for each receipt.
 
-Keys are sorted, there is no white space, and fields with their default are left out. The
-decoder encodes the result again and refuses a text that differs. All functions raise
-`FormatError`: `too_large`, `too_deep`, `too_many`, `bad_json`, `duplicate_key`,
-`unsupported_version`, `bad_field` or `not_canonical`.
+All functions raise `FormatError`, as `objects.canonical_document` says.
 """
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import Any
 
 from .. import limits
 from ..digest import NO_DIGEST, blob_id
-from ..errors import FormatError, printable_text
-from ..util import strict_json
-from . import receipt_fields
-from .receipt_fields import READER, RECEIPT_HINT, FieldSpec, ObjectCodec
+from ..errors import FormatError
+from ..objects import canonical_document as fields
+from ..objects.canonical_document import DocumentFormat, FieldSpec, ObjectCodec
 from .receipt_types import (
     RUN_OUTCOMES,
     STEP_KINDS,
@@ -28,25 +23,13 @@ from .receipt_types import (
     TranscriptSource,
 )
 
-RECEIPT_FORMAT = "brain v1 receipt"
-MAX_JSON_DEPTH = 8
-"""The deepest nesting of lists and objects that is read; a receipt has five levels."""
-MAX_JSON_VALUES = 64 * limits.MAX_RECEIPT_STEPS
-"""The most values and keys of one receipt that are read."""
+RECEIPT_HINT = "it was changed, or is another file: write it again from its transcript"
+"""The hint for a malformed receipt."""
 
 
 def encode_receipt(receipt: Receipt) -> bytes:
     """Return the canonical text of a receipt. Raises `FormatError` for invalid fields."""
-    document = {"format": RECEIPT_FORMAT, **receipt_to_json(receipt)}
-    _check_receipt(receipt)
-    data = _canonical_bytes(document)
-    if len(data) > limits.MAX_RECEIPT_BYTES:
-        raise FormatError(
-            f"the receipt would have {len(data)} bytes, more than {limits.MAX_RECEIPT_BYTES}",
-            code="too_large",
-            hint="split the transcript and import the parts",
-        )
-    return data
+    return RECEIPT_FORMAT.encode(receipt)
 
 
 def decode_or_bytes(data: bytes) -> Receipt | bytes:
@@ -66,51 +49,12 @@ def encoded_step_size(step: RunStep) -> int:
     """Return the size of an encoded step in bytes. Raises `FormatError` for invalid fields."""
     document = _STEP.write(step)
     _check_step(step)
-    return len(_canonical_bytes(document))
+    return len(fields.canonical_bytes(document))
 
 
 def decode_receipt(data: bytes) -> Receipt:
     """Return the receipt that canonical `data` encodes."""
-    try:
-        return _decode_receipt(data)
-    except FormatError as error:
-        raise FormatError(
-            f"the receipt cannot be read: {error.message}", code=error.code, hint=error.hint
-        ) from error
-
-
-def _decode_receipt(data: bytes) -> Receipt:
-    if len(data) > limits.MAX_RECEIPT_BYTES:
-        raise FormatError(
-            f"it has {len(data)} bytes, more than {limits.MAX_RECEIPT_BYTES}",
-            code="too_large",
-            hint=RECEIPT_HINT,
-        )
-    value = strict_json.parse_json(
-        data, MAX_JSON_DEPTH, MAX_JSON_VALUES, receipt_fields.make_format_error
-    )
-    if type(value) is not dict:
-        raise READER.error(value, "a receipt")
-    format_name = value.pop("format", None)
-    if format_name != RECEIPT_FORMAT:
-        raise FormatError(
-            f'its field "format" is "{printable_text(format_name or "")}", not "{RECEIPT_FORMAT}"',
-            code="unsupported_version",
-            hint="it is another file, or a newer version of brain wrote it",
-        )
-    receipt = _RECEIPT.read(value)
-    if encode_receipt(receipt) != data:
-        raise FormatError(
-            "its text is not canonical JSON, with sorted keys and without white space",
-            code="not_canonical",
-            hint=RECEIPT_HINT,
-        )
-    return receipt
-
-
-def _canonical_bytes(document: dict[str, Any]) -> bytes:
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return text.encode()
+    return RECEIPT_FORMAT.decode(data)
 
 
 def _check_receipt(receipt: Receipt) -> None:
@@ -171,59 +115,71 @@ def _check_excerpt(text: TextExcerpt) -> None:
         )
 
 
-_NAME_CODEC = receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES)
-_LONG_TEXT_CODEC = receipt_fields.text_codec(limits.MAX_TASK_BYTES)
-_EXCERPT_CODEC = receipt_fields.text_codec(limits.MAX_EXCERPT_BYTES)
+_NAME_CODEC = fields.text_codec(limits.MAX_STEP_NAME_BYTES)
+_LONG_TEXT_CODEC = fields.text_codec(limits.MAX_TASK_BYTES)
+_EXCERPT_CODEC = fields.text_codec(limits.MAX_EXCERPT_BYTES)
 _TEXT = ObjectCodec(
     TextExcerpt,
-    FieldSpec("digest", receipt_fields.DIGEST_CODEC),
-    FieldSpec("size", receipt_fields.NUMBER_CODEC),
+    FieldSpec("digest", fields.DIGEST_CODEC),
+    FieldSpec("size", fields.NUMBER_CODEC),
     FieldSpec("excerpt", _EXCERPT_CODEC, ""),
-    FieldSpec("redacted", receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("redacted", fields.NUMBER_CODEC, 0),
 )
 _WRITE = ObjectCodec(
     FileWrite,
-    FieldSpec("path", receipt_fields.PATH_CODEC),
-    FieldSpec("blob", receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("path", fields.PATH_CODEC),
+    FieldSpec("blob", fields.DIGEST_CODEC, NO_DIGEST),
 )
 _STEP = ObjectCodec(
     RunStep,
-    FieldSpec("kind", receipt_fields.choice_codec(STEP_KINDS)),
-    FieldSpec("at", receipt_fields.TIME_CODEC, 0),
+    FieldSpec("kind", fields.choice_codec(STEP_KINDS)),
+    FieldSpec("at", fields.TIME_CODEC, 0),
     FieldSpec("name", _NAME_CODEC, ""),
     FieldSpec("version", _NAME_CODEC, ""),
     FieldSpec("from_version", _NAME_CODEC, ""),
     FieldSpec("input", _TEXT, None),
     FieldSpec("output", _TEXT, None),
     FieldSpec("error", _EXCERPT_CODEC, ""),
-    FieldSpec("took", receipt_fields.NUMBER_CODEC, 0),
-    FieldSpec("tokens_in", receipt_fields.NUMBER_CODEC, 0),
-    FieldSpec("tokens_out", receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("took", fields.NUMBER_CODEC, 0),
+    FieldSpec("tokens_in", fields.NUMBER_CODEC, 0),
+    FieldSpec("tokens_out", fields.NUMBER_CODEC, 0),
     FieldSpec("writes", _WRITE.list_codec(limits.MAX_RECEIPT_WRITES), ()),
-    FieldSpec("omitted", receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("omitted", fields.NUMBER_CODEC, 0),
 )
 _SOURCE = ObjectCodec(
     TranscriptSource,
     FieldSpec("format", _NAME_CODEC),
-    FieldSpec("digest", receipt_fields.DIGEST_CODEC),
-    FieldSpec("records", receipt_fields.NUMBER_CODEC),
-    FieldSpec("unknown", receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("digest", fields.DIGEST_CODEC),
+    FieldSpec("records", fields.NUMBER_CODEC),
+    FieldSpec("unknown", fields.NUMBER_CODEC, 0),
 )
 _RECEIPT = ObjectCodec(
     Receipt,
-    FieldSpec("run", receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES, 1)),
+    FieldSpec("run", fields.text_codec(limits.MAX_STEP_NAME_BYTES, 1)),
     FieldSpec("task", _LONG_TEXT_CODEC, ""),
     FieldSpec("agent", _NAME_CODEC, ""),
     FieldSpec("model", _NAME_CODEC, ""),
-    FieldSpec("started", receipt_fields.TIME_CODEC, 0),
-    FieldSpec("ended", receipt_fields.TIME_CODEC, 0),
-    FieldSpec("snapshot_before", receipt_fields.DIGEST_CODEC, NO_DIGEST),
-    FieldSpec("bundle_before", receipt_fields.DIGEST_CODEC, NO_DIGEST),
-    FieldSpec("bundle_after", receipt_fields.DIGEST_CODEC, NO_DIGEST),
-    FieldSpec("part", receipt_fields.NUMBER_CODEC, 0),
-    FieldSpec("previous", receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("started", fields.TIME_CODEC, 0),
+    FieldSpec("ended", fields.TIME_CODEC, 0),
+    FieldSpec("snapshot_before", fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("bundle_before", fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("bundle_after", fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("part", fields.NUMBER_CODEC, 0),
+    FieldSpec("previous", fields.DIGEST_CODEC, NO_DIGEST),
     FieldSpec("steps", _STEP.list_codec(limits.MAX_RECEIPT_STEPS), ()),
-    FieldSpec("outcome", receipt_fields.choice_codec(RUN_OUTCOMES), ""),
+    FieldSpec("outcome", fields.choice_codec(RUN_OUTCOMES), ""),
     FieldSpec("reason", _LONG_TEXT_CODEC, ""),
     FieldSpec("source", _SOURCE, None),
 )
+
+RECEIPT_FORMAT = DocumentFormat(
+    name="brain v1 receipt",
+    label="receipt",
+    fields=_RECEIPT,
+    check=_check_receipt,
+    max_bytes=limits.MAX_RECEIPT_BYTES,
+    max_values=64 * limits.MAX_RECEIPT_STEPS,
+    hint=RECEIPT_HINT,
+    size_hint="split the transcript and import the parts",
+)
+"""What a receipt is as a document."""

@@ -1,44 +1,53 @@
-"""Reciprocal rank fusion of several rankings (Cormack, Clarke and Büttcher 2009)."""
+"""Fuses a ranking by meaning with one by words, as a weighted sum of their scores.
+
+Scores are used, not places: a word that few skills have, such as the name of a product, stands far
+above chance matches in BM25, and places would not show that (Bruch, Gai and Ingber 2023).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from .selector import RankedSkill, Selector
 
-RRF_K = 60
-"""The greater, the less the first places count more than the next; from the paper."""
-MIN_FUSION_DEPTH = 100
-"""Places of each ranking that count at least."""
+FUSION_DEPTH = 100
+"""Places of each ranking that are fused; skills after them score 0."""
+WORDS_WEIGHT = 0.5
+"""Weight of the words, where meaning has 1; chosen with the tuning half (docs/selection.md)."""
 
 
-def fuse_rankings(rankings: Iterable[Sequence[RankedSkill]]) -> list[RankedSkill]:
-    """Return one ranking: the score of a skill is the sum of 1 / (K + its place) in each."""
+def fuse_rankings(
+    by_meaning: Sequence[RankedSkill], by_words: Sequence[RankedSkill]
+) -> list[RankedSkill]:
+    """Return one ranking of all skills in two; the best of each gets the whole of its weight.
+
+    The lowest cosine that is fused counts as 0, since all cosines of a model may be high.
+    """
     scores: dict[str, float] = {}
-    slugs: dict[str, str] = {}
-    for ranking in rankings:
-        for place, skill in enumerate(ranking, 1):
-            scores[skill.path] = scores.get(skill.path, 0.0) + 1 / (RRF_K + place)
-            slugs[skill.path] = skill.slug
-    best = sorted(scores, key=lambda path: (-scores[path], path))
-    return [RankedSkill(slugs[path], scores[path], path) for path in best]
+    meant, worded = by_meaning[:FUSION_DEPTH], by_words[:FUSION_DEPTH]
+    if meant:
+        top, floor = meant[0].score, meant[-1].score
+        for skill in meant:
+            scores[skill.path] = (skill.score - floor) / (top - floor) if top > floor else 1.0
+    for skill in worded:
+        if skill.score > 0:
+            share = WORDS_WEIGHT * skill.score / worded[0].score
+            scores[skill.path] = scores.get(skill.path, 0.0) + share
+    slugs = {skill.path: skill.slug for skill in (*by_meaning, *by_words)}
+    fused = sorted(scores, key=lambda path: (-scores[path], path))
+    others = [path for path in slugs if path not in scores]
+    return [RankedSkill(slugs[path], scores.get(path, 0.0), path) for path in fused + others]
 
 
 class HybridSelector:
-    """The `Selector` that fuses the rankings of others."""
+    """The `Selector` that fuses a ranking by `meaning` with one by `words`."""
 
-    def __init__(self, parts: Sequence[Selector]) -> None:
-        self._selectors = parts
+    def __init__(self, meaning: Selector, words: Selector) -> None:
+        self._meaning = meaning
+        self._words = words
 
     def rank(self, task: str, limit: int) -> list[RankedSkill]:
         """See `Selector.rank`."""
-        if limit > 0:
-            deep = max(limit, MIN_FUSION_DEPTH)
-            return fuse_rankings(part.rank(task, deep) for part in self._selectors)[:limit]
-        rankings = [part.rank(task, limit) for part in self._selectors]
-        best = fuse_rankings(
-            [skill for skill in ranking if skill.score > 0] for ranking in rankings
-        )
-        ranked_paths = {skill.path for skill in best}
-        others = (skill for skill in rankings[0] if skill.path not in ranked_paths)
-        return best + [skill._replace(score=0.0) for skill in others]
+        depth = max(limit, FUSION_DEPTH) if limit > 0 else limit
+        fused = fuse_rankings(self._meaning.rank(task, depth), self._words.rank(task, depth))
+        return fused[:limit] if limit > 0 else fused

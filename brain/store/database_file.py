@@ -29,7 +29,7 @@ def check_database_files(path: str, labels: DatabaseLabels) -> None:
         except FileNotFoundError as error:
             if not side:
                 raise NotFound(
-                    f"{labels.file_label} is missing: there is no file {os.path.basename(path)}",
+                    f"{labels.file_label} is missing: it has no {os.path.basename(path)}",
                     code="no_store",
                     hint=f"restore {labels.folder} from a copy",
                 ) from error

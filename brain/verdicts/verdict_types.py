@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST
+from ..encoding import pack
+from ..programs.program import program_id
 
 CASE_KINDS = ("author", "unseen", "stub")
 """Cases of the author, payloads that the author never saw, and stubs that the tests must kill."""
@@ -64,7 +66,8 @@ class Verdict(NamedTuple):
     path: skill.py, schema.json and all below tests/; empty for a skill without a program.
     `sandbox` is the profile of the sandbox, with `limits`; `versions` are those of the programs
     that took part. `seed` made the unseen payloads. `numbers` are what the decision counted.
-    `code_check` is the profile of the static check, `findings` what it had to say.
+    `code_check` is the profile of the static check, `findings` what it had to say. The names of
+    limits, versions and numbers are ASCII; they are read back in ascending order.
     """
 
     decision: str
@@ -81,3 +84,17 @@ class Verdict(NamedTuple):
     seed: int = 0
     cases: tuple[VerdictCase, ...] = ()
     numbers: tuple[NamedNumber, ...] = ()
+
+    @property
+    def program(self) -> bytes:
+        """The id of the program that was tried, as `Program.id`; empty without one."""
+        return program_id(pack(self.files)) if self.files else NO_DIGEST
+
+    @property
+    def failed_cases(self) -> list[VerdictCase]:
+        """The cases that failed."""
+        return [case for case in self.cases if case.outcome == "fail"]
+
+    def count_cases(self, kind: str) -> int:
+        """Return how many cases there are of one kind."""
+        return sum(case.kind == kind for case in self.cases)

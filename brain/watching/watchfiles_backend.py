@@ -78,7 +78,7 @@ class WatchfilesBackend:
             raise BrainError(
                 f"the system cannot watch {printable_text(self._root)}: {printable_text(error)}",
                 code="cannot_watch",
-                hint="end other watchers, or record by hand with `brain snapshot`",
+                hint="end other watchers, or record with `brain snapshot`",
             ) from error
 
     def _listen(self) -> None:

@@ -34,6 +34,8 @@ from brain.skills.skill_metadata import read_skill_metadata
 from brain.skills.visible_text import ELLIPSIS, strip_hidden
 
 MAX_TOOLS_CHARS, MAX_INSTRUCTION_CHARS = 8_450, 4_096
+COMPARED_CHARS = 100_000
+"""Characters of a skill that the tool and the resource both show; both cut longer ones."""
 CLIENT = "campaign"
 
 
@@ -193,7 +195,7 @@ def open_by_mcp(pool: BrainPool, entry: IndexEntry) -> tuple[str, str]:
     except BrainError as error:
         return f"{entry.address}: {error}", ""
     path = str(answer.data["path"])
-    if not answer.text.startswith(text):
+    if not answer.text.startswith(text[:COMPARED_CHARS]):
         return f"{entry.address}: the tool and the resource read different skills", path
     return compare_with_file(entry, path, pool.brain(CLIENT).files.read(path)), path
 

@@ -1,4 +1,4 @@
-"""Ranks the skills of public collections for labelled tasks, and prints how well each selector does.
+"""Ranks the skills of public collections for labelled tasks, and prints each selector's recall.
 
     python -m tests.campaigns.selection FOLDER [--base-url URL --model NAME | --model FOLDER]
 
@@ -20,18 +20,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from brain.digest import blob_id
 from brain.search.keyword_score import KeywordSelector
-from brain.search.rank_fusion import HybridSelector
 from brain.search.selector import RankedSkill, SearchDocument, Selector
 from brain.skills.skill_metadata import read_skill_metadata
 from tests.support.search.labelled_skills import LabelledSet
-from tests.support.search.measure_selectors import make_bm25_selector, make_catalogue
-
-if TYPE_CHECKING:
-    from brain.search.embedding import Embedder
+from tests.support.search.measure_selectors import (
+    make_bm25_selector,
+    make_catalogue,
+    make_model_selectors,
+    open_embedder,
+)
 
 TASK_FILE = Path(__file__).with_name("selection_tasks.txt")
 TASK_KINDS = {"n": "product named", "o": "other words", "p": "paraphrase"}
@@ -124,19 +125,6 @@ def bootstrap_difference(first: Sequence[int], second: Sequence[int]) -> tuple[f
     return sum(differences) / count, low, high
 
 
-def make_selectors(labelled: LabelledSet, embedder: Embedder | None) -> dict[str, Selector]:
-    """Return the selectors by name; vectors are kept in memory."""
-    catalogue, words = make_catalogue(labelled), make_bm25_selector(labelled)
-    made: dict[str, Selector] = {"keyword": KeywordSelector(catalogue), "bm25": words}
-    if embedder is not None:
-        from brain.search.embedding.embedding_selector import EmbeddingSelector
-        from brain.search.embedding.vector_cache import VectorCache
-
-        meaning = EmbeddingSelector(catalogue, embedder, VectorCache(None, embedder.identity))
-        made |= {"embedding": meaning, "hybrid": HybridSelector([meaning, words])}
-    return made
-
-
 def report(
     tasks: Sequence[SelectionTask], places: dict[str, list[int]], half: str
 ) -> Iterator[str]:
@@ -164,16 +152,6 @@ def report(
         yield f"| MRR: hybrid over {other} | {' | '.join(cells)} |"
 
 
-def open_embedder(base_url: str, model: str) -> Embedder | None:
-    """Return a model in a folder, or one behind an endpoint if `base_url` is given."""
-    if not model:
-        return None
-    from brain.search import embedding
-
-    chosen = {"model": model, "base_url": base_url} if base_url else {"folder": model}
-    return embedding.open_embedder(embedding.EmbedderSettings(**chosen), "")
-
-
 def main() -> None:
     """Measure the folder that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
@@ -187,10 +165,14 @@ def main() -> None:
     tasks = [task for task in labelled if task.path.rpartition("/")[2].lower() in slugs]
     print(f"{len(skills)} skills, {len(tasks)} of {len(labelled)} tasks")
     print(dict(Counter(task.kind for task in tasks)))
-    selectors = make_selectors(
-        LabelledSet([(one, "") for one in skills.values()], []),
-        open_embedder(options.base_url, options.model),
-    )
+    catalogued = LabelledSet([(one, "") for one in skills.values()], [])
+    selectors: dict[str, Selector] = {
+        "keyword": KeywordSelector(make_catalogue(catalogued)),
+        "bm25": make_bm25_selector(catalogued),
+    }
+    if options.model:
+        embedder = open_embedder(options.model, options.base_url)
+        selectors |= make_model_selectors(catalogued, embedder)
     places = {
         name: [first_right_place(selector.rank(task.text, DEPTH), task) for task in tasks]
         for name, selector in selectors.items()

@@ -426,4 +426,4 @@ def test_without_a_brain_every_command_says_so(folder: Path, cli: Call) -> None:
     for call in (["status"], ["log"], ["verify"], ["skill", "list"], ["undo"], ["doctor"]):
         told = cli(*call)
         assert told.status == 10 and told.out == ""
-        assert told.err.startswith("Error: no brain in ") and "\nHint: " in told.err
+        assert told.err.startswith("Error: there is no brain in ") and "\nHint: " in told.err

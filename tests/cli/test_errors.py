@@ -70,7 +70,7 @@ def test_an_error_in_json_has_code_message_and_hint(capsys: pytest.CaptureFixtur
 
 def test_a_file_that_cannot_be_opened_is_named() -> None:
     failure = describe_error(PermissionError(errno.EACCES, "Permission denied", "a\x1bb"))
-    assert failure.message == "Permission denied: a\\x1bb"
+    assert failure.message == "access to a\\x1bb is denied"
     assert failure.hint == "check who may read and write it, and the folder it is in"
     found = error_from_os(PermissionError(errno.EACCES, "Permission denied", "keys"))
     assert found.hint == failure.hint, "it may be no folder of a brain at all"

@@ -59,7 +59,7 @@ def test_a_file_that_gives_no_key_is_told_of_as_it_is_named(
     named = ("config", what, "openai:small", "--key-file", "key")
     told = cli(*named)
     assert told.status == 0
-    assert told.err.startswith(f"Note: the key of the {what} cannot be read: No such file")
+    assert told.err.startswith(f"Note: the key of the {what} cannot be read from ")
     Path("key").write_text(KEY)
     Path("key").chmod(0o644)
     told = cli(*named)

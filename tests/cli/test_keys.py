@@ -63,7 +63,7 @@ def test_a_person_is_asked_for_the_passphrase_which_is_not_shown(agent: Path, cl
     assert "Passphrase: " in made and "sesame" not in made
     signed = answering(agent, "open sesame", "sign")
     assert "Passphrase of the key default: " in signed and " signed by ed25519:" in signed
-    assert "does not open the key" in answering(agent, "open barley", "sign", "@~1")
+    assert "does not open the private key" in answering(agent, "open barley", "sign", "@~1")
     assert len(cli("show", "--json").document["signatures"]) == 1
 
 

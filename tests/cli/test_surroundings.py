@@ -186,8 +186,13 @@ def test_a_folder_without_rights_is_one_clear_error(agent: Path, process: Call) 
 
 def test_a_named_file_that_is_missing_is_one_clear_error(agent: Path, cli: Call) -> None:
     told = cli("skill", "upsert", "one", "-f", "nothing.md")
-    assert (told.status, told.err) == (1, "Error: No such file or directory: nothing.md\n")
-    assert cli("skill", "upsert", "one", "-f", ".").err == "Error: Is a directory: .\n"
+    assert (told.status, told.err) == (
+        1,
+        "Error: nothing.md does not exist\n"
+        "Hint: check its name: it is relative to the current folder\n",
+    )
+    error = "Error: . is a folder, not a file\nHint: name a file in it\n"
+    assert cli("skill", "upsert", "one", "-f", ".").err == error
 
 
 @pytest.mark.parametrize("files", [3, 4, 5, 6])

@@ -171,4 +171,4 @@ def test_leaving_the_pager_early_is_no_error(agent: Path) -> None:
 
 def test_an_error_is_printed_after_the_pager(agent: Path) -> None:
     shown = at_terminal(agent, "show", "no-such", BRAIN_PAGER=PAGER, NO_COLOR="1")
-    assert shown.startswith("<>\nError: not a revision")
+    assert shown.startswith("<>\nError: 'no-such' is not a revision")

@@ -42,7 +42,9 @@ def test_a_call_takes_its_arguments_from_standard_input(process: Call, agent: Pa
 def test_a_failing_call_is_an_error_with_its_code(cli: Call, agent: Path) -> None:
     told = cli("tools", "call", "skill_view", '{"name": "reentrency"}')
     assert told.status == 1 and told.out == ""
-    assert told.err == "Error: No skill reentrency.\nHint: Did you mean reentrancy?\n"
+    assert (
+        told.err == "Error: The skill reentrency does not exist.\nHint: Did you mean reentrancy?\n"
+    )
     told = cli("--json", "tools", "call", "skill_view", "{")
     assert told.status == 1 and told.error["code"] == "bad_arguments"
     assert cli("tools", "call", "nothing").status == 1

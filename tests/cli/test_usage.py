@@ -164,4 +164,7 @@ def test_too_many_arguments_are_refused_with_the_limit(cli: Call) -> None:
 
 def test_an_empty_folder_name_is_refused(cli: Call) -> None:
     told = cli("-C", "", "status")
-    assert (told.status, told.err) == (2, "Error: the folder after -C is empty\n")
+    assert (told.status, told.err) == (
+        2,
+        "Error: the folder after -C is empty\nHint: name the folder of a brain\n",
+    )

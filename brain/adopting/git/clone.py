@@ -207,8 +207,8 @@ _TELLING_PREFIXES = ("fatal:", "ssh:", "git@")
 
 def _clone_failed_error(url: RepositoryUrl, output: str) -> InvalidInput:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(_TELLING_PREFIXES)] or lines[-1:]
-    reason = (told or ["git failed"])[0].removeprefix("fatal: ").replace(url.text, url.public)
+    reasons = [line for line in lines if line.startswith(_TELLING_PREFIXES)] or lines[-1:]
+    reason = (reasons or ["git failed"])[0].removeprefix("fatal: ").replace(url.text, url.public)
     return InvalidInput(
         f"git cannot clone {printable_text(url.public)}: {printable_text(reason, 300)}",
         code="clone_failed",

@@ -67,7 +67,11 @@ class Deployment:
             )
         address = create2_address or self._create_address(record)
         if not self._has_code(self._context.nodes.latest_view(), address):
-            raise LedgerError(f"{address} does not have the code that was sent", code="reverted")
+            raise LedgerError(
+                f"the contract at {address} does not have the code that was sent",
+                code="reverted",
+                hint="the nodes disagree or lag: run it again, or name other nodes",
+            )
         return DeployResult(address, sent.block, sent)
 
     def quote_deploy(self) -> Quote | None:

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from ... import limits
 from ...objects.snapshot import MAX_TIME_MS
+from ...objects.tree_entry import MAX_SAFE_INTEGER
 from ...util import strict_json
-from ..receipt_fields import MAX_SAFE_INTEGER
 
 _CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)
 

@@ -102,7 +102,7 @@ def _blobs_in_history(session: Session, path: str) -> Iterator[bytes]:
 def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[bytes]:
     if not blobs:
         raise NotFound(
-            f"there is no file {printable_text(path)} in this snapshot",
+            f"{printable_text(path)} is not in this snapshot",
             code="no_path",
             hint="give a path relative to the brain, and --rev for an earlier snapshot",
         )

@@ -158,7 +158,7 @@ def scan_revision(
             places.setdefault(entry.blob, []).append((path, where))
     if wanted and not files:
         raise NotFound(
-            f"there is no file at {printable_text(wanted[0])} in this snapshot",
+            f"{printable_text(wanted[0])} is not in this snapshot",
             code="no_path",
             hint="give a path relative to the brain; `brain show` lists what is there",
         )

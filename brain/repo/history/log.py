@@ -148,7 +148,7 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
     rows = _without_moved(dict.fromkeys(row for row, inside in found if row.snapshot in inside))
     if not rows:
         raise NotFound(
-            f"there is no skill {printable_text(slug_or_path)} in this lineage",
+            f"the skill {printable_text(slug_or_path)} is not in this lineage",
             code="no_skill",
             hint="`brain skill list` lists the skills; an earlier name counts, too",
         )

@@ -125,7 +125,7 @@ def _read_resolved_file(session: Session, path: str) -> bytes:
     content = merge_state.read_marker_file(session, path)
     if content is None:
         raise InvalidInput(
-            f"there is no file with conflict markers for {printable_text(path)}",
+            f"no file with conflict markers exists for {printable_text(path)}",
             code="no_markers",
             hint=f"choose with one of {', '.join('--' + name for name in MERGE_CHOICES)}",
         )

@@ -237,7 +237,7 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None:
         raise NotFound(
-            f"there is no skill at {printable_text(path)}",
+            f"no skill exists at {printable_text(path)}",
             code="no_skill",
             hint="`brain skill list` lists the skills",
         )
@@ -285,7 +285,7 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
     )
     near = list(find_addresses(session, bundle, [names[name] for name in like]).values())
     return NotFound(
-        f"there is no skill {printable_text(text)}",
+        f"the skill {printable_text(text)} does not exist",
         code="no_skill",
         hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
     )

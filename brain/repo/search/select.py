@@ -28,7 +28,7 @@ DEFAULT_TOP = 10
 class SelectionRequest(NamedTuple):
     """A task, how many skills to select for it, and by which selector.
 
-    "" is "embedding" if an embedder is configured, else "bm25" (docs/selection.md).
+    "" is "hybrid" if an embedder is configured, else "bm25" (docs/selection.md).
     """
 
     task: str
@@ -118,12 +118,12 @@ class _RankingQuery(NamedTuple):
                 hint="name one with `brain config embedder`, or select --by bm25",
             )
         meaning = self._load_catalogue().embedding(embedder, self.session.cache.folder)
-        if by != HYBRID:
+        if by == EMBEDDING:
             return _RankingResult(meaning.rank(task, top), EMBEDDING)
         from ...search.rank_fusion import HybridSelector
 
         return _RankingResult(
-            self._search(lambda index: HybridSelector([meaning, Bm25Selector(index)])), HYBRID
+            self._search(lambda index: HybridSelector(meaning, Bm25Selector(index))), HYBRID
         )
 
     def _load_catalogue(self) -> SearchCache:

@@ -1,15 +1,14 @@
 """Recall of each selector: `python -m tests.support.search.measure_selectors FILE`.
 
 The table between the two marks in FILE (docs/selection.md) is written anew. With
-`--model FOLDER` the rows of a sentence-transformers model are measured, too; without it
-those that are there stay.
+`--model` the rows of an embedder are measured, too: a sentence-transformers model in a folder
+of that name, or the model behind the endpoint `--base-url`. Without it those that are there stay.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from brain.store import full_text_index
 from tests.support.search.labelled_skills import TASK_KINDS, LabelledSet, load_labelled_set
 
 if TYPE_CHECKING:
+    from brain.search.embedding import Embedder
     from brain.search.selector import Selector
 
 TABLE_BEGIN, TABLE_END = "<!-- measured -->", "<!-- end -->"
@@ -69,21 +69,23 @@ def measure_word_selectors(labelled: LabelledSet) -> dict[str, dict[str, float]]
     return {name: measure_recall(selector, labelled) for name, selector in selectors.items()}
 
 
-def measure_model_selectors(labelled: LabelledSet, folder: str) -> dict[str, dict[str, float]]:
-    """Return the figures of the selectors with a model in `folder`."""
+def open_embedder(model: str, base_url: str) -> Embedder:
+    """Return the model in the folder `model`, or if `base_url` is given, the one behind it."""
+    from brain.search import embedding
+
+    chosen = {"model": model, "base_url": base_url} if base_url else {"folder": model}
+    return embedding.open_embedder(embedding.EmbedderSettings(**chosen), "")
+
+
+def make_model_selectors(labelled: LabelledSet, embedder: Embedder) -> dict[str, Selector]:
+    """Return the selectors that need an embedder; vectors are kept in memory."""
     from brain.search.embedding.embedding_selector import EmbeddingSelector
-    from brain.search.embedding.local_embedder import LocalEmbedder
     from brain.search.embedding.vector_cache import VectorCache
 
-    embedder = LocalEmbedder(folder)
-    with tempfile.TemporaryDirectory() as kept:
-        vectors = VectorCache(kept, embedder.identity)
-        embedding = EmbeddingSelector(make_catalogue(labelled), embedder, vectors)
-        hybrid = HybridSelector([embedding, make_bm25_selector(labelled)])
-        selectors: dict[str, Selector] = dict(
-            zip(MODEL_SELECTORS, (embedding, hybrid), strict=True)
-        )
-        return {name: measure_recall(selector, labelled) for name, selector in selectors.items()}
+    vectors = VectorCache(None, embedder.identity)
+    meaning = EmbeddingSelector(make_catalogue(labelled), embedder, vectors)
+    hybrid = HybridSelector(meaning, make_bm25_selector(labelled))
+    return dict(zip(MODEL_SELECTORS, (meaning, hybrid), strict=True))
 
 
 def format_table(figures: dict[str, dict[str, float]]) -> Iterator[str]:
@@ -108,12 +110,15 @@ def parse_table(text: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def main(file: Path, model: str) -> None:
+def main(file: Path, model: str, base_url: str) -> None:
     """Measure, and write the table."""
     text = file.read_text("utf-8")
     before, after = text.partition(TABLE_BEGIN)[0], text.partition(TABLE_END)[2]
     figures = measure_word_selectors(load_labelled_set())
-    known = measure_model_selectors(load_labelled_set(), model) if model else parse_table(text)
+    known = parse_table(text)
+    if model:
+        selectors = make_model_selectors(load_labelled_set(), open_embedder(model, base_url))
+        known = {name: measure_recall(one, load_labelled_set()) for name, one in selectors.items()}
     figures.update({name: known[name] for name in MODEL_SELECTORS if name in known})
     lines = "\n".join(format_table(figures))
     file.write_text(f"{before}{TABLE_BEGIN}\n{lines}\n{TABLE_END}{after}", "utf-8")
@@ -123,4 +128,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--model", default="")
+    parser.add_argument("--base-url", default="")
     main(**vars(parser.parse_args()))

@@ -43,7 +43,7 @@ def test_an_exported_lineage_has_only_ids(brain: Brain, line: list[str], text: s
         with pytest.raises(InvalidInput) as caught:
             asked(brain, *ids)
         assert caught.value.code == "bad_revision"
-        assert caught.value.message == f"not an id: {text!r}"
+        assert caught.value.message == f"{text!r} is not the id of a snapshot"
 
 
 def test_an_id_that_is_not_in_an_exported_lineage_is_not_found(

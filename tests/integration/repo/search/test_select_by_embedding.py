@@ -109,7 +109,7 @@ def test_without_an_embedder_it_is_said_what_to_do(brain: Brain, by: str) -> Non
 def test_where_an_embedder_fails_words_decide_and_it_is_said(
     library: Brain, toy: Toy, by: str
 ) -> None:
-    assert library.skills.rank("penguin", by=by)[1:] == (by or "embedding", None)
+    assert library.skills.rank("penguin", by=by)[1:] == ("hybrid", None)
     toy.broken = True
     chosen = library.skills.rank("penguin", by=by)
     assert [one.slug for one in chosen.skills] == found(library, "penguin", by) == ["antarctica"]

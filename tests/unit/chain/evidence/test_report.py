@@ -83,7 +83,7 @@ def test_what_a_reader_still_needs_depends_on_what_they_have() -> None:
         assert found.missing == [file, f"{block}, from another source than its nodes"]
         assert found.trust_level == trust
     assert check("brain", block_trust="L1").trust_level == "L0"
-    with pytest.raises(InvalidInput, match="no such trust: L4"):
+    with pytest.raises(InvalidInput, match='"L4" is not a trust level'):
         check("brain", block_trust="L4")
 
 
