@@ -19,7 +19,7 @@ from ..history import log
 from ..open.session import Session
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
-from ..read.decision_rows import read_verdict
+from ..read.decision_rows import read_decision_verdict
 from ..read.skill_lookup import FoundSkill
 from .find_program import list_program_entries
 from .pinned import is_pinned
@@ -51,7 +51,7 @@ def _was_admitted_by_person(session: Session, skill: FoundSkill) -> bool:
     rows = lineage_cache.read_decisions(session, skill_key(skill.slug))
     for row in reversed(rows):
         if row.kind == "admit" and row.snapshot in inside:
-            verdict = read_verdict(session, session.load_snapshot(row.snapshot))
+            verdict = read_decision_verdict(session, session.load_snapshot(row.snapshot))
             return verdict is None or verdict.decider == "person"
     return True
 
