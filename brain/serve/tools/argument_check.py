@@ -127,6 +127,8 @@ def _list_faults(schema: Schema, value: list[Any], where: str) -> Iterator[str]:
 
 
 def _object_faults(schema: Schema, value: Mapping[str, Any], where: str) -> Iterator[str]:
+    if "properties" not in schema:  # any object
+        return
     allowed: dict[str, Schema] = schema["properties"]
     of_owner = f" of {where}" if where else ""
     for name in schema["required"]:
