@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .history import *  # noqa: F403
     from .ledgers import *  # noqa: F403
     from .merges import *  # noqa: F403
+    from .programs import *  # noqa: F403
     from .skills import *  # noqa: F403
     from .trust import *  # noqa: F403
     from .work import *  # noqa: F403
@@ -40,6 +41,7 @@ _NAMES = {
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
         "Switched Tag"
     ),
+    "programs": "Attempt AttemptView Decided ProgramRun SkillProgram",
     "skills": (
         "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
         "SkillProblem SkillVersion SkillView"

@@ -20,6 +20,7 @@ from ...objects.bundle import Bundle
 from ...programs import PROGRAM_FILE
 from ...programs.program import Program, id_of_files
 from ...skills import SKILLS_SECTION, skill_layout
+from ...skills.slug import slugify
 from ..core import working_copy
 from ..open.session import Session
 from ..read import lineage_cache, skill_lookup
@@ -51,7 +52,7 @@ def find_runnable(session: Session, slug: str) -> Runnable:
     bundle = session.bundle_of(session.head())
     skill = find_skill_or_retired(session, bundle, slug)
     program = require_program(session, bundle, skill)
-    _refuse_changed_files(session, bundle, skill)
+    refuse_changed_files(session, bundle, skill)
     admitting = find_admission(session, session.head(), program.id)
     if admitting is None:
         raise not_admitted_error(skill, "was not admitted")
@@ -66,12 +67,13 @@ def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundS
     skill = skill_lookup.find_skill_or_none(session, bundle, slug)
     if skill is not None:
         return skill
-    main = f"{RETIRED_FOLDER}{slug}/{skill_layout.SKILL_FILES[0]}"
-    if "/" not in slug and bundles.has_entry(session.nodes, bundle, main):
+    retired = "" if "/" in slug else slugify(slug)
+    main = f"{RETIRED_FOLDER}{retired}/{skill_layout.SKILL_FILES[0]}"
+    if retired and bundles.has_entry(session.nodes, bundle, main):
         raise Conflict(
-            f"{printable_text(slug)} is retired",
+            f"{retired} is retired",
             code="retired",
-            hint=f"bring it back with `brain evolve reinstate {printable_text(slug)}`",
+            hint=f"bring it back with `brain evolve reinstate {retired}`",
         )
     raise skill_lookup.missing_skill_error(session, bundle, slug)
 
@@ -97,8 +99,11 @@ def not_admitted_error(skill: FoundSkill, reason: str) -> Conflict:
     )
 
 
-def _refuse_changed_files(session: Session, bundle: Bundle, skill: FoundSkill) -> None:
-    """Refuse a program whose files in the folder are not the recorded ones."""
+def refuse_changed_files(session: Session, bundle: Bundle, skill: FoundSkill) -> None:
+    """Refuse a program whose files in the folder are not the recorded ones.
+
+    Raises `Conflict` (`not_admitted`).
+    """
     if not session.has_folder:
         return
     for entry in list_program_entries(session, bundle, skill):

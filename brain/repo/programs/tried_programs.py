@@ -12,7 +12,6 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -70,15 +69,19 @@ def note_tried_program(session: Session, tried: TriedProgram) -> None:
     """
     folder = _make_state_folder(session)
     known = read_tried_program(session, tried.program)
-    if known is not None and not (tried.folders or tried.hosts):
+    if known is not None:
         tried = replace(tried, folders=known.folders, hosts=known.hosts)
     write_atomic(folder / tried.program.hex(), _encode(tried))
 
 
-def forget_tried_program(program: bytes) -> None:
-    """Forget a program, so that it does not run here until it is tried again."""
-    with suppress(FileNotFoundError):
-        (_state_folder() / program.hex()).unlink()
+def approve(
+    session: Session, tried: TriedProgram, folders: Mapping[str, str], hosts: tuple[str, ...]
+) -> None:
+    """Replace what a program may read and reach on this machine. Raises as `note_tried_program`."""
+    write_atomic(
+        _make_state_folder(session) / tried.program.hex(),
+        _encode(replace(tried, folders=folders, hosts=hosts)),
+    )
 
 
 def _encode(tried: TriedProgram) -> bytes:

@@ -56,3 +56,8 @@ def read_verdict(session: Session, snapshot: Snapshot) -> Verdict | None:
     except BrainError:
         return None
     return verdict if (verdict.decision, verdict.skill) == (kind, slug) else None
+
+
+def verdict_id(session: Session, here: bytes) -> bytes:
+    """Return the blob id of the verdict of a decision, empty if the snapshot decides nothing."""
+    return operations.evidence_blob(session.load_snapshot(here).operation)
