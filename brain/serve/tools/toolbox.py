@@ -147,7 +147,7 @@ def call_as_step(
     task.record_tool_call(name, arguments, answer.text)
     data = answer.data
     if name == "skill_view":
-        task.record_skill_load(data["slug"], data["version"])
+        task.record_skill_load(data["slug"], data["version"], path=data["path"])
     elif name == "memory" and "content" in data:
         task.record_memory_read(data["path"], data["content"])
     return answer
