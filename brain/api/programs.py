@@ -124,6 +124,23 @@ class ProgramsPart(Part):
 
         return self._locked.run(list_programs.list_programs)
 
+    def read_mark(self) -> tuple[str, int]:
+        """Return a value that differs if other programs may run, which takes no time."""
+        from ..repo.programs import tried_programs
+
+        return self._locked.session.head().hex(), tried_programs.read_state_mark()
+
+    def read_definition(
+        self, code: bytes, *, sandbox: Sandbox | None = None
+    ) -> Mapping[str, Any]:
+        """Return what `definition()` of a class says, read in the sandbox.
+
+        Raises `InvalidInput` (`bad_definition`) and `SandboxError`.
+        """
+        from ..running.run_program import read_definition
+
+        return read_definition(sandbox or _find_sandbox(), code)
+
     def approve(
         self, slug: str, *, folders: Mapping[str, str] | None = None, hosts: tuple[str, ...] = ()
     ) -> None:

@@ -9,18 +9,40 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, NotFound
 from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from ..programs.program import Program
 from ..programs.program_shape import find_shape
+from ..programs.python_source import normalize_source
 from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
 from ..programs.tool_name import check_tool_name, tool_name
+from ..repo.programs.acquire import AcquireRequest
 from .inferred_schema import Schema, infer_schema, schema_from_definition
+
+if TYPE_CHECKING:
+    from .. import results
 
 DefinitionReader = Callable[[bytes], Mapping[str, Any]]
 """Returns what `definition()` of a class says, read in the sandbox."""
+
+
+class _Skills(Protocol):
+    def view(self, slug: str, rev: str = "@") -> results.SkillView: ...
+
+
+class _Programs(Protocol):
+    def list(self) -> list[results.SkillProgram]: ...
+
+
+class AcquiringBrain(Protocol):
+    """An open brain, as acquiring a skill uses it."""
+
+    @property
+    def skills(self) -> _Skills: ...
+    @property
+    def programs(self) -> _Programs: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +67,8 @@ def build_program(
 ) -> Program:
     """Return the program of a draft, whose name is none of the tools in `taken`.
 
-    Raises `InvalidInput`: `bad_tool_name`, `no_payload`, `bad_expected`, `bad_definition`, or
-    `bad_code` for a text that is no Python.
+    Raises `InvalidInput`: `bad_tool_name`, `no_payload`, `bad_expected`, `bad_python`, or
+    `bad_definition`.
     """
     slug = check_tool_name(draft.name, taken)
     if not draft.payloads:
@@ -61,7 +83,7 @@ def build_program(
             code="bad_expected",
             hint="give one for each payload, or none and a check instead",
         )
-    code = normalize_code(draft.code)
+    code = normalize_source(draft.code).encode()
     schema = draft.schema or _make_schema(code, draft.payloads, read_definition)
     expected = draft.expected or [ANY_OUTPUT] * len(draft.payloads)
     cases = [
@@ -74,7 +96,7 @@ def build_program(
         CASES_FILE: encode_cases(cases),
     }
     if draft.check.strip():
-        files[CHECK_FILE] = normalize_code(draft.check)
+        files[CHECK_FILE] = normalize_source(draft.check).encode()
     return Program(slug=slug, files=files)
 
 
@@ -86,11 +108,46 @@ def _make_schema(
     return infer_schema(payloads)
 
 
+def find_same(
+    brain: AcquiringBrain, program: Program, description: str
+) -> results.SkillProgram | None:
+    """Return the skill that has exactly this program and description, and may run."""
+    for skill in brain.programs.list():
+        is_same = skill.slug == program.slug and skill.program == program.id.hex()
+        if is_same and skill.status == "runnable" and skill.description == description:
+            return skill
+    return None
+
+
+def build_request(
+    brain: AcquiringBrain, program: Program, description: str, message: str = ""
+) -> AcquireRequest:
+    """Return the request to try a program and to write its skill; a known skill keeps its text."""
+    try:
+        brain.skills.view(program.slug)
+    except NotFound:
+        body: bytes | None = build_skill_text(program).encode()
+    else:
+        body = None
+    return AcquireRequest(
+        name=program.slug,
+        files=program.files,
+        description=description,
+        body=body,
+        message=message,
+    )
+
+
 def build_skill_text(program: Program) -> str:
     """Return the body of SKILL.md for a new skill that runs."""
     schema = json.loads(program.files[SCHEMA_FILE])
     required = schema.get("required", ())
-    lines = [f"# {program.slug}", "", f"Call it by its name, `{tool_name(program.slug)}`, with:", ""]
+    lines = [
+        f"# {program.slug}",
+        "",
+        f"Call it by its name, `{tool_name(program.slug)}`, with:",
+        "",
+    ]
     for name, part in schema.get("properties", {}).items():
         needed = "" if name in required else ", optional"
         about = f": {part['description']}" if part.get("description") else ""

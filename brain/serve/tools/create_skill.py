@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
-from ...evolve.acquire import ProgramDraft, build_program, build_skill_text
+from ...evolve.acquire import ProgramDraft, build_program, build_request, find_same
 from ...programs.tool_name import tool_name
 from ...util import strict_json
 from .program_call import refuse_wrapped_call
 from .program_definitions import RESERVED_NAMES
-from .program_tools import list_program_tools
+from .program_tools import list_acquired, list_program_tools
 from .secret_guard import refuse_secrets
-from .skill_manage import add_similar
 from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
     from ...programs.program import Program
-    from ...results import Decided
+    from ...results import Decided, Similar, SkillProgram
 
 Arguments = dict[str, Any]
 _MAX_JSON_DEPTH = 32
@@ -41,20 +39,20 @@ def write_json_as_text(arguments: Mapping[str, Any]) -> Arguments:
     }
 
 
-def create_skill(brain: Brain, arguments: Arguments, cancel: Event | None = None) -> ToolResult:
+def create_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     """Try code with its tests, and admit it as a skill that runs."""
     refuse_wrapped_call(brain, arguments["python_code"])
     draft = _read_draft(arguments)
     refuse_secrets(brain, {"content": json.dumps(draft.payloads, ensure_ascii=False)})
     program = build_program(draft, RESERVED_NAMES, brain.programs.read_definition)
-    text = build_skill_text(program)
-    similar = brain.skills.find_duplicates(draft.name, draft.description, text)
-    decided = brain.programs.acquire(
-        program, name=draft.name, description=draft.description, body=text, cancel=cancel
-    )
+    known = find_same(brain, program, draft.description)
+    if known is not None:
+        return _unchanged(known)
+    similar = brain.skills.find_duplicates(draft.name, draft.description)
+    decided = brain.programs.acquire(build_request(brain, program, draft.description))
     if decided.decision == "reject":
         raise _rejection(brain, decided)
-    return add_similar(_admitted(brain, decided, program), similar)
+    return _add_similar(_admitted(brain, decided), brain, program, similar)
 
 
 def _read_draft(arguments: Arguments) -> ProgramDraft:
@@ -110,26 +108,50 @@ def _parse_json(value: Any) -> Any:
 
 
 def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
-    earlier = len(brain.programs.attempts(decided.slug))
-    count = f" This is attempt {earlier} that failed; all are kept." if earlier > 1 else ""
-    return ToolFailure(
-        f"Not admitted: {printable_text(decided.reason, MAX_LINE_CHARS)}.{count}",
-        code="rejected",
-        hint="Mend that, and send everything again.",
-    )
+    """Return why a program was not admitted, with how earlier attempts ended."""
+    earlier = [
+        attempt
+        for attempt in brain.programs.attempts(decided.slug)
+        if attempt.attempt != decided.attempt
+    ]
+    text = f"Not admitted: {printable_text(decided.reason, MAX_LINE_CHARS)}."
+    if earlier:
+        count = "1 earlier attempt" if len(earlier) == 1 else f"{len(earlier)} earlier attempts"
+        text += f" {count}; the last failed: {printable_text(earlier[0].reason, MAX_LINE_CHARS)}."
+    return ToolFailure(text, code="rejected", hint="Mend that, and send everything again.")
 
 
-def _admitted(brain: Brain, decided: Decided, program: Program) -> ToolResult:
+def _unchanged(known: SkillProgram) -> ToolResult:
+    name = tool_name(known.slug)
+    data = {**pick_fields(known, "slug", "path"), "version": str(known.version)}
+    text = f"You have exactly this already: {name}, version {known.version}. Call it by its name."
+    return ToolResult(text, data, False)
+
+
+def _admitted(brain: Brain, decided: Decided) -> ToolResult:
     name = tool_name(decided.slug)
-    data = pick_fields(
-        decided, "slug", "version", "previous_version", "path", "snapshot", "decision", "cases"
-    )
+    fields = ("slug", "version", "previous_version", "path", "snapshot", "decision", "cases")
     lines = [
         f"{name} is admitted as version {decided.version}: it passed {decided.cases} cases "
         f"(snapshot {decided.snapshot[:12]}). Call {name} by its name from now on."
     ]
-    if not decided.changed:
-        lines = [f"You have exactly this already: {name}, version {decided.version}. Call it."]
-    elif name not in [tool.name for tool in list_program_tools(brain)]:
+    if name not in [tool.name for tool in list_program_tools(brain)]:
         lines.append("The list of tools is full and does not show it; calling it works.")
-    return ToolResult("\n".join([*lines, *map(notice_line, decided.notices)]), data, decided.changed)
+    lines += map(notice_line, decided.notices)
+    return ToolResult("\n".join(lines), pick_fields(decided, *fields), decided.changed)
+
+
+def _add_similar(
+    result: ToolResult, brain: Brain, program: Program, similar: list[Similar]
+) -> ToolResult:
+    """Name the skills that a new one nearly duplicates."""
+    twins = [
+        skill.slug
+        for skill in list_acquired(brain)
+        if skill.slug != program.slug and brain.programs.find(skill.slug).code == program.code
+    ]
+    names = list(dict.fromkeys([*twins, *(skill.address for skill in similar)]))
+    if not names:
+        return result
+    advice = f"Much like it: {', '.join(names)}. Keep the best, and delete the others."
+    return result._replace(text=f"{result.text}\n{advice}", data={**result.data, "similar": names})

@@ -85,9 +85,7 @@ def _run(brain: Brain, name: str, values: Any, control: RunControl) -> ProgramRu
     if _TOOL_NAME.fullmatch(name) is None:
         raise _unknown_tool_failure(brain, name, values)
     try:
-        return brain.programs.run(
-            slug_of_tool(name), values, cancel=control.cancel, on_progress=control.on_progress
-        )
+        return brain.programs.run(slug_of_tool(name), values, cancel=control.cancel)
     except NotFound as error:
         raise _unknown_tool_failure(brain, name, values) from error
 
