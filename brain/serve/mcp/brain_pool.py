@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +21,12 @@ from ...skills.slug import slugify
 from ..tools import TOOLS, Tool, Toolbox, ToolResult
 from ..tools.memory_tool import describe_home_targets
 from ..tools.program_definitions import PROGRAM_TOOLS
-from ..tools.program_tools import ToolVersions, find_tool_versions
+from ..tools.program_tools import (
+    ToolVersions,
+    find_tool_versions,
+    has_sandbox,
+    list_program_tools,
+)
 from ..tools.skill_read import text_for_model
 from ..tools.tool_definitions import MEMORY
 from .client_session import ClientBrain
@@ -110,6 +115,7 @@ class BrainPool:
         self._proposals: OrderedDict[_ClientKey, str] = OrderedDict()
         self._last_heads: dict[str, str] = {}
         self._last_tools: list[ToolVersions] | None = None
+        self._tool_marks: list[tuple[str, int]] = []
 
     @property
     def root(self) -> Path:
@@ -123,7 +129,7 @@ class BrainPool:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools that clients may call in this mode."""
+        """The tools that clients may call in this mode, without those for skills that run."""
         if self.mode == READ_MODE:
             return tuple(tool for tool in TOOLS if tool.read_only)
         tools = (
@@ -147,9 +153,10 @@ class BrainPool:
         return self._client_brain(self._key(client, session)).call(session, name, arguments)
 
     def list_tools(self, client: str, session: str = "") -> tuple[Tool, ...]:
-        """Return the tools that a client may call, with those it acquired."""
-        acquired = Toolbox(self.brain(client, session)).list_program_tools()
-        return (*self.tools, *(tool for tool in acquired if self._may_call(tool)))
+        """Return the tools that a client may call, with those that it acquired."""
+        own = list_program_tools(self.brain(client, session))
+        more = (*(PROGRAM_TOOLS if has_sandbox() else ()), *own)
+        return (*self.tools, *(tool for tool in more if self._may_call(tool)))
 
     def open_toolbox(self, client: str, session: str = "") -> OpenToolbox:
         """Return the tools of a client, for a call that takes its time, in a thread of its own.
@@ -307,6 +314,15 @@ class BrainPool:
         brains = [self._base_brain]
         if self.mode == PROPOSE_MODE:
             brains += [client_brain.brain for client_brain in self._clients.values()]
+        with suppress(Conflict):  # a person has switched to the branch of a client
+            return self._compare_tools(brains)
+        return False
+
+    def _compare_tools(self, brains: Sequence[Brain]) -> bool:
+        marks = [brain.programs.read_mark() for brain in brains]
+        if marks == self._tool_marks:
+            return False
+        self._tool_marks = marks
         before, self._last_tools = self._last_tools, [find_tool_versions(brain) for brain in brains]
         return before is not None and before != self._last_tools
 
