@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import InvalidInput, NotFound
 from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
+from ..programs.parameter_schema import check_schema, encode_schema, schema_from_definition
 from ..programs.program import Program
 from ..programs.program_shape import find_shape
 from ..programs.python_source import normalize_source
 from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
 from ..programs.tool_name import check_tool_name, tool_name
 from ..repo.programs.acquire import AcquireRequest
-from .inferred_schema import Schema, infer_schema, schema_from_definition
+from .inferred_schema import Schema, infer_schema
 
 if TYPE_CHECKING:
     from .. import results
@@ -67,8 +68,8 @@ def build_program(
 ) -> Program:
     """Return the program of a draft, whose name is none of the tools in `taken`.
 
-    Raises `InvalidInput`: `bad_tool_name`, `no_payload`, `bad_expected`, `bad_python`, or
-    `bad_definition`.
+    Raises `InvalidInput`: `bad_tool_name`, `no_payload`, `bad_expected`, `bad_python`,
+    `bad_schema`, or `bad_definition`.
     """
     slug = check_tool_name(draft.name, taken)
     if not draft.payloads:
@@ -92,7 +93,7 @@ def build_program(
     ]
     files = {
         PROGRAM_FILE: code,
-        SCHEMA_FILE: (json.dumps(schema, ensure_ascii=False, indent=2) + "\n").encode(),
+        SCHEMA_FILE: encode_schema(check_schema(schema)),
         CASES_FILE: encode_cases(cases),
     }
     if draft.check.strip():

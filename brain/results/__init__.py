@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .programs import *  # noqa: F403
     from .skills import *  # noqa: F403
     from .trust import *  # noqa: F403
+    from .usage import *  # noqa: F403
     from .work import *  # noqa: F403
 
 _NAMES = {
@@ -50,6 +51,7 @@ _NAMES = {
         "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
         "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
     ),
+    "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
     "work": "ReceiptVerified RunInfo RunSummary SkillReasons Synthesized VersionReason",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -7,12 +7,15 @@ acts. Every action is a snapshot with a verdict of a rule, and `brain evolve rei
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import ceil, floor
 from typing import NamedTuple
 
-from ...errors import BrainError, Conflict, NotFound
+from ...errors import Conflict
 from ...objects.bundle import Bundle
 from ...receipts.size_budget import shorten_without_secrets
 from ...results import HealthChange
+from ...skills.skill_version import version_value
 from ...usage.degradation import DEGRADED_AFTER, Decision, VersionUsage, judge
 from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse
 from ...verdicts.verdict_types import NamedNumber
@@ -45,7 +48,7 @@ def count_use(session: Session, use: SkillUse) -> HealthChange | None:
     be counted, and what the action raises.
     """
     failure = shorten_without_secrets(use.failure, MAX_FAILURE_CHARS)
-    counts = session.usage.record_use(use.with_failure(failure))
+    counts = session.usage.record_use(replace(use, failure=failure))
     if use.outcome != "failure" or counts.consecutive_failures < DEGRADED_AFTER:
         return None
     return act_on_failures(session, use.path, failure)
@@ -100,3 +103,50 @@ def _carry_out(
         version = decision.to.version
         done = reinstate_skill(session, skill.path, decider, version, reason, require_same)
     return _describe(skill, decision, reason, done.snapshot, str(done.version))
+
+
+def _explain(decision: Decision, failure: str) -> str:
+    """Return the reason of a decision, one line."""
+    present, better = decision.present, decision.to
+    assert present is not None
+    reason = f"version {present.version} failed {present.consecutive_failures} times in a row"
+    if better is None:
+        reason += ", and no earlier version did better"
+    else:
+        trials = better.successes + better.failures
+        reason += f"; version {better.version} did better: {better.successes} of {trials} succeeded"
+    return f"{reason}; last failure: {failure}" if failure else reason
+
+
+def _count(decision: Decision) -> tuple[NamedNumber, ...]:
+    """Return what a decision rests on; bounds of shares of successes are in millionths."""
+    assert decision.present is not None
+    numbers = _count_version("present", decision.present)
+    return numbers + (_count_version("earlier", decision.to) if decision.to else ())
+
+
+def _count_version(name: str, version: VersionUsage) -> tuple[NamedNumber, ...]:
+    interval = version.interval
+    return (
+        NamedNumber(f"{name} uses", version.uses),
+        NamedNumber(f"{name} successes", version.successes),
+        NamedNumber(f"{name} failures", version.failures),
+        NamedNumber(f"{name} failures in a row", version.consecutive_failures),
+        NamedNumber(f"{name} lower bound", floor(interval.low * _MILLION)),
+        NamedNumber(f"{name} upper bound", ceil(interval.high * _MILLION)),
+    )
+
+
+def _describe(
+    skill: FoundSkill, decision: Decision, reason: str, snapshot: str, version: str = ""
+) -> HealthChange:
+    return HealthChange(
+        action=decision.action,
+        slug=skill.slug,
+        path=skill.path,
+        from_version=version_value(skill.card.version),
+        restored_version=version_value(decision.to.version) if decision.to else None,
+        version=version_value(version or skill.card.version),
+        snapshot=snapshot,
+        reason=reason,
+    )

@@ -6,6 +6,7 @@ on when it comes back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ...cache.derived_cache import DecisionRow, skill_key
@@ -49,7 +50,17 @@ class Decider(NamedTuple):
     numbers: tuple[NamedNumber, ...] = ()
 
 
-def retire_skill(session: Session, slug: str, decider: Decider, message: str = "") -> Decided:
+DecisionCheck = Callable[[WriteTransaction], object]
+"""Called within the transaction, after manual edits; if it raises, nothing is recorded."""
+
+
+def retire_skill(
+    session: Session,
+    slug: str,
+    decider: Decider,
+    message: str = "",
+    check: DecisionCheck | None = None,
+) -> Decided:
     """Move a skill out of use; its program does not run any more.
 
     Raises `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
@@ -65,6 +76,8 @@ def retire_skill(session: Session, slug: str, decider: Decider, message: str = "
         skill = find_skill_or_retired(session, txn.bundle, slug)
         retired = _list_retired_files(txn, skill.slug)
         record_edits_at(txn, [*list_skill_files(txn, skill), *retired])
+        if check is not None:
+            check(txn)
         skill = find_skill_or_retired(session, txn.bundle, slug)
         refuse_nested_skills(txn, skill, list_skill_files(txn, skill))
         edits: Edits = dict.fromkeys(_list_retired_files(txn, skill.slug))
@@ -90,7 +103,12 @@ def retire_skill(session: Session, slug: str, decider: Decider, message: str = "
 
 
 def reinstate_skill(
-    session: Session, slug: str, decider: Decider, version: str = "", message: str = ""
+    session: Session,
+    slug: str,
+    decider: Decider,
+    version: str = "",
+    message: str = "",
+    check: DecisionCheck | None = None,
 ) -> Decided:
     """Bring a retired skill back, or the files of an earlier `version`, as its next version.
 
@@ -101,6 +119,8 @@ def reinstate_skill(
     with locked_write_transaction(session, "reinstate", description) as txn:
         plan = _plan_return(txn, slug, version)
         record_edits_at(txn, plan.edits)
+        if check is not None:
+            check(txn)
         return _record_return(txn, _plan_return(txn, slug, version), decider, message)
 
 

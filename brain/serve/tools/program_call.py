@@ -10,12 +10,13 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, NotFound, ToolFailure, printable_text
+from ...programs.parameter_schema import check_payload
 from ...programs.tool_name import slug_of_tool, tool_name
-from ...skills.suggestions import suggest_names
+from ...util.suggestions import suggest_names
 from . import argument_check, tool_errors
 from .invocation_hint import call_by_name_hint, find_wrapped_tool
 from .manage_skills import LESSONS_ANSWER
-from .program_tools import list_acquired, list_built_in_tools
+from .program_tools import list_acquired, list_built_in_tools, read_schema
 from .tool import ToolResult
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ def _run(brain: Brain, name: str, values: Any, control: RunControl) -> ProgramRu
     if _TOOL_NAME.fullmatch(name) is None:
         raise _unknown_tool_failure(brain, name, values)
     try:
-        return brain.programs.run(slug_of_tool(name), values, cancel=control.cancel)
+        schema = read_schema(brain, slug_of_tool(name))
+        payload = check_payload(schema, values)
+        return brain.programs.run(slug_of_tool(name), payload, cancel=control.cancel)
     except NotFound as error:
         raise _unknown_tool_failure(brain, name, values) from error
 

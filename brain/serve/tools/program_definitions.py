@@ -7,12 +7,12 @@ whose users know them.
 from __future__ import annotations
 
 from ... import limits
-from .tool import Tool, object_schema, text_schema
+from .tool import Schema, Tool, object_schema, text_schema
 from .tool_definitions import TOOLS
 
 MAX_TEST_PAYLOADS = 16
 MANAGE_ACTIONS = ("list", "delete")
-_JSON_VALUE = ["object", "string"]
+_ANY_JSON: Schema = {"type": ["object", "string"], "additionalProperties": True}
 
 CREATE_SKILL = Tool(
     name="create_skill",
@@ -45,23 +45,23 @@ CREATE_SKILL = Tool(
             1,
         ),
         parameters_schema={
-            "type": _JSON_VALUE,
+            **_ANY_JSON,
             "description": "JSON Schema of its arguments, an object. Left out, it is made from "
             "the payloads. Say bounds (minimum, maxLength, enum): payloads are made from them.",
         },
         test_payload={
-            "type": _JSON_VALUE,
+            **_ANY_JSON,
             "description": 'The arguments to try it with, such as {"text": "a b"}.',
         },
         test_payloads={
             "type": "array",
             "description": "Several of these instead, of different kinds.",
-            "items": {"type": _JSON_VALUE},
+            "items": _ANY_JSON,
             "minItems": 1,
             "maxItems": MAX_TEST_PAYLOADS,
         },
         expected={
-            "type": _JSON_VALUE,
+            **_ANY_JSON,
             "description": "The output that test_payload must give, as JSON; for test_payloads "
             "a list with one for each.",
         },
