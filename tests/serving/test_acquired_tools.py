@@ -14,9 +14,9 @@ from mcp import types as wire
 from brain import Brain
 from brain.serve.mcp.brain_pool import BrainPool
 from brain.serve.mcp.mcp_server import BrainServer
-from tests.serving.test_server import ERAS, connected, text, within
 from brain.serve.tools import Toolbox
-from tests.support.acquired import CHECK_SLEPT, SLEEPER, SLEEPER_SCHEMA, creation
+from tests.serving.test_server import ERAS, connected, text, within
+from tests.support.acquired import SLEEPER, creation
 
 SECONDS = 30
 
@@ -40,9 +40,7 @@ def test_a_client_of_before_2026_hears_that_its_new_tool_is_there(desk: BrainPoo
             if isinstance(message, wire.ToolListChangedNotification):
                 changed.set()
 
-        async with Client(
-            BrainServer(desk).server, mode="legacy", message_handler=hear
-        ) as client:
+        async with Client(BrainServer(desk).server, mode="legacy", message_handler=hear) as client:
             assert "create_skill" in await names(client)
             assert "count_words" not in await names(client)
             made = await client.call_tool("create_skill", creation("count_words"))
@@ -67,7 +65,7 @@ def test_other_calls_are_answered_while_a_tool_sleeps_and_cancelling_ends_it(
 
                 async def sleep() -> None:
                     try:
-                        await client.call_tool("sleep", {"seconds": 30})
+                        await client.call_tool("sleep", {"text": "sleep"})
                     finally:
                         ended.append("sleep")
 
@@ -83,10 +81,7 @@ def test_other_calls_are_answered_while_a_tool_sleeps_and_cancelling_ends_it(
 
 
 async def make_sleeper(client: Client) -> None:
-    given = creation(
-        "sleep", SLEEPER, CHECK_SLEPT, parameters_schema=SLEEPER_SCHEMA, test_payload={"seconds": 0}
-    )
-    made = await client.call_tool("create_skill", given)
+    made = await client.call_tool("create_skill", creation("sleep", SLEEPER))
     assert not made.is_error, text(made)
 
 

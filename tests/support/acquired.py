@@ -10,10 +10,6 @@ import json, sys
 payload = json.loads(sys.argv[1])
 print(json.dumps({"words": len(payload["text"].split())}))
 """
-CHECK = """\
-def check(payload, output):
-    assert output == {"words": sum(1 for word in payload["text"].split(" ") if word.strip())}
-"""
 CHECK_WORDS = """\
 def check(payload, output):
     assert output["words"] == len(payload["text"].split())
@@ -22,24 +18,16 @@ SLEEPER = """\
 import json, sys, time
 
 payload = json.loads(sys.argv[1])
-time.sleep(payload["seconds"])
-print(json.dumps({"slept": payload["seconds"]}))
+if payload["text"] == "sleep":
+    time.sleep(25)
+print(json.dumps({"words": len(payload["text"].split())}))
 """
-CHECK_SLEPT = """\
-def check(payload, output):
-    assert output == {"slept": payload["seconds"]}
-"""
-SLEEPER_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "seconds": {"type": "number", "minimum": 0, "maximum": 30, "examples": [0, 0.01]}
-    },
-    "required": ["seconds"],
-    "additionalProperties": False,
-}
+"""Sleeps if it is asked to, which no trial does."""
 
 
-def creation(name: str, code: str = COUNT_WORDS, check: str = CHECK_WORDS, **more: Any) -> dict[str, Any]:
+def creation(
+    name: str, code: str = COUNT_WORDS, check: str = CHECK_WORDS, **more: Any
+) -> dict[str, Any]:
     """Return the arguments of create_skill for a tool."""
     return {
         "name": name,
