@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
     from .. import results
     from ..programs.program import Program
+    from ..receipts import Receipt
     from ..repo.programs.acquire import AcquireRequest, TrialOptions, TrialPlan
     from ..repo.programs.admission import Runnable
     from ..repo.programs.retire import Decider
+    from ..running.run_program import RunOutcome
     from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
 
 
@@ -180,6 +182,43 @@ class ProgramsPart(Part):
 
         by = decider or self._decide_as_author(reason)
         return self._locked.run_write(retire.reinstate_skill, slug, by, str(version), message)
+
+    def pin(self, slug: str) -> results.Pinned:
+        """Pin a skill: no rule rolls it back or retires it.
+
+        The list is in the manifest. Raises `NotFound` (`no_skill`), or `InvalidInput`
+        (`ambiguous_skill`, `bad_manifest`).
+        """
+        from ..repo.programs import pinned
+
+        return self._locked.run(pinned.pin_skill, slug)
+
+    def unpin(self, slug: str) -> results.Pinned:
+        """End the pinning of a skill. Raises `NotFound` (`not_pinned`), else as `pin`."""
+        from ..repo.programs import pinned
+
+        return self._locked.run(pinned.unpin_skill, slug)
+
+    def count_use(
+        self, runnable: Runnable, outcome: RunOutcome, *, cancelled: bool = False
+    ) -> results.HealthChange | None:
+        """Count a run of a program; return what followed if it failed, None for nothing.
+
+        A run that was cancelled is neither a success nor a failure. Raises `StoreError` or
+        `Locked` if it cannot be counted, or if a failing skill cannot be changed.
+        """
+        from ..repo.programs import health
+
+        return self._locked.run(health.count_run, runnable, outcome, cancelled)
+
+    def count_imported(self, run: Receipt) -> results.RunCounted:
+        """Count the uses of skills in a run of another program, each run once.
+
+        Raises as `count_use`.
+        """
+        from ..repo.programs import run_usage
+
+        return self._locked.run(run_usage.count_imported_run, run)
 
     def _decide_as_author(self, reason: str) -> Decider:
         from ..repo.programs.retire import Decider
