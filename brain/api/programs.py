@@ -152,12 +152,13 @@ class ProgramsPart(Part):
         return self._locked.run(attempts.read_attempt, attempt)
 
     def retire(
-        self, slug: str, reason: str = "", *, decider: Decider | None = None, message: str = ""
+        self, slug: str, reason: str, *, decider: Decider | None = None, message: str = ""
     ) -> results.Decided:
         """Move a skill out of use, into skills/_retired; its version stays.
 
         `decider` says who decides and why, by default the author, as a person, for `reason`.
-        Raises `NotFound` (`no_skill`), or `Conflict` (`retired`, `holds_skills`).
+        Raises `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
+        `holds_skills`).
         """
         from ..repo.programs import retire
 

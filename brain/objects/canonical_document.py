@@ -20,9 +20,8 @@ from ..errors import FormatError, printable_text
 from ..util import strict_json
 from . import paths
 from .snapshot import MAX_TIME_MS
+from .tree_entry import MAX_SAFE_INTEGER
 
-MAX_SAFE_INTEGER = (1 << 53) - 1
-"""The greatest integer that every JSON reader represents exactly (RFC 8259, section 6)."""
 MAX_JSON_DEPTH = 8
 """The deepest nesting of lists and objects that is read; a receipt has five levels."""
 _REQUIRED_FIELD: Final = object()

@@ -65,7 +65,7 @@ def read_lineage(source: BinaryIO) -> ExportedLineage:
     """
     if source.read(len(LINEAGE_MAGIC)) != LINEAGE_MAGIC:
         raise FormatError(
-            "the file is not a lineage: its first line is not `brain lineage 1`",
+            "the file is not a lineage: its first line is not that of one",
             code="bad_lineage",
             hint=_EXPORT_HINT,
         )

@@ -41,8 +41,7 @@ _VERSION_PATTERN = re.compile(r"[1-9][0-9]{0,8}|(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{
 _FieldCheck = Callable[[Any], bool]
 
 
-def is_slug(value: str) -> bool:
-    """Tell whether a text is a slug: words of lower-case letters and digits, joined by `-`."""
+def _is_slug(value: Any) -> bool:
     return len(value) <= _MAX_SLUG_CHARS and _SLUG_PATTERN.fullmatch(value) is not None
 
 
@@ -97,12 +96,12 @@ def _is_merged_skill_list(value: Any) -> bool:
     return (
         len(value) <= MAX_MERGED_SKILLS
         and all(type(row) is tuple and list(map(type, row)) == [str] * 4 for row in value)
-        and all(is_slug(row[0]) and all(map(_is_version_or_none, row[1:])) for row in value)
+        and all(_is_slug(row[0]) and all(map(_is_version_or_none, row[1:])) for row in value)
         and all(a <= b for a, b in pairwise(value))
     )
 
 
-_SLUG_FIELD, _VERSION_FIELD = ("slug", str, is_slug), ("version", str, is_version)
+_SLUG_FIELD, _VERSION_FIELD = ("slug", str, _is_slug), ("version", str, is_version)
 _FROM_FIELD, _TO_FIELD = ("from_version", str, _is_version_or_none), ("to_version", str, is_version)
 _DECISION_FIELDS = (
     _SLUG_FIELD,
@@ -139,7 +138,7 @@ _FIELDS: dict[str, tuple[tuple[str, type, _FieldCheck], ...]] = {
         _SLUG_FIELD,
         _FROM_FIELD,
         _TO_FIELD,
-        ("absorbed", str, is_slug),
+        ("absorbed", str, _is_slug),
         ("absorbed_version", str, is_version),
     ),
     "import": (

@@ -4,18 +4,22 @@ It runs inside, as /job/.start.py, and imports nothing of the project. The paren
 only while it lives; by then the kernel ends the sandbox with it, so no job outlives it unseen.
 """
 
-import builtins
 import posix
 import sys
 
 posix.write(3, b"?\n")
 if posix.read(4, 2) != b"!\n":
     posix._exit(125)
-# What `site` gives, which is left out for speed.
-vars(builtins).update(exit=sys.exit, quit=sys.exit)
+# Not on the command line, where all users of the machine would see them.
+with open("/job/.arguments", "rb") as _file:
+    sys.argv[:] = _file.read().decode("utf-8", "surrogateescape").split("\0")
 sys.path.append("/job/modules")
-del sys.argv[0], builtins
-__file__ = sys.argv[0]
-with open(__file__, "rb") as _file:
-    _code = compile(_file.read(), __file__, "exec")
-exec(_code)
+_main = type(sys)("__main__")
+_main.__file__ = sys.argv[0]
+with open(_main.__file__, "rb") as _file:
+    _code = compile(_file.read(), _main.__file__, "exec")
+# `site` gives these, which is left out for speed.
+vars(sys.modules["builtins"]).update(exit=sys.exit, quit=sys.exit)
+_start = sys.modules["__main__"]
+sys.modules["__main__"] = _main
+exec(_code, vars(_main))

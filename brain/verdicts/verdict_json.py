@@ -13,9 +13,10 @@ from ..digest import NO_DIGEST
 from ..errors import FormatError, find_repeated, printable_text
 from ..objects import canonical_document as fields
 from ..objects.canonical_document import DocumentFormat, FieldCodec, FieldSpec, ObjectCodec
-from ..objects.operation import DECISION_KINDS, is_slug
+from ..objects.operation import DECISION_KINDS
 from ..programs import PROGRAM_FILE
 from ..programs.program import is_program_file
+from ..skills.slug import is_slug
 from .verdict_types import (
     CASE_KINDS,
     CASE_OUTCOMES,
@@ -56,7 +57,7 @@ def _check_verdict(verdict: Verdict) -> None:
         raise FormatError(f"its files lack {PROGRAM_FILE}", code="bad_field")
     if verdict.cases and not paths:
         raise FormatError("it has cases, but no files that were tried", code="bad_field")
-    if name := find_repeated(case.name for case in verdict.cases):
+    if name := find_repeated([case.name for case in verdict.cases]):
         message = f"two cases have the name {printable_text(name)}"
         raise FormatError(message, code="duplicate_key")
 

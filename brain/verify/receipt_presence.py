@@ -1,18 +1,19 @@
-"""Check that the receipts and the evidence documents that snapshots name are stored.
+"""Check that the receipts and the statements of binding that snapshots name are stored.
 
 `receipt_verification` checks the claims of receipts, run by run. The content of a snapshot
-does not depend on its receipt, so no finding here is an error.
+does not depend on its receipt, so no finding here is an error. `decision_check` reads verdicts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import BrainError, FormatError
-from ..objects import operation
+from ..objects.operation import BINDING_KINDS
 from ..objects.snapshot import Snapshot
+from ..receipts import Receipt
 from ..repo.open.session import Session
 from ..results import Finding
 
@@ -22,19 +23,24 @@ _RECEIPT_MARKER = b'"format":"brain v1 receipt"'
 
 
 class ReceiptPresence:
-    """Checks one snapshot after the other; with `deeply`, receipts are read."""
+    """Checks one snapshot after the other.
 
-    def __init__(self, session: Session, deeply: bool) -> None:
+    With `add_receipt`, receipts are read; it is called with each and the snapshot that carries it.
+    """
+
+    def __init__(
+        self, session: Session, add_receipt: Callable[[bytes, Receipt], None] | None = None
+    ) -> None:
         self._session = session
-        self._deeply = deeply
+        self._add_receipt = add_receipt
         self._pending: list[tuple[bytes, bytes, str]] = []
 
     def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
         """Add the next snapshot; return findings when a batch is full."""
         if snapshot.receipt != NO_DIGEST:
             self._pending.append((snapshot_id, snapshot.receipt, "receipt"))
-        if (document := operation.evidence_blob(snapshot.operation)) != NO_DIGEST:
-            self._pending.append((snapshot_id, document, "document"))
+        if snapshot.operation[0] in BINDING_KINDS:
+            self._pending.append((snapshot_id, snapshot.operation[-1], "document"))
         return self.flush() if len(self._pending) >= LOOKUP_BATCH_RECEIPTS else []
 
     def flush(self) -> list[Finding]:
@@ -53,10 +59,12 @@ class ReceiptPresence:
             elif blob in missing:
                 message = f"its {label} {blob.hex()} is missing"
                 yield Finding(f"missing_{label}", "warning", snapshot_id.hex(), "", message)
-            elif self._deeply and label == "receipt":
-                yield from self._check_receipt(snapshot_id, blob)
+            elif self._add_receipt is not None and label == "receipt":
+                yield from self._check_receipt(snapshot_id, blob, self._add_receipt)
 
-    def _check_receipt(self, snapshot_id: bytes, blob: bytes) -> Iterator[Finding]:
+    def _check_receipt(
+        self, snapshot_id: bytes, blob: bytes, add_receipt: Callable[[bytes, Receipt], None]
+    ) -> Iterator[Finding]:
         from ..receipts import decode_receipt
 
         reader = self._session.reader
@@ -68,7 +76,7 @@ class ReceiptPresence:
         except BrainError:  # reported where every blob is read
             return
         try:
-            decode_receipt(data)
+            add_receipt(snapshot_id, decode_receipt(data))
         except FormatError as error:
             if _RECEIPT_MARKER in data:
                 message = f"its receipt is malformed: {error.message}"

@@ -33,11 +33,14 @@ deep verification alone. The steps, each repeated as a comment at its code:
     (`signature_check`)
 11. Receipts: the receipts that snapshots name are stored and, deep, well formed. Warnings:
     a missing receipt changes nothing that the brain holds. (`receipt_presence`)
-12. Deep: the user's cache agrees with the objects it was derived from. (`cache_check`)
+12. Decisions: the verdict of every admission, rejection, retirement and reinstatement is stored
+    and is about this change of this skill; see the steps of `decision_check`. Deep, warnings: a
+    receipt names a run of a skill that had not been admitted. (`run_check`)
+13. Deep: the user's cache agrees with the objects it was derived from. (`cache_check`)
 
 Steps 5 to 7 read the store part by part, in insertion order, so that each object is read
 once and memory is flat. Forked children check the parts, then the signatures of step 10,
-while this process walks the lineage for steps 3, 4 and 11 and then joins them.
+while this process walks the lineage for steps 3, 4, 11 and 12 and then joins them.
 
 Nothing here writes: import-linter forbids it, and `verify_folder` opens the store for
 reading only. SQLite first rolls back a load that a power cut interrupted, as for any command.
@@ -61,9 +64,11 @@ from ..util.process_pool import SendValue, processor_count, run_in_child, share_
 from ..util.progress import Progress, no_progress
 from . import cache_check, graph_check, table_check
 from .blob_check import BlobCheck, ClaimedSizes
+from .decision_check import DecisionCheck
 from .findings import finding_from_error
 from .parallel import ParallelCheck
 from .receipt_presence import ReceiptPresence
+from .run_check import RunCheck
 from .signature_check import NO_REQUIREMENTS, SignatureRequirements
 
 TRUST_LEVEL = "L0"
@@ -153,14 +158,14 @@ def _verify_deeply_once(
             work = _VerificationPass(session, requirements, progress, sizes)
             work.run()
         work.replace_blob_findings(blob_findings, blobs.faults)
-        # 12. The user's cache agrees with the objects it was derived from.
+        # 13. The user's cache agrees with the objects it was derived from.
         work.add_cache_findings(blobs.wrong_cards, deviations)
     return work.build_result()
 
 
 @contextmanager
 def _check_cache_in_background(session: Session) -> Iterator[Iterator[cache_check.CacheDeviation]]:
-    """Start step 12, for a large brain in a forked child; yield an iterator over deviations.
+    """Start step 13, for a large brain in a forked child; yield an iterator over deviations.
 
     The child is silent about a damaged lineage, which other steps report.
     """
@@ -221,7 +226,7 @@ class _VerificationPass:
         self._has_errors = False
 
     def run(self) -> None:
-        """Take steps 1 to 8, 10 and 11."""
+        """Take steps 1 to 8 and 10 to 12."""
         try:
             self._run_steps()
         except BrainError as error:
@@ -237,7 +242,7 @@ class _VerificationPass:
     def add_cache_findings(
         self, wrong_cards: Iterable[bytes], deviations: Iterable[cache_check.CacheDeviation]
     ) -> None:
-        """Take step 12, which needs a lineage without errors."""
+        """Take step 13, which needs a lineage without errors."""
         if not self._has_errors:
             self.add_findings(
                 Finding("wrong_cache", "error", snapshot_id.hex(), "", f"{message}; {_REPAIR_HINT}")
@@ -269,7 +274,7 @@ class _VerificationPass:
         # 5. Objects. 6. Trees. 7. Operations. 10. Signatures.
         with share_jobs(work.job_count, work.run_job, work.reopen_for_fork) as finish:
             try:
-                # 3. Lineage. 4. Time. 11. Receipts.
+                # 3. Lineage. 4. Time. 11. Receipts. 12. Decisions.
                 self._walk_lineage(starts, work)
                 # 8. Tables.
                 self.add_findings(graph_check.check_operation_log(session))
@@ -286,7 +291,10 @@ class _VerificationPass:
         return checked.sizes
 
     def _walk_lineage(self, starts: list[bytes], work: ParallelCheck) -> None:
-        receipts = ReceiptPresence(self._session, self._sizes is not None)
+        decisions = DecisionCheck(self._session)
+        runs = RunCheck(self._session, decisions)
+        is_deep = self._sizes is not None
+        receipts = ReceiptPresence(self._session, runs.add_receipt if is_deep else None)
         merges = graph_check.MergeBaseCheck(self._session)
         for snapshot_id, snapshot in graph_check.walk_reachable(self._session, starts):
             if isinstance(snapshot, BrainError):
@@ -297,12 +305,16 @@ class _VerificationPass:
             )
             # 11. Receipts.
             self.add_findings(receipts.add_snapshot(snapshot_id, snapshot))
+            # 12. Decisions.
+            self.add_findings(decisions.add_snapshot(snapshot_id, snapshot))
             work.add_snapshot(snapshot_id, snapshot)
             merges.add_snapshot(snapshot_id, snapshot)
             self._snapshots += 1
             if self._snapshots % 256 == 0:
                 self._progress("snapshots", self._snapshots, 0)
         self.add_findings(receipts.flush())
+        self.add_findings(decisions.findings())
+        self.add_findings(runs.findings())
         self.add_findings(merges.findings())
 
     def build_result(self) -> Verified:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from ... import limits
-from ...objects.canonical_document import MAX_SAFE_INTEGER
 from ...objects.snapshot import MAX_TIME_MS
+from ...objects.tree_entry import MAX_SAFE_INTEGER
 from ...util import strict_json
 
 _CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)

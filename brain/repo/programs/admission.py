@@ -19,19 +19,16 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...programs import PROGRAM_FILE
 from ...programs.program import Program, id_of_files
-from ...skills import SKILLS_SECTION, skill_layout
+from ...skills import skill_layout
 from ...skills.slug import slugify
 from ..core import working_copy
 from ..open.session import Session
 from ..read import lineage_cache, skill_lookup
 from ..read.ancestor_set import AncestorSet
-from ..read.decision_rows import read_verdict
+from ..read.decision_rows import read_decision_verdict
 from ..read.skill_lookup import FoundSkill
 from .find_program import find_program, list_program_entries
 from .tried_programs import TriedProgram, read_tried_program
-
-RETIRED_FOLDER = f"{SKILLS_SECTION}/_retired/"
-"""Where retired skills are kept, each in a folder of its slug; nothing there is a skill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +65,7 @@ def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundS
     if skill is not None:
         return skill
     retired = "" if "/" in slug else slugify(slug)
-    main = f"{RETIRED_FOLDER}{retired}/{skill_layout.SKILL_FILES[0]}"
+    main = f"{skill_layout.RETIRED_FOLDER}{retired}/{skill_layout.SKILL_FILES[0]}"
     if retired and bundles.has_entry(session.nodes, bundle, main):
         raise Conflict(
             f"{retired} is retired",
@@ -125,10 +122,8 @@ def find_admission(session: Session, head: bytes, program: bytes) -> DecisionRow
 
     Cost: the decisions about the program, each O(log n) in the number of snapshots.
     """
-    inside = AncestorSet(session, head)
-    rows = lineage_cache.read_decisions(session, program_key(program))
-    rows = [row for row in rows if row.snapshot in inside]
-    if not any(row.kind == "admit" and _has_proof(session, row) for row in rows):
+    rows = _list_decisions(session, head, program)
+    if not _has_admission(session, rows):
         return None
     retired = [row for row in rows if row.kind == "retire"]
     for row in reversed(rows):
@@ -140,9 +135,25 @@ def find_admission(session: Session, head: bytes, program: bytes) -> DecisionRow
     return None
 
 
+def was_admitted(session: Session, head: bytes, program: bytes) -> bool:
+    """Tell whether a snapshot in the lineage of `head` admits a program, retired since or not."""
+    return _has_admission(session, _list_decisions(session, head, program))
+
+
+def _list_decisions(session: Session, head: bytes, program: bytes) -> list[DecisionRow]:
+    """Return the decisions about a program in the lineage of `head`, by generation."""
+    inside = AncestorSet(session, head)
+    rows = lineage_cache.read_decisions(session, program_key(program))
+    return [row for row in rows if row.snapshot in inside]
+
+
+def _has_admission(session: Session, rows: list[DecisionRow]) -> bool:
+    return any(row.kind == "admit" and _has_proof(session, row) for row in rows)
+
+
 def _has_proof(session: Session, row: DecisionRow) -> bool:
     """Tell whether the snapshot of an admission really names a verdict over its program."""
-    verdict = read_verdict(session, session.load_snapshot(row.snapshot))
+    verdict = read_decision_verdict(session, session.load_snapshot(row.snapshot))
     return (
         verdict is not None
         and id_of_files(verdict.files) == row.program

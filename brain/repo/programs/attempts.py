@@ -7,7 +7,7 @@ from ...results import Attempt, AttemptView
 from ...util.utc_time import utc_time
 from ..open.session import Session
 from ..read import skill_lookup
-from ..read.decision_rows import read_verdict
+from ..read.decision_rows import read_decision_verdict
 from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
 
 
@@ -31,7 +31,7 @@ def read_attempt(session: Session, attempt: str) -> AttemptView:
             hint="only the newest ones are kept; `brain evolve attempts` lists them",
         )
     summary = _describe(session, ref, snapshot_id)
-    verdict = read_verdict(session, session.load_snapshot(snapshot_id))
+    verdict = read_decision_verdict(session, session.load_snapshot(snapshot_id))
     return AttemptView(
         attempt=summary.attempt,
         slug=summary.slug,
@@ -46,7 +46,7 @@ def read_attempt(session: Session, attempt: str) -> AttemptView:
 
 def _describe(session: Session, ref: str, snapshot_id: bytes) -> Attempt:
     snapshot = session.load_snapshot(snapshot_id)
-    verdict = read_verdict(session, snapshot)
+    verdict = read_decision_verdict(session, snapshot)
     return Attempt(
         attempt=ref.removeprefix(REJECTED_REF_PREFIX),
         slug=snapshot.operation[1],

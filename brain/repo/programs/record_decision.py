@@ -95,7 +95,7 @@ def record_acquired(
     with locked_write_transaction(session, "admit", f"acquire {program.slug}") as txn:
         _refuse_stale_base(txn, program.slug, request.base)
         blob = store_verdict(txn, trial.verdict, trial.contents)
-        request = _with_program(txn, request, program, partial(_decide, "admit", blob))
+        request = _with_program(txn, request, program, partial(_decide, txn, "admit", blob))
         upserted = write_skill(txn, request)
         _require_program_of(txn, upserted, program)
         admitted_by = txn.head
@@ -109,7 +109,7 @@ def record_rejected(
     with locked_write_transaction(session, "reject", f"reject {program.slug}") as txn:
         txn.receipt_draft = None  # a receipt goes on in the lineage of the branch
         blob = store_verdict(txn, trial.verdict, trial.contents)
-        request = _with_program(txn, request, program, partial(_decide, "reject", blob))
+        request = _with_program(txn, request, program, partial(_decide, txn, "reject", blob))
         upserted = write_skill(txn, request)
         ref = _set_aside(txn, program.slug)
     return _describe_rejected(upserted, trial.verdict, ref)
@@ -143,8 +143,11 @@ def store_verdict(
 
 
 def _decide(
-    kind: str, verdict: bytes, slug: str, from_version: str, to_version: str
+    txn: WriteTransaction, kind: str, verdict: bytes, slug: str, _: str, to_version: str
 ) -> SnapshotOperation:
+    """Return the operation of a decision; before it, a removed skill has no version."""
+    skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
+    from_version = "" if skill is None else skill.card.version
     return operation.decision_operation(kind, slug, from_version, to_version, verdict)
 
 

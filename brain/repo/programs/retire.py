@@ -14,6 +14,7 @@ from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
+from ...programs.program import id_of_files
 from ...results import Decided
 from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
 from ...skills.slug import slugify
@@ -32,7 +33,7 @@ from ..skills.skill_files import (
     record_skill,
     upsert_result,
 )
-from .admission import RETIRED_FOLDER, find_skill_or_retired
+from .admission import find_skill_or_retired, was_admitted
 from .find_program import find_program
 from .record_decision import describe_decision, store_verdict
 
@@ -62,8 +63,15 @@ def retire_skill(
 ) -> Decided:
     """Move a skill out of use; its program does not run any more.
 
-    Raises `NotFound` (`no_skill`), or `Conflict` (`retired`, `holds_skills`).
+    Raises `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
+    `holds_skills`).
     """
+    if not decider.reason:
+        raise InvalidInput(
+            "a skill is retired for a reason, and none is given",
+            code="no_reason",
+            hint="say in a line why it is not to be used any more",
+        )
     with locked_write_transaction(session, "retire", f"retire {printable_text(slug, 80)}") as txn:
         skill = find_skill_or_retired(session, txn.bundle, slug)
         retired = _list_retired_files(txn, skill.slug)
@@ -120,7 +128,7 @@ class _Return(NamedTuple):
     """How a skill comes back: the earlier skill, the bundle that has it, and the edits.
 
     `path` is where its text goes; `current` is the version that it has, or had when it was
-    retired.
+    retired, "" if it is gone.
     """
 
     bundle: Bundle
@@ -137,7 +145,11 @@ def _plan_return(txn: WriteTransaction, slug: str, version: str) -> _Return:
     if present is None:
         edits = {file: entry for file, entry in edits.items() if entry is not None}
         edits.update(dict.fromkeys(_list_retired_files(txn, old.slug)))
-    current = present.card.version if present else old.card.version
+    retired = _find_retired_text(txn, old.slug)
+    known = present or (
+        skill_lookup.load_skill(txn.session, txn.bundle, retired) if retired else None
+    )
+    current = known.card.version if known else ""
     return _Return(bundle, old, path, edits, current)
 
 
@@ -147,8 +159,10 @@ def _record_return(txn: WriteTransaction, plan: _Return, decider: Decider, messa
     known = [plan.current, old.card.version, find_last_version(txn, slug)]
     previous = skill_version.greatest_version([number for number in known if number])
     new = skill_document.bump_document(session.reader.read_blob(old.blob), previous, slug)
-    new = new._replace(name=old.card.name or slug, previous_version=plan.current)
+    new = new._replace(name=old.card.name or slug, previous_version=plan.current or None)
     files = _read_program_files(session, plan.bundle, old)
+    if files and not was_admitted(session, txn.head, id_of_files(files)):
+        files = ()
     verdict = _build_verdict("reinstate", decider, slug, files)
     blob = store_verdict(txn, verdict)
     kind = operation.decision_operation("reinstate", slug, plan.current, new.version, blob)
@@ -219,20 +233,20 @@ def _default_place(skill: FoundSkill) -> FoundSkill:
 
 
 def _list_retired_files(txn: WriteTransaction, slug: str) -> list[str]:
-    folder = f"{RETIRED_FOLDER}{slug}"
+    folder = f"{skill_layout.RETIRED_FOLDER}{slug}"
     return [entry.path for entry in bundles.walk_below(txn.session.nodes, txn.bundle, folder)]
 
 
 def _find_retired_text(txn: WriteTransaction, slug: str) -> str:
     """Return the path of the text of a retired skill, "" if there is none."""
-    paths = [f"{RETIRED_FOLDER}{slug}/{name}" for name in skill_layout.SKILL_FILES]
+    paths = [f"{skill_layout.RETIRED_FOLDER}{slug}/{name}" for name in skill_layout.SKILL_FILES]
     found = (path for path in paths if bundles.has_entry(txn.session.nodes, txn.bundle, path))
     return next(found, "")
 
 
 def _retired_path(skill: FoundSkill, path: str) -> str:
     """Return where a file of a skill lies once it is retired."""
-    home = f"{RETIRED_FOLDER}{skill.slug}/"
+    home = f"{skill_layout.RETIRED_FOLDER}{skill.slug}/"
     if skill.folder is None:
         return home + skill_layout.SKILL_FILES[0]
     return home + path[len(skill.folder) :]

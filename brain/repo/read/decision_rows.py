@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ... import limits
 from ...cache.derived_cache import DecisionRow
 from ...digest import NO_DIGEST
 from ...errors import BrainError
@@ -24,7 +23,7 @@ def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> Decisi
     if kind not in _DECISIONS_IN_FORCE:
         return None
     _, slug, _, version, _ = snapshot.operation
-    verdict = read_verdict(session, snapshot)
+    verdict = read_decision_verdict(session, snapshot)
     return DecisionRow(
         kind=kind,
         slug=slug,
@@ -43,17 +42,14 @@ def _program_of(verdict: Verdict | None) -> bytes:
     return id_of_files(verdict.files)
 
 
-def read_verdict(session: Session, snapshot: Snapshot) -> Verdict | None:
+def read_decision_verdict(session: Session, snapshot: Snapshot) -> Verdict | None:
     """Return the verdict of the decision of a snapshot, None if it is missing or not about it."""
-    from ...verdicts.verdict_json import decode_verdict
+    from .read_verdicts import read_verdict
 
     kind, slug, *_ = snapshot.operation
-    blob = operations.evidence_blob(snapshot.operation)
     try:
-        if session.reader.blob_size(blob) > limits.MAX_VERDICT_BYTES:
-            return None
-        verdict = decode_verdict(session.reader.read_blob(blob))
-    except BrainError:
+        verdict = read_verdict(session.reader, operations.evidence_blob(snapshot.operation))
+    except BrainError:  # reported by `brain verify`
         return None
     return verdict if (verdict.decision, verdict.skill) == (kind, slug) else None
 

@@ -7,6 +7,8 @@ from ..open.session import Session
 REJECTED_REF_PREFIX = "rejected/"
 MAX_REJECTED = 20
 """Rejected attempts of a brain that garbage collection keeps, the newest ones."""
+DROP_KIND = "gc"
+"""The kind of the operation by which garbage collection drops refs; undo passes over it."""
 
 
 def list_rejected_refs(session: Session, slug: str = "") -> list[tuple[str, bytes]]:

@@ -76,7 +76,7 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
 
 def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     """Return the error for a missing file of a skill, with names of its files."""
-    from ...skills.suggestions import suggest_names
+    from ...util.suggestions import suggest_names
 
     near = suggest_names(inner, files) or files[:_MAX_NAMED_FILES]
     names = ", ".join(map(printable_text, near))

@@ -64,7 +64,11 @@ def execute(skill, payload):
         answer = work
     if not isinstance(answer, skillapi.SkillResult):
         answer = skillapi.SkillResult(output=answer)
-    return {"success": bool(answer.success), "output": answer.output, "error": str(answer.error or "")}
+    return {
+        "success": bool(answer.success),
+        "output": answer.output,
+        "error": str(answer.error or ""),
+    }
 
 
 def finish(work):

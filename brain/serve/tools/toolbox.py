@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, ToolFailure, printable_text
-from ...skills.suggestions import suggest_names
 from ...skills.visible_text import strip_hidden
+from ...util.suggestions import suggest_names
 from . import argument_check, tool_errors
 from .history_tools import brain_diff, brain_log, brain_snapshot, brain_verify
 from .memory_tool import memory

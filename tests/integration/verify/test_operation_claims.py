@@ -11,19 +11,17 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import BrainError
-from brain.objects import bundle as bundles
-from brain.objects import lineage
 from brain.objects import snapshot as snapshots
 from brain.objects import tree_node as nodes
 from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import Snapshot
-from brain.objects.tree_entry import FILE, TreeEntry
 from brain.objects.tree_node import TreeNode
 from brain.repo.core.transaction import log_operation
 from brain.results import Finding
 from brain.store.object_table import object_checksum
 from brain.store.protocol import ObjectKind
 from tests.support.brain_templates import copy_brain
+from tests.support.forged_snapshots import forged
 
 ID = blob_id(b"somewhere")
 
@@ -42,46 +40,6 @@ def _make_brain(root: Path) -> None:
 
 def skill(version: int) -> bytes:
     return f"---\nname: oracle\ndescription: d\nversion: {version}\n---\nMore.\n".encode()
-
-
-def forged(
-    brain: Brain,
-    edits: dict[str, bytes | None],
-    operation: SnapshotOperation,
-    *others: bytes,
-    change: Callable[[Snapshot], Snapshot] = lambda made: made,
-) -> bytes:
-    """Put a snapshot on the head with all that belongs to it; return its id."""
-    session = brain._session
-    head = session.head()
-    parents = [session.load_snapshot(one) for one in (head, *others)]
-    with session.store.transaction() as tx:
-        session.reader = tx
-        entries: dict[str, TreeEntry | None] = {}
-        for path, text in edits.items():
-            known = None if text is None else TreeEntry(path, FILE, tx.put_blob(text), len(text))
-            entries[path] = known
-        after = bundles.update_bundle(session.nodes, session.bundle_of(head), entries)
-        for node_id, node in session.nodes.unstored.items():
-            tx.put_object(ObjectKind.NODE, node_id, node)
-        session.nodes.mark_stored()
-        tx.put_object(ObjectKind.BUNDLE, bundles.bundle_id(after), bundles.encode_bundle(after))
-        made = parents[0]._replace(
-            brain=session.brain_id(),
-            bundle=bundles.bundle_id(after),
-            parents=(head, *others),
-            generation=lineage.next_generation(parents),
-            jump=lineage.next_jump(session.load_snapshot, head, parents[0]),
-            operation=operation,
-        )
-        data = snapshots.encode_snapshot(change(made))
-        here = snapshots.snapshot_id(data)
-        tx.put_object(ObjectKind.SNAPSHOT, here, data)
-        tx.update_ref("heads/main", head, here)
-        log_operation(session, tx, "snapshot", "forged", [("heads/main", head, here)])
-    session.reader = session.store
-    session.clear_loaded()
-    return here
 
 
 def errors(brain: Brain) -> list[Finding]:
@@ -180,8 +138,6 @@ def usable(brain: Brain) -> None:
 
 VALID: dict[str, tuple[SnapshotOperation, Callable[[Snapshot], Snapshot]]] = {
     "a redaction of what never was": (("redact", "a.md", ID, "why"), lambda made: made),
-    "an admission": (("admit", "oracle", "1", "1", ID), lambda made: made),
-    "a retirement": (("retire", "oracle", "1", "", ID), lambda made: made),
     "a binding": (("bind", ID, "eip155:1:0x00", ID), lambda made: made),
     "a later kind": (("graft", 2**64 - 1, {"k": (b"",)}), lambda made: made),
     "a kind that a terminal must not see": (("\x1b[2J\u202e",), lambda made: made),
@@ -216,11 +172,11 @@ def test_a_time_far_ahead_is_reported_and_not_refused(brain: Brain) -> None:
 def test_a_document_that_an_operation_names_is_kept_and_missed(brain: Brain) -> None:
     session = brain._session
     with session.store.transaction() as tx:
-        verdict = tx.put_blob(b"a verdict")
-    forged(brain, {}, ("admit", "oracle", "1", "1", verdict))
+        statement = tx.put_blob(b"a statement")
+    forged(brain, {}, ("bind", ID, "eip155:1:0x00", statement))
     brain.gc(grace=0)
     assert brain.verify(deep=True).findings == []
-    session.store._db.execute("DELETE FROM blobs WHERE id = ?", (verdict,))  # type: ignore[attr-defined]
+    session.store._db.execute("DELETE FROM blobs WHERE id = ?", (statement,))  # type: ignore[attr-defined]
     found = brain.verify()
     assert found.ok and [one.code for one in found.findings] == ["missing_document"]
 
@@ -468,5 +424,5 @@ def test_an_object_of_a_kind_that_is_not_known_is_named(brain: Brain) -> None:
     (found,) = errors(brain)
     assert (found.code, found.message) == (
         *("wrong_type",),
-        f"object {ID.hex()}: an unknown kind of object",
+        f"object {ID.hex()} cannot be read: the object is of the unknown kind 9",
     )

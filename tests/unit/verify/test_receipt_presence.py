@@ -1,4 +1,4 @@
-"""Receipts and documents that snapshots name are looked up in batches, and read if deep."""
+"""Receipts and statements that snapshots name are looked up in batches, and read if deep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brain.digest import NO_DIGEST, blob_id
 from brain.errors import NotFound
 from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
-from brain.receipts import Receipt, RunStep, encode_receipt, keep_text
+from brain.receipts import Receipt, RunStep, decode_receipt, encode_receipt, keep_text
 from brain.results import Finding
 from brain.verify import receipt_presence
 from brain.verify.receipt_presence import ReceiptPresence
@@ -55,11 +55,19 @@ def carrier(receipt: bytes = NO_DIGEST, operation: SnapshotOperation = ("snapsho
 
 
 def check(reader: StoredReceipts, *snapshots: Snapshot, deeply: bool = False) -> list[Finding]:
-    presence = ReceiptPresence(SimpleNamespace(reader=reader), deeply)  # type: ignore[arg-type]
+    read: list[tuple[bytes, Receipt]] = []
+    session = SimpleNamespace(reader=reader)
+    presence = ReceiptPresence(
+        session,  # type: ignore[arg-type]
+        (lambda *one: read.append(one)) if deeply else None,
+    )
     found = [one for snapshot in snapshots for one in presence.add_snapshot(SNAPSHOT, snapshot)]
     assert found == []
     found = presence.flush()
     assert presence.flush() == [] and {one.snapshot for one in found} <= {SNAPSHOT.hex()}
+    good = [one for one in snapshots if one.receipt == blob_id(GOOD)]
+    if deeply and blob_id(GOOD) in reader.contents:
+        assert read == [(SNAPSHOT, decode_receipt(GOOD))] * len(good)
     return found
 
 
@@ -82,15 +90,15 @@ def test_a_receipt_that_was_redacted_is_a_note() -> None:
     assert found.message == f"receipt redacted by snapshot {REDACTION.hex()[:12]}; its id stays"
 
 
-def test_a_document_is_looked_up_beside_the_receipt_and_not_read_as_one() -> None:
-    operation = ("admit", "oracle", "1", "1", blob_id(b"verdict"))
+def test_a_statement_is_looked_up_beside_the_receipt_and_not_read_as_one() -> None:
+    operation = ("bind", SNAPSHOT, "eip155:1:0x00", blob_id(b"statement"))
     both = carrier(blob_id(GOOD), operation)
     assert brief(check(StoredReceipts(), both)) == [
         ("missing_receipt", "warning"),
         ("missing_document", "warning"),
     ]
-    assert check(StoredReceipts(GOOD, b"verdict"), both, deeply=True) == []
-    assert brief(check(StoredReceipts(redacted=(b"verdict",)), carrier(operation=operation))) == [
+    assert check(StoredReceipts(GOOD, b"statement"), both, deeply=True) == []
+    assert brief(check(StoredReceipts(redacted=(b"statement",)), carrier(operation=operation))) == [
         ("redacted", "note")
     ]
 
@@ -120,7 +128,7 @@ def test_a_deep_check_says_what_is_no_receipt(
 def test_receipts_are_looked_up_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receipt_presence, "LOOKUP_BATCH_RECEIPTS", 2)
     reader = StoredReceipts()
-    presence = ReceiptPresence(SimpleNamespace(reader=reader), False)  # type: ignore[arg-type]
+    presence = ReceiptPresence(SimpleNamespace(reader=reader))  # type: ignore[arg-type]
     found = [len(presence.add_snapshot(SNAPSHOT, carrier(blob_id(GOOD)))) for _ in range(3)]
     assert found == [0, 2, 0]
     assert len(presence.flush()) == 1

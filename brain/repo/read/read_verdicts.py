@@ -1,0 +1,35 @@
+"""Read the verdicts that snapshots name."""
+
+from __future__ import annotations
+
+from ... import limits
+from ...digest import NO_DIGEST
+from ...errors import BrainError, FormatError
+from ...store.protocol import StoreReader
+from ...verdicts.verdict_json import decode_verdict
+from ...verdicts.verdict_types import Verdict
+
+
+def read_verdict(reader: StoreReader, blob: bytes) -> Verdict:
+    """Return the verdict in a blob.
+
+    Raises `FormatError` for another content, `NotFound` for none, and `StoreError`.
+    """
+    size = reader.blob_size(blob)
+    if size > limits.MAX_VERDICT_BYTES:
+        raise FormatError(
+            f"the verdict has {size} bytes, more than {limits.MAX_VERDICT_BYTES}",
+            code="too_large",
+            hint="another program wrote it; see `brain verify`",
+        )
+    return decode_verdict(reader.read_blob(blob))
+
+
+def read_verdict_blobs(reader: StoreReader, blob: bytes) -> set[bytes]:
+    """Return the payloads, outputs and files that a verdict names; none if it cannot be read."""
+    try:
+        verdict = read_verdict(reader, blob)
+    except BrainError:  # reported by `brain verify`
+        return set()
+    cases = {named for case in verdict.cases for named in (case.payload, case.output)}
+    return (cases | {file.blob for file in verdict.files}) - {NO_DIGEST}

@@ -1,0 +1,84 @@
+"""Find, in a bundle, the skill that a decision is about: its text, version and program.
+
+Everything is read from objects, never from the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+
+from .. import limits
+from ..objects import bundle as bundles
+from ..objects.bundle import Bundle
+from ..objects.tree_entry import LINK, TreeEntry
+from ..programs import PROGRAM_FILE, SCHEMA_FILE, TESTS_FOLDER
+from ..repo.open.session import Session
+from ..repo.read import skill_rows
+from ..skills import skill_layout
+from ..verdicts.verdict_types import ProgramFile
+from .operation_check import can_have_slug, skill_name_of_text
+
+IN_USE = "skills/"
+"""The folder of skills in use; others may be anywhere but below RETIRED."""
+RETIRED = skill_layout.RETIRED_FOLDER
+
+
+def find_usual_texts(
+    session: Session, bundle: Bundle, slug: str, place: str = IN_USE
+) -> Iterator[TreeEntry]:
+    """Yield the texts of a skill at the paths that a skill of that slug usually has; O(log n)."""
+    for path in _usual_paths(place, slug):
+        entry = bundles.get_entry(session.nodes, bundle, path)
+        if entry is not None and entry.kind != LINK:
+            yield entry
+
+
+def find_texts(
+    session: Session, bundle: Bundle, slug: str, place: str = IN_USE
+) -> Iterator[TreeEntry]:
+    """Yield the texts that a skill of that slug may have, those at their usual paths first.
+
+    The whole bundle is walked only if the caller asks for more than those.
+    """
+    yield from find_usual_texts(session, bundle, slug, place)
+    usual = _usual_paths(place, slug)
+    for entry in bundles.walk_entries(session.nodes, bundle):
+        if (
+            entry.path not in usual
+            and entry.kind != LINK
+            and entry.path.startswith(RETIRED) == (place == RETIRED)
+            and can_have_slug(skill_name_of_text(entry.path), slug)
+        ):
+            yield entry
+
+
+def _usual_paths(place: str, slug: str) -> list[str]:
+    return [f"{place}{slug}{ending}" for ending in (*skill_layout.FOLDER_SUFFIXES, ".md")]
+
+
+def read_program(session: Session, bundle: Bundle, text_path: str) -> tuple[ProgramFile, ...]:
+    """Return the program of the skill whose text is at `text_path`; empty without one.
+
+    Links are left out. At most one file more than a verdict can name is read.
+    """
+    folder, _, name = text_path.rpartition("/")
+    if name not in skill_layout.SKILL_FILES:
+        return ()
+    alone = (
+        bundles.get_entry(session.nodes, bundle, f"{folder}/{file}")
+        for file in (SCHEMA_FILE, PROGRAM_FILE)
+    )
+    tests = bundles.walk_below(session.nodes, bundle, f"{folder}/{TESTS_FOLDER.rstrip('/')}")
+    files = tuple(
+        ProgramFile(entry.path[len(folder) + 1 :], entry.blob)
+        for entry in chain(alone, islice(tests, limits.MAX_VERDICT_FILES))
+        if entry is not None and entry.kind != LINK
+    )
+    return files if any(file.path == PROGRAM_FILE for file in files) else ()
+
+
+def read_version(session: Session, text: TreeEntry) -> str | None:
+    """Return the version of a text, None if its content was redacted or is too large."""
+    card = skill_rows.read_cards(session, [text.blob])[text.blob]
+    return None if card.flags in skill_rows.CONTENT_UNREAD_FLAGS else card.version

@@ -1,0 +1,209 @@
+"""Check the decisions of a lineage against their verdicts, in numbered steps.
+
+1. The verdict is stored, or was redacted, and decodes (`missing_verdict`, `bad_verdict`).
+2. The decision follows from the verdict itself: see `verdicts.verdict_rules` (`bad_verdict`).
+3. The verdict is about this operation: the same decision and the same skill
+   (`verdict_mismatch`).
+4. The files that were tried are those of the skill in the bundle of the snapshot. Only a `retire`
+   or a `reinstate` may leave them out (`verdict_mismatch`).
+5. The versions of the operation are those of the skill before and after (`verdict_mismatch`), and
+   rise if the skill was written (`version_not_raised`).
+6. A `reinstate` that names files names those of a program that an earlier snapshot of its lineage
+   admitted (`verdict_mismatch`).
+7. The payloads and outputs that the verdict names are stored, or were redacted
+   (`missing_case`, a warning, since their ids stay).
+
+A verdict that cannot be read because it was redacted is a note: it admits nothing any more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+
+from .. import limits
+from ..digest import NO_DIGEST
+from ..errors import BrainError, FormatError
+from ..objects import lineage
+from ..objects.bundle import Bundle
+from ..objects.operation import DECISION_KINDS
+from ..objects.snapshot import Snapshot
+from ..programs import SCHEMA_FILE
+from ..repo.open.session import Session
+from ..repo.read.read_verdicts import read_verdict
+from ..results import Finding
+from ..skills.skill_version import compare_versions
+from ..util import strict_json
+from ..verdicts.verdict_rules import find_contradictions
+from ..verdicts.verdict_types import ProgramFile, Verdict
+from .decided_skill import (
+    IN_USE,
+    RETIRED,
+    find_texts,
+    find_usual_texts,
+    read_program,
+    read_version,
+)
+from .findings import error_finding, finding_from_error
+
+_MAX_SCHEMA_DEPTH = 64
+"""Nesting of a schema that is read."""
+
+
+class DecisionCheck:
+    """Checks one snapshot after the other; remembers which programs were admitted where."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._admissions: dict[tuple[ProgramFile, ...], list[bytes]] = defaultdict(list)
+        self._reinstated: list[tuple[bytes, Verdict]] = []
+
+    def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
+        """Add the next snapshot; return the findings about its decision."""
+        if snapshot.operation[0] not in DECISION_KINDS:
+            return []
+        try:
+            return self._check_decision(snapshot_id, snapshot)
+        except BrainError as error:
+            return [finding_from_error(error, snapshot_id.hex())]
+
+    def was_admitted(self, program: tuple[ProgramFile, ...], at: bytes) -> bool:
+        """Tell whether the snapshot `at` or an ancestor admitted a program.
+
+        Ask once all snapshots are added.
+        """
+        load = self._session.load_snapshot
+        admissions = self._admissions.get(program, ())
+        return any(lineage.is_ancestor(load, here, at) for here in admissions)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what needs the admissions of the whole lineage."""
+        # 6. What is reinstated was admitted before.
+        for snapshot_id, verdict in self._reinstated:
+            if not self.was_admitted(verdict.files, snapshot_id):
+                message = f"says that {verdict.skill} was admitted before, but no snapshot did it"
+                yield error_finding("verdict_mismatch", message, snapshot_id.hex())
+
+    def _check_decision(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
+        name, blob = snapshot_id.hex(), snapshot.operation[-1]
+        # 1. The verdict is stored, or was redacted, and decodes.
+        reader = self._session.reader
+        if reader.find_missing([blob]):
+            if by := reader.find_redactions([blob]).get(blob):
+                message = f"verdict redacted by snapshot {by.hex()[:12]}; its id stays"
+                return [Finding("redacted", "note", name, "", message)]
+            message = f"says {snapshot.operation[0]}, but its verdict {blob.hex()} is missing"
+            return [error_finding("missing_verdict", message, name)]
+        try:
+            verdict = read_verdict(reader, blob)
+        except FormatError as error:
+            return [error_finding("bad_verdict", error.message, name)]
+        # 2. The decision follows from the verdict itself.
+        has_parameters = self._has_parameters(verdict)
+        found = [
+            error_finding("bad_verdict", f"its verdict is wrong: {sentence}", name)
+            for sentence in find_contradictions(verdict, has_parameters)
+        ]
+        # 3. It is about this operation. 4. The files are those that were tried. 5. Versions.
+        found += (
+            error_finding(code, message, name) for code, message in self._compare(verdict, snapshot)
+        )
+        # 7. The payloads and outputs are stored, or were redacted.
+        found += self._find_missing_cases(verdict, name)
+        if verdict.files and not any(finding.severity == "error" for finding in found):
+            self._remember(snapshot_id, verdict)
+        return found
+
+    def _remember(self, snapshot_id: bytes, verdict: Verdict) -> None:
+        if verdict.decision == "admit":
+            self._admissions[verdict.files].append(snapshot_id)
+        elif verdict.decision == "reinstate":
+            self._reinstated.append((snapshot_id, verdict))
+
+    def _has_parameters(self, verdict: Verdict) -> bool:
+        """Tell whether the program takes parameters; no, if its schema was redacted."""
+        schema = next((file.blob for file in verdict.files if file.path == SCHEMA_FILE), NO_DIGEST)
+        reader = self._session.reader
+        if not schema:
+            return True
+        if reader.find_missing([schema]):
+            return False
+        if reader.blob_size(schema) > limits.MAX_EDIT_BYTES:
+            return True
+        content = reader.read_blob(schema)
+        if strict_json.nesting_depth(content, _MAX_SCHEMA_DEPTH) > _MAX_SCHEMA_DEPTH:
+            return True
+        with suppress(ValueError):
+            value = strict_json.parse_unbounded_json(content)
+            return not isinstance(value, dict) or bool(value.get("properties"))
+        return True
+
+    def _compare(self, verdict: Verdict, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+        kind, slug, from_version, to_version, _ = snapshot.operation
+        # 3. It is about this operation.
+        if (verdict.decision, verdict.skill) != (kind, slug):
+            message = f"says {kind} {slug}, but its verdict says {verdict.decision} {verdict.skill}"
+            yield "verdict_mismatch", message
+            return
+        if (bundles := self._load_bundles(snapshot)) is None:
+            return
+        before, after = bundles
+        place = RETIRED if kind == "retire" else IN_USE
+        # 4. The files are those that were tried.
+        if (verdict.files or kind in ("admit", "reject")) and not any(
+            read_program(self._session, after, text.path) == verdict.files
+            for text in find_texts(self._session, after, slug, place)
+        ):
+            message = f"the files of {slug} are not those that its verdict is about"
+            yield "verdict_mismatch", message
+        # 5. The versions are those before and after.
+        places_before = (IN_USE, RETIRED) if kind == "reinstate" else (IN_USE,)
+        if not self._has_version(before, slug, from_version, places_before):
+            claimed = f"was at version {from_version}" if from_version else "was not there"
+            yield "verdict_mismatch", f"claims that {slug} {claimed} before, which is false"
+        if not self._has_version(after, slug, to_version, (place,)):
+            claimed = f"is at version {to_version}" if to_version else "is gone"
+            yield "verdict_mismatch", f"claims that {slug} {claimed} afterwards, which is false"
+        if (
+            kind != "retire"
+            and before != after
+            and from_version
+            and to_version
+            and compare_versions(to_version, from_version) <= 0
+        ):
+            yield "version_not_raised", f"{slug} does not rise: {from_version} → {to_version}"
+
+    def _load_bundles(self, snapshot: Snapshot) -> tuple[Bundle, Bundle] | None:
+        """Return the bundles before and after, None if one is not stored, reported by itself."""
+        session = self._session
+        parent = session.load_snapshot(snapshot.parents[0])
+        if not all(map(session.reader.has_object, (parent.bundle, snapshot.bundle))):
+            return None
+        return session.load_bundle(parent.bundle), session.load_bundle(snapshot.bundle)
+
+    def _has_version(
+        self, bundle: Bundle, slug: str, version: str, places: tuple[str, ...]
+    ) -> bool:
+        """Tell whether the skill has a version in a bundle; "" means that it is not in use."""
+        if not version:
+            return next(find_usual_texts(self._session, bundle, slug), None) is None
+        texts = (
+            text for place in places for text in find_texts(self._session, bundle, slug, place)
+        )
+        return any(read_version(self._session, text) in (version, None) for text in texts)
+
+    def _find_missing_cases(self, verdict: Verdict, name: str) -> Iterator[Finding]:
+        named = {
+            blob: case.name
+            for case in verdict.cases
+            for blob in (case.payload, case.output)
+            if blob != NO_DIGEST
+        }
+        missing = self._session.reader.find_missing(named)
+        missing.difference_update(self._session.reader.find_redactions(list(missing)))
+        if missing:
+            case = min(named[blob] for blob in missing)
+            more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+            message = f"a payload or output of its case {case} is missing{more}"
+            yield Finding("missing_case", "warning", name, "", message)

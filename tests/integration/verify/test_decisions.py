@@ -1,0 +1,372 @@
+"""Verification holds every decision to its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.digest import blob_id
+from brain.objects.operation import SnapshotOperation
+from brain.results import Finding
+from brain.verdicts.verdict_json import encode_verdict
+from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
+from tests.support.brain_templates import copy_brain
+from tests.support.decisions import (
+    FOLDER,
+    OTHER_PROGRAM,
+    OUTPUT,
+    PAYLOAD,
+    PROGRAM,
+    RETIRED_FOLDER,
+    SLUG,
+    admission,
+    admit_new,
+    decide,
+    make_program,
+    put_verdict,
+    record,
+    reinstatement,
+    rejection,
+    removed,
+    retirement,
+    skill_files,
+    skill_text,
+)
+
+Edits = dict[str, bytes | None]
+NOWHERE = blob_id(b"nowhere")
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
+        yield opened
+
+
+def _make_brain(root: Path) -> None:
+    with Brain.init(root, author="tester") as made:
+        made.skills.upsert("Oracle", "Ask.\n", description="d")
+        admit_new(made)
+
+
+def brief(findings: list[Finding]) -> list[tuple[str, str]]:
+    return [(one.code, one.severity) for one in findings]
+
+
+def verified(brain: Brain) -> list[tuple[str, str]]:
+    return brief(brain.verify(deep=True).findings)
+
+
+def test_an_admission_by_its_verdict_is_valid(brain: Brain) -> None:
+    assert verified(brain) == []
+
+
+def test_the_life_of_a_skill_is_valid(brain: Brain) -> None:
+    live, better = skill_files("1"), skill_files("2", OTHER_PROGRAM)
+    decide(brain, better, ("1", "2"), admission(OTHER_PROGRAM))
+    decide(brain, skill_files("3"), ("2", "3"), reinstatement())  # rolled back
+    away = {**removed(live), **skill_files("3", PROGRAM, RETIRED_FOLDER)}
+    decide(brain, away, ("3", "3"), retirement())
+    back = {**removed(skill_files("3", PROGRAM, RETIRED_FOLDER)), **skill_files("4")}
+    decide(brain, back, ("3", "4"), reinstatement())
+    decide(brain, {}, ("4", "4"), admission())
+    assert verified(brain) == []
+
+
+def test_a_skill_without_a_program_is_retired_and_reinstated(brain: Brain) -> None:
+    text, kept = "skills/oracle/SKILL.md", "skills/_retired/oracle/SKILL.md"
+    content = (brain.root / text).read_bytes()
+    for verdict, edits, versions in (
+        (retirement(), {text: None, kept: content}, ("1", "")),
+        (
+            reinstatement()._replace(files=()),
+            {kept: None, text: content.replace(b'version: "1"', b'version: "2"')},
+            ("", "2"),
+        ),
+    ):
+        blob = put_verdict(brain, verdict._replace(skill="oracle"))
+        record(brain, edits, (verdict.decision, "oracle", *versions, blob))
+    assert verified(brain) == []
+
+
+def test_a_rejected_attempt_lies_beside_the_branch_and_is_held_to_its_verdict(
+    brain: Brain,
+) -> None:
+    session = brain._session
+    head = session.head()
+    for program, expected in ((OTHER_PROGRAM, []), (PROGRAM, [("verdict_mismatch", "error")])):
+        attempt = skill_files("2", OTHER_PROGRAM)
+        here = decide(brain, attempt, ("1", "2"), rejection(program))
+        with session.store.transaction() as tx:
+            tx.update_ref(f"rejected/{SLUG}/{here.hex()[:8]}", None, here)
+        brain.undo()
+        assert session.head() == head
+        found = [one for one in brain.verify().findings if one.code != "ref_mismatch"]
+        assert brief(found) == expected
+
+
+def failing(kind: str) -> Verdict:
+    case = VerdictCase(kind=kind, name="one more", outcome="fail")
+    return admission()._replace(cases=(*admission().cases, case))
+
+
+def without(kind: str, verdict: Verdict | None = None) -> Verdict:
+    verdict = verdict or admission()
+    return verdict._replace(cases=tuple(case for case in verdict.cases if case.kind != kind))
+
+
+NO_PARAMETERS = make_program(schema={"type": "object", "properties": {}})
+ATTACKS: dict[str, tuple[Edits, tuple[str, str], Verdict, str]] = {
+    "an admission with a case that failed": ({}, ("1", "1"), failing("author"), "bad_verdict"),
+    "an admission with an unseen payload that failed": (
+        {},
+        ("1", "1"),
+        failing("unseen"),
+        "bad_verdict",
+    ),
+    "an admission with a stub that survived": ({}, ("1", "1"), failing("stub"), "bad_verdict"),
+    "an admission without a case of the author": (
+        {},
+        ("1", "1"),
+        without("author"),
+        "bad_verdict",
+    ),
+    "an admission without unseen payloads": ({}, ("1", "1"), without("unseen"), "bad_verdict"),
+    "an admission without stubs": ({}, ("1", "1"), without("stub"), "bad_verdict"),
+    "an admission outside a sandbox": (
+        {},
+        ("1", "1"),
+        admission()._replace(sandbox=""),
+        "bad_verdict",
+    ),
+    "a rejection for nothing": (
+        {},
+        ("1", "1"),
+        admission()._replace(decision="reject"),
+        "bad_verdict",
+    ),
+    "a retirement for nothing": (
+        {**removed(skill_files("1")), **skill_files("1", PROGRAM, RETIRED_FOLDER)},
+        ("1", "1"),
+        retirement(""),
+        "bad_verdict",
+    ),
+    "a reinstatement with a case that failed": (
+        skill_files("2"),
+        ("1", "2"),
+        reinstatement()._replace(cases=failing("author").cases),
+        "bad_verdict",
+    ),
+    "a verdict of another skill": (
+        {},
+        ("1", "1"),
+        admission()._replace(skill="oracle"),
+        "verdict_mismatch",
+    ),
+    "a verdict over other code": ({}, ("1", "1"), admission(OTHER_PROGRAM), "verdict_mismatch"),
+    "a verdict over other tests": (
+        {f"{FOLDER}/SKILL.md": skill_text("2"), f"{FOLDER}/tests/check.py": b"pass\n"},
+        ("1", "2"),
+        admission(),
+        "verdict_mismatch",
+    ),
+    "a verdict that does not name a test": (
+        {f"{FOLDER}/SKILL.md": skill_text("2"), f"{FOLDER}/tests/more.json": b"[]"},
+        ("1", "2"),
+        admission(),
+        "verdict_mismatch",
+    ),
+    "a verdict that names a test too many": (
+        {},
+        ("1", "1"),
+        admission()._replace(
+            files=(*admission().files, ProgramFile("tests/more.json", blob_id(b"[]")))
+        ),
+        "verdict_mismatch",
+    ),
+    "an admission of a program by a verdict over none": (
+        {},
+        ("1", "1"),
+        admission()._replace(files=(), cases=()),
+        "verdict_mismatch",
+    ),
+    "a version before that was not": (
+        skill_files("3"),
+        ("2", "3"),
+        admission(),
+        "verdict_mismatch",
+    ),
+    "a new skill that is an old one": (
+        skill_files("2"),
+        ("", "2"),
+        admission(),
+        "verdict_mismatch",
+    ),
+    "a version after that is not": (skill_files("2"), ("1", "3"), admission(), "verdict_mismatch"),
+    "a skill that is there and said to be gone": ({}, ("1", ""), admission(), "verdict_mismatch"),
+    "a program written at its old version": (
+        skill_files("1", OTHER_PROGRAM),
+        ("1", "1"),
+        admission(OTHER_PROGRAM),
+        "version_not_raised",
+    ),
+    "a retirement that leaves the skill where it is": (
+        {},
+        ("1", "1"),
+        retirement(),
+        "verdict_mismatch",
+    ),
+    "a retirement of other files than it names": (
+        {
+            **removed(skill_files("1")),
+            **skill_files("1", OTHER_PROGRAM, RETIRED_FOLDER),
+        },
+        ("1", "1"),
+        retirement()._replace(files=admission().files),
+        "verdict_mismatch",
+    ),
+    "a reinstatement of what was never admitted": (
+        skill_files("2", OTHER_PROGRAM),
+        ("1", "2"),
+        reinstatement(OTHER_PROGRAM),
+        "verdict_mismatch",
+    ),
+    "a reinstatement of other files than it names": (
+        skill_files("2", OTHER_PROGRAM),
+        ("1", "2"),
+        reinstatement(),
+        "verdict_mismatch",
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_decision_that_its_verdict_does_not_support_is_an_error(
+    brain: Brain, attack: str
+) -> None:
+    edits, versions, verdict, code = ATTACKS[attack]
+    here = decide(brain, edits, versions, verdict)
+    found = brain.verify()
+    assert not found.ok
+    assert {(one.code, one.snapshot) for one in found.findings} == {(code, here.hex())}
+
+
+FORGERIES: dict[str, tuple[Callable[[], bytes], str]] = {
+    "no verdict at all": (lambda: b"admitted, honestly", "bad_verdict"),
+    "a verdict of a later version": (
+        lambda: encode_verdict(admission()).replace(b"brain v1", b"brain v2"),
+        "bad_verdict",
+    ),
+    "a verdict with a field more": (
+        lambda: encode_verdict(admission()).replace(b'{"cases"', b'{"also":1,"cases"'),
+        "bad_verdict",
+    ),
+    "a verdict past its size": (lambda: b" " * ((4 << 20) + 1), "bad_verdict"),
+    "a verdict of another decision": (
+        lambda: encode_verdict(rejection()),
+        "verdict_mismatch",
+    ),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_blob_that_is_not_the_verdict_is_an_error(brain: Brain, forgery: str) -> None:
+    make, code = FORGERIES[forgery]
+    operation: SnapshotOperation = ("admit", SLUG, "1", "1", put_verdict(brain, make()))
+    here = record(brain, {}, operation)
+    assert [(one.code, one.snapshot) for one in brain.verify().findings] == [(code, here.hex())]
+
+
+@pytest.mark.parametrize("kind", ["admit", "reject", "retire", "reinstate"])
+def test_a_decision_whose_verdict_is_nowhere_is_an_error(brain: Brain, kind: str) -> None:
+    here = record(brain, {}, (kind, SLUG, "1", "1", NOWHERE))
+    (found,) = brain.verify().findings
+    assert (found.code, found.severity, found.snapshot) == ("missing_verdict", "error", here.hex())
+    assert kind in found.message and NOWHERE.hex() in found.message
+
+
+def test_a_verdict_that_was_redacted_is_a_note_and_admits_nothing(brain: Brain) -> None:
+    verdict = blob_id(encode_verdict(admission()))
+    _redact(brain, verdict)
+    assert verified(brain) == [("redacted", "note")]
+    decide(brain, skill_files("2"), ("1", "2"), reinstatement())
+    assert ("verdict_mismatch", "error") in verified(brain)
+
+
+def _redact(brain: Brain, blob: bytes) -> None:
+    redacting = record(brain, {}, ("redact", "a.md", blob, "a test"))
+    with brain._session.store.transaction() as tx:
+        tx.redact_blob(blob, redacting, lambda others: set())
+
+
+def test_a_program_without_parameters_needs_no_unseen_payload(brain: Brain) -> None:
+    verdict = without("unseen", admission(NO_PARAMETERS))
+    decide(brain, skill_files("2", NO_PARAMETERS), ("1", "2"), verdict)
+    assert verified(brain) == []
+
+
+@pytest.mark.parametrize("schema", [[], {"properties": {"a": {}}}, "x", {"properties": 1}])
+def test_a_program_with_another_schema_needs_an_unseen_payload(
+    brain: Brain, schema: object
+) -> None:
+    program = make_program(schema=schema)
+    decide(brain, skill_files("2", program), ("1", "2"), without("unseen", admission(program)))
+    assert brief(brain.verify().findings) == [("bad_verdict", "error")]
+
+
+def test_a_payload_that_is_missing_is_a_warning_and_one_redacted_is_nothing(brain: Brain) -> None:
+    session = brain._session
+    session.store._db.execute("DELETE FROM blobs WHERE id = ?", (blob_id(PAYLOAD),))  # type: ignore[attr-defined]
+    found = brain.verify()
+    assert found.ok and brief(found.findings) == [("missing_case", "warning")]
+    assert "author 1" in found.findings[0].message
+    _redact(brain, blob_id(PAYLOAD))
+    assert verified(brain) == []
+
+
+def test_the_skill_of_a_decision_may_lie_in_a_category(brain: Brain) -> None:
+    folder = f"skills/text/{SLUG}"
+    moved = {**removed(skill_files("1")), **skill_files("2", PROGRAM, folder)}
+    decide(brain, moved, ("1", "2"), admission())
+    decide(brain, {}, ("2", "2"), admission())
+    assert verified(brain) == []
+
+
+def test_a_link_is_no_file_of_a_program(brain: Brain) -> None:
+    (brain.root / FOLDER / "skill.py").unlink()
+    (brain.root / FOLDER / "skill.py").symlink_to("print(2)\n")
+    brain.snapshot("swapped for a link")
+    decide(brain, {}, ("1", "1"), admission())
+    assert brief([one for one in brain.verify().findings if one.severity == "error"]) == [
+        ("verdict_mismatch", "error")
+    ]
+
+
+def test_code_swapped_after_its_admission_needs_another(brain: Brain) -> None:
+    (brain.root / FOLDER / "skill.py").write_text("print('evil')\n")
+    brain.snapshot("swapped")
+    assert brain.verify().ok  # nothing claims that this code was admitted
+    decide(brain, {}, ("1", "1"), admission())
+    assert brief([one for one in brain.verify().findings if one.severity == "error"]) == [
+        ("verdict_mismatch", "error")
+    ]
+
+
+def test_garbage_collection_keeps_what_a_verdict_names(brain: Brain) -> None:
+    brain.gc(grace=0)
+    reader = brain._session.reader
+    assert not reader.find_missing([blob_id(PAYLOAD), blob_id(OUTPUT)])
+    assert verified(brain) == []
+
+
+def test_garbage_collection_runs_where_a_verdict_is_no_verdict_or_lacks_its_payload(
+    brain: Brain,
+) -> None:
+    session = brain._session
+    session.store._db.execute("DELETE FROM blobs WHERE id = ?", (blob_id(PAYLOAD),))  # type: ignore[attr-defined]
+    record(brain, {}, ("admit", SLUG, "1", "1", put_verdict(brain, b"not a verdict")))
+    brain.gc(grace=0)
+    assert not session.reader.find_missing([blob_id(OUTPUT)])
