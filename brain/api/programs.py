@@ -93,8 +93,9 @@ class ProgramsPart(Part):
     ) -> results.ProgramRun:
         """Run the program of a skill with a payload; setting `cancel` ends it.
 
-        What the program does wrong is in the result. Raises as `find`, `InvalidInput`
-        (`too_large`) and `SandboxError`.
+        What the program does wrong is in the result. The run is counted, and after failures the
+        skill may be rolled back or retired: see `health` of the result. Raises as `find`,
+        `InvalidInput` (`too_large`) and `SandboxError`.
         """
         from ..results import ProgramRun
         from ..running.run_program import run_program
@@ -110,6 +111,8 @@ class ProgramsPart(Part):
             folders=runnable.tried.folders,
             cancel=cancel,
         )
+        cancelled = cancel is not None and cancel.is_set()
+        health, uncounted = self._try_to_count(runnable, outcome, cancelled)
         return ProgramRun(
             slug=runnable.skill.slug,
             version=version_value(runnable.skill.card.version),
@@ -118,7 +121,20 @@ class ProgramsPart(Part):
             output=outcome.output,
             error=outcome.error,
             wall_ms=outcome.wall_ms,
+            health=health,
+            uncounted=uncounted,
         )
+
+    def _try_to_count(
+        self, runnable: Runnable, outcome: RunOutcome, cancelled: bool
+    ) -> tuple[results.HealthChange | None, str]:
+        """Count a run; return what followed, and why it could not be counted, "" if it was."""
+        from ..errors import BrainError
+
+        try:
+            return self.count_use(runnable, outcome, cancelled=cancelled), ""
+        except BrainError as error:  # the output is there all the same
+            return None, error.message
 
     def list(self) -> builtins.list[results.SkillProgram]:
         """Return the programs of all skills at the head, and whether they may run."""

@@ -30,6 +30,7 @@ def admit_program(
         skill=slug,
         decider=decider,
         decided_by="a test",
+        sandbox="none, in a test",
         files=tuple(ProgramFile(path, blob) for path, blob in program.blobs),
         cases=tuple(VerdictCase(kind=kind, name=kind, outcome="pass") for kind in CASE_KINDS),
     )

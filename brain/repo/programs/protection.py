@@ -16,7 +16,7 @@ from ..history import log
 from ..open.session import Session
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
-from ..read.decision_rows import read_verdict
+from ..read.decision_rows import read_decision_verdict
 from ..read.skill_lookup import FoundSkill
 from .find_program import list_program_entries
 from .pinned import is_pinned
@@ -59,5 +59,5 @@ def _was_admitted_by_person(session: Session, skill: FoundSkill) -> bool:
     admissions = [row for row in rows if row.kind == "admit" and row.snapshot in inside]
     if not admissions:
         return False
-    verdict = read_verdict(session, session.load_snapshot(admissions[-1].snapshot))
+    verdict = read_decision_verdict(session, session.load_snapshot(admissions[-1].snapshot))
     return verdict is not None and verdict.decider == "person"

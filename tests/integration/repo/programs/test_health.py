@@ -12,7 +12,7 @@ from brain.objects import operation
 from brain.repo.programs import health
 from brain.repo.programs.version_usage import read_versions
 from brain.repo.read import skill_lookup
-from brain.repo.read.decision_rows import read_verdict
+from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange
 from brain.usage.usage_types import SkillUse
 from brain.verdicts.verdict_types import Verdict
@@ -50,7 +50,7 @@ def use_program(brain: Brain, outcomes: str) -> list[HealthChange]:
 
 def read_last_verdict(brain: Brain) -> Verdict:
     session = brain._locked.session
-    verdict = read_verdict(session, session.load_snapshot(session.head()))
+    verdict = read_decision_verdict(session, session.load_snapshot(session.head()))
     assert verdict is not None
     return verdict
 
