@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
     from .. import results
     from ..programs.program import Program
+    from ..receipts import Receipt
     from ..repo.programs.acquire import AcquireRequest, TrialOptions, TrialPlan
     from ..repo.programs.admission import Runnable
     from ..repo.programs.retire import Decider
+    from ..running.run_program import RunOutcome
     from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
 
 
@@ -91,8 +93,9 @@ class ProgramsPart(Part):
     ) -> results.ProgramRun:
         """Run the program of a skill with a payload; setting `cancel` ends it.
 
-        What the program does wrong is in the result. Raises as `find`, `InvalidInput`
-        (`too_large`) and `SandboxError`.
+        What the program does wrong is in the result. The run is counted, and after failures the
+        skill may be rolled back or retired: see `health` of the result. Raises as `find`,
+        `InvalidInput` (`too_large`) and `SandboxError`.
         """
         from ..results import ProgramRun
         from ..running.run_program import run_program
@@ -108,6 +111,8 @@ class ProgramsPart(Part):
             folders=runnable.tried.folders,
             cancel=cancel,
         )
+        cancelled = cancel is not None and cancel.is_set()
+        health, uncounted = self._try_to_count(runnable, outcome, cancelled)
         return ProgramRun(
             slug=runnable.skill.slug,
             version=version_value(runnable.skill.card.version),
@@ -116,7 +121,20 @@ class ProgramsPart(Part):
             output=outcome.output,
             error=outcome.error,
             wall_ms=outcome.wall_ms,
+            health=health,
+            uncounted=uncounted,
         )
+
+    def _try_to_count(
+        self, runnable: Runnable, outcome: RunOutcome, cancelled: bool
+    ) -> tuple[results.HealthChange | None, str]:
+        """Count a run; return what followed, and why it could not be counted, "" if it was."""
+        from ..errors import BrainError
+
+        try:
+            return self.count_use(runnable, outcome, cancelled=cancelled), ""
+        except BrainError as error:  # the output is there all the same
+            return None, error.message
 
     def list(self) -> builtins.list[results.SkillProgram]:
         """Return the programs of all skills at the head, and whether they may run."""
@@ -198,6 +216,43 @@ class ProgramsPart(Part):
 
         by = decider or self._decide_as_author(reason)
         return self._locked.run_write(retire.reinstate_skill, slug, by, str(version), message)
+
+    def pin(self, slug: str) -> results.Pinned:
+        """Pin a skill: no rule rolls it back or retires it.
+
+        The list is in the manifest. Raises `NotFound` (`no_skill`), or `InvalidInput`
+        (`ambiguous_skill`, `bad_manifest`).
+        """
+        from ..repo.programs import pinned
+
+        return self._locked.run(pinned.pin_skill, slug)
+
+    def unpin(self, slug: str) -> results.Pinned:
+        """End the pinning of a skill. Raises `NotFound` (`not_pinned`), else as `pin`."""
+        from ..repo.programs import pinned
+
+        return self._locked.run(pinned.unpin_skill, slug)
+
+    def count_use(
+        self, runnable: Runnable, outcome: RunOutcome, *, cancelled: bool = False
+    ) -> results.HealthChange | None:
+        """Count a run of a program; return what followed if it failed, None for nothing.
+
+        A run that was cancelled is neither a success nor a failure. Raises `StoreError` or
+        `Locked` if it cannot be counted, or if a failing skill cannot be changed.
+        """
+        from ..repo.programs import health
+
+        return self._locked.run(health.count_run, runnable, outcome, cancelled)
+
+    def count_imported(self, run: Receipt) -> results.RunCounted:
+        """Count the uses of skills in a run of another program, each run once.
+
+        Raises as `count_use`.
+        """
+        from ..repo.programs import run_usage
+
+        return self._locked.run(run_usage.count_imported_run, run)
 
     def _decide_as_author(self, reason: str) -> Decider:
         from ..repo.programs.retire import Decider

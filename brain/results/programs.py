@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from .common import Committed, NotCommitted, Notice, Version
+    from .usage import HealthChange
 
 
 class Decided(NamedTuple):
@@ -53,7 +54,11 @@ class SkillProgram(NamedTuple):
 
 
 class ProgramRun(NamedTuple):
-    """How the program of a skill ran: with `output`, a JSON value, or with `error`."""
+    """How the program of a skill ran: with `output`, a JSON value, or with `error`.
+
+    `health` says what followed from its failures, if anything did. `uncounted` says why the run
+    could not be counted, "" if it was.
+    """
 
     slug: str
     version: Version
@@ -62,6 +67,8 @@ class ProgramRun(NamedTuple):
     output: Any
     error: str
     wall_ms: int
+    health: HealthChange | None = None
+    uncounted: str = ""
 
 
 class Attempt(NamedTuple):
