@@ -10,13 +10,12 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, NotFound, ToolFailure, printable_text
-from ...programs.parameter_schema import check_payload
 from ...programs.tool_name import slug_of_tool, tool_name
 from ...util.suggestions import suggest_names
 from . import argument_check, tool_errors
 from .invocation_hint import call_by_name_hint, find_wrapped_tool
 from .manage_skills import LESSONS_ANSWER
-from .program_tools import list_acquired, list_built_in_tools, read_schema
+from .program_tools import list_acquired, list_built_in_tools
 from .tool import ToolResult
 
 if TYPE_CHECKING:
@@ -48,17 +47,21 @@ def call_program(
 
     Raises `ToolFailure`: `no_tool`, `bad_arguments`, `skill_failed`, or what the brain refuses.
     """
+    recorded: list[ProgramRun] = []
+
+    def record(run: ProgramRun) -> None:
+        recorded.append(run)
+        if task is not None:
+            _record_steps(task, name, arguments, run)
+
     try:
         values = argument_check.parse_if_text(arguments)
-        run = _run(brain, name, values, control)
+        run = _run(brain, name, values, control, record)
     except BrainError as error:
         failure = tool_errors.to_tool_failure(error, brain.root)
-        if task is not None:
+        if task is not None and not recorded:
             task.record_tool_call(name, arguments, error=failure.text)
         raise failure from error
-    text = run.output if isinstance(run.output, str) else json.dumps(run.output, ensure_ascii=False)
-    if task is not None:
-        _record_steps(task, name, arguments, run, text)
     if not run.ok:
         raise _run_failure(name, run)
     data = {
@@ -67,7 +70,7 @@ def call_program(
         "output": run.output,
         "took": run.wall_ms,
     }
-    return ToolResult(_cut(text), data, False)
+    return ToolResult(_cut(_output_text(run)), data, False)
 
 
 def refuse_wrapped_call(brain: Brain, arguments: Any) -> None:
@@ -82,34 +85,57 @@ def refuse_wrapped_call(brain: Brain, arguments: Any) -> None:
         )
 
 
-def _run(brain: Brain, name: str, values: Any, control: RunControl) -> ProgramRun:
+def _run(
+    brain: Brain,
+    name: str,
+    values: Any,
+    control: RunControl,
+    record: Callable[[ProgramRun], None],
+) -> ProgramRun:
     if _TOOL_NAME.fullmatch(name) is None:
         raise _unknown_tool_failure(brain, name, values)
     try:
-        schema = read_schema(brain, slug_of_tool(name))
-        payload = check_payload(schema, values)
-        return brain.programs.run(slug_of_tool(name), payload, cancel=control.cancel)
+        return brain.programs.run(
+            slug_of_tool(name), values, cancel=control.cancel, on_outcome=record
+        )
     except NotFound as error:
         raise _unknown_tool_failure(brain, name, values) from error
 
 
 def _run_failure(name: str, run: ProgramRun) -> ToolFailure:
-    return ToolFailure(
-        f"{name} failed: {run.error}",
-        code="skill_failed",
-        hint="Check the arguments. If the tool is at fault, mend it with create_skill.",
-    )
+    """Return why a tool failed, and what followed from that."""
+    text, hint = f"{name} failed: {run.error}.", "Check the arguments."
+    health = run.health
+    if health is None:
+        hint += f" If the tool is at fault, mend it: create_skill with the name {name}."
+    elif health.action == "roll_back":
+        text += (
+            f" It is degraded: version {health.restored_version} did better, and is back as "
+            f"version {health.version}."
+        )
+        hint = f"Call {name} again: it is the earlier version."
+    elif health.action == "retire":
+        text += " It failed too often in a row and is retired: it is no tool any more."
+        hint = f"Mend it: create_skill with the name {name} brings it back as a new version."
+    else:
+        text += " It is degraded, but no rule may change it."
+        hint += " Tell the user, who wrote or pinned it."
+    return ToolFailure(text, code="skill_failed", hint=hint)
 
 
-def _record_steps(task: Task, name: str, arguments: Any, run: ProgramRun, text: str) -> None:
+def _record_steps(task: Task, name: str, arguments: Any, run: ProgramRun) -> None:
     task.record_tool_call(
         name,
         arguments,
-        text if run.ok else "",
+        _output_text(run) if run.ok else "",
         took=run.wall_ms,
         error="" if run.ok else run.error,
         version=str(run.version),
     )
+
+
+def _output_text(run: ProgramRun) -> str:
+    return run.output if isinstance(run.output, str) else json.dumps(run.output, ensure_ascii=False)
 
 
 def _unknown_tool_failure(brain: Brain, name: str, arguments: Any) -> ToolFailure:
