@@ -74,7 +74,7 @@ ROOT_COMMANDS: CommandTable = {
         "mcp": ("", "Serve this brain to agents (MCP), or set up a client."),
     },
     "Learn": {
-        "evolve": ("", "Make skills from recorded runs."),
+        "evolve": ("", "Learn skills from runs, and have programs of skills admitted."),
     },
     "Help": {
         "demo": ("demo", "Run every main feature on an example."),
@@ -98,6 +98,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "history": ("skill_read", "List the versions of a skill, newest first."),
             "similar": ("skill_read", "List the skills that are similar to a skill."),
             "check": ("skill_read", "Check skills against the rules of agentskills.io."),
+        },
+        "Run": {
+            "run": ("programs", "Run the program of a skill in the sandbox."),
         },
     },
     "op": {
@@ -191,6 +194,12 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     "evolve": {
         "Runs": {
             "synthesize": ("evolve", "Create or improve a skill from a run."),
+        },
+        "Skills that run": {
+            "acquire": ("programs", "Make a skill that runs, if it passes its tests."),
+            "admit": ("programs", "Try the program of a skill, so that it may run here."),
+            "attempts": ("programs", "List rejected attempts, or show one."),
+            "allow": ("programs", "Show or change what the program of a skill may reach."),
         },
     },
 }

@@ -124,6 +124,7 @@ class ProgramsPart(Part):
             output=outcome.output,
             error=outcome.error,
             wall_ms=outcome.wall_ms,
+            refused=outcome.refused,
         )
         if on_outcome is not None:
             on_outcome(run)

@@ -1,4 +1,4 @@
-"""The operations of `brain.Brain` and its `Task` that the synthesis of skills calls."""
+"""The operations of `brain.Brain` and its `Task` that learning skills calls."""
 
 from __future__ import annotations
 
@@ -39,6 +39,19 @@ class LearningBrain(Protocol):
     def skills(self) -> _Skills: ...
     @property
     def receipts(self) -> _Receipts: ...
+
+
+class _Programs(Protocol):
+    def list(self) -> list[results.SkillProgram]: ...
+
+
+class AcquiringBrain(Protocol):
+    """An open brain, as acquiring a skill uses it."""
+
+    @property
+    def skills(self) -> _Skills: ...
+    @property
+    def programs(self) -> _Programs: ...
 
 
 class LearningTask(Protocol):

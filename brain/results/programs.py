@@ -56,6 +56,7 @@ class SkillProgram(NamedTuple):
 class ProgramRun(NamedTuple):
     """How the program of a skill ran: with `output`, a JSON value, or with `error`.
 
+    `refused` says whether it refused its arguments with a message, as a program should.
     `health` says what followed from its failures, if anything did. `uncounted` says why the run
     could not be counted, "" if it was.
     """
@@ -67,6 +68,7 @@ class ProgramRun(NamedTuple):
     output: Any
     error: str
     wall_ms: int
+    refused: bool = False
     health: HealthChange | None = None
     uncounted: str = ""
 
