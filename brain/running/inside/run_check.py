@@ -11,13 +11,15 @@ import sys
 space = {"__name__": "check", "__file__": "/job/check.py"}
 with open("/job/check.py", "rb") as source:
     exec(compile(source.read(), "/job/check.py", "exec"), space)
+if not callable(space.get("check")):
+    sys.exit("it does not define check(payload, output)")
 
 
 def try_one(payload, output):
     try:
         if space["check"](payload, output) is False:
             return "check returned False"
-    except Exception as error:
+    except BaseException as error:  # also SystemExit, which would leave the other outputs out
         return f"{type(error).__name__}: {error}"[:200]
     return None
 
