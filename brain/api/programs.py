@@ -228,6 +228,15 @@ class ProgramsPart(Part):
 
         return self._locked.run(health.count_run, runnable, outcome, cancelled)
 
+    def stats(self) -> results.UsageStats:
+        """Return how all skills do in use, those used most first; retired ones are among them.
+
+        Raises `StoreError` if the counts cannot be read.
+        """
+        from ..repo.programs import skill_stats
+
+        return self._locked.run(skill_stats.read_stats)
+
     def count_imported(self, run: Receipt) -> results.RunCounted:
         """Count the uses of skills in a run of another program, each run once.
 
