@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .locked_session import Part
@@ -88,32 +88,35 @@ class ProgramsPart(Part):
         payload: Mapping[str, Any],
         *,
         cancel: Event | None = None,
+        on_outcome: Callable[[results.ProgramRun], None] | None = None,
         limits: SandboxLimits | None = None,
         sandbox: Sandbox | None = None,
     ) -> results.ProgramRun:
         """Run the program of a skill with a payload; setting `cancel` ends it.
 
         What the program does wrong is in the result. The run is counted, and after failures the
-        skill may be rolled back or retired: see `health` of the result. Raises as `find`,
-        `InvalidInput` (`too_large`) and `SandboxError`.
+        skill may be rolled back or retired: see `health` of the result. `on_outcome` gets the
+        result before that, so that a record of the run precedes what follows from it. Raises
+        as `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
         """
+        from ..programs import SCHEMA_FILE
+        from ..programs.parameter_schema import check_payload, parse_schema
         from ..results import ProgramRun
         from ..running.run_program import run_program
         from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
         from ..skills.skill_version import version_value
 
         runnable = self.find_runnable(slug)
+        schema = parse_schema(runnable.program.files[SCHEMA_FILE])
         outcome = run_program(
             sandbox or _find_sandbox(),
             runnable.program,
-            payload,
+            check_payload(schema, payload),
             limits=limits or DEFAULT_LIMITS,
             folders=runnable.tried.folders,
             cancel=cancel,
         )
-        cancelled = cancel is not None and cancel.is_set()
-        health, uncounted = self._try_to_count(runnable, outcome, cancelled)
-        return ProgramRun(
+        run = ProgramRun(
             slug=runnable.skill.slug,
             version=version_value(runnable.skill.card.version),
             program=runnable.program.id.hex(),
@@ -121,9 +124,12 @@ class ProgramsPart(Part):
             output=outcome.output,
             error=outcome.error,
             wall_ms=outcome.wall_ms,
-            health=health,
-            uncounted=uncounted,
         )
+        if on_outcome is not None:
+            on_outcome(run)
+        cancelled = cancel is not None and cancel.is_set()
+        health, uncounted = self._try_to_count(runnable, outcome, cancelled)
+        return run._replace(health=health, uncounted=uncounted)
 
     def _try_to_count(
         self, runnable: Runnable, outcome: RunOutcome, cancelled: bool
@@ -141,6 +147,21 @@ class ProgramsPart(Part):
         from ..repo.programs import list_programs
 
         return self._locked.run(list_programs.list_programs)
+
+    def read_mark(self) -> tuple[str, int]:
+        """Return a value that differs if other programs may run, which takes no time."""
+        from ..repo.programs import tried_programs
+
+        return self._locked.session.head().hex(), tried_programs.read_state_mark()
+
+    def read_definition(self, code: bytes, *, sandbox: Sandbox | None = None) -> Mapping[str, Any]:
+        """Return what `definition()` of a class says, read in the sandbox.
+
+        Raises `InvalidInput` (`bad_definition`) and `SandboxError`.
+        """
+        from ..running.run_program import read_definition
+
+        return read_definition(sandbox or _find_sandbox(), code)
 
     def approve(
         self, slug: str, *, folders: Mapping[str, str] | None = None, hosts: tuple[str, ...] = ()

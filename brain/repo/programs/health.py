@@ -59,13 +59,17 @@ def count_use(session: Session, use: SkillUse) -> HealthChange | None:
 def count_run(
     session: Session, runnable: Runnable, outcome: RunOutcome, cancelled: bool
 ) -> HealthChange | None:
-    """Count a run of a program, as `count_use`; a cancelled one neither failed nor succeeded."""
+    """Count a run of a program, as `count_use`.
+
+    One that was cancelled, or that refused its arguments as a program should, neither failed nor
+    succeeded.
+    """
     ended = "success" if outcome.ok else "failure"
     use = SkillUse(
         path=runnable.skill.path,
         version=runnable.skill.card.version,
         program=runnable.program.id,
-        outcome="unknown" if cancelled else ended,
+        outcome="unknown" if cancelled or outcome.refused else ended,
         at=session.timestamp_ms(),
         took=outcome.wall_ms,
         failure=outcome.error,
