@@ -74,7 +74,7 @@ ROOT_COMMANDS: CommandTable = {
         "mcp": ("", "Serve this brain to agents (MCP), or set up a client."),
     },
     "Learn": {
-        "evolve": ("", "Make skills from recorded runs."),
+        "evolve": ("", "Make skills from runs, and watch how they do in use."),
     },
     "Help": {
         "demo": ("demo", "Run every main feature on an example."),
@@ -191,6 +191,23 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     "evolve": {
         "Runs": {
             "synthesize": ("evolve", "Create or improve a skill from a run."),
+        },
+        "Use": {
+            "stats": ("evolve_usage", "Show how skills do in use."),
+            "count": (
+                "evolve_usage",
+                "Count the uses of skills in a transcript of another program.",
+            ),
+            "pin": ("evolve_usage", "Keep a skill from being rolled back or retired by a rule."),
+            "unpin": ("evolve_usage", "End what 'brain evolve pin' began."),
+            "retire": (
+                "evolve_usage",
+                "Take a skill out of use; its files stay in skills/_retired.",
+            ),
+            "reinstate": (
+                "evolve_usage",
+                "Bring back a retired skill, or an earlier version of one.",
+            ),
         },
     },
 }

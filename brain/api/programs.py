@@ -213,13 +213,17 @@ class ProgramsPart(Part):
     ) -> results.Decided:
         """Bring a retired skill back, or the files of an earlier version, as its next version.
 
+        `slug` may name the version, too: SKILL@VERSION.
+
         `decider` is as for `retire`. Raises `NotFound` (`no_skill`, `no_version`), or `Conflict`
         (`not_retired`).
         """
         from ..repo.programs import retire
+        from ..skills.skill_address import split_version
 
+        name, named = (slug, str(version)) if version != "" else split_version(slug)
         by = decider or self._decide_as_author(reason)
-        return self._locked.run_write(retire.reinstate_skill, slug, by, str(version), message)
+        return self._locked.run_write(retire.reinstate_skill, name, by, named, message)
 
     def pin(self, slug: str) -> results.Pinned:
         """Pin a skill: no rule rolls it back or retires it.
