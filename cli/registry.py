@@ -74,7 +74,7 @@ ROOT_COMMANDS: CommandTable = {
         "mcp": ("", "Serve this brain to agents (MCP), or set up a client."),
     },
     "Learn": {
-        "evolve": ("", "Learn skills from runs, and have programs of skills admitted."),
+        "evolve": ("", "Make skills from runs and code, and watch how they do in use."),
     },
     "Help": {
         "demo": ("demo", "Run every main feature on an example."),
@@ -200,6 +200,23 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "admit": ("programs", "Try the program of a skill, so that it may run here."),
             "attempts": ("programs", "List rejected attempts, or show one."),
             "allow": ("programs", "Show or change what the program of a skill may reach."),
+        },
+        "Use": {
+            "stats": ("evolve_usage", "Show how skills do in use."),
+            "count": (
+                "evolve_usage",
+                "Count the uses of skills in a transcript of another program.",
+            ),
+            "pin": ("evolve_usage", "Keep a skill from being rolled back or retired by a rule."),
+            "unpin": ("evolve_usage", "End what 'brain evolve pin' began."),
+            "retire": (
+                "evolve_usage",
+                "Take a skill out of use; its files stay in skills/_retired.",
+            ),
+            "reinstate": (
+                "evolve_usage",
+                "Bring back a retired skill, or an earlier version of one.",
+            ),
         },
     },
 }

@@ -214,13 +214,17 @@ class ProgramsPart(Part):
     ) -> results.Decided:
         """Bring a retired skill back, or the files of an earlier version, as its next version.
 
+        `slug` may name the version, too: SKILL@VERSION.
+
         `decider` is as for `retire`. Raises `NotFound` (`no_skill`, `no_version`), or `Conflict`
         (`not_retired`).
         """
         from ..repo.programs import retire
+        from ..skills.skill_address import split_version
 
+        name, named = (slug, str(version)) if version != "" else split_version(slug)
         by = decider or self._decide_as_author(reason)
-        return self._locked.run_write(retire.reinstate_skill, slug, by, str(version), message)
+        return self._locked.run_write(retire.reinstate_skill, name, by, named, message)
 
     def pin(self, slug: str) -> results.Pinned:
         """Pin a skill: no rule rolls it back or retires it.
@@ -249,6 +253,15 @@ class ProgramsPart(Part):
         from ..repo.programs import health
 
         return self._locked.run(health.count_run, runnable, outcome, cancelled)
+
+    def stats(self) -> results.UsageStats:
+        """Return how all skills do in use, those used most first; retired ones are among them.
+
+        Raises `StoreError` if the counts cannot be read.
+        """
+        from ..repo.programs import skill_stats
+
+        return self._locked.run(skill_stats.read_stats)
 
     def count_imported(self, run: Receipt) -> results.RunCounted:
         """Count the uses of skills in a run of another program, each run once.

@@ -13,6 +13,7 @@ from ...digest import NO_DIGEST
 from ...errors import InvalidInput
 from ...objects.bundle import Bundle
 from ..history import log
+from ..open.manifest import load_manifest
 from ..open.session import Session
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
@@ -33,7 +34,7 @@ def find_protection(session: Session, bundle: Bundle, skill: FoundSkill) -> str:
     A manifest that cannot be read protects every skill.
     """
     try:
-        if is_pinned(session, skill):
+        if is_pinned(load_manifest(session).pinned, skill):
             return PINNED
     except InvalidInput as error:
         return error.message
