@@ -100,7 +100,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "check": ("skill_read", "Check skills against the rules of agentskills.io."),
         },
         "Run": {
-            "run": ("programs", "Run the program of a skill in the sandbox."),
+            "run": ("evolve.programs", "Run the program of a skill in the sandbox."),
         },
     },
     "op": {
@@ -193,28 +193,28 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     },
     "evolve": {
         "Runs": {
-            "synthesize": ("evolve", "Create or improve a skill from a run."),
+            "synthesize": ("evolve.synthesize", "Create or improve a skill from a run."),
         },
         "Skills that run": {
-            "acquire": ("programs", "Make a skill that runs, if it passes its tests."),
-            "admit": ("programs", "Try the program of a skill, so that it may run here."),
-            "attempts": ("programs", "List rejected attempts, or show one."),
-            "allow": ("programs", "Show or change what the program of a skill may reach."),
+            "acquire": ("evolve.programs", "Make a skill that runs, if it passes its tests."),
+            "admit": ("evolve.programs", "Try the program of a skill, so that it may run here."),
+            "attempts": ("evolve.programs", "List rejected attempts, or show one."),
+            "allow": ("evolve.programs", "Show or change what the program of a skill may reach."),
         },
         "Use": {
-            "stats": ("evolve_usage", "Show how skills do in use."),
+            "stats": ("evolve.usage", "Show how skills do in use."),
             "count": (
-                "evolve_usage",
+                "evolve.usage",
                 "Count the uses of skills in a transcript of another program.",
             ),
-            "pin": ("evolve_usage", "Keep a skill from being rolled back or retired by a rule."),
-            "unpin": ("evolve_usage", "End what 'brain evolve pin' began."),
+            "pin": ("evolve.usage", "Keep a skill from being rolled back or retired by a rule."),
+            "unpin": ("evolve.usage", "End what 'brain evolve pin' began."),
             "retire": (
-                "evolve_usage",
+                "evolve.usage",
                 "Take a skill out of use; its files stay in skills/_retired.",
             ),
             "reinstate": (
-                "evolve_usage",
+                "evolve.usage",
                 "Bring back a retired skill, or an earlier version of one.",
             ),
         },

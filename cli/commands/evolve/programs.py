@@ -15,15 +15,23 @@ from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.programs.code_check import CODE_PROFILES
 from brain.programs.program import is_program_file
 
-from ..command import RUN_EXITS, TRIAL_EXITS, argument, brain_command, flag, option, repeated_option
-from ..context import App
-from ..error_report import NOT_ADMITTED, SKILL_FAILED, SKILL_REFUSED, Failure
-from ..options import message_option
-from ..output import emit
-from ..params import SlugType
-from ..render.human_format import align_columns, local_time, pluralize, short_id
-from ..terminal import escape, escape_lines
-from ..user_files import read_input
+from ...command import (
+    RUN_EXITS,
+    TRIAL_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+    repeated_option,
+)
+from ...context import App
+from ...error_report import NOT_ADMITTED, SKILL_FAILED, SKILL_REFUSED, Failure
+from ...options import message_option
+from ...output import emit
+from ...params import SlugType
+from ...render.human_format import align_columns, local_time, pluralize, short_id
+from ...terminal import escape, escape_lines
+from ...user_files import read_input
 
 if TYPE_CHECKING:
     from brain.repo.programs.acquire import AcquireRequest
