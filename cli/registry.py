@@ -201,6 +201,12 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "attempts": ("evolve.programs", "List rejected attempts, or show one."),
             "allow": ("evolve.programs", "Show or change what the program of a skill may reach."),
         },
+        "Import": {
+            "import-registry": (
+                "evolve.programs",
+                "Import the acquired skills of another assistant.",
+            ),
+        },
         "Use": {
             "stats": ("evolve.usage", "Show how skills do in use."),
             "count": (

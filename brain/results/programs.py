@@ -96,3 +96,30 @@ class AttemptView(NamedTuple):
     reason: str
     verdict: dict[str, Any]
     files: dict[str, bytes]
+
+
+class ImportedSkill(NamedTuple):
+    """A skill of an imported registry, not admitted; `next_step` says what its tests lack.
+
+    `changed` says whether it was written: the same text again is not.
+    """
+
+    slug: str
+    name: str
+    version: Version
+    changed: bool
+    next_step: str
+
+
+class RefusedSkill(NamedTuple):
+    """A skill of a registry that was left out, and why."""
+
+    name: str
+    reason: str
+
+
+class ImportedRegistry(NamedTuple):
+    """The skills of an imported registry, and those that were left out."""
+
+    skills: list[ImportedSkill]
+    refused: list[RefusedSkill]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import anyio
 import pytest
@@ -16,7 +17,7 @@ from brain.serve.mcp.brain_pool import BrainPool
 from brain.serve.mcp.mcp_server import BrainServer
 from brain.serve.tools import Toolbox
 from tests.serving.test_server import ERAS, connected, text, within
-from tests.support.acquired import SLEEPER, creation
+from tests.support.acquired import LIMITED, SLEEPER, creation
 
 SECONDS = 30
 
@@ -136,3 +137,44 @@ def test_what_one_session_proposes_no_other_has(proposing: BrainPool) -> None:
             assert text(await one.call_tool("count_words", {"text": "a"})) == '{"words": 1}'
 
     within(SECONDS, session)
+
+
+def test_a_tool_breaks_is_mended_and_the_worse_mend_is_rolled_back(
+    desk: BrainPool, folder: Path
+) -> None:
+    """The whole story, as a client of the SDK sees it and as the lineage tells it."""
+    breaks = {"text": "w " * 60}
+
+    async def session() -> None:
+        async with connected(desk, name="claude") as client:
+
+            async def call(tool: str, given: dict[str, Any]) -> tuple[bool, str]:
+                result = await client.call_tool(tool, given)
+                return not result.is_error, text(result)
+
+            assert await call("create_skill", creation("count_words")) == (True, ANY)
+            for _ in range(6):
+                assert await call("count_words", breaks) == (True, '{"words": 60}')
+            worse = creation("count_words", LIMITED, description="Counts at most 40 words")
+            assert await call("create_skill", worse) == (True, ANY)
+            for _ in range(2):
+                assert await call("count_words", breaks) == (False, ANY)
+            ok, said = await call("count_words", breaks)
+            assert not ok and "ValueError: too many words" in said
+            assert "version 1 did better, and is back as version 3" in said
+            assert await call("count_words", breaks) == (True, '{"words": 60}')
+
+    within(4 * SECONDS, session)
+    desk.end_session("")
+    with Brain.open(folder) as brain:
+        verified = brain.verify(deep=True)
+        assert verified.ok and not verified.findings
+        kinds = [info.operation["kind"] for info in brain.history.log(skill="count-words")]
+        assert kinds == ["reinstate", "admit", "admit"]
+        steps = [
+            (step["name"], step.get("version"))
+            for info in brain.history.log(limit=3)
+            for step in brain.receipts.show(info.snapshot).steps
+            if step["kind"] == "tool"
+        ]
+        assert ("count_words", "2") in steps

@@ -23,6 +23,16 @@ if payload["text"] == "sleep":
 print(json.dumps({"words": len(payload["text"].split())}))
 """
 """Sleeps if it is asked to, which no trial does."""
+LIMITED = """\
+import json, sys
+
+payload = json.loads(sys.argv[1])
+words = payload["text"].split()
+if len(words) > 40:
+    raise ValueError("too many words")
+print(json.dumps({"words": len(words)}))
+"""
+"""Fails for long texts, which no trial gives."""
 
 
 def creation(

@@ -16,6 +16,7 @@ from brain.programs.code_check import CODE_PROFILES
 from brain.programs.program import is_program_file
 
 from ...command import (
+    OVERWRITE_EXITS,
     RUN_EXITS,
     TRIAL_EXITS,
     argument,
@@ -35,7 +36,7 @@ from ...user_files import read_input
 
 if TYPE_CHECKING:
     from brain.repo.programs.acquire import AcquireRequest
-    from brain.results import Attempt, AttemptView, Decided, ProgramRun
+    from brain.results import Attempt, AttemptView, Decided, ImportedRegistry, ProgramRun
 
 profile_option = option(
     "--profile",
@@ -284,6 +285,35 @@ def _approval_lines(slug: str, folders: Mapping[str, str], hosts: Sequence[str])
         yield escape(f"{slug} may read {path}, inside at /folders/{name}")
     for host in hosts:
         yield escape(f"{slug} may reach {host}")
+
+
+@brain_command(
+    "import-registry",
+    examples=("brain evolve import-registry ~/.assistant/acquired_skills",),
+    exits=OVERWRITE_EXITS,
+)
+@argument("folder", type=None)
+def evolve_import_registry_command(app: App, folder: str) -> None:
+    """Import the acquired skills of another assistant.
+
+    FOLDER has skills_registry.json or index.json, and a file NAME.py for each skill. They
+    come as not admitted: give each tests, then 'brain evolve admit' tries it. Unsafe names
+    are left out and named. A damaged registry is an error, and imports nothing.
+    """
+    from brain.evolve.registry_import import import_registry
+    from brain.serve.tools.program_definitions import RESERVED_NAMES
+
+    result = import_registry(app.brain, Path(folder), RESERVED_NAMES)
+    emit(app, result, _registry_lines(result))
+
+
+def _registry_lines(result: ImportedRegistry) -> Iterator[str]:
+    for skill in result.skills:
+        verb = "imported" if skill.changed else "is here already"
+        yield escape(f"{skill.slug} {verb}, version {skill.version}: {skill.next_step}")
+    for refused in result.refused:
+        yield escape(f"{refused.name} left out: {refused.reason}")
+    yield f"{pluralize(len(result.skills), 'skill')}, {len(result.refused)} left out"
 
 
 @brain_command(
