@@ -71,7 +71,7 @@ def _call(tools: Toolbox, name: str, arguments: dict[str, Any]) -> None:
         answer = tools.call(name, arguments).text
     except ToolFailure as failure:
         answer = failure.text
-    print(f"{name}: {answer}")
+    sys.stdout.write(f"{name}: {answer}\n")
 
 
 if __name__ == "__main__":
