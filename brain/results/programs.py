@@ -57,7 +57,7 @@ class ProgramRun(NamedTuple):
     """How the program of a skill ran: with `output`, a JSON value, or with `error`.
 
     `health` says what followed from its failures, if anything did. `uncounted` says why the run
-    could not be counted, "" if it was.
+    could not be counted, or why a failing skill could not be changed, "" if all went well.
     """
 
     slug: str
