@@ -96,11 +96,16 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
     try:
         return _carry_out(session, skill, decision, failure)
     except BrainError as error:
-        if error.code == _SUPERSEDED:
+        if error.code == _SUPERSEDED or not _is_present(session, skill):  # another process acted
             return None
         failures = decision.present.consecutive_failures
         error.message = f"{skill.slug} failed {failures} times in a row, but stays: {error.message}"
         raise
+
+
+def _is_present(session: Session, skill: FoundSkill) -> bool:
+    bundle = session.bundle_of(session.head())
+    return skill_lookup.find_skill_path(session, bundle, skill.path) is not None
 
 
 def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Judged:

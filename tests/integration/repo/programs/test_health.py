@@ -176,6 +176,25 @@ def test_a_skill_that_changed_meanwhile_is_not_touched(
     assert next(brain.history.log()).operation["kind"] == "task"
 
 
+def test_a_skill_that_another_process_retired_first_is_left_to_it(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admit_program(brain, SLUG, "print(1)\n")
+    use_program(brain, "--")
+    judge = health.judge_skill
+
+    def judge_late(*args: object) -> object:
+        decided = judge(*args)  # type: ignore[arg-type]
+        monkeypatch.setattr(health, "judge_skill", judge)
+        with Brain.open(brain.root) as other:
+            other.programs.retire(SLUG, "it fails")
+        return decided
+
+    monkeypatch.setattr(health, "judge_skill", judge_late)
+    assert use_program(brain, "-") == []
+    assert brain.skills.list() == []
+
+
 def test_uses_go_on_under_a_new_name(brain: Brain) -> None:
     admit_program(brain, SLUG, "print(1)\n")
     use_program(brain, "+" * 20)
