@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, NotFound
 from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
@@ -24,26 +24,10 @@ from .inferred_schema import Schema, infer_schema
 
 if TYPE_CHECKING:
     from .. import results
+    from .brain_protocol import AcquiringBrain
 
 DefinitionReader = Callable[[bytes], Mapping[str, Any]]
 """Returns what `definition()` of a class says, read in the sandbox."""
-
-
-class _Skills(Protocol):
-    def view(self, slug: str, rev: str = "@") -> results.SkillView: ...
-
-
-class _Programs(Protocol):
-    def list(self) -> list[results.SkillProgram]: ...
-
-
-class AcquiringBrain(Protocol):
-    """An open brain, as acquiring a skill uses it."""
-
-    @property
-    def skills(self) -> _Skills: ...
-    @property
-    def programs(self) -> _Programs: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +105,7 @@ def find_same(
 
 
 def build_request(
-    brain: AcquiringBrain, program: Program, description: str, message: str = ""
+    brain: AcquiringBrain, program: Program, description: str | None
 ) -> AcquireRequest:
     """Return the request to try a program and to write its skill; a known skill keeps its text."""
     try:
@@ -135,7 +119,6 @@ def build_request(
         files=program.files,
         description=description,
         body=body,
-        message=message,
     )
 
 

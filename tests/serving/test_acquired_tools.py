@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import anyio
 import pytest
@@ -16,7 +17,7 @@ from brain.serve.mcp.brain_pool import BrainPool
 from brain.serve.mcp.mcp_server import BrainServer
 from brain.serve.tools import Toolbox
 from tests.serving.test_server import ERAS, connected, text, within
-from tests.support.acquired import SLEEPER, creation
+from tests.support.acquired import CALLER, LIMITED, SLEEPER, creation
 
 SECONDS = 30
 
@@ -134,5 +135,66 @@ def test_what_one_session_proposes_no_other_has(proposing: BrainPool) -> None:
             assert "count_words" in await names(one)
             assert "count_words" not in await names(other)
             assert text(await one.call_tool("count_words", {"text": "a"})) == '{"words": 1}'
+
+    within(SECONDS, session)
+
+
+def test_a_tool_breaks_is_mended_and_the_worse_mend_is_rolled_back(
+    desk: BrainPool, folder: Path
+) -> None:
+    """The whole story, as a client of the SDK sees it and as the lineage tells it."""
+    breaks = {"text": "w " * 60}
+
+    async def session() -> None:
+        async with connected(desk, name="claude") as client:
+
+            async def call(tool: str, given: dict[str, Any]) -> tuple[bool, str]:
+                result = await client.call_tool(tool, given)
+                return not result.is_error, text(result)
+
+            assert await call("create_skill", creation("count_words")) == (True, ANY)
+            for _ in range(6):
+                assert await call("count_words", breaks) == (True, '{"words": 60}')
+            worse = creation("count_words", LIMITED, description="Counts at most 40 words")
+            assert await call("create_skill", worse) == (True, ANY)
+            for _ in range(2):
+                assert await call("count_words", breaks) == (False, ANY)
+            ok, said = await call("count_words", breaks)
+            assert not ok and "ValueError: too many words" in said
+            assert "version 1 did better, and is back as version 3" in said
+            assert await call("count_words", breaks) == (True, '{"words": 60}')
+
+    within(4 * SECONDS, session)
+    desk.end_session("")
+    with Brain.open(folder) as brain:
+        verified = brain.verify(deep=True)
+        assert verified.ok and not verified.findings
+        kinds = [info.operation["kind"] for info in brain.history.log(skill="count-words")]
+        assert kinds == ["reinstate", "admit", "admit"]
+        steps = [
+            (step["name"], step.get("version"))
+            for info in brain.history.log(limit=3)
+            for step in brain.receipts.show(info.snapshot).steps
+            if step["kind"] == "tool"
+        ]
+        assert ("count_words", "2") in steps
+
+
+def test_a_tool_calls_another_and_tells_its_progress(desk: BrainPool, folder: Path) -> None:
+    heard: list[tuple[float, str | None]] = []
+
+    async def hear(share: float, total: float | None, message: str | None) -> None:
+        assert total == 1.0
+        heard.append((share, message))
+
+    async def session() -> None:
+        async with connected(desk) as client:
+            for given in (creation("count_words"), creation("twice", CALLER)):
+                made = await client.call_tool("create_skill", given)
+                if made.is_error:  # a trial answers no calls
+                    assert "twice" in given["name"], text(made)
+            called = await client.call_tool("twice", {"text": "a b"}, progress_callback=hear)
+            assert text(called) == '{"words": 2}', text(called)
+            assert heard == [(0.5, "half")]
 
     within(SECONDS, session)

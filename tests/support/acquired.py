@@ -23,6 +23,28 @@ if payload["text"] == "sleep":
 print(json.dumps({"words": len(payload["text"].split())}))
 """
 """Sleeps if it is asked to, which no trial does."""
+LIMITED = """\
+import json, sys
+
+payload = json.loads(sys.argv[1])
+words = payload["text"].split()
+if len(words) > 40:
+    raise ValueError("too many words")
+print(json.dumps({"words": len(words)}))
+"""
+"""Fails for long texts, which no trial gives."""
+CALLER = """\
+import json, sys
+from skillapi import SkillError, call, progress
+
+payload = json.loads(sys.argv[1])
+try:
+    progress(0.5, "half")
+    print(json.dumps(call("count_words", text=payload["text"])))
+except SkillError:
+    print(json.dumps({"words": len(payload["text"].split())}))
+"""
+"""Calls another tool, if it is answered; a trial answers nothing."""
 
 
 def creation(

@@ -18,8 +18,6 @@ _SEND_SECONDS = 2.0
 async def run_with_cancel(call: Callable[[threading.Event], T]) -> T:
     """Run `call(cancel)` in a thread; cancelling this task sets `cancel` and waits for its end."""
     cancel = threading.Event()
-    results: list[T] = []
-    failures: list[Exception] = []
 
     async def set_when_cancelled() -> None:
         try:
@@ -27,18 +25,16 @@ async def run_with_cancel(call: Callable[[threading.Event], T]) -> T:
         finally:
             cancel.set()
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(set_when_cancelled)
-        with anyio.CancelScope(shield=True):
-            try:
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(set_when_cancelled)
+            with anyio.CancelScope(shield=True):
                 limiter = anyio.CapacityLimiter(1)  # apart from the threads of other work
-                results.append(await anyio.to_thread.run_sync(call, cancel, limiter=limiter))
-            except Exception as error:  # raised below: a task group would wrap it
-                failures.append(error)
-        group.cancel_scope.cancel()
-    if failures:
-        raise failures[0]
-    return results[0]
+                result = await anyio.to_thread.run_sync(call, cancel, limiter=limiter)
+            group.cancel_scope.cancel()
+    except ExceptionGroup as failures:  # the group wraps what `call` raises
+        raise failures.exceptions[0] from None
+    return result
 
 
 def progress_reporter(session: ServerSession) -> Callable[[float, str], None]:

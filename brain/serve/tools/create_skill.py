@@ -118,7 +118,11 @@ def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
     if earlier:
         count = "1 earlier attempt" if len(earlier) == 1 else f"{len(earlier)} earlier attempts"
         text += f" {count}; the last failed: {printable_text(earlier[0].reason, MAX_LINE_CHARS)}."
-    return ToolFailure(text, code="rejected", hint="Mend that, and send everything again.")
+    return ToolFailure(
+        text,
+        code="rejected",
+        hint="Mend that, and send everything again; tests/check.py is `check`.",
+    )
 
 
 def _unchanged(known: SkillProgram) -> ToolResult:
@@ -145,12 +149,12 @@ def _add_similar(
     result: ToolResult, brain: Brain, program: Program, similar: list[Similar]
 ) -> ToolResult:
     """Name the skills that a new one nearly duplicates."""
-    twins = [
+    same_code = [
         skill.slug
         for skill in list_acquired(brain)
         if skill.slug != program.slug and brain.programs.find(skill.slug).code == program.code
     ]
-    names = list(dict.fromkeys([*twins, *(skill.address for skill in similar)]))
+    names = list(dict.fromkeys([*same_code, *(skill.address for skill in similar)]))
     if not names:
         return result
     advice = f"Much like it: {', '.join(names)}. Keep the best, and delete the others."

@@ -6,15 +6,15 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, option
-from ..context import App
-from ..options import message_option
-from ..output import emit
-from ..params import NonEmptyType, SlugType, TextType
-from ..render.human_format import align_columns, colorize, local_time, pluralize, short_id
-from ..render.ledgers import commitment_lines, raise_if_not_committed
-from ..terminal import escape, terminal_width
-from ..user_files import named_in_errors, read_input
+from ...command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, option
+from ...context import App
+from ...options import message_option
+from ...output import emit
+from ...params import NonEmptyType, SlugType, TextType
+from ...render.human_format import align_columns, colorize, local_time, pluralize, short_id
+from ...render.ledgers import commitment_lines, raise_if_not_committed
+from ...terminal import escape, terminal_width
+from ...user_files import named_in_errors, read_input
 
 if TYPE_CHECKING:
     from brain.results import Decided, HealthChange, Pinned, RunCounted, SkillUsage, UsageStats
