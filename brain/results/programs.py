@@ -73,7 +73,7 @@ class ProgramRun(NamedTuple):
     `refused` says whether it refused its arguments with a message, as a program should; `calls`
     are what it asked for, in the order in which they ended.
     `health` says what followed from its failures, if anything did. `uncounted` says why the run
-    could not be counted, "" if it was.
+    could not be counted, or why a failing skill could not be changed, "" if all went well.
     """
 
     slug: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,7 @@ from brain.repo.programs.record_decision import record_acquired
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
 from brain.repo.skills.upsert import UpsertRequest
 from brain.results import Decided
-from brain.running.trial import Trial
-from brain.verdicts.verdict_types import CASE_KINDS, ProgramFile, Verdict, VerdictCase
+from tests.support.skill_programs import untested_trial
 
 
 def admit_program(
@@ -25,19 +25,10 @@ def admit_program(
             task.record_model_call("fake-model", "write", code)
             return admit_program(brain, slug, code, decider=decider, by_agent=False)
     program = Program(slug=slug, files={"skill.py": code.encode(), "schema.json": b"{}"})
-    verdict = Verdict(
-        decision="admit",
-        skill=slug,
-        decider=decider,
-        decided_by="a test",
-        sandbox="none, in a test",
-        files=tuple(ProgramFile(path, blob) for path, blob in program.blobs),
-        cases=tuple(VerdictCase(kind=kind, name=kind, outcome="pass") for kind in CASE_KINDS),
-    )
+    trial = untested_trial(program)
+    decided = replace(trial, verdict=trial.verdict._replace(decider=decider))
     request = UpsertRequest(name=slug, description=f"Use {slug}.", body=b"# A skill\n")
-    return record_acquired(
-        brain._locked.session, request, program, Trial(verdict=verdict, contents=())
-    )
+    return record_acquired(brain._session, request, program, decided)
 
 
 def use_state_folder(patch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import ceil, floor
 from typing import NamedTuple
 
-from ...errors import Conflict
+from ...errors import BrainError, Conflict
 from ...objects.bundle import Bundle
 from ...receipts.size_budget import shorten_without_secrets
 from ...results import HealthChange
@@ -95,10 +95,17 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
         return _describe(skill, decision, reason, "")
     try:
         return _carry_out(session, skill, decision, failure)
-    except Conflict as error:
-        if error.code != _SUPERSEDED:
-            raise
-        return None
+    except BrainError as error:
+        if error.code == _SUPERSEDED or not _is_present(session, skill):  # another process acted
+            return None
+        failures = decision.present.consecutive_failures
+        error.message = f"{skill.slug} failed {failures} times in a row, but stays: {error.message}"
+        raise
+
+
+def _is_present(session: Session, skill: FoundSkill) -> bool:
+    bundle = session.bundle_of(session.head())
+    return skill_lookup.find_skill_path(session, bundle, skill.path) is not None
 
 
 def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Judged:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
+from brain.errors import Conflict
 from brain.objects import operation
 from brain.repo.programs import health
 from brain.repo.programs.version_usage import read_versions
@@ -175,6 +176,25 @@ def test_a_skill_that_changed_meanwhile_is_not_touched(
     assert next(brain.history.log()).operation["kind"] == "task"
 
 
+def test_a_skill_that_another_process_retired_first_is_left_to_it(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admit_program(brain, SLUG, "print(1)\n")
+    use_program(brain, "--")
+    judge = health.judge_skill
+
+    def judge_late(*args: object) -> object:
+        decided = judge(*args)  # type: ignore[arg-type]
+        monkeypatch.setattr(health, "judge_skill", judge)
+        with Brain.open(brain.root) as other:
+            other.programs.retire(SLUG, "it fails")
+        return decided
+
+    monkeypatch.setattr(health, "judge_skill", judge_late)
+    assert use_program(brain, "-") == []
+    assert brain.skills.list() == []
+
+
 def test_uses_go_on_under_a_new_name(brain: Brain) -> None:
     admit_program(brain, SLUG, "print(1)\n")
     use_program(brain, "+" * 20)
@@ -193,3 +213,14 @@ def test_actions_are_known_to_the_log(brain: Brain) -> None:
     assert next(brain.history.log()).operation["kind"] in operation.DECISION_KINDS
     brain.undo()
     assert [skill.slug for skill in brain.skills.list()] == [SLUG]
+
+
+def test_a_skill_that_cannot_be_retired_is_named_with_the_reason(brain: Brain) -> None:
+    admit_program(brain, SLUG, "print(1)\n")
+    brain.files.write("skills/news/more/SKILL.md", "---\nname: more\ndescription: x\n---\n")
+    use_program(brain, "--")
+    head = brain.status().head
+    with pytest.raises(Conflict) as error:
+        use_program(brain, "-")
+    assert error.value.message.startswith("news failed 3 times in a row, but stays: ")
+    assert (error.value.code, brain.status().head) == ("holds_skills", head)
