@@ -85,7 +85,7 @@ $(VENV)/test: $(VENV)/installed
 	@touch $@
 
 # The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes,
-# and what runs the compiler of contracts.
+# what runs the compiler of contracts, and what the sandbox of skills is made of.
 $(VENV)/tools: $(VENV)/node | $(BIN)/python
 	@touch $@
 
@@ -104,6 +104,13 @@ $(VENV)/programs: | $(BIN)/python
 	done; \
 	command -v node >/dev/null || missing="$$missing nodejs"; \
 	command -v npm >/dev/null || missing="$$missing npm"; \
+	if [ "$$(uname)" = Linux ]; then \
+		command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
+		command -v setpriv >/dev/null && command -v prlimit >/dev/null || \
+			missing="$$missing util-linux"; \
+		$(BIN)/python -c 'import ctypes.util as u, sys; sys.exit(not u.find_library("seccomp"))' || \
+			missing="$$missing libseccomp2"; \
+	fi; \
 	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing$$missing"; \

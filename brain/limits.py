@@ -58,6 +58,12 @@ MAX_CALL_TEXT_CHARS = 1_000_000
 """Characters of one text in a tool call."""
 MAX_EDIT_BYTES = 16 << 20
 """Size of a file that is read as a whole to be edited."""
+MAX_WRITTEN_FILES = 1000
+"""Files that one write of a skill takes along."""
+MAX_PROGRAM_FILES = 256
+"""Files of the program of a skill."""
+MAX_PROGRAM_BYTES = 4 << 20
+"""Bytes of the program of a skill, all files together."""
 MAX_TRANSCRIPT_BYTES = 128 << 20
 """Size of a transcript that is converted to a receipt."""
 MAX_RECORD_BYTES = 32 << 20

@@ -76,9 +76,9 @@ def open_standard_input() -> BinaryIO:
     """Return standard input. Raises `InvalidInput` (`no_input`) if it is closed."""
     if sys.stdin is None:
         raise InvalidInput(
-            "the input is to come from standard input, which is closed",
+            "standard input is closed",
             code="no_input",
-            hint="name a file instead of -, or give the input through a pipe",
+            hint="give the input through a pipe, or from a file",
         )
     return sys.stdin.buffer
 

@@ -66,7 +66,7 @@ def plan_ignore_file(home: Path, kind: str, states: SourceStates) -> IgnoreFileC
         return IgnoreFileChange(before, after, IgnoreRules.parse(after))
     except InvalidInput as error:
         file = printable_text(home / IGNORE_FILE_NAME)
-        error.hint = error.hint or f"mend {file}, or name a folder for a new brain"
+        error.hint = f"{error.hint or f'correct {file}'}; or name a folder for a new brain"
         raise
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import builtins
 
     from .. import results
-    from ..repo.skills.edit_files import ContentChange
+    from ..repo.skills.file_edits import ContentChange
 
 
 class FilesPart(Part):

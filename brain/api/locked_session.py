@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Written = TypeVar(
     "Written",
+    "results.Decided",
     "results.MemoryChanged",
     "results.Merged",
     "results.Recorded",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .ledger import LedgerPart
     from .memory import MemoryPart
     from .merge import MergePart
+    from .programs import ProgramsPart
     from .prompt import PromptPart
     from .proofs import ProofsPart
     from .proposals import ProposalsPart
@@ -61,6 +62,8 @@ class BrainParts:
 
     skills: SkillsPart = _lazy_part()
     """Write, read, compare and select skills."""
+    programs: ProgramsPart = _lazy_part()
+    """Try, admit, run and retire the programs of skills."""
     memory: MemoryPart = _lazy_part()
     """Read and change the entries of memory files."""
     files: FilesPart = _lazy_part()

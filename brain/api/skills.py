@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
     from ..receipts import Receipt
-    from ..repo.skills.edit_files import ContentChange
+    from ..repo.skills.file_edits import ContentChange, SkillFiles
     from ..repo.skills.upsert import UpsertCheck
 
 
@@ -37,6 +37,7 @@ class SkillsPart(Part):
         category: str = "",
         target: str = "",
         check: UpsertCheck | None = None,
+        files: SkillFiles | None = None,
         commit_to: Ledger | None = None,
     ) -> results.Upserted:
         """Write a skill under the slug of `name`, raise its version, and record a snapshot.
@@ -46,13 +47,16 @@ class SkillsPart(Part):
         skill. With `if_changed`, identical text records nothing. `receipt` documents the work
         behind the change: bytes are kept unchanged, and a `brain.receipts.Receipt` gets this
         write as its last step. `base` is the version that the new text was written for, 0 if
-        the skill did not exist; if the skill has a later version, both are merged, or the
-        write is refused. `category` is the folder below skills/ for a new skill. `target` is
-        the slug or the path below skills/ of the skill to write, where `name` alone is
-        ambiguous: "c" may be the slug of "C++". `check` gets the old text (None for a new
-        skill) and the new text, and may raise. `commit_to` commits the snapshot to a ledger.
+        the skill did not exist; if the skill has a later version, both are merged, or the write
+        is refused. `files` are written in the same snapshot: contents by path in the folder of
+        the skill, None to remove one; a flat skill moves into a folder. `category` is the
+        folder below skills/ for a new skill. `target` is the slug or the path below skills/ of
+        the skill to write, where `name` alone is ambiguous: "c" may be the slug of "C++".
+        `check` gets the old text (None for a new skill) and the new text, and may raise.
+        `commit_to` commits the snapshot to a ledger.
         If that fails the snapshot stays, and `commitment` has the error.
-        Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`).
+        Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`,
+        `path_conflict`).
         """
         from ..repo.skills import upsert
 
@@ -67,6 +71,7 @@ class SkillsPart(Part):
             of=target,
             check=check,
             if_changed=if_changed,
+            files=files or {},
         )
         return self._locked.run_write(upsert.upsert_skill, request, commit_to=commit_to)
 

@@ -37,6 +37,10 @@ class Task:
         self._scope: AbstractContextManager[None] | None = None
         self.snapshot: str | None = None
         """The last snapshot of the run, once it has ended."""
+        self.health_changes: list[results.HealthChange] = []
+        """The skills that were rolled back or retired after this run failed."""
+        self.usage_error: BrainError | None = None
+        """Why the uses of skills in this run could not be counted, None if they were."""
 
     @property
     def id(self) -> str:
@@ -70,9 +74,17 @@ class Task:
         """Record a call of a tool. Values other than text are kept as JSON."""
         self._record("tool", name, input, output, error, took=took)
 
-    def record_skill_load(self, slug: str, version: str | int = "") -> None:
-        """Record that a skill was read, by default at its version in the head."""
-        self._record("skill_load", slug, version=str(version) or self._version_at_head(slug))
+    def record_skill_load(self, slug: str, version: str | int = "", *, path: str = "") -> None:
+        """Record that a skill was read, by default at its version in the head.
+
+        `path` names the skill where several share its slug. The end of the run counts as a use
+        of each skill that was read: see `brain.programs.stats`.
+        """
+        from ..repo.receipts import runs
+
+        read_version = str(version) or self._version_at_head(slug)
+        self._record("skill_load", slug, version=read_version)
+        self._run.loaded_skills[runs.LoadedSkill(path or slug, read_version)] = None
 
     def record_memory_read(self, path: str, output: object = "") -> None:
         """Record that a memory was read."""
@@ -128,6 +140,7 @@ class Task:
 
         outcome = self._outcome or "success"
         self.snapshot = self._locked.run(runs.close_run, self._run, outcome, self._reason)
+        self._count_loaded_skills(outcome)
         return self.snapshot
 
     def abandon(self, reason: str = "") -> str | None:
@@ -139,7 +152,21 @@ class Task:
 
         if not self._run.closed:
             self.snapshot = self._locked.run(runs.abandon_run, self._run, reason)
+            self._count_loaded_skills("unknown")
         return self.snapshot
+
+    def _count_loaded_skills(self, outcome: str) -> None:
+        """Count the uses of the skills that the run has read; the run has ended by now."""
+        if not self._run.loaded_skills:
+            return
+        from ..repo.programs import run_usage
+
+        try:
+            self.health_changes = self._locked.run(
+                run_usage.count_ended_run, self._run, outcome, self._reason
+            )
+        except BrainError as error:
+            self.usage_error = error
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()

@@ -1,7 +1,7 @@
 """The tables of a cache, and how its file is opened.
 
-Each row is a function of its key: metadata of a blob, the skill history of a snapshot, the
-index text of a tree. So several processes, and copies of one brain, can share a file.
+Each row is a function of its key: metadata of a blob, the skill history or the decision of a
+snapshot, the index text of a tree. So several processes, and copies of one brain, can share a file.
 """
 
 from __future__ import annotations
@@ -47,6 +47,17 @@ _TABLES = (
   slug TEXT NOT NULL,
   path TEXT NOT NULL,
   PRIMARY KEY (slug, path)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE decisions (
+  key TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  snapshot BLOB NOT NULL,
+  kind TEXT NOT NULL,
+  slug TEXT NOT NULL,
+  version TEXT NOT NULL,
+  program BLOB NOT NULL,
+  checksum BLOB NOT NULL,
+  PRIMARY KEY (key, generation, snapshot)
 ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE bare_nodes (
   node BLOB PRIMARY KEY,

@@ -232,6 +232,16 @@ def import_operation(kind: str, name: str, revision: str = "") -> SnapshotOperat
     return ("import", kind, name, revision)
 
 
+def decision_operation(
+    kind: str, slug: str, from_version: str, to_version: str, verdict: bytes
+) -> SnapshotOperation:
+    """Return the operation that decides about a skill: `kind` is one of DECISION_KINDS.
+
+    The versions are those before and after, empty for none; `verdict` is a blob id.
+    """
+    return (kind, slug, from_version, to_version, verdict)
+
+
 def task_operation(run: str, outcome: str) -> SnapshotOperation:
     """Return the operation that ends a run of an agent; it changes no files."""
     return ("task", run, outcome)

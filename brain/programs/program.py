@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +16,11 @@ program_id = domain_hash("brain v1 program")
 def is_program_file(path: str) -> bool:
     """Tell whether a file of a skill, by its path in the skill's folder, is part of its program."""
     return path in (PROGRAM_FILE, SCHEMA_FILE) or path.startswith(TESTS_FOLDER)
+
+
+def id_of_files(files: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return the id of a program from the path and the blob id of each file, sorted by path."""
+    return program_id(pack(tuple((path, blob) for path, blob in files)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,4 +43,4 @@ class Program:
     @property
     def id(self) -> bytes:
         """The digest of `blobs`, 32 bytes; what is admitted, whatever the slug."""
-        return program_id(pack(self.blobs))
+        return id_of_files(self.blobs)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Literal
 
+from .python_parse import CodeFault, parse_code
+
 Shape = Literal["script", "class"]
 
 
@@ -14,16 +16,22 @@ def find_shape(code: bytes) -> Shape:
     A text that is not Python is a script; running it shows what is wrong.
     """
     try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parse_code(code)
+    except CodeFault:
         return "script"
-    is_class = any(_is_skill_class(node) for node in tree.body)
-    return "class" if is_class else "script"
+    return "class" if list_skill_classes(tree) else "script"
 
 
-def _is_skill_class(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ClassDef) and any(
-        (isinstance(base, ast.Name) and base.id == "SkillBase")
-        or (isinstance(base, ast.Attribute) and base.attr == "SkillBase")
-        for base in node.bases
+def list_skill_classes(tree: ast.Module) -> list[ast.ClassDef]:
+    """Return the classes at the top level that have SkillBase as a base."""
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and any(map(_is_skill_base, node.bases))
+    ]
+
+
+def _is_skill_base(base: ast.expr) -> bool:
+    return (isinstance(base, ast.Name) and base.id == "SkillBase") or (
+        isinstance(base, ast.Attribute) and base.attr == "SkillBase"
     )

@@ -9,6 +9,10 @@ from collections.abc import Collection
 from ..errors import InvalidInput, printable_text
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_KEYWORDS = frozenset(word.lower() for word in (*keyword.kwlist, *keyword.softkwlist, "type"))
+"""In lower case; `type` is one since Python 3.12."""
+_RESERVED = frozenset(("memory",))
+"""Names that no skill has, whatever tools there are: memory is a section of a brain."""
 
 
 def tool_name(slug: str) -> str:
@@ -25,23 +29,31 @@ def check_tool_name(name: str, taken: Collection[str]) -> str:
     """Return the slug for a tool of that name.
 
     A name is an identifier of Python of at most 64 characters, no keyword and none of the tools
-    `taken` already. Raises `InvalidInput` (`bad_tool_name`).
+    `taken` already; so is the name that the slug gives back. Raises `InvalidInput`
+    (`bad_tool_name`).
     """
-    if (
-        _IDENTIFIER.fullmatch(name) is None
-        or keyword.iskeyword(name)
-        or keyword.issoftkeyword(name)
-    ):
-        raise InvalidInput(
+    if not _is_identifier(name):
+        raise _bad_name(
             f"not a name for a tool: {printable_text(name, 80)!r}",
-            code="bad_tool_name",
-            hint="use up to 64 letters, digits and '_', not beginning with a digit, and no keyword",
+            "use up to 64 letters, digits and '_', not beginning with a digit, and no keyword",
         )
     slug = "-".join(filter(None, name.lower().split("_")))
-    if not slug or tool_name(slug) in taken:
-        raise InvalidInput(
+    if not _is_identifier(tool_name(slug)):
+        raise _bad_name(
+            f"not a name for a tool: {printable_text(name, 80)!r}",
+            "without '_' around it, and in lower case, it must still be a name and no keyword",
+        )
+    if tool_name(slug) in _RESERVED or tool_name(slug) in taken:
+        raise _bad_name(
             f"the name {printable_text(name, 80)!r} is taken by a tool of the brain itself",
-            code="bad_tool_name",
-            hint="choose another name, such as one that says what it is about",
+            "choose another name, such as one that says what it is about",
         )
     return slug
+
+
+def _is_identifier(name: str) -> bool:
+    return _IDENTIFIER.fullmatch(name) is not None and name.lower() not in _KEYWORDS
+
+
+def _bad_name(message: str, hint: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_tool_name", hint=hint)

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from .history import *  # noqa: F403
     from .ledgers import *  # noqa: F403
     from .merges import *  # noqa: F403
+    from .programs import *  # noqa: F403
     from .skills import *  # noqa: F403
     from .trust import *  # noqa: F403
+    from .usage import *  # noqa: F403
     from .work import *  # noqa: F403
 
 _NAMES = {
@@ -40,6 +42,7 @@ _NAMES = {
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
         "Switched Tag"
     ),
+    "programs": "Attempt AttemptView Decided ProgramRun SkillProgram",
     "skills": (
         "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
         "SkillProblem SkillVersion SkillView"
@@ -48,9 +51,14 @@ _NAMES = {
         "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
         "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
     ),
+<<<<<<< HEAD
     "work": (
         "ReceiptVerified RunInfo RunSummary SkillDecision SkillReasons Synthesized VersionReason"
     ),
+=======
+    "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
+    "work": "ReceiptVerified RunInfo RunSummary SkillReasons Synthesized VersionReason",
+>>>>>>> acquire0
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -36,6 +36,7 @@ _MODULES = {
 _ENDS = {
     "wall_time": "it took longer than {limits.wall_seconds:g} s",
     "cpu_time": "it used more than {limits.cpu_seconds} s of the processor",
+    "memory": "it used more than {limits.memory_bytes} bytes of memory, or made too many files",
     "output": "it wrote more than {limits.output_bytes} bytes",
     "requests": "it made more requests than it may, or one that nothing answers",
     "cancelled": "it was cancelled",

@@ -1,8 +1,9 @@
 """The sandbox of Linux: bubblewrap in namespaces of its own, seccomp and limits of resources.
 
 As root, `setpriv` first changes to a user that nothing else has. Inside there are the Python of
-`interpreter.py`, read-only, an empty /tmp of bounded size, and the files of the job; no network,
-no other files, no environment, no process but its own. `prlimit` sets what each process may use.
+`interpreter.py`, read-only, an empty /tmp of bounded size, five devices, and the files of the job;
+no network, no other files, no environment, and no /proc, which shows much of the host.
+`prlimit` sets what each process may use.
 """
 
 from __future__ import annotations
@@ -10,25 +11,31 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext
 from functools import cached_property
-from importlib import resources
 from threading import Event
 
+from ..errors import SandboxError
 from .interpreter import Interpreter, choose_interpreter
+from .job_files import START_FILE, list_job_files
+from .job_folders import check_folders
+from .job_memory import JobMemory
 from .job_watch import watch_job
-from .sandbox_process import SandboxProcess, spawn_process
+from .memory_cgroup import find_group_parent, memory_group
+from .sandbox_process import FIRST_CONTENT, spawn_process
 from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
 from .seccomp_filter import build_filter
 from .uid_pool import reserved_uid
 
-_START_FILE = "/job/.start.py"
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
-_OWN_PROCESSES = 2
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+_OWN_PROCESSES = 1
 """What bubblewrap itself runs inside, counted with those of the job."""
 _STACK_BYTES = 8 << 20
+_MIN_FILE_BYTES = 4096
+"""bubblewrap refuses a tmpfs of size 0, and the kernel rounds up to a page."""
 
 
 class BubblewrapSandbox:
@@ -46,59 +53,69 @@ class BubblewrapSandbox:
 
     @cached_property
     def profile(self) -> SandboxProfile:
-        """What this sandbox is made of."""
+        """What this sandbox is made of. Raises `SandboxError` if one of its programs fails."""
+        parent = find_group_parent()
+        together = "address space" if parent is None else f"control group v{parent.version}"
         return SandboxProfile(
             name="bubblewrap",
             versions=(
                 ("bubblewrap", _ask_version(self._programs["bwrap"]).removeprefix("bubblewrap ")),
                 ("linux", platform.release()),
+                ("memory", together),
                 ("python", _ask_version(self.interpreter.path).removeprefix("Python ")),
             ),
         )
 
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end; see `Sandbox.run`."""
+        files = list_job_files(job, job.arguments)
+        check_folders(job.folders, for_other_user=self._as_root)
         with ExitStack() as stack:
             uid = stack.enter_context(reserved_uid() if self._as_root else nullcontext(None))
-            job_files = {**job.files, _START_FILE: _start_source()}
-            descriptors = [
-                stack.enter_context(_memory_file(content))
-                for content in (
-                    job.stdin,
-                    build_filter(job.limits.processes > 1),
-                    *job_files.values(),
-                )
-            ]
-            stdin, seccomp, *contents = descriptors
-            numbers = range(5, 5 + 1 + len(contents))
+            # Processes that share a limit: by a group, else each has its part of the limit.
+            parent = find_group_parent() if job.limits.processes > 1 else None
+            group = (
+                stack.enter_context(memory_group(parent, job.limits.memory_bytes))
+                if parent is not None
+                else None
+            )
+            options, seccomp, *numbers = range(FIRST_CONTENT, FIRST_CONTENT + 2 + len(files))
+            isolation = self._isolate(job, seccomp, dict(zip(files, numbers, strict=True)))
+            contents = {
+                0: job.stdin,
+                options: "\0".join(isolation).encode("utf-8", "surrogateescape"),
+                seccomp: build_filter(job.limits.processes > 1),
+                **dict(zip(numbers, files.values(), strict=True)),
+            }
             arguments = [
+                *(group.enter_command() if group is not None else ()),
                 *self._change_user(uid),
-                *self._isolate(job, numbers[0], dict(zip(job_files, numbers[1:], strict=True))),
-                *self._limit(job.limits),
-                *(self.interpreter.path, "-I", "-S", "-B", _START_FILE, *job.arguments),
+                *(self._programs["bwrap"], "--args", str(options), "--"),
+                *self._limit(job.limits, job.limits.processes if group is None else 1),
+                *(self.interpreter.path, "-I", "-S", "-B", START_FILE),
             ]
-            inherited = dict(zip(numbers, (seccomp, *contents), strict=True))
-            process = stack.enter_context(_started(arguments, stdin, inherited))
-            return watch_job(process, job, cancel)
+            process = spawn_process(arguments, contents)
+            stack.callback(process.close)
+            memory = JobMemory(process, group)
+            stack.callback(memory.close)
+            return watch_job(process, job, cancel, memory)
 
     def _change_user(self, uid: int | None) -> list[str]:
         if uid is None:
             return []
         return [
             *(self._programs["setpriv"], f"--reuid={uid}", f"--regid={uid}", "--clear-groups"),
-            *("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--pdeathsig=KILL"),
-            "--",
+            *("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--"),
         ]
 
-    def _isolate(self, job: SandboxJob, seccomp: int, contents: dict[str, int]) -> list[str]:
-        limits = job.limits
+    def _isolate(self, job: SandboxJob, seccomp: int, files: Mapping[str, int]) -> list[str]:
+        """Return options for a file of them, since all users of the machine see command lines."""
         out = [
-            *(self._programs["bwrap"], "--unshare-all", "--unshare-user", "--disable-userns"),
-            *("--cap-drop", "ALL", "--die-with-parent", "--new-session", "--clearenv"),
-            *("--seccomp", str(seccomp), "--hostname", "sandbox"),
+            *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
+            *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"),
+            *("--seccomp", str(seccomp)),
         ]
-        folder = self.interpreter.folder
-        for path in (*_SYSTEM_FOLDERS, *([folder] if folder else [])):
+        for path in (*_SYSTEM_FOLDERS, *self.interpreter.folders):
             if os.path.isdir(path) and not os.path.islink(path):
                 out += ["--ro-bind", path, path]
         for name in _LINKED_FOLDERS:
@@ -106,56 +123,44 @@ class BubblewrapSandbox:
                 out += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
             elif os.path.isdir(f"/{name}"):
                 out += ["--ro-bind", f"/{name}", f"/{name}"]
-        out += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-        out += ["--size", str(limits.file_bytes), "--tmpfs", "/tmp"]
-        for path, number in contents.items():
+        for name in _DEVICES:
+            out += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+        size = max(job.limits.file_bytes, _MIN_FILE_BYTES)
+        out += ["--perms", "0700", "--size", str(size), "--tmpfs", "/tmp"]
+        out += ["--symlink", "/tmp", "/dev/shm"]
+        for path, number in files.items():
             out += ["--file", str(number), path]
         for name, path in job.folders.items():
             out += ["--ro-bind", path, f"/folders/{name}"]
-        return [*out, "--remount-ro", "/", "--chdir", "/tmp", "--"]
+        return [*out, "--remount-ro", "/", "--chdir", "/tmp"]
 
-    def _limit(self, limits: SandboxLimits) -> list[str]:
+    def _limit(self, limits: SandboxLimits, parts: int) -> list[str]:
+        tasks = limits.processes if limits.processes > 1 else limits.threads
         return [
             self._programs["prlimit"],
-            f"--as={limits.memory_bytes // limits.processes}",
+            f"--as={limits.memory_bytes // parts}",
             f"--stack={_STACK_BYTES}",
-            f"--nproc={_OWN_PROCESSES + limits.processes - 1 + limits.threads}",
+            f"--nproc={_OWN_PROCESSES + tasks}",
             f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}",
             f"--fsize={limits.file_bytes}",
             f"--nofile={limits.open_files}",
-            *("--core=0", "--memlock=0", "--msgqueue=0", "--rtprio=0", "--nice=0", "--"),
+            *("--core=0", "--memlock=0", "--msgqueue=0", "--rtprio=0", "--nice=0"),
+            *("--sigpending=1024", "--"),
         ]
 
 
-@contextmanager
-def _memory_file(content: bytes) -> Iterator[int]:
-    """Return a descriptor at the start of a file in memory."""
-    descriptor = os.memfd_create("job", os.MFD_CLOEXEC)
-    try:
-        with os.fdopen(os.dup(descriptor), "wb") as file:
-            file.write(content)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _started(
-    arguments: list[str], stdin: int, inherited: dict[int, int]
-) -> Iterator[SandboxProcess]:
-    process = spawn_process(arguments, stdin, inherited)
-    try:
-        yield process
-    finally:
-        process.close()
-
-
-def _start_source() -> bytes:
-    return resources.files(__package__).joinpath("job_start.py").read_bytes()
-
-
 def _ask_version(program: str) -> str:
-    command = [program, "--version"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=10)
+    try:
+        done = subprocess.run(
+            [program, "--version"],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            env={},
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxError(
+            f"{program} does not say its version: {error}", hint="install it anew"
+        ) from error
     return done.stdout.strip()

@@ -6,11 +6,27 @@ import os
 import shutil
 import sys
 
-from ..errors import SandboxError
-from .sandbox_protocol import Sandbox
+from ..errors import SandboxError, printable_text
+from .sandbox_protocol import Sandbox, SandboxJob, SandboxProfile
 
 _SYSTEM_PATH = "/usr/bin:/bin:/usr/local/bin"
 """Where the programs of a sandbox are looked for: not in the PATH, which others may have set."""
+
+
+def probe_sandbox() -> SandboxProfile:
+    """Run an empty job in the sandbox of this machine, and return what that is made of.
+
+    Raises `SandboxError` that says why there is none, and what to do.
+    """
+    sandbox = find_sandbox()
+    outcome = sandbox.run(SandboxJob(arguments=("/job/empty.py",), files={"/job/empty.py": b""}))
+    if outcome.ended_by != "exit" or outcome.status != 0:
+        raise SandboxError(
+            f"an empty program failed in the sandbox ({outcome.ended_by}, {outcome.status}):"
+            f" {printable_text(outcome.stderr)}",
+            hint="run `bwrap --version` and `prlimit --version`, and install anew what fails",
+        )
+    return sandbox.profile
 
 
 def find_sandbox() -> Sandbox:
@@ -18,6 +34,10 @@ def find_sandbox() -> Sandbox:
 
     Raises `SandboxError` (`no_sandbox`) that names what is missing.
     """
+    if sys.platform == "darwin" and (program := shutil.which("sandbox-exec", path=_SYSTEM_PATH)):
+        from .sandbox_exec import SandboxExecSandbox
+
+        return SandboxExecSandbox(program)
     if sys.platform != "linux":
         raise SandboxError(
             f"there is no sandbox for skills on {sys.platform}",

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from typing import NamedTuple
 
 from ..errors import SandboxError
+from .job_folders import is_public
 
 SYSTEM_PYTHON = "/usr/bin/python3"
+_FOLDERS = ("bin", "lib", "lib64")
 
 
 class Interpreter(NamedTuple):
-    """A Python: its program, and the folder it is installed in, "" if that is /usr."""
+    """A Python: its program, and the folders of its installation unless that is the system's."""
 
     path: str
-    folder: str
+    folders: tuple[str, ...]
 
 
 def choose_interpreter(*, for_other_user: bool) -> Interpreter:
@@ -27,23 +28,14 @@ def choose_interpreter(*, for_other_user: bool) -> Interpreter:
     path = os.path.realpath(sys.executable)
     folder = os.path.realpath(sys.base_prefix)
     if path.startswith("/usr/bin/"):
-        return Interpreter(path, "")
-    if path.startswith(f"{folder}/") and (not for_other_user or _is_public(path)):
-        return Interpreter(path, folder)
+        return Interpreter(path, ())
+    readable = not for_other_user or (is_public(path) and is_public(os.__file__))
+    if path.startswith(f"{folder}/") and readable:
+        return Interpreter(path, tuple(f"{folder}/{name}" for name in _FOLDERS))
     if os.path.exists(SYSTEM_PYTHON):
-        return Interpreter(os.path.realpath(SYSTEM_PYTHON), "")
+        return Interpreter(os.path.realpath(SYSTEM_PYTHON), ())
     raise SandboxError(
         f"a sandbox cannot read the Python at {folder}, and there is no {SYSTEM_PYTHON}",
         code="no_interpreter",
         hint="install Python where all users can read it, such as /usr/bin/python3",
     )
-
-
-def _is_public(path: str) -> bool:
-    """Tell whether every user can reach and run the file at `path`."""
-    while True:
-        if not os.stat(path).st_mode & stat.S_IXOTH:
-            return False
-        if path == "/":
-            return True
-        path = os.path.dirname(path)

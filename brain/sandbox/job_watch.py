@@ -6,31 +6,74 @@ import os
 import selectors
 import signal
 import time
-from threading import Event
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Protocol
 
-from ..errors import SandboxError, printable_text
-from .sandbox_process import SandboxProcess
 from .sandbox_protocol import EndedBy, SandboxJob, SandboxOutcome
+from .start_failure import explain_failure
 
-_POLL_SECONDS = 0.05
+POLL_SECONDS = 0.05
+"""How late the end of a limit of time, and a cancellation, may be noticed."""
 _CHUNK_BYTES = 65_536
 _READY, _GO = b"?", b"!\n"
 _SIGNAL_BASE = 128
 
 
-def watch_job(process: SandboxProcess, job: SandboxJob, cancel: Event | None) -> SandboxOutcome:
+class WatchedProcess(Protocol):
+    """A started process: this end of each pipe, and its end."""
+
+    @property
+    def ended(self) -> int: ...  # noqa: D102
+    @property
+    def stdout(self) -> int: ...  # noqa: D102
+    @property
+    def stderr(self) -> int: ...  # noqa: D102
+    @property
+    def requests(self) -> int: ...  # noqa: D102
+    @property
+    def answers(self) -> int: ...  # noqa: D102
+    def kill(self) -> None: ...  # noqa: D102
+    def wait(self) -> int: ...  # noqa: D102
+
+
+class MemoryWatch(Protocol):
+    """Counts memory that no limit of a process counts."""
+
+    def begin(self) -> None:
+        """The sandbox is complete, and the job about to run."""
+        ...
+
+    def is_exceeded(self) -> bool:
+        """Tell whether the job used more than it may."""
+        ...
+
+
+def watch_job(
+    process: WatchedProcess, job: SandboxJob, cancel: Event | None, memory: MemoryWatch
+) -> SandboxOutcome:
     """Watch until the job has ended, or a limit or `cancel` ends it.
 
-    Raises `SandboxError` (`sandbox_failed`) if the sandbox ended before the job began, and what
+    Raises `SandboxError` (`no_sandbox`) if the sandbox ended before the job began, and what
     `job.answer` raises.
     """
-    return _JobWatch(process, job).watch(cancel)
+    return _JobWatch(process, job, cancel, memory).watch()
 
 
 class _JobWatch:
-    def __init__(self, process: SandboxProcess, job: SandboxJob) -> None:
+    def __init__(
+        self,
+        process: WatchedProcess,
+        job: SandboxJob,
+        cancel: Event | None,
+        memory: MemoryWatch,
+    ) -> None:
         self._process = process
         self._job = job
+        self._cancel = cancel
+        self._memory = memory
+        self._began = time.monotonic()
         self._ready = False
         self._ended_by: EndedBy | None = None
         self._outputs = {process.stdout: bytearray(), process.stderr: bytearray()}
@@ -38,28 +81,26 @@ class _JobWatch:
         self._answers = bytearray()
         self._requests = 0
         self._result: bytes | None = None
-        self._selector = selectors.DefaultSelector()
+        self._result_bytes = 0
+        self._selector = selectors.PollSelector()  # which takes no descriptor
 
-    def watch(self, cancel: Event | None) -> SandboxOutcome:
+    def watch(self) -> SandboxOutcome:
         """Read and answer until the process has ended, and say how."""
-        began = time.monotonic()
-        deadline = began + self._job.limits.wall_seconds
-        with self._selector as selector:
-            for descriptor in (*self._outputs, self._process.requests, self._process.pidfd):
-                selector.register(descriptor, selectors.EVENT_READ)
-            while not self._has_ended(selector.select(_POLL_SECONDS)):
-                if cancel is not None and cancel.is_set():
-                    self._end("cancelled")
-                elif time.monotonic() > deadline:
-                    self._end("wall_time")
+        for descriptor in (*self._outputs, self._process.requests, self._process.ended):
+            self._selector.register(descriptor, selectors.EVENT_READ)
+        while not self._has_ended(self._selector.select(POLL_SECONDS)):
+            self._check_limits()
         status = self._process.wait()
+        if self._ended_by is None and self._memory.is_exceeded():
+            self._ended_by = "memory"
+        # Nothing runs inside any more, so what is in the pipes is all.
+        ended_by = self._ended_by
         for descriptor in (*self._outputs, self._process.requests):
             while self._read(descriptor):
                 pass
-        if not self._ready and self._ended_by is None:
-            raise self._start_error()
-        wall_ms = round((time.monotonic() - began) * 1000)
-        if status > _SIGNAL_BASE and self._ended_by is None:
+        if not self._ready and ended_by is None:
+            raise explain_failure(bytes(self._outputs[self._process.stderr]))
+        if status > _SIGNAL_BASE:
             status = _SIGNAL_BASE - status
         return SandboxOutcome(
             ended_by=self._ended_by or _natural_end(status),
@@ -67,19 +108,26 @@ class _JobWatch:
             stdout=bytes(self._outputs[self._process.stdout]),
             stderr=bytes(self._outputs[self._process.stderr]),
             result=self._result,
-            wall_ms=wall_ms,
+            wall_ms=round((time.monotonic() - self._began) * 1000),
         )
 
+    def _check_limits(self) -> None:
+        if self._cancel is not None and self._cancel.is_set():
+            self._end("cancelled")
+        elif time.monotonic() > self._began + self._job.limits.wall_seconds:
+            self._end("wall_time")
+        elif self._memory.is_exceeded():
+            self._end("memory")
+
     def _has_ended(self, events: list[tuple[selectors.SelectorKey, int]]) -> bool:
-        ended = False
+        if any(key.fd == self._process.ended for key, _ in events):
+            return True
         for key, mask in events:
-            if key.fd == self._process.pidfd:
-                ended = True
-            elif mask & selectors.EVENT_WRITE:
+            if mask & selectors.EVENT_WRITE:
                 self._write_answers()
             elif not self._read(key.fd):
                 self._selector.unregister(key.fd)
-        return ended
+        return False
 
     def _read(self, descriptor: int) -> bool:
         """Read what there is; return False at the end of the pipe, or if there is nothing."""
@@ -88,42 +136,76 @@ class _JobWatch:
         except BlockingIOError:
             return False
         if descriptor == self._process.requests:
-            self._take_requests(data)
+            self._take_lines(data)
         else:
             self._take_output(descriptor, data)
         return data != b""
 
     def _take_output(self, descriptor: int, data: bytes) -> None:
-        kept = self._outputs[descriptor]
-        room = self._job.limits.output_bytes - len(kept)
-        kept += data[:room]
+        output = self._outputs[descriptor]
+        room = self._job.limits.output_bytes - len(output)
+        output += data[:room]
         if len(data) > room:
             self._end("output")
 
-    def _take_requests(self, data: bytes) -> None:
+    def _take_lines(self, data: bytes) -> None:
         self._line += data
         *lines, rest = self._line.split(b"\n")
         self._line = rest
         for line in lines:
-            if self._ended_by is not None:
-                return
             self._take_line(bytes(line))
         if len(rest) > self._job.limits.output_bytes:
             self._end("output")
 
     def _take_line(self, line: bytes) -> None:
+        if self._ended_by is not None:
+            return
         if not self._ready:
             self._ready = line == _READY
+            self._memory.begin()
             self._send(_GO)
+        elif line.startswith(b"="):
+            self._take_result(line[1:])
         elif len(line) > self._job.limits.output_bytes:
             self._end("output")
-        elif line.startswith(b"="):
-            self._result = line[1:]
-        elif self._job.answer is None or self._requests >= self._job.limits.requests:
-            self._end("requests")
         else:
-            self._requests += 1
-            self._send(self._job.answer(line) + b"\n")
+            self._take_request(line)
+
+    def _take_result(self, result: bytes) -> None:
+        self._result_bytes += len(result) + 1
+        if self._result_bytes > self._job.limits.output_bytes:
+            self._end("output")
+        else:
+            self._result = result
+
+    def _take_request(self, line: bytes) -> None:
+        if _is_readable(self._process.ended):
+            return  # nobody reads the answer
+        self._requests += 1
+        unread = len(self._answers) > self._job.limits.output_bytes
+        if self._job.answer is None or self._requests > self._job.limits.requests or unread:
+            self._end("requests")
+            return
+        with self._limits_checked():
+            answer = self._job.answer(line)
+        self._send(answer + b"\n")
+
+    @contextmanager
+    def _limits_checked(self) -> Iterator[None]:
+        """Check the limits while the caller's `answer` works, however long it takes."""
+        answered = Event()
+
+        def check() -> None:
+            while not answered.wait(POLL_SECONDS):
+                self._check_limits()
+
+        guard = Thread(target=check, name="sandbox-limits", daemon=True)
+        guard.start()
+        try:
+            yield
+        finally:
+            answered.set()
+            guard.join()
 
     def _send(self, data: bytes) -> None:
         self._answers += data
@@ -148,14 +230,11 @@ class _JobWatch:
             self._ended_by = reason
             self._process.kill()
 
-    def _start_error(self) -> SandboxError:
-        lines = self._outputs[self._process.stderr].decode(errors="replace").splitlines()
-        reason = printable_text(lines[-1], 200) if lines else "it ended without a word"
-        return SandboxError(
-            f"the sandbox could not be started: {reason}",
-            code="sandbox_failed",
-            hint="`brain doctor` says what is missing on this machine",
-        )
+
+def _is_readable(descriptor: int) -> bool:
+    with selectors.PollSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 def _natural_end(status: int) -> EndedBy:

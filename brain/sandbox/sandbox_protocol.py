@@ -9,7 +9,11 @@ from typing import Literal, Protocol
 
 MIB = 1 << 20
 
-EndedBy = Literal["exit", "signal", "wall_time", "cpu_time", "output", "requests", "cancelled"]
+EndedBy = Literal[
+    "exit", "signal", "wall_time", "cpu_time", "memory", "output", "requests", "cancelled"
+]
+"""`memory`: of all processes, or of too many files in /tmp. What one process asks for in excess
+of the limit, it is refused, which Python raises as `MemoryError`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +25,14 @@ class SandboxLimits:
     """Of each process."""
     memory_bytes: int = 512 * MIB
     processes: int = 1
-    """With 1, a program can start no other; a program always may have `threads`."""
+    """With 1, a program can start no other. With more, its threads count as processes."""
     threads: int = 16
+    """Of a program that can start no other."""
     file_bytes: int = 64 * MIB
     """Of /tmp in sum, and of each file in it."""
     open_files: int = 64
     output_bytes: int = 1 * MIB
-    """Of standard output, of standard error, and of a request or result, each."""
+    """Of standard output, of standard error, of a request, and of all results, each."""
     requests: int = 64
 
 
@@ -38,11 +43,13 @@ DEFAULT_LIMITS = SandboxLimits()
 class SandboxJob:
     """What runs: Python with `arguments`, without environment, network or files of the host.
 
-    `files` are readable inside at their absolute path below /job. `folders` are approved folders
+    The first of `arguments` is the path of the program inside. `files` are readable inside at their
+    absolute path below /job; modules are imported from /job/modules. `folders` are approved folders
     of the host, readable inside at /folders/NAME. A program writes lines of JSON to descriptor 3:
     one that begins with `=` is its result, any other is a request, whose answer it reads as a line
     from descriptor 4. `answer` makes it, in the process and thread of the caller, from the
-    request without its newline; None refuses all.
+    request without its newline; None refuses all. The job can end before it has an answer, and
+    `run` returns after both.
     """
 
     arguments: tuple[str, ...]
@@ -56,6 +63,8 @@ class SandboxJob:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxOutcome:
     """How a job ended. `status` is the exit status, or the negative signal that ended it.
+
+    As in a shell, an exit status above 128 stands for a signal.
 
     `result` is the last result that the program wrote, without the `=`; None if it wrote none.
     Outputs are cut at their limit. `wall_ms` is the time it took.
@@ -71,7 +80,10 @@ class SandboxOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxProfile:
-    """The sandbox of this machine: its name, and name and version of each program it is made of."""
+    """The sandbox of this machine: its name, and name and version of each program it is made of.
+
+    `memory` among them says what limits the memory of all processes of a job together.
+    """
 
     name: str
     versions: tuple[tuple[str, str], ...]
@@ -88,7 +100,8 @@ class Sandbox(Protocol):
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end. Nothing of it is left: no process, mount, file or user.
 
-        Setting `cancel` ends it within a tenth of a second. Raises `SandboxError`
-        (`sandbox_failed`) if the job could not be started.
+        Setting `cancel` ends it within a tenth of a second. Raises `SandboxError`: `no_sandbox` if
+        this machine does not let it isolate a job, `bad_folder` for one of its folders,
+        `sandbox_failed` if the job could not be started otherwise.
         """
         ...

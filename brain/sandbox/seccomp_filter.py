@@ -11,6 +11,8 @@ import errno
 import os
 from functools import cache
 
+from ..errors import SandboxError
+
 _ALLOWED = """
     access faccessat faccessat2 chdir fchdir getcwd chmod fchmod fchmodat close close_range
     dup dup2 dup3 fcntl flock open openat creat read pread64 readv preadv preadv2 write pwrite64
@@ -40,6 +42,8 @@ _CLONE_THREAD = 0x00010000
 _NAMESPACES = 0x7E020080
 """CLONE_NEW*: cgroup, UTS, IPC, user, PID, net, mount and time."""
 _AF_UNIX = 1
+_SOCK_STREAM = 1
+_SOCK_TYPE_MASK = 0xF
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: what files and pipes need."""
 
@@ -48,10 +52,15 @@ _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 def build_filter(processes: bool) -> bytes:
     """Return the filter as BPF; with `processes`, a program may start others.
 
-    Raises `ImportError` or `OSError` without libseccomp.
+    Raises `SandboxError` (`no_sandbox`) without libseccomp.
     """
-    import pyseccomp
-
+    try:
+        import pyseccomp
+    except (ImportError, OSError, RuntimeError, AttributeError) as error:
+        raise SandboxError(
+            f"skills run only in a sandbox, and libseccomp cannot be loaded: {error}",
+            hint="install libseccomp, as with `sudo apt install libseccomp2`, and pyseccomp",
+        ) from error
     made = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.ENOSYS))
     names = _ALLOWED.split() + (_STARTS_PROCESSES.split() if processes else [])
     known = [name for name in names if _is_known(name)]
@@ -64,7 +73,12 @@ def build_filter(processes: bool) -> bytes:
         0 if processes else _CLONE_THREAD,
     )
     made.add_rule(pyseccomp.ALLOW, "clone", flags)
-    made.add_rule(pyseccomp.ALLOW, "socketpair", pyseccomp.Arg(0, pyseccomp.EQ, _AF_UNIX))
+    made.add_rule(  # no datagrams, which a socket of a pair can send to another address
+        pyseccomp.ALLOW,
+        "socketpair",
+        pyseccomp.Arg(0, pyseccomp.EQ, _AF_UNIX),
+        pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _SOCK_TYPE_MASK, _SOCK_STREAM),
+    )
     for name in ("socket", "connect", "bind", "listen", "accept", "accept4"):
         made.add_rule(pyseccomp.ERRNO(errno.EACCES), name)
     for name in ("sendto", "recvfrom", "sendmsg", "recvmsg", "shutdown", "getsockopt"):

@@ -23,8 +23,15 @@ LAST_UID = 61_183
 def reserved_uid() -> Iterator[int]:
     """Hold a user id that no other sandbox of this machine has.
 
-    Raises `SandboxError` (`no_uid`) if all are taken.
+    Raises `SandboxError` (`no_uid`) if all are taken, or the user namespace of this process does
+    not have them.
     """
+    if not _is_mapped(LAST_UID):
+        raise SandboxError(
+            f"root of this container has no user ids {FIRST_UID} to {LAST_UID} for sandboxes",
+            code="no_uid",
+            hint="run skills as a user other than root, or map 65536 user ids into the container",
+        )
     count = LAST_UID - FIRST_UID + 1
     start = os.getpid() % count
     for step in range(count):
@@ -39,3 +46,13 @@ def reserved_uid() -> Iterator[int]:
     raise SandboxError(
         f"all {count} user ids for sandboxes are in use", code="no_uid", hint="try again later"
     )
+
+
+def _is_mapped(uid: int) -> bool:
+    """Tell whether the user namespace of this process has a user id."""
+    try:
+        with open("/proc/self/uid_map") as rows:
+            ranges = [[int(number) for number in row.split()] for row in rows]
+    except OSError:
+        return True  # no kernel with namespaces, or no /proc, of which bubblewrap says more
+    return any(first <= uid < first + length for first, _, length in ranges)

@@ -24,6 +24,8 @@ FOLDER_SUFFIXES = tuple(f"/{spelling}" for spelling in SKILL_FILES)
 """Ends of the path of a SKILL.md in a folder; `myskill.md` is not one."""
 _SORTED_SKILL_FILES = sorted(SKILL_FILES)
 LAYOUTS = ("directory", "flat")
+RETIRED_FOLDER = f"{SKILLS_SECTION}/_retired/"
+"""Where retired skills are kept, each in a folder of its slug; nothing there is a skill."""
 _COMPANION_NAMES = frozenset(
     (
         *("readme", "license", "licence", "changelog", "contributing", "notice", "authors"),

@@ -1,1 +1,1 @@
-"""How skills do in use, counted for each version in a file beside the store."""
+"""How skills do in use: counts for each version, in a file beside the store, and what follows."""

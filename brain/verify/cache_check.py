@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from ..cache.derived_cache import CacheUnusable, SkillHistoryRow
+from ..cache.derived_cache import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
 from ..errors import FormatError, NotFound, StoreError, printable_text
 from ..objects.tree_node import LEAF
 from ..repo.open.session import Session
@@ -45,7 +45,7 @@ def card_deviations(wrong: Iterable[bytes]) -> Iterator[CacheDeviation]:
 def find_cache_deviations(session: Session) -> Iterator[CacheDeviation]:
     """Yield where the cache deviates from the objects, cards aside.
 
-    Histories of skills, merges, names and the index are derived anew and compared; for a
+    Histories of skills, decisions, merges, names and the index are derived anew and compared; for a
     snapshot that changed very many skills, only the names of skills that still exist.
     """
     try:
@@ -132,6 +132,9 @@ def _check_lineages(
     for row in session.cache.list_history_rows():
         cached.setdefault(row.snapshot, []).append(row)
     merges = dict(session.cache.list_merges())
+    decisions: dict[bytes, dict[str, DecisionRow]] = {}
+    for key, decision in session.cache.list_decisions():
+        decisions.setdefault(decision.snapshot, {})[key] = decision
     seen: set[bytes] = set()
     queue = list(roots)
     while queue:
@@ -147,9 +150,15 @@ def _check_lineages(
         if (
             sorted(expected.rows) != sorted(cached.get(snapshot_id, []))
             or merges.get(snapshot_id) != expected.merge_generation
+            or decisions.get(snapshot_id, {}) != _expected_decisions(expected)
             or not expected_names <= names
         ):
             yield (
                 snapshot_id,
-                "the cached changes of skills, or its merge, differ from the snapshot",
+                "the cached changes of skills, its decision or merge differ from the snapshot",
             )
+
+
+def _expected_decisions(expected: DerivedSnapshot) -> dict[str, DecisionRow]:
+    decision = expected.decision
+    return {} if decision is None else dict.fromkeys(decision.keys, decision)

@@ -21,8 +21,7 @@ from .operation_check import can_have_slug, skill_name_of_text
 
 IN_USE = "skills/"
 """The folder of skills in use; others may be anywhere but below RETIRED."""
-RETIRED = "skills/_retired/"
-"""The folder of retired skills."""
+RETIRED = skill_layout.RETIRED_FOLDER
 
 
 def find_usual_texts(

@@ -126,7 +126,7 @@ def test_anybody_may_pay_for_a_commitment_that_the_owner_signed(
     made = owner.status(brain, S[1])
     assert (made.seq, made.sender) == (2, address(relayer))
     assert made.sender != owner.creator  # shown as foreign
-    with pytest.raises(BrainError, match="commitment 2 has been made") as raised:
+    with pytest.raises(BrainError, match="commitment 2 was made before") as raised:
         relayer.ownership.relay(signed)
     assert (raised.value.code, raised.value.hint) == (
         "stale_parent",

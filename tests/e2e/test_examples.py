@@ -111,7 +111,7 @@ def test_the_example_of_tool_calling_goes_on_after_a_failure(project: Path, tmp_
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[1] == "skills_list: (no skills yet)"
-    assert lines[3] == "skill_view: Error: No skill oracle-manipulaton."
+    assert lines[3] == "skill_view: Error: The skill oracle-manipulaton does not exist."
     assert lines[5].startswith("skill_manage: Patched oracle-manipulation, version 2 ")
     assert lines[7].startswith("brain_verify: The lineage is whole: ")
     assert lines[-2:] == ["version 2 by model: Patch the text", "version 1 by model: added"]

@@ -27,6 +27,7 @@ from ..merge import merge_state
 from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session, head_ref
 from ..read.operation_entry import LoggedOperation, decode_log_entry
+from ..read.rejected_refs import DROP_KIND
 from .snapshot_paths import parent_folders
 
 _BRANCH_REF_PREFIX = head_ref("")
@@ -159,7 +160,7 @@ def _iter_operations_in_force(reader: StoreReader) -> Iterator[LoggedOperation]:
 
 def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperation:
     for entry in _iter_operations_in_force(reader):
-        if entry.number > 1 and entry.refs and not _is_proposal_only(entry, current):
+        if entry.number > 1 and entry.refs and not _is_beside_branch(entry, current):
             _refuse_other_branch(entry, current)
             return _require_reversible(entry)
     raise NotFound(
@@ -192,8 +193,13 @@ def _read_operation_in_force(reader: StoreReader, number: int) -> LoggedOperatio
     )
 
 
-def _is_proposal_only(entry: LoggedOperation, current: str) -> bool:
-    """Tell whether an operation wrote to proposals alone, which are undone by rejecting them."""
+def _is_beside_branch(entry: LoggedOperation, current: str) -> bool:
+    """Tell whether an operation wrote to proposals alone, or dropped old rejected attempts.
+
+    The former are undone by rejecting them, and the latter are garbage.
+    """
+    if entry.kind == DROP_KIND:
+        return True
     refs = [name for name, _, _ in entry.refs]
     is_proposal = all(ref.startswith(PROPOSAL_REF_PREFIX) and ref != current for ref in refs)
     return is_proposal and entry.kind not in ("branch", "undo", "redo")
@@ -236,7 +242,7 @@ def _find_operation_to_redo(reader: StoreReader, current: str) -> LoggedOperatio
             if redone == 0:
                 return decode_log_entry(reader.read_operation(entry.target))
             redone -= 1
-        elif entry.refs and not _is_proposal_only(entry, current):
+        elif entry.refs and not _is_beside_branch(entry, current):
             break
     raise NotFound(
         "there is nothing to redo: nothing was undone last",

@@ -59,6 +59,7 @@ class WriteTransaction:
         self.files_base = self.head
         self.writes: dict[str, TreeEntry | None] = {}
         self.entered_branch = ""
+        self.other_refs: list[tuple[str, bytes, bytes]] = []
         self.message_was_masked = False
         self.contents: dict[bytes, bytes] = {}
         self.receipt_draft = current_draft(session)
@@ -167,6 +168,20 @@ class WriteTransaction:
     def move_head(self, snapshot_id: bytes) -> None:
         """Move the head to a descendant that exists already."""
         self.head, self.bundle = snapshot_id, self.session.bundle_of(snapshot_id)
+
+    def set_aside(self, ref: str) -> bytes:
+        """Give the last snapshot a ref of its own, and go back to its parent; return its id.
+
+        No file is written.
+        """
+        snapshot_id = self.head
+        self.store_tx.update_ref(ref, None, snapshot_id)
+        self.other_refs.append((ref, NO_DIGEST, snapshot_id))
+        self.move_head(self.session.load_snapshot(snapshot_id).parents[0])
+        self.session.staged_updates.pop(snapshot_id, None)
+        self.writes.clear()
+        self.contents.clear()
+        return snapshot_id
 
     def switch_branch(self, branch: str) -> None:
         """Make another branch current; `writes` are then its files."""
@@ -303,6 +318,7 @@ def _update_ref_and_log(txn: WriteTransaction, kind: str, description: str) -> N
         refs.append((name, txn.old_ref or NO_DIGEST, txn.head))
     if txn.entered_branch:
         refs = _switched_refs(txn, refs)
+    refs += txn.other_refs
     if refs:
         moves = txn.writes and not txn.entered_branch
         moved = (txn.files_base, txn.head) if moves else (NO_DIGEST, NO_DIGEST)

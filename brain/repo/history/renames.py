@@ -34,7 +34,8 @@ def find_rename_source(
     """Return the skill of snapshot `before` that `after` has at `path`, None for a new one.
 
     Of the removed skills it is the one that the operation names, else one with the same content,
-    else the one whose body is the most similar. Redacted content is similar to none.
+    else the only one with the same slug, which moved to another folder, else the one whose body
+    is the most similar. Redacted content is similar to none.
     """
     was, now = session.bundle_of(before), session.bundle_of(after)
     entry = bundles.get_entry(session.nodes, now, path)
@@ -49,8 +50,11 @@ def find_rename_source(
     slug = operation.renamed_skill(session.load_snapshot(after).operation)
     named = [old for old in removed if slug and skill_rows.slug_from_full_path(old.path) == slug]
     equal = [old for old in removed if old.blob == entry.blob]
-    if named or equal or len(removed) > _MAX_CANDIDATES:
-        return next(iter(named or equal), None)
+    own_slug = skill_rows.slug_from_full_path(path)
+    moved = [old for old in removed if skill_rows.slug_from_full_path(old.path) == own_slug]
+    known = named or equal or (moved if len(moved) == 1 else [])
+    if known or len(removed) > _MAX_CANDIDATES:
+        return next(iter(known), None)
     redacted = session.reader.find_redactions([entry.blob, *(old.blob for old in removed)])
     if entry.blob in redacted:
         return None

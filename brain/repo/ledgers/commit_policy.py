@@ -46,6 +46,9 @@ def commit_if_due(
             return None
         ledger = open_ledger(name)
         last = last_seen_head.read_last_seen_heads(session.reader).get(ledger.identity)
+        if last is not None and commit.is_covered(session, bytes.fromhex(snapshot), last.snapshot):
+            # Another process has committed a descendant since the snapshot was recorded.
+            return commit.describe_covering_head(session, ledger, bytes.fromhex(snapshot))
         committable = _find_latest_committable(session, policy, bytes.fromhex(snapshot), last)
         if committable is None or not is_commit_due(session, policy, last, committable):
             return None

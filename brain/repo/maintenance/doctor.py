@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ...cache.cache_folder import CACHE_DIR_VARIABLE
-from ...errors import BrainError, printable_text
+from ...errors import BrainError, SandboxError, printable_text
+from ...objects.bundle import walk_section
+from ...programs import PROGRAM_FILE
 from ...results import DoctorCheck
+from ...skills import SKILLS_SECTION
 from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.mounts import unescape_mount_point
 from ..changes import content_notices, snapshot_folder
@@ -165,6 +168,28 @@ def _folder(session: Session) -> Iterator[DoctorCheck]:
             yield DoctorCheck("folder", False, notice_text, hint)
 
 
+def _sandbox(session: Session) -> Iterator[DoctorCheck]:
+    from ...sandbox.find_sandbox import probe_sandbox
+
+    try:
+        profile = probe_sandbox()
+    except SandboxError as error:
+        if _has_programs(session):
+            yield DoctorCheck("sandbox", False, error.message, error.hint)
+        else:
+            message = f"none, which no skill here needs: {error.message}; {error.hint}"
+            yield DoctorCheck("sandbox", True, message, "")
+    else:
+        parts = ", ".join(f"{name} {version}" for name, version in profile.versions)
+        yield DoctorCheck("sandbox", True, f"{profile.name}: {parts}", "")
+
+
+def _has_programs(session: Session) -> bool:
+    bundle = session.bundle_of(session.head())
+    entries = walk_section(session.nodes, bundle, SKILLS_SECTION)
+    return any(entry.path.endswith(f"/{PROGRAM_FILE}") for entry in entries)
+
+
 _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
     _store,
     _head,
@@ -175,4 +200,5 @@ _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
     _ignore,
     _manifest,
     _folder,
+    _sandbox,
 )

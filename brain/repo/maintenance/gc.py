@@ -1,5 +1,8 @@
 """Garbage collection: mark what refs and recent operations reach, and sweep the rest.
 
+Of the rejected attempts at skills only the newest keep their refs; older ones are in the
+operation log for the grace period.
+
 If a reachable object is missing, the store is damaged and nothing is removed.
 """
 
@@ -15,12 +18,13 @@ from ...store.protocol import ObjectKind, StoreReader
 from ...store.sweep import incomplete_store_error
 from ...util.progress import Progress, no_progress
 from ..core import working_copy
-from ..core.transaction import lock_for_writing, store_transaction
+from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..ledgers import last_seen_head
 from ..open.session import Session
 from ..read.merge_state_format import load_merge_state
 from ..read.operation_entry import decode_log_entry
 from ..read.read_verdicts import read_verdict_blobs
+from ..read.rejected_refs import DROP_KIND, MAX_REJECTED, list_rejected_refs
 
 GRACE_DAYS = 30
 _DAY_MS = 86_400_000
@@ -47,6 +51,7 @@ def collect_garbage(
         )
     with lock_for_writing(session):
         before = session.store.size_on_disk()
+        _drop_old_attempts(session)
         with store_transaction(session) as tx:
             last_released = _last_released_operation(session, grace)
             marked = _Marker(tx, session.brain_id(), progress).mark_from(
@@ -75,6 +80,22 @@ def collect_garbage(
         after=after,
         compacted=compacted,
     )
+
+
+def _drop_old_attempts(session: Session) -> None:
+    """Drop the refs of all rejected attempts but the newest."""
+    old = list_rejected_refs(session)[MAX_REJECTED:]
+    if not old:
+        return
+    try:
+        with store_transaction(session) as tx:
+            for ref, snapshot_id in old:
+                tx.update_ref(ref, snapshot_id, None)
+            refs = [(ref, snapshot_id, NO_DIGEST) for ref, snapshot_id in old]
+            log_operation(session, tx, DROP_KIND, f"drop {len(old)} rejected attempts", refs)
+    except StoreError as error:
+        if error.code != "no_space":  # on a full disk the collection itself comes first
+            raise
 
 
 def _sweep_unmarked(session: Session, marked: set[bytes], last_released: int) -> int:

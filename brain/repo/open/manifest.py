@@ -19,6 +19,7 @@
       recovery: true           # with a failed call and a later one that succeeded
     secrets:
       accepted: [0a1b2c3d4e5f6071]  # false positives of `brain secrets`, by id
+    pinned: [vault]            # skills that are never rolled back or retired by a rule
 
 Every field is optional; unknown ones are kept and ignored. The schema is
 `schemas/manifest.json`.
@@ -88,6 +89,7 @@ class Manifest(NamedTuple):
 
     `memory` is None if it is not stated; `accepted` are the ids of false positives of the scan
     for secrets. `home` is the kind of program whose home this brain is, "" if it is none.
+    `pinned` are the slugs or paths of skills that no rule rolls back or retires.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Manifest(NamedTuple):
     system: tuple[str, ...]
     home: str
     synthesis: SynthesisPolicy = DEFAULT_SYNTHESIS
+    pinned: tuple[str, ...] = ()
 
 
 DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
@@ -181,7 +184,8 @@ def parse_manifest(content: bytes) -> Manifest:
     accepted = _parse_accepted_ids(fields.get("secrets", {}))
     synthesis = _parse_synthesis_policy(fields.get("synthesis"))
     commit = _parse_commit_policy(fields.get("commit"))
-    return Manifest(name, layout, memory, commit, accepted, system, home, synthesis)
+    pinned = _parse_pinned_skills(fields.get("pinned"))
+    return Manifest(name, layout, memory, commit, accepted, system, home, synthesis, pinned)
 
 
 def _require_list(prompt: dict[str, Any], key: str) -> list[Any]:
@@ -236,6 +240,13 @@ def _parse_accepted_ids(fields: Any) -> tuple[str, ...]:
     if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
         raise _bad_manifest_error("secrets.accepted must be a list of ids, in quotes")
     return tuple(ids)
+
+
+def _parse_pinned_skills(names: Any) -> tuple[str, ...]:
+    listed = [] if names is None else names
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        raise _bad_manifest_error("pinned must be a list of skills, by slug or path")
+    return tuple(listed)
 
 
 def _parse_synthesis_policy(fields: Any) -> SynthesisPolicy:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...search.session_cache import SearchCache
     from ...skills.index_lines import IndexText
     from ...skills.skill_metadata import SkillMetadata
+    from ...usage.usage_store import UsageStore
 
 SigningKeyProvider = Callable[[], bytes]
 """Returns a private key, 32 bytes; called whenever one is needed, and not before."""
@@ -88,6 +89,7 @@ class Session:
         self.snapshots_in_cache: set[bytes] = set()
         self.complete_snapshots: set[bytes] = set()
         self._cache: DerivedCache | None = None
+        self._usage: UsageStore | None = None
         self._cache_redactions = b""
         self._redaction_digest = (-1, b"")
         self.declared_names: dict[bytes, str] = {}
@@ -105,7 +107,18 @@ class Session:
             self.search_cache.close()
         if self._cache is not None:
             self._cache.close()
+        if self._usage is not None:
+            self._usage.close()
         self.store.close()
+
+    @property
+    def usage(self) -> UsageStore:
+        """The counts of uses of skills; threads may share them."""
+        if self._usage is None:
+            from ...usage.usage_store import UsageStore
+
+            self._usage = UsageStore(self.control_folder)
+        return self._usage
 
     @property
     def cache(self) -> DerivedCache:

@@ -1,6 +1,6 @@
-"""The lineage cache: which skills each snapshot changed, and which snapshots are merges.
+"""The lineage cache: what each snapshot changed and decided about skills, and which are merges.
 
-Both follow from the snapshot alone. A snapshot is cached after its parents, so if one is
+All of it follows from the snapshot alone. A snapshot is cached after its parents, so if one is
 cached, all its ancestors are. Copies of the brain may share a cache: rows of snapshots that
 are not in this store are left out.
 """
@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from ...cache.derived_cache import (
     CacheUnusable,
+    DecisionRow,
     DerivedCache,
     SkillHistoryRow,
     StagedDerivation,
@@ -240,3 +241,13 @@ def list_merges(session: Session) -> list[tuple[bytes, int]]:
     found = query_cache(session, DerivedCache.list_merges)
     here = filter_stored(session, [snapshot for snapshot, _ in found])
     return [row for row in found if row[0] in here]
+
+
+def read_decisions(session: Session, key: str) -> list[DecisionRow]:
+    """Return the decisions about a skill or a program in any stored lineage, by generation.
+
+    `key` is from `skill_key` or `program_key`.
+    """
+    found = query_cache(session, lambda cache: cache.read_decisions(key))
+    here = filter_stored(session, [row.snapshot for row in found])
+    return [row for row in found if row.snapshot in here]

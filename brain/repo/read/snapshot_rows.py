@@ -14,6 +14,7 @@ from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK
 from ..open.session import Session
 from . import skill_rows
+from .decision_rows import derive_decision
 from .skill_rows import BULK_PATH, CHANGED, CardLoader
 
 _CARDS_PER_BATCH = 4096
@@ -101,6 +102,7 @@ def derive_from_changes(
     """
     generation = snapshot.generation
     merge = generation if len(snapshot.parents) > 1 else None
+    decision = derive_decision(session, snapshot_id, snapshot)
     if len(changed) < skill_rows.MIN_BULK_PATHS:
         sides = skill_rows.build_skill_predicates(session, before, after, changed)
         return DerivedSnapshot(
@@ -112,6 +114,7 @@ def derive_from_changes(
             ),
             (),
             merge,
+            decision,
         )
     row = SkillHistoryRow(BULK_PATH, snapshot_id, generation, CHANGED, "", ())
     names = [
@@ -120,4 +123,4 @@ def derive_from_changes(
         if now
         for slug in skill_rows.nonstandard_slugs(path, session.declared_names.get(now.blob, ""))
     ]
-    return DerivedSnapshot(snapshot_id, [row], names, merge)
+    return DerivedSnapshot(snapshot_id, [row], names, merge, decision)

@@ -12,7 +12,7 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import limits
 from ...digest import NO_DIGEST
@@ -39,14 +39,25 @@ MAX_JOINED_STEPS = 200_000
 """The most steps of one run that are joined."""
 
 
+class LoadedSkill(NamedTuple):
+    """A skill that a run has read: its address, and its version, "" if unknown."""
+
+    address: str
+    version: str
+
+
 class Run:
-    """A run in progress; threads may share it. `header` is its receipt without the parts."""
+    """A run in progress; threads may share it. `header` is its receipt without the parts.
+
+    `loaded_skills` are those that the run has read, each once, in order.
+    """
 
     def __init__(self, session: Session, header: Receipt) -> None:
         self.session = session
         self.header = header
         self.closed = False
         self.ending = ("", "")
+        self.loaded_skills: dict[LoadedSkill, None] = {}
         self._lock = threading.Lock()
         self._pending: list[RunStep] = []
         self._size_budget = SizeBudget()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ...errors import Conflict, printable_text
 from ...objects import operation
+from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...results import Upserted
 from ...skills import skill_document, skill_version
@@ -36,14 +37,14 @@ def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
         record_edits_at(txn, list_skill_files(txn, skill))
         skill = skill_lookup.find_skill(session, txn.bundle, text)
         removed: dict[str, TreeEntry | None] = dict.fromkeys(list_skill_files(txn, skill))
-        _refuse_nested_skills(txn, skill, removed)
+        refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
         txn.record_snapshot(removed, operation.delete_operation(skill.slug, version), message)
         txn.writes.update(removed)
         return upsert_result(txn, skill.slug, skill.card.name, version, version, skill.path)
 
 
-def _refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Iterable[str]) -> None:
+def refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Iterable[str]) -> None:
     """Refuse to remove other skills with a skill, which may be of other authors."""
     session, bundle = txn.session, txn.bundle
     nested = [
@@ -82,16 +83,26 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
         content = session.reader.read_blob(old_skill.blob)
         new = skill_document.bump_document(content, previous, old_skill.slug)
         new = new._replace(name=old_skill.card.name or old_skill.slug)
-        edits: dict[str, TreeEntry | None] = {}
-        if skill is not None:
-            edits.update(dict.fromkeys(list_skill_files(txn, skill)))
-        for entry in list_skill_entries(session, session.bundle_of(snapshot_id), old_skill):
-            path = _reverted_path(entry.path, old_skill, skill)
-            edits[path] = entry._replace(path=path)
-        path = _reverted_path(old_skill.path, old_skill, skill)
+        path, edits = plan_reverted_files(txn, session.bundle_of(snapshot_id), old_skill, skill)
         slug = skill_rows.slug_from_full_path(path)
         message = message or f"Revert {old_skill.slug} to version {to_version}"
         return record_upsert(txn, slug, path, new, None, message, edits)
+
+
+def plan_reverted_files(
+    txn: WriteTransaction, bundle: Bundle, old_skill: FoundSkill, skill: FoundSkill | None
+) -> tuple[str, Edits]:
+    """Return where an earlier skill of another bundle is written, and the edits of its files.
+
+    It takes the place that the skill has now, if there is one.
+    """
+    edits: Edits = {}
+    if skill is not None:
+        edits.update(dict.fromkeys(list_skill_files(txn, skill)))
+    for entry in list_skill_entries(txn.session, bundle, old_skill):
+        path = _reverted_path(entry.path, old_skill, skill)
+        edits[path] = entry._replace(path=path)
+    return _reverted_path(old_skill.path, old_skill, skill), edits
 
 
 def _reverted_path(path: str, old_skill: FoundSkill, skill: FoundSkill | None) -> str:

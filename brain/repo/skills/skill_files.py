@@ -45,19 +45,24 @@ def record_upsert(
     receipt: bytes | Receipt | None,
     message: str,
     others: Mapping[str, TreeEntry | None] | None = None,
+    kind: SnapshotOperation | None = None,
 ) -> Upserted:
-    """Record an upsert of a skill, and `others` of its files, as one snapshot."""
+    """Record a new text of a skill, and `others` of its files, as one snapshot.
+
+    `kind` is its operation, by default an upsert.
+    """
     from ..core import secret_scan
 
     if isinstance(receipt, bytes):
         receipt = txn.store_tx.put_blob(receipt)
     evidence = receipt or NO_DIGEST
-    kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
+    kind = kind or operation.upsert_operation(slug, new.previous_version or "", new.version)
     upserted = record_skill(txn, slug, path, new, kind, message, others, evidence)
     notices = secret_scan.masked_message_notices(txn.message_was_masked)
-    return upserted._replace(
-        notices=[*notices, *secret_scan.scan_skill(txn.session, txn.head, path, new.content)]
-    )
+    notices += secret_scan.scan_skill(txn.session, txn.head, path, new.content)
+    if others:
+        notices += secret_scan.scan_edits(txn.session, txn.head, others)
+    return upserted._replace(notices=notices)
 
 
 def record_skill(

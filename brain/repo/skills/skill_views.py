@@ -60,7 +60,7 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
 
     Raises `NotFound` (`no_skill`, `no_version`, `no_file`) or `InvalidInput` (`too_large`).
     """
-    from . import edit_files
+    from . import file_edits
 
     snapshot_id, found = _find_skill_version(session, text, revision)
     entries = list_skill_entries(session, session.bundle_of(snapshot_id), found)
@@ -70,13 +70,13 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
     if inner and entry is None:
         raise missing_file_error(found.slug, inner, list(others))
     main = next(entry for entry in entries if entry.path == found.path)
-    content = edit_files.read_editable_content(session, entry or main)
+    content = file_edits.read_editable_content(session, entry or main)
     return SkillFile(*found.summary, snapshot_id.hex(), inner, content, list(others))
 
 
 def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     """Return the error for a missing file of a skill, with names of its files."""
-    from ...skills.suggestions import suggest_names
+    from ...util.suggestions import suggest_names
 
     near = suggest_names(inner, files) or files[:_MAX_NAMED_FILES]
     names = ", ".join(map(printable_text, near))

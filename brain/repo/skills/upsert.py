@@ -1,17 +1,20 @@
-"""Upsert a skill by its slug: write its text and raise its version in one snapshot.
+"""Upsert a skill by its slug: write its text and files and raise its version in one snapshot.
 
 One transaction: read the prior version from the head, raise it, record a snapshot of
-that path alone, write the file. Manual edits of that file are recorded first.
+these paths alone, write the files. Manual edits of these are recorded first.
 Cost O(log n) in the size of the brain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...digest import blob_id
 from ...errors import Conflict, InvalidInput, printable_text
 from ...objects import bundle as bundles
+from ...objects.operation import SnapshotOperation, upsert_operation
 from ...results import Notice, Upserted
 from ...skills import SKILLS_SECTION, skill_document, skill_layout
 from ...skills.skill_document import UpdatedSkill
@@ -21,13 +24,17 @@ from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
+from ..read.skill_lookup import FoundSkill
 from .next_version import build_new_version, find_last_version
 from .skill_files import record_edits_at, record_upsert, upsert_result
 
 if TYPE_CHECKING:
+    from ...objects.bundle import Bundle, Edits
     from ...receipts import Receipt
+    from .file_edits import SkillFiles
 
 UpsertCheck = Callable[[bytes | None, bytes], object]
+NO_FILES: SkillFiles = MappingProxyType({})
 NO_BASE_VERSION = "0"
 """The `base` of a skill that did not exist."""
 
@@ -41,7 +48,9 @@ class UpsertRequest(NamedTuple):
     unknown. `category` is the folder below skills/ for a new skill, "" for none. `of` is the
     slug or the path of the skill, "" if its name alone is known. `check` gets the text
     before, None for a new skill, and the new one; if it raises, nothing is recorded. With
-    `if_changed` an identical save records nothing.
+    `if_changed` an identical save records nothing. `files` are written with the text; a flat
+    skill moves into a folder with its first file. `operation` makes the operation of the
+    snapshot from the slug and both versions.
     """
 
     name: str
@@ -54,38 +63,69 @@ class UpsertRequest(NamedTuple):
     of: str = ""
     check: UpsertCheck | None = None
     if_changed: bool = False
+    files: SkillFiles = NO_FILES
+    operation: Callable[[str, str, str], SnapshotOperation] = upsert_operation
 
 
 def upsert_skill(session: Session, request: UpsertRequest) -> Upserted:
     """Write a skill and raise its version.
 
-    Raises `InvalidInput` for an invalid name, front matter or version, and `Conflict`
-    (`name_taken`, `stale_base`, `not_a_category`).
+    Raises `InvalidInput` for an invalid name, front matter, version or file, and `Conflict`
+    (`name_taken`, `stale_base`, `not_a_category`, `path_conflict`).
     """
+    label = printable_text(request.name, 80) if "/" in request.name else slugify(request.name)
+    with locked_write_transaction(session, "upsert", f"upsert {label}") as txn:
+        return write_skill(txn, request)
+
+
+def write_skill(txn: WriteTransaction, request: UpsertRequest) -> Upserted:
+    """Write a skill within a transaction. Raises as `upsert_skill`."""
+    session = txn.session
     target = request.of or (request.name if "/" in request.name else "")
     slug = "" if "/" in request.name else slugify(request.name)
-    label = slug or printable_text(request.name, 80)
-    with locked_write_transaction(session, "upsert", f"upsert {label}") as txn:
-        slug, path, prior_text = locate_prior_text(
-            txn, request.name, slug, request.category, target
+    slug, path, prior_text = locate_prior_text(txn, request.name, slug, request.category, target)
+    if "/" in request.name:  # a path of an existing skill: a name has no slash
+        request = request._replace(name=slug)
+    if prior_text is None and not request.body and not request.description:
+        raise InvalidInput(
+            f"a new skill, {slug}, needs a body or a description",
+            code="no_content",
+            hint="give the text with -f FILE, or at least a description with -d TEXT",
         )
-        if "/" in request.name:  # a path of an existing skill: a name has no slash
-            request = request._replace(name=slug)
-        if prior_text is None and not request.body and not request.description:
-            raise InvalidInput(
-                f"a new skill, {slug}, needs a body or a description",
-                code="no_content",
-                hint="give the text with -f FILE, or at least a description with -d TEXT",
-            )
-        if (
-            request.if_changed
-            and prior_text is not None
-            and skill_document.is_noop(prior_text, request.description, request.body)
-        ):
-            skill = skill_lookup.load_skill(session, txn.bundle, path)
-            name, version = skill.card.name or slug, skill.card.version
-            return upsert_result(txn, skill.slug, name, version, version, path, changed=False)
-        return _write_skill(txn, slug, path, prior_text, request)
+    main, edits = _plan_files(txn, path, request)
+    if (
+        request.if_changed
+        and prior_text is not None
+        and not edits
+        and skill_document.is_noop(prior_text, request.description, request.body)
+    ):
+        skill = skill_lookup.load_skill(session, txn.bundle, path)
+        name, version = skill.card.name or slug, skill.card.version
+        return upsert_result(txn, skill.slug, name, version, version, path, changed=False)
+    new = _build_text(txn, slug, path, prior_text, request)
+    if request.check is not None:
+        request.check(prior_text, new.content)
+    before = txn.bundle
+    kind = request.operation(slug, new.previous_version or "", new.version)
+    upserted = record_upsert(txn, slug, main, new, request.receipt, request.message, edits, kind)
+    _refuse_collisions(txn, before, main, edits)
+    return _add_name_notices(txn, main, prior_text, new, request, upserted)
+
+
+def _plan_files(txn: WriteTransaction, path: str, request: UpsertRequest) -> tuple[str, Edits]:
+    if not request.files:
+        return path, {}
+    from .file_edits import plan_skill_files
+
+    return plan_skill_files(txn, path, request.files)
+
+
+def _refuse_collisions(txn: WriteTransaction, before: Bundle, path: str, edits: Edits) -> None:
+    if edits:
+        from ..changes.snapshot_paths import refuse_new_collisions
+
+        written = [file for file, entry in edits.items() if entry is not None]
+        refuse_new_collisions(txn, before, [path, *written])
 
 
 def locate_prior_text(
@@ -158,13 +198,14 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
     return f"{above}/{path}"
 
 
-def _write_skill(
-    txn: WriteTransaction, slug: str, path: str, prior_text: bytes | None, request: UpsertRequest
+def _add_name_notices(
+    txn: WriteTransaction,
+    path: str,
+    prior_text: bytes | None,
+    new: UpdatedSkill,
+    request: UpsertRequest,
+    upserted: Upserted,
 ) -> Upserted:
-    new = _build_text(txn, slug, path, prior_text, request)
-    if request.check is not None:
-        request.check(prior_text, new.content)
-    upserted = record_upsert(txn, slug, path, new, request.receipt, request.message)
     if (
         prior_text is not None
         and read_skill_metadata(prior_text, "").name == read_skill_metadata(new.content, "").name
@@ -225,7 +266,8 @@ def _rebase_text(
     from ..history.log import find_skill_at_version
 
     session = txn.session
-    _, base_skill = find_skill_at_version(session, txn.head, slug, request.base)
+    base_snapshot, base_skill = find_skill_at_version(session, txn.head, slug, request.base)
+    _refuse_files_changed_since(txn, slug, base_snapshot, base_skill, version, request)
     base_text = session.reader.read_blob(base_skill.blob)
     theirs = skill_document.upsert_document(
         base_text, None, request.name, slug, request.description, request.body
@@ -241,3 +283,38 @@ def _rebase_text(
             hint=f"read it again with `brain skill view {slug}`, and write to its new text",
         )
     return UpdatedSkill(content, merged.version, version, theirs.name)
+
+
+def _refuse_files_changed_since(
+    txn: WriteTransaction,
+    slug: str,
+    base_snapshot: bytes,
+    base_skill: FoundSkill,
+    version: str,
+    request: UpsertRequest,
+) -> None:
+    """Refuse files that somebody else changed since the base; files are not merged."""
+    if not request.files:
+        return
+    session = txn.session
+    skill = skill_lookup.find_skill(session, txn.bundle, request.of or slug)
+    sides = (session.bundle_of(base_snapshot), base_skill), (txn.bundle, skill)
+    then, now = (
+        {
+            entry.path.removeprefix(owner.folder or ""): entry.blob
+            for entry in skill_lookup.list_skill_entries(session, bundle, owner)
+        }
+        for bundle, owner in sides
+    )
+    changed = [
+        file
+        for file, content in request.files.items()
+        if then.get(file) != now.get(file)
+        and now.get(file) != (None if content is None else blob_id(content))
+    ]
+    if changed:
+        raise Conflict(
+            f"{printable_text(changed[0])} of {slug} was changed by version {version}",
+            code="stale_base",
+            hint=f"read it again with `brain skill view {slug}`, and write to its new content",
+        )

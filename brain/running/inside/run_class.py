@@ -4,11 +4,9 @@ Standard input is a JSON object: `{"payload": {…}}`, or `{}` for the definitio
 descriptor 3.
 """
 
-import inspect
 import json
 import posix
 import sys
-import traceback
 import types
 
 import skillapi
@@ -16,7 +14,7 @@ import skillapi
 
 def load_instance():
     module = types.ModuleType("skill")
-    module.__file__ = "/job/skill.py"
+    module.__file__ = __file__.rpartition("/")[0] + "/skill.py"
     sys.modules["skill"] = module
     with open(module.__file__, "rb") as file:
         exec(compile(file.read(), module.__file__, "exec"), module.__dict__)
@@ -58,13 +56,17 @@ def execute(skill, payload):
         import asyncio
 
         answer = asyncio.run(work)
-    elif inspect.iscoroutine(work):
+    elif isinstance(work, types.CoroutineType):
         answer = finish(work)
     else:
         answer = work
     if not isinstance(answer, skillapi.SkillResult):
         answer = skillapi.SkillResult(output=answer)
-    return {"success": bool(answer.success), "output": answer.output, "error": str(answer.error or "")}
+    return {
+        "success": bool(answer.success),
+        "output": answer.output,
+        "error": str(answer.error or ""),
+    }
 
 
 def finish(work):
@@ -82,6 +84,8 @@ def main():
         answer = execute(skill, asked["payload"]) if "payload" in asked else describe(skill)
         result = json.dumps(answer, allow_nan=False)
     except Exception:
+        import traceback  # which takes long to load
+
         traceback.print_exc()
         sys.exit(1)
     line = f"={result}\n".encode()

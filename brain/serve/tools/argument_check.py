@@ -1,27 +1,19 @@
 """Check the arguments of a tool call against the schema of the tool.
 
-Only the keywords that the schemas of the tools use are supported. The error names all
-faults at once, in words that a model can act on.
+The error names all faults at once, in words that a model can act on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ... import limits
 from ...errors import ToolFailure, printable_text
-from ...skills.suggestions import suggest_names
 from ...util import strict_json
+from ...util.json_schema import find_schema_faults
 from .tool import Schema
 
-_JSON_TYPES: dict[str, tuple[type, str]] = {
-    "string": (str, "text"),
-    "integer": (int, "a whole number"),
-    "boolean": (bool, "true or false"),
-    "array": (list, "a list"),
-    "object": (dict, "an object"),
-}
 _MAX_FAULTS = 8
 _MAX_DEPTH = 32
 
@@ -50,7 +42,7 @@ def check_arguments(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, A
     if not isinstance(arguments, Mapping):
         raise _bad_arguments("they are not an object")
     values = {name: _drop_nulls(value) for name, value in arguments.items() if value is not None}
-    faults = list(_schema_faults(schema, values, ""))
+    faults = list(find_schema_faults(schema, values, ""))
     if faults:
         raise _bad_arguments("; ".join(faults[:_MAX_FAULTS]))
     return values
@@ -74,74 +66,3 @@ def _bad_arguments(fault: str) -> ToolFailure:
         code="bad_arguments",
         hint="Call again with arguments that fit the schema of the tool.",
     )
-
-
-def _schema_faults(schema: Schema, value: Any, where: str) -> Iterator[str]:
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if not any(_has_type(kind, value) for kind in kinds):
-        yield f"{where} must be {' or '.join(_JSON_TYPES[kind][1] for kind in kinds)}"
-    elif isinstance(value, str):
-        yield from _text_faults(schema, value, where)
-    elif isinstance(value, list):
-        yield from _list_faults(schema, value, where)
-    elif isinstance(value, Mapping):
-        yield from _object_faults(schema, value, where)
-    elif not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-        yield f"{where} must be from {schema['minimum']} to {schema['maximum']}"
-
-
-def _has_type(kind: str, value: Any) -> bool:
-    expected_type = Mapping if kind == "object" else _JSON_TYPES[kind][0]
-    return isinstance(value, expected_type) and isinstance(value, bool) == (kind == "boolean")
-
-
-def _text_faults(schema: Schema, value: str, where: str) -> Iterator[str]:
-    min_chars, max_chars = schema.get("minLength", 0), schema.get("maxLength", len(value))
-    if not min_chars <= len(value):
-        yield f"{where} must not be empty"
-    if len(value) > max_chars:
-        yield f"{where} has {len(value)} characters, and may have {max_chars}"
-    elif "\0" in value:
-        yield f"{where} holds a NUL, which no text has"
-    elif not _is_encodable(value):
-        yield f"{where} holds half a surrogate pair, which is no character"
-    elif value not in schema.get("enum", (value,)):
-        choices = ", ".join(schema["enum"])
-        yield f"{where} must be one of {choices}, not '{printable_text(value, 40)}'"
-
-
-def _is_encodable(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _list_faults(schema: Schema, value: list[Any], where: str) -> Iterator[str]:
-    if not schema.get("minItems", 0) <= len(value) <= schema["maxItems"]:
-        yield f"{where} must have from {schema.get('minItems', 0)} to {schema['maxItems']} items"
-        return
-    for number, item in enumerate(value, 1):
-        yield from _schema_faults(schema["items"], item, f"item {number} of {where}")
-
-
-def _object_faults(schema: Schema, value: Mapping[str, Any], where: str) -> Iterator[str]:
-    allowed: dict[str, Schema] = schema["properties"]
-    of_owner = f" of {where}" if where else ""
-    for name in schema["required"]:
-        if name not in value:
-            yield f"{name}{of_owner} is missing"
-    for name, item in value.items():
-        if name in allowed:
-            yield from _schema_faults(allowed[name], item, f"{name}{of_owner}")
-        else:
-            unknown = f"'{printable_text(name, 40)}'{of_owner}"
-            yield f"there is no {unknown}, {_suggest_name(name, allowed)}"
-
-
-def _suggest_name(name: Any, allowed: Mapping[str, Schema]) -> str:
-    suggestions = suggest_names(str(name), allowed, 1)
-    if suggestions:
-        return f"did you mean {suggestions[0]}?"
-    return f"only {', '.join(allowed) or 'nothing'}"

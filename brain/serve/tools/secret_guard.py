@@ -14,7 +14,7 @@ from ...secrets import CERTAIN
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...repo.skills.edit_files import ContentChange
+    from ...repo.skills.file_edits import ContentChange
     from ...secrets import SecretFinding
 
 _TEXT_ARGUMENTS = ("content", "description", "new_string", "file_content", "message")

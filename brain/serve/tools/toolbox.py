@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, ToolFailure, printable_text
-from ...skills.suggestions import suggest_names
 from ...skills.visible_text import strip_hidden
+from ...util.suggestions import suggest_names
 from . import argument_check, tool_errors
 from .history_tools import brain_diff, brain_log, brain_snapshot, brain_verify
 from .memory_tool import memory
@@ -122,7 +122,7 @@ def call_as_step(
     task.record_tool_call(name, arguments, answer.text)
     data = answer.data
     if name == "skill_view":
-        task.record_skill_load(data["slug"], data["version"])
+        task.record_skill_load(data["slug"], data["version"], path=data["path"])
     elif name == "memory" and "content" in data:
         task.record_memory_read(data["path"], data["content"])
     return answer

@@ -47,9 +47,9 @@ def test_skills_that_an_installer_linked_come_along(user: Path, tmp_path: Path) 
     assert text == "With milk.\n"
 
 
-def test_in_place_they_are_named_with_what_takes_them(user: Path) -> None:
+def test_in_place_they_are_named_with_the_reason(user: Path) -> None:
     done = Brain.adopt(user / ".claude")
-    assert "brain adopt PATH BRAIN" in reasons(done)["skills/tea"]
+    assert reasons(done)["skills/tea"] == "not in a folder of skills that the program reads"
 
 
 def test_a_home_under_another_name_reads_nothing_beside_it(user: Path, tmp_path: Path) -> None:
@@ -117,5 +117,5 @@ def test_skills_outside_of_skills_are_named_in_place(tmp_path: Path) -> None:
     make_skill(root / "skills/pdf", "Read PDF.")
     make_skill(root / "template", "Copy me.")
     done = Brain.adopt(root)
-    assert "brain adopt PATH BRAIN" in reasons(done)["template"]
+    assert reasons(done)["template"] == "not in a folder of skills that the program reads"
     assert os.listdir(root / "skills") == ["pdf"]

@@ -16,7 +16,7 @@ from brain.repo.open.session import Session
 from brain.repo.read import index_cache
 from brain.verify import cache_check
 
-WRONG_CHANGES = "the cached changes of skills, or its merge, differ from the snapshot"
+WRONG_CHANGES = "the cached changes of skills, its decision or merge differ from the snapshot"
 WRONG_INDEX = "the cached index differs from the skills"
 
 

@@ -424,5 +424,5 @@ def test_an_object_of_a_kind_that_is_not_known_is_named(brain: Brain) -> None:
     (found,) = errors(brain)
     assert (found.code, found.message) == (
         *("wrong_type",),
-        f"object {ID.hex()}: an unknown kind of object",
+        f"object {ID.hex()} cannot be read: the object is of the unknown kind 9",
     )

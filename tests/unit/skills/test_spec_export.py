@@ -167,5 +167,5 @@ def test_front_matter_that_yaml_refuses_is_exported_with_quotes(tmp_path: Path) 
 
 
 def test_front_matter_that_exceeds_a_limit_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="line 2: nested too deeply"):
+    with pytest.raises(InvalidInput, match="line 2: lists and maps are nested too deeply"):
         export_to_spec(b"---\nname: " + b"[" * 300 + b"\n---\n", "a")

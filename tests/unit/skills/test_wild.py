@@ -281,7 +281,7 @@ def test_a_new_skill_with_values_of_other_types_gets_them_in_quotes() -> None:
 def test_control_characters_are_not_taken_into_front_matter() -> None:
     prior = RECOVERED["control character"][0]
     assert replace_document(prior, "x", prior + b"more").version == "2"
-    with pytest.raises(InvalidInput, match="line 4: a control character"):
+    with pytest.raises(InvalidInput, match="line 4: there is a control character"):
         replace_document(doc(NAME, TEXT), "x", prior)
 
 

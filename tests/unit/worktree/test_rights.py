@@ -45,45 +45,45 @@ ALL = "MEMORY.md skills/a/SKILL.md skills/b/SKILL.md"
 CASES = {
     "files-12-file": (
         "(root / 'skills/b/SKILL.md').chmod(0)\nlist(read_candidates(root, before.changed))",
-        "InvalidInput unreadable cannot read skills/b/SKILL.md: Permission denied",
+        "InvalidInput unreadable skills/b/SKILL.md cannot be read: Permission denied",
     ),
     "files-12-folder": (
         "(root / 'skills/b').chmod(0)\nscan_files(root, IgnoreRules(), None)",
-        "InvalidInput unreadable cannot read skills/b: Permission denied",
+        "InvalidInput unreadable skills/b cannot be read: Permission denied",
     ),
     "files-12-folder-that-lists-but-does-not-open": (
         "(root / 'skills/b').chmod(0o400)\nscan_files(root, IgnoreRules(), None)",
-        "InvalidInput unreadable cannot read skills/b: Permission denied",
+        "InvalidInput unreadable skills/b cannot be read: Permission denied",
     ),
     "files-12-folder-known": (
         "known = stat_cache_update.next_stat_cache(before, b'b' * 32, "
         "{c.path: c.fingerprint for c in before.changed}, 10**19)\n"
         "(root / 'skills/b').chmod(0)\nscan_files(root, IgnoreRules(), known)",
-        "InvalidInput unreadable cannot read skills/b",
+        "InvalidInput unreadable skills/b/SKILL.md cannot be read",
     ),
     "files-12-ignore-file": (
         "(root / '.brainignore').write_text('x')\n(root / '.brainignore').chmod(0)\n"
         "rights[root / '.brainignore'] = 0o600\nIgnoreRules.load(root)",
-        "InvalidInput unreadable cannot read .brainignore: Permission denied",
+        "InvalidInput unreadable .brainignore cannot be read: Permission denied",
     ),
     "concurrency-09-write": (
         "(root / 'skills/b').chmod(0o555)\n"
         "file_checkout.write_working_file(root, 'skills/b/SKILL.md', FILE, b'x')",
-        "BrainError unwritable cannot write skills/b/SKILL.md: Permission denied",
+        "BrainError unwritable skills/b/SKILL.md cannot be written: Permission denied",
     ),
     "concurrency-09-new-folder": (
         "(root / 'skills').chmod(0o555)\n"
         "file_checkout.write_working_files(root, [('skills/c/SKILL.md', FILE, b'x')])",
-        "BrainError unwritable cannot write skills/c: Permission denied",
+        "BrainError unwritable skills/c cannot be written: Permission denied",
     ),
     "concurrency-09-remove": (
         "(root / 'skills/b').chmod(0o555)\n"
         "file_checkout.remove_working_file(root, 'skills/b/SKILL.md')",
-        "BrainError unwritable cannot write skills/b/SKILL.md: Permission denied",
+        "BrainError unwritable skills/b/SKILL.md cannot be written: Permission denied",
     ),
     "concurrency-09-root": (
         "root.chmod(0o555)\nfile_checkout.write_working_files(root, [('memory/m', FILE, b'x')])",
-        "BrainError unwritable cannot write memory/m: Permission denied",
+        "BrainError unwritable memory/m cannot be written: Permission denied",
     ),
 }
 

@@ -90,7 +90,10 @@ def test_what_is_no_memory_is_refused_with_those_that_there_are(
     brain.snapshot()
     with pytest.raises(NotFound) as caught:
         brain.memory.locate("notes.txt")
-    assert (caught.value.code, caught.value.message) == ("no_memory", "no memory notes.txt")
+    assert (caught.value.code, caught.value.message) == (
+        "no_memory",
+        "there is no memory notes.txt",
+    )
     assert caught.value.hint == (
         "there are: memory, user, a.jsonl, c.ndjson; a new one has a name such as notes.jsonl"
     )
@@ -179,7 +182,10 @@ def test_one_change_that_fails_undoes_the_others_and_is_numbered(brain: Brain) -
 def test_an_action_that_is_not_known_is_refused_with_those_that_are(brain: Brain) -> None:
     with pytest.raises(InvalidInput) as caught:
         brain.memory.apply("memory", [MemoryOperation("drop", "x")])
-    assert (caught.value.code, caught.value.message) == ("bad_arguments", "no memory action drop")
+    assert (caught.value.code, caught.value.message) == (
+        "bad_arguments",
+        "there is no memory action drop",
+    )
     assert caught.value.hint == "the actions are: add, replace, remove"
 
 

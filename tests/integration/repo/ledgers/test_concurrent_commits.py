@@ -121,3 +121,23 @@ def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(
     log = EmbeddedLedger(folder)
     assert brain.ledger.status(log).behind == 0
     assert brain.ledger.verify([log]).findings == []
+
+
+def test_a_snapshot_that_somebody_else_has_committed_meanwhile_is_reported_with_it(
+    brain: Brain, tmp_path: Path
+) -> None:
+    (brain.root / "manifest.yaml").write_text("name: agent\ncommit:\n  every: 1\n")
+    brain.snapshot()
+    with EmbeddedLedger(tmp_path / "log") as log:
+        with Brain.open(brain.root, ledgers=lambda name: log) as other:
+            overtakes = iter([lambda: other.skills.upsert("Later", "Later.\n")])
+
+            def open_log(name: str) -> EmbeddedLedger:
+                for overtake in overtakes:
+                    overtake()
+                return log
+
+            with Brain.open(brain.root, ledgers=open_log) as own:
+                commitment = own.skills.upsert("Earlier", "Earlier.\n").commitment
+        assert isinstance(commitment, Committed)
+        assert commitment.snapshot == brain.head

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.errors import StoreError
+from brain.errors import SandboxError, StoreError
 from brain.repo.maintenance import doctor
 from brain.results import DoctorCheck
+from brain.sandbox import find_sandbox
+from brain.sandbox.sandbox_protocol import SandboxProfile
 from tests.integration.repo.conftest import write_file
 from tests.support.store_tampering import execute_in_store, pending_write_statement
 
 GB = 10**9
+OF_THE_MACHINE = ("file system", "sandbox")
 
 
 def checks(brain: Brain) -> dict[str, list[DoctorCheck]]:
@@ -48,7 +51,9 @@ def test_a_healthy_brain_is_described(brain: Brain) -> None:
     size = brain._session.reader.size_on_disk()
     found = brain.doctor()
     assert all(check.ok and not check.hint for check in found)
-    assert [(check.check, check.message) for check in found if check.check != "file system"] == [
+    assert [
+        (check.check, check.message) for check in found if check.check not in OF_THE_MACHINE
+    ] == [
         ("store", f"intact, {size / 1e6:.1f} MB"),
         ("head", "on main, 2 snapshots deep"),
         ("operations", "2 in the log"),
@@ -85,7 +90,7 @@ def test_a_check_that_fails_is_a_result_and_keeps_the_others(
 
     monkeypatch.setattr(brain._session.reader, "check_integrity", refuse)
     assert only(brain, "store") == DoctorCheck("store", False, message, hint)
-    assert len(checks(brain)) == 11
+    assert len(checks(brain)) == 12
 
 
 @pytest.mark.parametrize(("mode", "ok"), [(0o700, True), (0o750, False), (0o701, False)])
@@ -197,3 +202,32 @@ def test_a_cached_index_that_is_damaged_is_named(
     assert only(brain, "cache") == DoctorCheck(
         *("cache", False, "its index is damaged, so each reader rebuilds it"), f"delete {folder}"
     )
+
+
+def test_the_sandbox_is_named_with_what_it_is_made_of(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = SandboxProfile(name="x", versions=(("bubblewrap", "0.9"), ("python", "3.12.1")))
+    monkeypatch.setattr(find_sandbox, "probe_sandbox", lambda: profile)
+    found = only(brain, "sandbox")
+    assert found == ("sandbox", True, "x: bubblewrap 0.9, python 3.12.1", "")
+
+
+@pytest.mark.parametrize("has_program", [False, True])
+def test_a_missing_sandbox_is_a_fault_if_a_skill_needs_it(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, has_program: bool
+) -> None:
+    def fail() -> SandboxProfile:
+        raise SandboxError("bwrap is missing", hint="install it")
+
+    monkeypatch.setattr(find_sandbox, "probe_sandbox", fail)
+    brain.skills.upsert("Oracle", "x\n", description="d")
+    if has_program:
+        write_file(brain, "skills/oracle/skill.py", "print(1)\n")
+        brain.snapshot("add a program")
+    found = only(brain, "sandbox")
+    if has_program:
+        assert found == ("sandbox", False, "bwrap is missing", "install it")
+    else:
+        message = "none, which no skill here needs: bwrap is missing; install it"
+        assert found == ("sandbox", True, message, "")

@@ -213,7 +213,7 @@ def test_the_genesis_of_a_brain_is_of_that_brain(brain: Brain) -> None:
 def test_an_id_that_is_not_here_is_no_proposal(brain: Brain) -> None:
     with pytest.raises(NotFound) as caught:
         brain.proposals.accept("0" * 64)
-    assert caught.value.hint == "`brain proposal list` lists them"
+    assert caught.value.hint == "see `brain proposal list`"
     with pytest.raises(InvalidInput) as named:
         brain.proposals.accept("main")
     assert named.value.code == "not_an_id"

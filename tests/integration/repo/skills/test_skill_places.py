@@ -107,7 +107,7 @@ def test_a_file_of_a_skill_is_no_skill(brain: Brain, file: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         edit(brain, "new", file, "x\n")
     assert caught.value.code == "bad_path"
-    assert caught.value.message == f"{file} would be a skill itself"
+    assert caught.value.message == f"{file} in a skill would be a skill itself"
 
 
 def test_a_skill_that_is_not_there_is_not_edited(brain: Brain) -> None:

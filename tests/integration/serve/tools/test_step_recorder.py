@@ -36,7 +36,7 @@ def test_every_call_is_a_step_and_what_it_loads_and_writes_another(brain: Brain)
         ("memory_read", "memory/USER.md"),
         ("tool", "skill_view"),
     ]
-    assert steps[-1].error.startswith("No skill b.")
+    assert steps[-1].error.startswith("The skill b does not exist.")
 
 
 @pytest.mark.parametrize("given", [[1], 3, None, "{", "[1]", {"x": {1}}, {1: object()}, b"\xff"])

@@ -1,0 +1,256 @@
+"""The JSON Schema of a skill's parameters: schema.json checked, made, and applied to payloads.
+
+It is the schema of an object, with the keywords of `util.json_schema`, and `title`,
+`description`, `default`, `examples` and `format`, which describe. A `pattern` is refused: an
+expression of a stranger can take exponential time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import InvalidInput, printable_text
+from ..util import strict_json
+from ..util.json_schema import JSON_TYPES, find_schema_faults, has_json_type, list_types
+from . import SCHEMA_FILE
+
+MAX_SCHEMA_BYTES = 64 << 10
+MAX_SCHEMA_DEPTH = 16
+MAX_PROPERTIES = 64
+"""Of one object."""
+MAX_CHOICES = 256
+MAX_BOUND = 1_000_000
+"""Of a length or a number of items."""
+
+_TEXTS = ("title", "description", "format", "$schema", "$comment", "$id")
+_LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
+_NUMBERS = ("minimum", "maximum")
+_PAIRS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
+_KEYWORDS = frozenset(
+    (
+        *(*_TEXTS, *_LENGTHS, *_NUMBERS, "type", "enum", "const", "items", "properties"),
+        *("required", "additionalProperties", "default", "examples"),
+    )
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_MAX_FAULTS = 8
+
+_TYPE_NAMES = {name: name for name in ("string", "integer", "boolean", "number", "array", "object")}
+_TYPE_NAMES |= {"float": "number", "str": "string", "int": "integer", "bool": "boolean"}
+_TYPE_NAMES |= {"list": "array", "dict": "object"}
+"""Types of parameters as definitions name them."""
+
+
+def parse_schema(data: bytes) -> dict[str, Any]:
+    """Return the schema in a file. Raises `InvalidInput` (`bad_schema`) that names the field."""
+    if len(data) > MAX_SCHEMA_BYTES:
+        raise _bad_schema(f"it has {len(data)} bytes, more than {MAX_SCHEMA_BYTES}")
+    if strict_json.nesting_depth(data, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH:
+        raise _bad_schema("it is nested too deeply")
+    try:
+        schema = strict_json.parse_unbounded_json(data)
+    except (ValueError, RecursionError) as error:
+        raise _bad_schema(f"it is not JSON: {printable_text(error)}") from error
+    return check_schema(schema)
+
+
+def check_schema(schema: Any) -> dict[str, Any]:
+    """Return a schema that is parsed already. Raises `InvalidInput` (`bad_schema`)."""
+    faults = list(_top_faults(schema))
+    if faults:
+        raise _bad_schema("; ".join(faults[:_MAX_FAULTS]))
+    out: dict[str, Any] = schema
+    return out
+
+
+def encode_schema(schema: Mapping[str, Any]) -> bytes:
+    """Return the text of schema.json."""
+    return (json.dumps(schema, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def schema_from_definition(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema for the parameters that `definition()` names.
+
+    Raises `InvalidInput` (`bad_definition`).
+    """
+    properties: dict[str, dict[str, Any]] = {}
+    required: list[str] = []
+    params = definition.get("params")
+    for number, param in enumerate(params if isinstance(params, list) else [], 1):
+        name, kind = param.get("name"), param.get("type")
+        if (
+            not isinstance(name, str)
+            or not isinstance(kind, str)
+            or kind not in _TYPE_NAMES
+            or name in properties
+        ):
+            raise InvalidInput(
+                f"parameter {number} of definition() is malformed: "
+                f"{printable_text(name, 40)} of type {printable_text(kind, 40)}",
+                code="bad_definition",
+                hint="give each parameter a name of its own and one of the types string, integer, "
+                "float and boolean",
+            )
+        properties[name] = {"type": _TYPE_NAMES[kind]}
+        if param.get("description"):
+            properties[name]["description"] = str(param["description"])
+        if param.get("required", True):
+            required.append(name)
+        elif param.get("default") is not None:
+            properties[name]["default"] = param["default"]
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+    try:
+        return check_schema(schema)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"the parameters of definition() are malformed: {error.message}",
+            code="bad_definition",
+            hint="a default is a value of the type of its parameter",
+        ) from error
+
+
+def compare_with_definition(schema: Mapping[str, Any], definition: Mapping[str, Any]) -> list[str]:
+    """Return where schema.json and `definition()` differ, in sentences; none if they agree.
+
+    The schema may say more of a parameter than the definition can.
+    """
+    wanted = schema_from_definition(definition)
+    stated, defined = schema.get("properties", {}), wanted["properties"]
+    out = [f"definition() does not name {name}" for name in stated if name not in defined]
+    out += [f"{SCHEMA_FILE} does not name {name}" for name in defined if name not in stated]
+    for name in (name for name in stated if name in defined):
+        kinds, kind = list_types(stated[name]), defined[name]["type"]
+        if kinds and kind not in kinds:
+            out.append(f"{name} is {' or '.join(kinds)} in {SCHEMA_FILE}, {kind} in definition()")
+        if (name in wanted["required"]) != (name in schema.get("required", ())):
+            where = "definition()" if name in wanted["required"] else SCHEMA_FILE
+            out.append(f"only {where} requires {name}")
+    return out
+
+
+def check_payload(schema: Mapping[str, Any], payload: Any) -> dict[str, Any]:
+    """Return a payload that fits a schema. Raises `InvalidInput` (`bad_payload`)."""
+    faults = (
+        list(find_schema_faults(schema, payload, ""))
+        if isinstance(payload, Mapping)
+        else ["they are not an object"]
+    )
+    if faults:
+        raise InvalidInput(
+            f"the arguments do not fit the parameters: {'; '.join(faults[:_MAX_FAULTS])}",
+            code="bad_payload",
+            hint="call again with arguments that fit the schema",
+        )
+    return dict(payload)
+
+
+def _top_faults(schema: Any) -> Iterator[str]:
+    if not isinstance(schema, dict):
+        yield "it is not an object"
+    elif schema.get("type") != "object":
+        yield 'type: it must be "object"'
+    else:
+        faults = list(_schema_faults(schema, ""))
+        yield from faults or _value_faults(schema, "")
+
+
+def _schema_faults(schema: Any, where: str) -> Iterator[str]:
+    prefix = f"{where}: " if where else ""
+    if not isinstance(schema, dict):
+        yield f"{prefix}it is not an object"
+        return
+    for name in schema:
+        if name not in _KEYWORDS:
+            yield f"{prefix}the keyword {printable_text(name, 40)} is not supported"
+    for fault in (*_simple_faults(schema), *_bound_faults(schema)):
+        yield f"{prefix}{fault}"
+    if "items" in schema:
+        yield from _schema_faults(schema["items"], f"{where}[]")
+    yield from _property_faults(schema, where)
+
+
+def _simple_faults(schema: dict[str, Any]) -> Iterator[str]:
+    kinds = schema.get("type", [])
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        if not isinstance(kind, str) or kind not in JSON_TYPES:
+            yield f"type: {printable_text(kind, 40)} is not one of {', '.join(JSON_TYPES)}"
+    for name in _TEXTS:
+        if not isinstance(schema.get(name, ""), str):
+            yield f"{name}: it is not text"
+    if not isinstance(schema.get("additionalProperties", False), bool):
+        yield "additionalProperties: it is not true or false"
+    for name in ("enum", "examples"):
+        values = schema.get(name, [None])
+        if not isinstance(values, list) or not 1 <= len(values) <= MAX_CHOICES:
+            yield f"{name}: it is not a list of 1 to {MAX_CHOICES} values"
+
+
+def _bound_faults(schema: dict[str, Any]) -> Iterator[str]:
+    for name in _LENGTHS:
+        if not has_json_type("integer", schema.get(name, 0)) or not (
+            0 <= schema.get(name, 0) <= MAX_BOUND
+        ):
+            yield f"{name}: it is not a whole number from 0 to {MAX_BOUND}"
+            return
+    for name in _NUMBERS:
+        if not has_json_type("number", schema.get(name, 0)):
+            yield f"{name}: it is not a number"
+            return
+    for least, most in _PAIRS:
+        if least in schema and most in schema and schema[least] > schema[most]:
+            yield f"{least}: it is more than {most}"
+
+
+def _property_faults(schema: dict[str, Any], where: str) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    prefix = f"{where}: " if where else ""
+    if not isinstance(properties, dict) or len(properties) > MAX_PROPERTIES:
+        yield f"{prefix}properties: it is not an object with at most {MAX_PROPERTIES} properties"
+        return
+    for name, inner in properties.items():
+        if not _NAME.fullmatch(name):
+            yield f"{prefix}properties: {printable_text(name, 40)} is not a name for a parameter"
+        else:
+            yield from _schema_faults(inner, f"{where}.{name}" if where else name)
+    required = schema.get("required", [])
+    if not isinstance(required, list):
+        yield f"{prefix}required: it is not a list"
+        return
+    for name in required:
+        if not isinstance(name, str) or name not in properties:
+            yield f"{prefix}required: {printable_text(name, 40)} is not among the properties"
+
+
+def _value_faults(schema: dict[str, Any], where: str) -> Iterator[str]:
+    """Yield a fault for each default, example or choice that the schema itself refuses."""
+    prefix = f"{where}: " if where else ""
+    values = [("default", schema["default"])] if "default" in schema else []
+    values += [("examples", value) for value in schema.get("examples", ())]
+    for name, value in values:
+        for fault in find_schema_faults(schema, value, "it"):
+            yield f"{prefix}{name}: {fault}"
+    kinds = list_types(schema)
+    for choice in schema.get("enum", ()):
+        if kinds and not any(has_json_type(kind, choice) for kind in kinds):
+            yield f"{prefix}enum: {printable_text(json.dumps(choice), 40)} is not of the type"
+    if "items" in schema:
+        yield from _value_faults(schema["items"], f"{where}[]")
+    for name, inner in schema.get("properties", {}).items():
+        yield from _value_faults(inner, f"{where}.{name}" if where else name)
+
+
+def _bad_schema(reason: str) -> InvalidInput:
+    return InvalidInput(
+        f"{SCHEMA_FILE} cannot be used: {reason}",
+        code="bad_schema",
+        hint='write it like {"type": "object", "properties": {"text": {"type": "string"}}, '
+        '"required": ["text"]}',
+    )

@@ -1,0 +1,72 @@
+"""List the programs of a brain, and say which of them may run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors import Conflict, InvalidInput, NotFound
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...programs import PROGRAM_FILE
+from ...results import SkillProgram
+from ...skills import skill_layout
+from ..open.session import Session
+from ..read import skill_lookup, skill_rows
+from ..read.skill_lookup import FoundSkill
+from . import admission
+from .find_program import find_program
+from .tried_programs import read_tried_program
+
+_CODE_SUFFIX = f"/{PROGRAM_FILE}"
+
+
+def list_programs(session: Session) -> list[SkillProgram]:
+    """Return the programs of all skills at the head, by path."""
+    bundle = session.bundle_of(session.head())
+    return [_describe(session, bundle, skill) for skill in _iter_skills(session, bundle)]
+
+
+def _iter_skills(session: Session, bundle: Bundle) -> Iterator[FoundSkill]:
+    """Yield the skills that have a skill.py beside their text."""
+    for entry in bundles.walk_entries(session.nodes, bundle):
+        if not entry.path.endswith(_CODE_SUFFIX):
+            continue
+        home = entry.path.rpartition("/")[0]
+        for name in skill_layout.SKILL_FILES:
+            text = f"{home}/{name}"
+            if bundles.has_entry(session.nodes, bundle, text):
+                if skill_rows.is_skill(session, bundle, text):
+                    yield skill_lookup.load_skill(session, bundle, text)
+                break
+
+
+def _describe(session: Session, bundle: Bundle, skill: FoundSkill) -> SkillProgram:
+    program, status = _find_status(session, bundle, skill)
+    slug, name, description, version, path = skill.summary
+    return SkillProgram(
+        slug=slug,
+        name=name,
+        description=description,
+        version=version,
+        path=path,
+        program=program.hex(),
+        status=status,
+    )
+
+
+def _find_status(session: Session, bundle: Bundle, skill: FoundSkill) -> tuple[bytes, str]:
+    try:
+        program = find_program(session, bundle, skill)
+    except (InvalidInput, NotFound):
+        program = None
+    if program is None:
+        return b"", "unusable"
+    if admission.find_admission(session, session.head(), program.id) is None:
+        return program.id, "not_admitted"
+    if read_tried_program(session, program.id) is None:
+        return program.id, "not_tried"
+    try:
+        admission.refuse_changed_files(session, bundle, skill)
+    except Conflict:
+        return program.id, "changed"
+    return program.id, "runnable"

@@ -1,0 +1,84 @@
+"""Pin skills: the list `pinned` of manifest.yaml names those that no rule rolls back or retires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...errors import InvalidInput, NotFound, printable_text
+from ...results import Pinned
+from ...skills.yaml_list import set_yaml_list
+from ..open import manifest
+from ..open.manifest import MANIFEST_PATH
+from ..open.session import Session
+from ..read import skill_lookup
+from ..read.skill_lookup import FoundSkill
+from ..skills.edit_files import edit_file
+
+_PinnedChange = Callable[[tuple[str, ...]], Sequence[str]]
+
+
+def is_pinned(session: Session, skill: FoundSkill) -> bool:
+    """Tell whether the manifest at the head pins a skill. Raises `InvalidInput`."""
+    names = {skill.slug, skill.path, (skill.folder or skill.path).rstrip("/")}
+    return not names.isdisjoint(manifest.load_manifest(session).pinned)
+
+
+def pin_skill(session: Session, text: str) -> Pinned:
+    """Pin a skill; nothing is recorded if it is pinned already.
+
+    Raises `NotFound` (`no_skill`), or `InvalidInput` (`ambiguous_skill`, `bad_manifest`).
+    """
+    skill = skill_lookup.find_skill(session, session.bundle_of(session.head()), text)
+    name = skill.path if "/" in text else skill.slug
+
+    def add(pinned: tuple[str, ...]) -> Sequence[str]:
+        return pinned if name in pinned else (*pinned, name)
+
+    return _edit_pinned(session, name, add, f"Pin {name}")
+
+
+def unpin_skill(session: Session, text: str) -> Pinned:
+    """End the pinning of a skill, which need not exist any more.
+
+    Raises `NotFound` (`not_pinned`), or `InvalidInput` (`ambiguous_skill`, `bad_manifest`).
+    """
+    skill = skill_lookup.find_skill_or_none(session, session.bundle_of(session.head()), text)
+    names = {text} | ({skill.slug, skill.path} if skill else set())
+
+    def remove(pinned: tuple[str, ...]) -> Sequence[str]:
+        if names.isdisjoint(pinned):
+            raise NotFound(
+                f"{printable_text(text)} is not pinned",
+                code="not_pinned",
+                hint=f"pinned are: {', '.join(map(printable_text, pinned)) or 'none'}",
+            )
+        return [name for name in pinned if name not in names]
+
+    return _edit_pinned(session, skill.slug if skill else text, remove, f"Unpin {text}")
+
+
+def _edit_pinned(session: Session, name: str, change: _PinnedChange, message: str) -> Pinned:
+    names: list[str] = []
+
+    def edit(content: bytes | None) -> bytes:
+        text = content or b""
+        names[:] = change(manifest.parse_manifest(text).pinned)
+        return _write_pinned(text, names)
+
+    recorded = edit_file(session, MANIFEST_PATH, edit, printable_text(message, 120))
+    return Pinned(name, list(names), recorded.snapshot, recorded.changed)
+
+
+def _write_pinned(content: bytes, names: Sequence[str]) -> bytes:
+    """Return a manifest with another list of pinned skills. Raises `InvalidInput`."""
+    before = manifest.parse_manifest(content)
+    if list(before.pinned) == list(names):
+        return content
+    new = set_yaml_list(content.decode("utf-8-sig"), "pinned", names).encode()
+    if manifest.parse_manifest(new) != before._replace(pinned=tuple(names)):
+        raise InvalidInput(
+            f"the list of pinned skills in {MANIFEST_PATH} cannot be changed line by line",
+            code="bad_manifest",
+            hint="change it by hand",
+        )
+    return new

@@ -1,0 +1,262 @@
+"""Record what was decided about a skill: admit or reject it.
+
+Each decision is one snapshot. Its operation names the verdict, which is stored with the contents
+that it names. A rejected attempt gets a ref of its own, and never comes onto a branch.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...errors import Conflict, printable_text
+from ...objects import operation
+from ...objects.operation import SnapshotOperation
+from ...programs import PROGRAM_FILE
+from ...programs.program import Program
+from ...results import Decided, Upserted
+from ...verdicts.verdict_json import encode_verdict
+from ...verdicts.verdict_types import Verdict
+from ..changes import snapshot_paths
+from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..open.session import Session
+from ..read import skill_lookup
+from ..read.decision_rows import verdict_id
+from ..read.rejected_refs import REJECTED_REF_PREFIX
+from ..read.skill_lookup import FoundSkill
+from ..skills.skill_files import list_skill_files, record_edits_at, upsert_result
+from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, write_skill
+from .admission import find_admission, find_skill_or_retired, require_program
+from .find_program import find_program, list_program_entries
+from .tried_programs import TriedProgram, note_tried_program
+
+if TYPE_CHECKING:
+    from ...running.trial import Trial
+
+_REF_DIGITS = 8
+"""Digits of the id of a rejected attempt in its ref."""
+
+
+class ProgramAtVersion(NamedTuple):
+    """A recorded program with the path and version of its skill."""
+
+    program: Program
+    path: str
+    version: str
+
+
+def read_program_to_try(session: Session, slug: str) -> ProgramAtVersion:
+    """Record the folder of a skill as it is, and return its program.
+
+    Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, or `Conflict` (`retired`).
+    """
+    skill = find_skill_or_retired(session, session.bundle_of(session.head()), slug)
+    if skill.folder is not None and session.has_folder:
+        snapshot_paths.snapshot_paths(session, "", [skill.folder.rstrip("/")])
+    bundle = session.bundle_of(session.head())
+    skill = find_skill_or_retired(session, bundle, slug)
+    program = require_program(session, bundle, skill)
+    return ProgramAtVersion(program, skill.path, skill.card.version)
+
+
+def record_admission(
+    session: Session, tried: ProgramAtVersion, trial: Trial, message: str = ""
+) -> Decided:
+    """Admit the program that a skill has, as it was tried.
+
+    If the lineage admits exactly this program already, only this machine notes it. Raises
+    `Conflict` (`program_changed`) if the skill has another program by now.
+    """
+    slug, program = tried.program.slug, tried.program
+    with locked_write_transaction(session, "admit", f"admit {slug}") as txn:
+        skill = _require_unchanged(txn, tried)
+        known = find_admission(session, txn.head, program.id)
+        if known is not None:
+            admitted_by = known.snapshot
+        else:
+            blob = store_verdict(txn, trial.verdict, trial.contents)
+            version = skill.card.version
+            kind = operation.decision_operation("admit", slug, version, version, blob)
+            admitted_by = txn.record_snapshot({}, kind, message)
+        version = skill.card.version
+        name = skill.card.name or slug
+        result = upsert_result(txn, slug, name, version, version, skill.path, changed=known is None)
+    return _note_admitted(session, program, admitted_by, trial.verdict, result)
+
+
+def record_acquired(
+    session: Session, request: UpsertRequest, program: Program, trial: Trial
+) -> Decided:
+    """Write a skill with the program that was tried, and admit it, in one snapshot.
+
+    The program replaces any earlier one of the skill. Raises as `upsert_skill`, or `Conflict`
+    (`stale_base`) if the skill is not at the version `request.base` any more.
+    """
+    with locked_write_transaction(session, "admit", f"acquire {program.slug}") as txn:
+        _refuse_stale_base(txn, program.slug, request.base)
+        blob = store_verdict(txn, trial.verdict, trial.contents)
+        request = _with_program(txn, request, program, partial(_decide, txn, "admit", blob))
+        upserted = write_skill(txn, request)
+        _require_program_of(txn, upserted, program)
+        admitted_by = txn.head
+    return _note_admitted(session, program, admitted_by, trial.verdict, upserted)
+
+
+def record_rejected(
+    session: Session, request: UpsertRequest, program: Program, trial: Trial
+) -> Decided:
+    """Keep a rejected attempt at a skill, with its files and verdict, on a ref of its own."""
+    with locked_write_transaction(session, "reject", f"reject {program.slug}") as txn:
+        txn.receipt_draft = None  # a receipt goes on in the lineage of the branch
+        blob = store_verdict(txn, trial.verdict, trial.contents)
+        request = _with_program(txn, request, program, partial(_decide, txn, "reject", blob))
+        upserted = write_skill(txn, request)
+        ref = _set_aside(txn, program.slug)
+    return _describe_rejected(upserted, trial.verdict, ref)
+
+
+def record_rejection(
+    session: Session, tried: ProgramAtVersion, trial: Trial, message: str = ""
+) -> Decided:
+    """Keep the rejection of the program that a skill has; the skill stays as it is."""
+    slug = tried.program.slug
+    with locked_write_transaction(session, "reject", f"reject {slug}") as txn:
+        txn.receipt_draft = None
+        skill = _require_unchanged(txn, tried)
+        blob = store_verdict(txn, trial.verdict, trial.contents)
+        version = skill.card.version
+        kind = operation.decision_operation("reject", slug, version, version, blob)
+        txn.record_snapshot({}, kind, message)
+        name = skill.card.name or slug
+        result = upsert_result(txn, slug, name, version, version, skill.path)
+        ref = _set_aside(txn, slug)
+    return _describe_rejected(result, trial.verdict, ref)
+
+
+def store_verdict(
+    txn: WriteTransaction, verdict: Verdict, contents: tuple[bytes, ...] = ()
+) -> bytes:
+    """Store a verdict and the contents that it names; return its blob id."""
+    for content in contents:
+        txn.store_tx.put_blob(content)
+    return txn.store_tx.put_blob(encode_verdict(verdict))
+
+
+def _decide(
+    txn: WriteTransaction, kind: str, verdict: bytes, slug: str, _: str, to_version: str
+) -> SnapshotOperation:
+    """Return the operation of a decision; before it, a removed skill has no version."""
+    skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
+    from_version = "" if skill is None else skill.card.version
+    return operation.decision_operation(kind, slug, from_version, to_version, verdict)
+
+
+def _with_program(
+    txn: WriteTransaction,
+    request: UpsertRequest,
+    program: Program,
+    make_operation: partial[SnapshotOperation],
+) -> UpsertRequest:
+    """Return a request that replaces the program of its skill by another."""
+    session = txn.session
+    files: dict[str, bytes | None] = {}
+    skill = skill_lookup.find_skill_or_none(session, txn.bundle, request.of or program.slug)
+    if skill is not None:
+        start = len(skill.folder or "")
+        entries = list_program_entries(session, txn.bundle, skill)
+        files.update(dict.fromkeys(entry.path[start:] for entry in entries))
+    files.update({**request.files, **program.files})
+    return request._replace(files=files, base="", if_changed=False, operation=make_operation)
+
+
+def _refuse_stale_base(txn: WriteTransaction, slug: str, base: str) -> None:
+    """Refuse to replace a program that the author of the new one has not seen."""
+    skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
+    version = NO_BASE_VERSION if skill is None else skill.card.version
+    if base in ("", version):
+        return
+    if base == NO_BASE_VERSION:
+        message = f"{slug} exists by now, at version {version}"
+    elif skill is None:
+        message = f"{slug} was removed after version {printable_text(base)}"
+    else:
+        message = f"{slug} is at version {version}, no longer at {printable_text(base)}"
+    raise Conflict(
+        message,
+        code="stale_base",
+        hint=f"read it with `brain skill view {slug}`, then improve it or choose another name",
+    )
+
+
+def _require_unchanged(txn: WriteTransaction, tried: ProgramAtVersion) -> FoundSkill:
+    """Return the skill that was tried. Raises `Conflict` (`program_changed`), `NotFound`."""
+    session = txn.session
+    skill = skill_lookup.load_skill(session, txn.bundle, tried.path)
+    files = list_skill_files(txn, skill)
+    record_edits_at(txn, files)
+    skill = skill_lookup.load_skill(session, txn.bundle, tried.path)
+    program = find_program(session, txn.bundle, skill)
+    if program is None or program.id != tried.program.id:
+        raise _changed_error(skill.slug)
+    return skill
+
+
+def _require_program_of(txn: WriteTransaction, upserted: Upserted, program: Program) -> None:
+    """Require that what was written is what was tried: the verdict names exactly that."""
+    skill = skill_lookup.load_skill(txn.session, txn.bundle, upserted.path)
+    written = find_program(txn.session, txn.bundle, skill)
+    if written is None or (written.id, skill.slug) != (program.id, program.slug):
+        raise _changed_error(program.slug)
+
+
+def _changed_error(slug: str) -> Conflict:
+    return Conflict(
+        f"{PROGRAM_FILE} or the tests of {slug} were changed while they were tried",
+        code="program_changed",
+        hint=f"try it again with `brain evolve admit {slug}`",
+    )
+
+
+def _note_admitted(
+    session: Session, program: Program, snapshot: bytes, verdict: Verdict, result: Upserted
+) -> Decided:
+    """Note on this machine that a program may run, once its admission is recorded."""
+    blob = verdict_id(session, snapshot)
+    note_tried_program(session, TriedProgram(program=program.id, verdict=blob, snapshot=snapshot))
+    return describe_decision("admit", result, verdict)
+
+
+def _set_aside(txn: WriteTransaction, slug: str) -> str:
+    """Give a rejected attempt its ref, and return that."""
+    full = txn.head.hex()
+    for digits in (_REF_DIGITS, len(full)):
+        ref = f"{REJECTED_REF_PREFIX}{slug}/{full[:digits]}"
+        if txn.store_tx.read_ref(ref) is None:
+            break
+    txn.set_aside(ref)
+    return ref
+
+
+def _describe_rejected(result: Upserted, verdict: Verdict, ref: str) -> Decided:
+    described = describe_decision("reject", result, verdict)
+    attempt = ref.removeprefix(REJECTED_REF_PREFIX)
+    return described._replace(attempt=attempt, changed=False)
+
+
+def describe_decision(kind: str, result: Upserted, verdict: Verdict) -> Decided:
+    """Return a decision as a result."""
+    return Decided(
+        decision=kind,
+        slug=result.slug,
+        name=result.name,
+        version=result.version,
+        previous_version=result.previous_version,
+        path=result.path,
+        snapshot=result.snapshot,
+        changed=result.changed,
+        reason=verdict.reason,
+        cases=len(verdict.cases),
+        attempt="",
+        commitment=None,
+        notices=result.notices,
+    )

@@ -1,0 +1,277 @@
+"""Retire a skill, and bring it back: each one snapshot that names its verdict.
+
+A retired skill lies in skills/_retired/SLUG, where nothing is a skill. Its version stays, and goes
+on when it comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...cache.derived_cache import DecisionRow, skill_key
+from ...errors import Conflict, InvalidInput, NotFound, printable_text
+from ...objects import bundle as bundles
+from ...objects import operation
+from ...objects.bundle import Bundle, Edits
+from ...programs.program import id_of_files
+from ...results import Decided
+from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
+from ...skills.slug import slugify
+from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
+from ..changes.snapshot_paths import refuse_new_collisions
+from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..open.session import Session
+from ..read import lineage_cache, skill_lookup, skill_rows
+from ..read.ancestor_set import AncestorSet
+from ..read.skill_lookup import FoundSkill, list_skill_entries
+from ..skills.delete_and_revert import plan_reverted_files, refuse_nested_skills
+from ..skills.next_version import find_last_version
+from ..skills.skill_files import (
+    list_skill_files,
+    record_edits_at,
+    record_skill,
+    upsert_result,
+)
+from .admission import find_skill_or_retired, was_admitted
+from .find_program import find_program
+from .record_decision import describe_decision, store_verdict
+
+
+class Decider(NamedTuple):
+    """Who decides and why: `kind` is "person" or "rule", `name` that of the person or rule.
+
+    `numbers` are what the decision counted, such as uses and failures.
+    """
+
+    kind: str
+    name: str
+    reason: str = ""
+    numbers: tuple[NamedNumber, ...] = ()
+
+
+DecisionCheck = Callable[[WriteTransaction], object]
+"""Called within the transaction, after manual edits; if it raises, nothing is recorded."""
+
+
+def retire_skill(
+    session: Session,
+    slug: str,
+    decider: Decider,
+    message: str = "",
+    check: DecisionCheck | None = None,
+) -> Decided:
+    """Move a skill out of use; its program does not run any more.
+
+    Raises `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
+    `holds_skills`).
+    """
+    if not decider.reason:
+        raise InvalidInput(
+            "a skill is retired for a reason, and none is given",
+            code="no_reason",
+            hint="say in a line why it is not to be used any more",
+        )
+    with locked_write_transaction(session, "retire", f"retire {printable_text(slug, 80)}") as txn:
+        skill = find_skill_or_retired(session, txn.bundle, slug)
+        retired = _list_retired_files(txn, skill.slug)
+        record_edits_at(txn, [*list_skill_files(txn, skill), *retired])
+        if check is not None:
+            check(txn)
+        skill = find_skill_or_retired(session, txn.bundle, slug)
+        refuse_nested_skills(txn, skill, list_skill_files(txn, skill))
+        edits: Edits = dict.fromkeys(_list_retired_files(txn, skill.slug))
+        for entry in list_skill_entries(session, txn.bundle, skill):
+            path = _retired_path(skill, entry.path)
+            edits[entry.path] = None
+            edits[path] = entry._replace(path=path)
+        verdict = _build_verdict(
+            "retire", decider, skill.slug, _read_program_files(session, txn.bundle, skill)
+        )
+        version = skill.card.version
+        kind = operation.decision_operation(
+            "retire", skill.slug, version, version, store_verdict(txn, verdict)
+        )
+        before = txn.bundle
+        txn.record_snapshot(edits, kind, message)
+        refuse_new_collisions(txn, before, [path for path, entry in edits.items() if entry])
+        txn.writes.update(edits)
+        path = _retired_path(skill, skill.path)
+        name = skill.card.name or skill.slug
+        result = upsert_result(txn, skill.slug, name, version, version, path)
+    return describe_decision("retire", result, verdict)
+
+
+def reinstate_skill(
+    session: Session,
+    slug: str,
+    decider: Decider,
+    version: str = "",
+    message: str = "",
+    check: DecisionCheck | None = None,
+) -> Decided:
+    """Bring a retired skill back, or the files of an earlier `version`, as its next version.
+
+    Raises `NotFound` (`no_skill`, `no_version`), or `Conflict` (`not_retired`).
+    """
+    shown = printable_text(slug, 80)
+    description = f"reinstate {shown} at {version}" if version else f"reinstate {shown}"
+    with locked_write_transaction(session, "reinstate", description) as txn:
+        plan = _plan_return(txn, slug, version)
+        record_edits_at(txn, plan.edits)
+        if check is not None:
+            check(txn)
+        return _record_return(txn, _plan_return(txn, slug, version), decider, message)
+
+
+class _Return(NamedTuple):
+    """How a skill comes back: the earlier skill, the bundle that has it, and the edits.
+
+    `path` is where its text goes; `current` is the version that it has, or had when it was
+    retired, "" if it is gone.
+    """
+
+    bundle: Bundle
+    skill: FoundSkill
+    path: str
+    edits: Edits
+    current: str
+
+
+def _plan_return(txn: WriteTransaction, slug: str, version: str) -> _Return:
+    present = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
+    bundle, old, place = _find_source(txn, slug, version, present)
+    path, edits = plan_reverted_files(txn, bundle, old, present or place)
+    if present is None:
+        edits = {file: entry for file, entry in edits.items() if entry is not None}
+        edits.update(dict.fromkeys(_list_retired_files(txn, old.slug)))
+    retired = _find_retired_text(txn, old.slug)
+    known = present or (
+        skill_lookup.load_skill(txn.session, txn.bundle, retired) if retired else None
+    )
+    current = known.card.version if known else ""
+    return _Return(bundle, old, path, edits, current)
+
+
+def _record_return(txn: WriteTransaction, plan: _Return, decider: Decider, message: str) -> Decided:
+    session, old, path = txn.session, plan.skill, plan.path
+    slug = skill_rows.slug_from_full_path(path)
+    known = [plan.current, old.card.version, find_last_version(txn, slug)]
+    previous = skill_version.greatest_version([number for number in known if number])
+    new = skill_document.bump_document(session.reader.read_blob(old.blob), previous, slug)
+    new = new._replace(name=old.card.name or slug, previous_version=plan.current or None)
+    files = _read_program_files(session, plan.bundle, old)
+    if files and not was_admitted(session, txn.head, id_of_files(files)):
+        files = ()
+    verdict = _build_verdict("reinstate", decider, slug, files)
+    blob = store_verdict(txn, verdict)
+    kind = operation.decision_operation("reinstate", slug, plan.current, new.version, blob)
+    before = txn.bundle
+    result = record_skill(txn, slug, path, new, kind, message, plan.edits)
+    refuse_new_collisions(txn, before, [file for file, entry in plan.edits.items() if entry])
+    return describe_decision("reinstate", result, verdict)
+
+
+def _find_source(
+    txn: WriteTransaction, slug: str, version: str, present: FoundSkill | None
+) -> tuple[Bundle, FoundSkill, FoundSkill | None]:
+    """Return a bundle, the skill in it that comes back, and that skill where it was before."""
+    session = txn.session
+    name = present.slug if present else slugify(slug)
+    inside = AncestorSet(session, txn.head)
+    rows = lineage_cache.read_decisions(session, skill_key(name))
+    decisions = [row for row in rows if row.snapshot in inside]
+    retired = [row for row in decisions if row.kind == "retire"]
+    place = _find_place_before(session, retired[-1]) if retired and present is None else None
+    if version:
+        return *_find_version(txn, decisions, name, version), place
+    main = _find_retired_text(txn, name)
+    if present is not None or not main:
+        found = present or find_skill_or_retired(session, txn.bundle, slug)
+        raise Conflict(
+            f"{found.slug} is not retired",
+            code="not_retired",
+            hint=f"name a version to go back to; `brain skill history {found.slug}` lists them",
+        )
+    skill = skill_lookup.load_skill(session, txn.bundle, main)
+    return txn.bundle, skill, place or _default_place(skill)
+
+
+def _find_version(
+    txn: WriteTransaction, decisions: list[DecisionRow], slug: str, version: str
+) -> tuple[Bundle, FoundSkill]:
+    """Return a skill as it was admitted at a version, or else as it last was at that version."""
+    from ..history.log import find_skill_at_version
+
+    session = txn.session
+    for row in reversed(decisions):
+        if row.version == version and row.kind != "retire":
+            bundle = session.bundle_of(row.snapshot)
+            skill = skill_lookup.find_skill_or_none(session, bundle, slug)
+            if skill is not None:
+                return bundle, skill
+    snapshot_id, skill = find_skill_at_version(session, txn.head, slug, version)
+    return session.bundle_of(snapshot_id), skill
+
+
+def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
+    """Return the skill that a snapshot retired, as it was before."""
+    snapshot = session.load_snapshot(row.snapshot)
+    before, after = session.parent_bundle(snapshot), session.bundle_of(row.snapshot)
+    gone = [
+        path
+        for path, was, now in bundles.diff_bundles(session.nodes, before, after)
+        if was and now is None and skill_rows.is_skill(session, before, path)
+    ]
+    same = [path for path in gone if skill_rows.slug_from_full_path(path) == row.slug]
+    return skill_lookup.load_skill(session, before, same[0]) if same else None
+
+
+def _default_place(skill: FoundSkill) -> FoundSkill:
+    """Return a retired skill as if it had been in the usual place."""
+    return skill._replace(path=f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}")
+
+
+def _list_retired_files(txn: WriteTransaction, slug: str) -> list[str]:
+    folder = f"{skill_layout.RETIRED_FOLDER}{slug}"
+    return [entry.path for entry in bundles.walk_below(txn.session.nodes, txn.bundle, folder)]
+
+
+def _find_retired_text(txn: WriteTransaction, slug: str) -> str:
+    """Return the path of the text of a retired skill, "" if there is none."""
+    paths = [f"{skill_layout.RETIRED_FOLDER}{slug}/{name}" for name in skill_layout.SKILL_FILES]
+    found = (path for path in paths if bundles.has_entry(txn.session.nodes, txn.bundle, path))
+    return next(found, "")
+
+
+def _retired_path(skill: FoundSkill, path: str) -> str:
+    """Return where a file of a skill lies once it is retired."""
+    home = f"{skill_layout.RETIRED_FOLDER}{skill.slug}/"
+    if skill.folder is None:
+        return home + skill_layout.SKILL_FILES[0]
+    return home + path[len(skill.folder) :]
+
+
+def _build_verdict(
+    decision: str, decider: Decider, slug: str, files: tuple[ProgramFile, ...]
+) -> Verdict:
+    return Verdict(
+        decision=decision,
+        skill=slug,
+        decider=decider.kind,
+        decided_by=decider.name,
+        reason=decider.reason,
+        files=files,
+        numbers=tuple(sorted(decider.numbers)),
+    )
+
+
+def _read_program_files(
+    session: Session, bundle: Bundle, skill: FoundSkill
+) -> tuple[ProgramFile, ...]:
+    """Return the files of a program for a verdict; empty for one that cannot run anyway."""
+    try:
+        program = find_program(session, bundle, skill)
+    except (InvalidInput, NotFound):
+        return ()
+    return () if program is None else tuple(ProgramFile(*row) for row in program.blobs)

@@ -1,0 +1,175 @@
+"""The edits of files in the folder of a skill, or anywhere in a brain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ... import limits
+from ...errors import Conflict, InvalidInput, printable_text
+from ...objects import bundle as bundles
+from ...objects import paths
+from ...objects.bundle import Edits
+from ...objects.tree_entry import FILE, LINK, TreeEntry
+from ...skills import skill_layout
+from ...worktree.scan_paths import is_path_ignored
+from ..changes.snapshot_paths import parent_folders
+from ..core import working_copy
+from ..core.pending_writes import refuse_long_names
+from ..core.transaction import WriteTransaction
+from ..open.session import Session
+from .skill_files import record_edits_at
+
+ContentChange = Callable[[bytes | None], bytes | None]
+"""Takes the content of a file and returns the new one; None stands for a missing file.
+
+If it raises, nothing is recorded.
+"""
+SkillFiles = Mapping[str, bytes | None]
+"""New contents by path in the folder of a skill; None removes the file."""
+
+
+def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tuple[str, Edits]:
+    """Return the path of a skill that gets `files`, and the edits of these.
+
+    `path` is where its text is, or will be; a flat skill moves into a folder of its own. Manual
+    edits of the files are recorded first. Raises `InvalidInput` or `Conflict`, as `apply_change`
+    does.
+    """
+    _refuse_too_much(files)
+    home, edits = plan_skill_folder(txn, path)
+    wanted = {f"{home}/{inner}": content for inner, content in files.items()}
+    for inner, file in zip(files, wanted, strict=True):
+        refuse_unwritable_path(txn.session, file)
+        refuse_skill_name(inner)
+    record_edits_at(txn, wanted)
+    for file, content in wanted.items():
+        edits.update(_build_edit(txn, file, content))
+    moved = edits and not path.endswith(skill_layout.FOLDER_SUFFIXES)
+    return (f"{home}/{skill_layout.SKILL_FILES[0]}", edits) if moved else (path, edits)
+
+
+def _refuse_too_much(files: SkillFiles) -> None:
+    if len(files) > limits.MAX_WRITTEN_FILES:
+        raise InvalidInput(
+            f"{len(files)} files at once are more than {limits.MAX_WRITTEN_FILES}",
+            code="too_many",
+            hint="write them to the folder, and record them with `brain snapshot`",
+        )
+    size = sum(len(content) for content in files.values() if content is not None)
+    if size > limits.MAX_EDIT_BYTES:
+        raise InvalidInput(
+            f"the files have {size} bytes, more than {limits.MAX_EDIT_BYTES}",
+            code="too_large",
+            hint="write them to the folder, and record them with `brain snapshot`",
+        )
+
+
+def plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:
+    """Return the folder of a skill, and the edits that move a flat skill there.
+
+    Raises `Conflict` (`path_conflict`) for a flat skill beside a folder of its name.
+    """
+    session = txn.session
+    home, _, name = path.rpartition("/")
+    if name.lower() == "skill.md":
+        return home, {}
+    home = path[: -len(".md")]
+    main = f"{home}/{skill_layout.SKILL_FILES[0]}"
+    in_use = any(True for _ in bundles.walk_below(session.nodes, txn.bundle, home))
+    if in_use or (session.has_folder and working_copy.find_candidate(session, main) is not None):
+        raise Conflict(
+            f"{printable_text(path)} cannot move into the folder of its name, which is in use",
+            code="path_conflict",
+            hint="write the text of the file into the skill itself",
+        )
+    return home, {path: None} if bundles.has_entry(session.nodes, txn.bundle, path) else {}
+
+
+def refuse_skill_name(inner: str) -> None:
+    """Refuse a file of a skill that would be a skill itself. Raises `InvalidInput` (`bad_path`)."""
+    if inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
+        raise InvalidInput(
+            f"{printable_text(inner)} in a skill would be a skill itself",
+            code="bad_path",
+            hint="choose another name, or create the skill by its own name",
+        )
+
+
+def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edits:
+    """Return the edit that a change makes of the file at the full `path`; store its content.
+
+    Manual edits of the file are recorded first. Raises `InvalidInput` (`not_regular`,
+    `too_large`) or `Conflict` (`path_conflict`).
+    """
+    session = txn.session
+    now = working_copy.read_if_unchanged(session, txn.bundle, path)
+    if now is None:
+        record_edits_at(txn, [path])
+    was = bundles.get_entry(session.nodes, txn.bundle, path)
+    _refuse_link(path, was)
+    if was is not None and now is None:
+        now = read_editable_content(session, was)
+    new = change(now)
+    return {} if new == now else _build_edit(txn, path, new)
+
+
+def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edits:
+    """Return the edit that gives a file its content, empty if it has that; store the content."""
+    was = bundles.get_entry(txn.session.nodes, txn.bundle, path)
+    _refuse_link(path, was)
+    if content is None:
+        return {path: None} if was is not None else {}
+    blob = txn.store_tx.put_blob(content)
+    if was is not None and was.blob == blob:
+        return {}
+    _refuse_path_conflict(txn, path)
+    txn.contents[blob] = content
+    return {path: TreeEntry(path, was.kind if was else FILE, blob, len(content))}
+
+
+def _refuse_link(path: str, was: TreeEntry | None) -> None:
+    if was is not None and was.kind == LINK:
+        raise InvalidInput(
+            f"{printable_text(path)} is a link, which is not edited as text",
+            code="not_regular",
+            hint="edit the file that it points to",
+        )
+
+
+def read_editable_content(session: Session, entry: TreeEntry) -> bytes:
+    """Return the content of a file. Raises `InvalidInput` (`too_large`) or `NotFound`."""
+    if entry.size > limits.MAX_EDIT_BYTES:
+        raise InvalidInput(
+            f"{printable_text(entry.path)} has {entry.size} bytes",
+            code="too_large",
+            hint=f"files of up to {limits.MAX_EDIT_BYTES} bytes are read as a whole",
+        )
+    return session.reader.read_blob(entry.blob, entry.size)
+
+
+def refuse_unwritable_path(session: Session, path: str) -> None:
+    """Refuse a path that the brain ignores, or that leads through a link.
+
+    Raises `InvalidInput` (`bad_path`, `left_out`, `name_too_long`, `unsafe_path`, …).
+    """
+    if is_path_ignored(session.root, paths.check_path(path)):
+        raise InvalidInput(
+            f"{printable_text(path)} has a name that is left out of a brain",
+            code="left_out",
+            hint="choose another name, or allow it in .brainignore",
+        )
+    refuse_long_names(session, [path])
+    working_copy.refuse_unsafe_parents(session, path)
+
+
+def _refuse_path_conflict(txn: WriteTransaction, path: str) -> None:
+    nodes, bundle = txn.session.nodes, txn.bundle
+    inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
+    if inside or any(
+        bundles.get_entry(nodes, bundle, outer) is not None for outer in parent_folders(path)
+    ):
+        raise Conflict(
+            f"{printable_text(path)} cannot be both a file and a folder",
+            code="path_conflict",
+            hint="choose another name",
+        )

@@ -1,0 +1,89 @@
+"""Results about programs of skills: what was decided about them, and how they ran."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from .common import Committed, NotCommitted, Notice, Version
+
+
+class Decided(NamedTuple):
+    """A decision about a skill: `decision` is admit, reject, retire or reinstate.
+
+    `changed` says whether the branch has a new snapshot: a rejected attempt has one of its own,
+    `snapshot`, which `attempt` names. `reason` says why, "" for an admission; `cases` counts
+    what was tried.
+    """
+
+    decision: str
+    slug: str
+    name: str
+    version: Version
+    previous_version: Version | None
+    path: str
+    snapshot: str
+    changed: bool
+    reason: str
+    cases: int
+    attempt: str
+    commitment: Committed | NotCommitted | None
+    notices: Sequence[Notice] = ()
+
+
+class SkillProgram(NamedTuple):
+    """The program of a skill: `program` is its id, "" if it cannot be read.
+
+    `status` is runnable, not_admitted, not_tried (on this machine), changed (in the folder),
+    or unusable.
+    """
+
+    slug: str
+    name: str
+    description: str
+    version: Version
+    path: str
+    program: str
+    status: str
+
+
+class ProgramRun(NamedTuple):
+    """How the program of a skill ran: with `output`, a JSON value, or with `error`."""
+
+    slug: str
+    version: Version
+    program: str
+    ok: bool
+    output: Any
+    error: str
+    wall_ms: int
+
+
+class Attempt(NamedTuple):
+    """A rejected attempt at a skill; `attempt` names it, as in `rag-search/1f00c2d4`."""
+
+    attempt: str
+    slug: str
+    snapshot: str
+    time: datetime
+    author: str
+    reason: str
+    failed: list[str]
+
+
+class AttemptView(NamedTuple):
+    """A rejected attempt with its `files`, by path in the folder of the skill, and its verdict."""
+
+    attempt: str
+    slug: str
+    snapshot: str
+    time: datetime
+    author: str
+    reason: str
+    verdict: dict[str, Any]
+    files: dict[str, bytes]

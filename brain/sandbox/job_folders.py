@@ -1,0 +1,52 @@
+"""Check the folders of the host that a job may read."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+
+from ..errors import SandboxError, printable_text
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def check_folders(folders: Mapping[str, str], *, for_other_user: bool) -> None:
+    """Check that each folder is there, and can be read by the user that runs the job.
+
+    Raises `SandboxError` (`bad_folder`).
+    """
+    for name, path in folders.items():
+        if not _NAME.fullmatch(name):
+            raise _bad_folder(
+                f"{printable_text(name)} cannot name a folder",
+                "use letters, digits, '.', '_' and '-'",
+            )
+        if not os.path.isabs(path) or "\0" in path or not os.path.isdir(path):
+            raise _bad_folder(
+                f"the approved folder {printable_text(path)} is not there",
+                "approve the absolute path of a folder",
+            )
+        if for_other_user and not is_public(path):
+            raise _bad_folder(
+                f"skills that root runs cannot read {printable_text(path)}: it is root's own",
+                "let all users read it (`chmod -R o+rX`), and enter the folders above it, or run"
+                " skills as the user that it belongs to",
+            )
+
+
+def is_public(path: str) -> bool:
+    """Tell whether every user can reach the file or folder at `path`, and read it."""
+    path = os.path.realpath(path)
+    if not os.stat(path).st_mode & stat.S_IROTH:
+        return False
+    while path != "/":
+        path = os.path.dirname(path)
+        if not os.stat(path).st_mode & stat.S_IXOTH:
+            return False
+    return True
+
+
+def _bad_folder(message: str, hint: str) -> SandboxError:
+    return SandboxError(message, code="bad_folder", hint=hint)

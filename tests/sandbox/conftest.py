@@ -1,0 +1,42 @@
+"""The sandbox of this machine, and how tests run code in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from brain.errors import SandboxError
+from brain.sandbox.find_sandbox import find_sandbox, probe_sandbox
+from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
+
+Run = Callable[..., SandboxOutcome]
+PATIENT = SandboxLimits(wall_seconds=120)
+"""No test depends on how long a start takes."""
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Sandbox:
+    try:
+        probe_sandbox()
+    except SandboxError as error:
+        pytest.skip(f"no sandbox on this machine: {error.message}")
+    return find_sandbox()
+
+
+@pytest.fixture
+def run(sandbox: Sandbox) -> Run:
+    """Run code as the program of a job, whose fields may be given."""
+
+    def run_code(
+        code: str, *arguments: str, cancel: Any = None, files: Any = None, **fields: Any
+    ) -> SandboxOutcome:
+        job = SandboxJob(
+            arguments=("/job/program.py", *arguments),
+            files={"/job/program.py": code.encode(), **(files or {})},
+            **{"limits": PATIENT, **fields},
+        )
+        return sandbox.run(job, cancel)
+
+    return run_code

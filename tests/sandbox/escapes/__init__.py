@@ -1,0 +1,1 @@
+"""Attempts to get out of a sandbox, and what they are run with."""

@@ -1,0 +1,104 @@
+"""Run attempts, several at a time, and say of each whether it was made and what it reached."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import pyseccomp
+
+from brain.sandbox.find_sandbox import find_sandbox
+from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxOutcome
+
+from . import environment, files, kernel, namespaces, network, processes, resources, results
+from .attempt import Attempt
+from .host import PlantedHost, planted_host
+
+ALL_ATTEMPTS = [
+    attempt
+    for module in (
+        files,
+        environment,
+        network,
+        processes,
+        namespaces,
+        kernel,
+        resources,
+        results,
+    )
+    for attempt in module.ATTEMPTS
+]
+_THREADS = 4
+_INSIDE = Path(__file__).with_name("inside.py").read_bytes()
+
+
+class Finding(NamedTuple):
+    """What became of an attempt: how it got out, and why it does not count as made; "" if not."""
+
+    reached: str
+    not_made: str
+
+
+def run_all(attempts: list[Attempt]) -> tuple[list[Finding], list[str]]:
+    """Run attempts on a host of their own; return a finding for each, and effects on the host."""
+    sandbox = find_sandbox()
+    with planted_host() as host, ThreadPoolExecutor(_THREADS) as pool:
+        facts = json.dumps({**host.facts, "calls": _call_numbers(attempts)})
+        findings = pool.map(lambda attempt: _run(sandbox, host, facts, attempt), attempts)
+        return list(findings), host.effects()
+
+
+def _run(sandbox: Sandbox, host: PlantedHost, facts: str, attempt: Attempt) -> Finding:
+    code = f"from inside import *\n{attempt.code}\nos.write(1, b'ended\\n')\n"
+    job = SandboxJob(
+        arguments=("/job/attempt.py", facts),
+        files={"/job/attempt.py": code.encode(), "/job/modules/inside.py": _INSIDE},
+        folders={"data": str(host.folder / "data")} if attempt.with_folder else {},
+        answer=attempt.answer,
+        limits=attempt.limits,
+    )
+    return _judge(host, attempt, sandbox.run(job))
+
+
+def _judge(host: PlantedHost, attempt: Attempt, outcome: SandboxOutcome) -> Finding:
+    lines = outcome.stdout.decode(errors="replace").splitlines()
+    words = [line.split(" ", 1)[0] for line in lines]
+    output = outcome.stdout + outcome.stderr + (outcome.result or b"")
+    reached = [line for line in lines if line.startswith("reached")]
+    if host.secret.encode() in output:
+        reached.append(f"the secret is in the output: {output!r}")
+    if not attempt.judge(outcome):
+        reached.append(f"the outcome is {outcome}")
+    not_made = ""
+    if words[:1] != ["began"]:
+        not_made = "it did not begin"
+    elif outcome.ended_by not in attempt.ends:
+        not_made = f"it ended by {outcome.ended_by}"
+    elif outcome.ended_by == "exit" and not _was_made(words, outcome.stderr):
+        not_made = "it tried nothing, or broke"
+    if not_made:
+        not_made += f" ({outcome})"
+    return Finding("; ".join(reached), not_made)
+
+
+def _was_made(words: list[str], errors: bytes) -> bool:
+    """Tell whether an attempt reported and came to its end, or memory came to its end first."""
+    if words[-1] == "ended":
+        return not {"refused", "seen", "reached"}.isdisjoint(words)
+    return errors.rstrip().rpartition(b"\n")[2].startswith((b"MemoryError", b"RecursionError"))
+
+
+def _call_numbers(attempts: list[Attempt]) -> dict[str, int]:
+    """Return the number of each system call that is named in the code of attempts."""
+    names = {name for one in attempts for name in re.findall(r"'([a-z][a-z0-9_]+)'", one.code)}
+    machine = pyseccomp.system_arch()
+    numbers = {}
+    for name in names:
+        try:
+            numbers[name] = pyseccomp.resolve_syscall(machine, name)
+        except (OSError, ValueError):
+            continue
+    return numbers

@@ -1,0 +1,139 @@
+"""Machines that have no sandbox: what is missing is named, with what to do, and nothing runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brain.errors import SandboxError
+from brain.sandbox import find_sandbox, seccomp_filter, start_failure
+from brain.sandbox.sandbox_protocol import Sandbox
+
+PROBE = """
+from brain.errors import SandboxError
+from brain.sandbox.find_sandbox import probe_sandbox
+try:
+    print("ok", probe_sandbox().name)
+except SandboxError as error:
+    print(f"{error.code}: {error.message}; {error.hint}")
+"""
+AS_USER = ("--unshare-user", "--uid", "1000", "--gid", "1000", "--dev-bind", "/", "/")
+AS_ROOT = ("--unshare-user", "--uid", "0", "--gid", "0", "--dev-bind", "/", "/")
+
+
+def probe(*options: str, before: tuple[str, ...] = ()) -> str:
+    """Look for a sandbox within a namespace that bubblewrap makes with these options."""
+    command = ["bwrap", *options, *before, sys.executable, "-B", "-c", PROBE]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert not done.stderr
+    return done.stdout
+
+
+@pytest.fixture(autouse=True)
+def _here(sandbox: Sandbox) -> None:
+    """Only where there is a sandbox, it can be taken away."""
+
+
+def test_a_user_namespace_in_which_others_can_be_made_has_a_sandbox() -> None:
+    assert probe(*AS_USER) == "ok bubblewrap\n"
+
+
+def test_without_bubblewrap_it_is_named_and_how_to_install_it() -> None:
+    said = probe(*AS_USER, "--ro-bind", "/dev/null", "/usr/bin/bwrap")
+    assert said.startswith("no_sandbox: ") and "bwrap is not installed" in said
+    assert "apt install bubblewrap" in said
+
+
+def test_without_libseccomp_it_is_named_and_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyseccomp", None)
+    with pytest.raises(SandboxError) as caught:
+        seccomp_filter.build_filter.__wrapped__(processes=False)
+    assert caught.value.code == "no_sandbox" and "libseccomp" in caught.value.hint
+
+
+def test_where_no_namespace_can_be_made_the_reason_is_named() -> None:
+    said = probe("--disable-userns", *AS_USER)
+    assert said.startswith("no_sandbox: ") and "Creating new namespace failed" in said
+
+
+def test_the_number_of_namespaces_that_is_allowed_is_named_if_it_is_zero() -> None:
+    lower = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --ambient-caps=-all"
+    script = f'{lower} --inh-caps=-all -- "$@"'
+    said = probe("--cap-add", "ALL", *AS_USER, before=("sh", "-c", script, "sh"))
+    assert said.startswith("no_sandbox: ") and "sysctl user.max_user_namespaces=" in said
+
+
+def test_without_proc_the_hint_is_to_mount_it() -> None:
+    said = probe(*AS_USER, "--tmpfs", "/proc")
+    assert said.startswith("no_sandbox: ") and "mount -t proc" in said
+
+
+def test_where_proc_is_masked_the_reason_is_named() -> None:
+    said = probe(*AS_USER, "--ro-bind", "/proc/sys", "/proc/sys")
+    assert said.startswith("no_sandbox: ") and "max_user_namespaces" in said
+
+
+def test_the_proc_of_other_processes_is_not_taken_for_that_of_the_sandbox() -> None:
+    said = probe("--unshare-pid", *AS_USER)
+    assert said.startswith("no_sandbox: ") and "/proc shows other processes" in said
+
+
+def test_root_of_a_namespace_without_user_ids_is_an_error() -> None:
+    said = probe(*AS_ROOT)
+    assert said.startswith("no_uid: ") and "as a user other than root" in said
+
+
+def test_an_old_bubblewrap_is_an_error(tmp_path: Path) -> None:
+    old = tmp_path / "bwrap"
+    old.write_text("#!/bin/sh\necho 'bwrap: Unknown option --disable-userns' >&2\nexit 1\n")
+    old.chmod(0o755)
+    said = probe(*AS_USER, "--ro-bind", str(old), "/usr/bin/bwrap")
+    assert said.startswith("no_sandbox: ") and "install bubblewrap 0.8 or later" in said
+
+
+def test_other_systems_have_no_sandbox_without_one_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(SandboxError) as caught:
+        find_sandbox.find_sandbox()
+    assert caught.value.code == "no_sandbox" and "win32" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("user/max_user_namespaces", "0\n", "user.max_user_namespaces="),
+        ("kernel/unprivileged_userns_clone", "0\n", "kernel.unprivileged_userns_clone=1"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1\n", "apparmor-profiles"),
+    ],
+)
+def test_the_setting_that_forbids_namespaces_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, hint: str
+) -> None:
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(value)
+    monkeypatch.setattr(start_failure, "_SYSCTLS", tmp_path)
+    error = start_failure.explain_failure(b"bwrap: setting up uid map: Permission denied\n")
+    assert "setting up uid map" in error.message and hint in error.hint
+
+
+def test_a_container_that_forbids_namespaces_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "kernel").mkdir()
+    monkeypatch.setattr(start_failure, "_SYSCTLS", tmp_path)
+    monkeypatch.setattr(start_failure, "_CONTAINER_MARKS", (tmp_path / "kernel",))
+    error = start_failure.explain_failure(b"bwrap: No permissions to create new namespace\n")
+    assert "seccomp=unconfined" in error.hint
+
+
+def test_a_failure_without_a_message_is_an_error_all_the_same() -> None:
+    error = start_failure.explain_failure(b"")
+    assert error.code == "no_sandbox" and error.message and error.hint

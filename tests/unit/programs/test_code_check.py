@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brain.errors import InvalidInput
+from brain.programs.code_check import CODE_PROFILES, MAX_FINDINGS, check_code
+from brain.programs.program_shape import find_shape
+from tests.support.honest_programs import HONEST
+from tests.support.program_evasions import EVASIONS
+
+SKILL = next(code for name, code, _ in HONEST if name == "skill_class").encode()
+
+
+@pytest.mark.parametrize(("name", "code"), [row[:2] for row in HONEST])
+def test_what_agents_write_honestly_is_accepted(name: str, code: str) -> None:
+    assert check_code(code.encode(), "generated") == []
+
+
+def test_there_are_enough_honest_programs_of_both_shapes() -> None:
+    shapes = [find_shape(code.encode()) for _, code, _ in HONEST]
+    assert len(HONEST) >= 30 and shapes.count("class") >= 4
+
+
+@pytest.mark.parametrize("name", EVASIONS)
+def test_an_evasion_is_refused_with_a_reason(name: str) -> None:
+    findings = check_code(EVASIONS[name], "generated")
+    assert findings and all(finding.isprintable() for finding in findings)
+
+
+def test_there_is_an_evasion_of_each_kind() -> None:
+    assert len(EVASIONS) >= 40
+
+
+@pytest.mark.parametrize(
+    ("code", "finding"),
+    [
+        (b"x = 1\nimport os\n", "line 2: it imports os, which is not among the allowed modules"),
+        (b"\n\nprint(eval('1'))", "line 3: no generated program may use eval"),
+        (b"print(\n  xx)", "line 2: the name xx is defined nowhere"),
+        (b"import re\nre.template", "line 2: re.template is not among what is allowed of re"),
+        (b"'a'.nothing", "line 1: the attribute nothing is neither defined here"),
+        (b"if 1:\nx", "line 2: it is not Python: expected an indented block"),
+        (b"x = '\xff'", "line 1: it is not UTF-8"),
+        (b"x\0", "line 1: it holds a NUL byte"),
+        (b"\n# coding: latin-1\n", "line 2: it names the encoding latin-1"),
+        (b"#" * (1 << 20), "it has 1048576 bytes, more than 262144"),
+    ],
+)
+def test_a_finding_names_line_and_reason(code: bytes, finding: str) -> None:
+    assert check_code(code, "generated")[0].startswith(finding)
+
+
+def test_a_comment_that_names_utf_8_changes_nothing() -> None:
+    for cookie in (b"# -*- coding: utf-8 -*-", b"#!/usr/bin/python3\n# coding=UTF8"):
+        assert check_code(cookie + b"\nprint('\xc3\xa9')\n", "generated") == []
+
+
+def test_findings_are_ordered_by_line_and_bounded() -> None:
+    code = b"".join(b"import os%d\n" % n for n in range(100))
+    findings = check_code(code, "generated")
+    assert len(findings) == MAX_FINDINGS
+    assert findings[:2] == [
+        "line 1: it imports os0, which is not among the allowed modules",
+        "line 2: it imports os1, which is not among the allowed modules",
+    ]
+
+
+def test_an_escape_that_python_warns_of_is_no_fault() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert check_code(b"x = '\\d'\nprint(x)\n", "generated") == []
+
+
+@pytest.mark.parametrize("name", ["deep nesting", "deep brackets", "long chain"])
+def test_deep_code_is_refused_in_a_thread_too(name: str) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(lambda: [check_code(EVASIONS[name], one) for one in CODE_PROFILES])
+        assert all("nested too deeply" in findings[0] for findings in found.result())
+
+
+def test_what_a_person_wrote_may_use_the_whole_standard_library() -> None:
+    code = b"import os, subprocess\nfrom urllib import request\nimport skillapi\nopen(os.devnull)\n"
+    assert check_code(code, "script") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "finding"),
+    [
+        (b"import requests", "line 1: it imports requests, which is not in the standard library"),
+        (b"\nfrom yaml import load", "line 2: it imports yaml, which is not"),
+        (b"from .near import x", "line 1: it imports .near, which is not"),
+        (b"def f(:", "line 1: it is not Python"),
+    ],
+)
+def test_a_script_of_a_person_has_what_it_needs(code: bytes, finding: str) -> None:
+    assert check_code(code, "script")[0].startswith(finding)
+
+
+def test_an_optional_import_of_a_script_is_no_fault() -> None:
+    code = b"try:\n    import yaml\nexcept (ImportError, OSError):\n    yaml = None\n"
+    assert check_code(code, "script") == []
+    assert check_code(code.replace(b"(ImportError, OSError)", b"OSError"), "script")
+
+
+@pytest.mark.parametrize("profile", ["seed-000", "seed-002"])
+def test_the_profiles_of_other_agents_accept_their_own_skills(profile: str) -> None:
+    assert check_code(SKILL, profile, name="greet") == []
+
+
+@pytest.mark.parametrize(
+    ("profile", "code", "said"),
+    [
+        ("seed-000", b"import os\n" + SKILL, "line 1: it uses os, which is on the blocklist"),
+        ("seed-000", b"print(1)", "no class has SkillBase as its base"),
+        ("seed-000", SKILL.replace(b"execute", b"run"), "has no method execute"),
+        ("seed-002", b"from os import system\n" + SKILL, "it uses os.system"),
+        ("seed-002", b"open('x')\n" + SKILL, "it uses open"),
+        ("seed-002", SKILL.replace(b"GeneratedSkill", b"Other"), "no class GeneratedSkill"),
+        ("seed-002", SKILL.replace(b"async def", b"def"), "has no async method execute"),
+        ("seed-002", SKILL.replace(b'"greet"', b'"x"'), "the name greet does not stand in"),
+    ],
+)
+def test_the_profiles_of_other_agents_refuse_what_those_do(
+    profile: str, code: bytes, said: str
+) -> None:
+    assert said in "\n".join(check_code(code, profile, name="greet"))
+
+
+def test_a_name_has_the_form_that_the_profile_wants() -> None:
+    assert "the name Greet is not" in check_code(SKILL, "seed-000", name="Greet")[0]
+
+
+def test_blocklists_miss_what_allow_lists_do_not() -> None:
+    missed = sum(
+        not any("blocklist" in finding for finding in check_code(code, "seed-000"))
+        for code in EVASIONS.values()
+    )
+    assert missed > len(EVASIONS) // 2
+
+
+@given(st.binary() | st.text().map(str.encode))
+@example(b"\\")
+@example(b'"""')
+def test_any_bytes_are_checked_without_an_exception(code: bytes) -> None:
+    for profile in CODE_PROFILES:
+        assert all(isinstance(finding, str) for finding in check_code(code, profile))
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        check_code(b"", "lenient")
+    assert caught.value.code == "bad_code_profile"

@@ -1,0 +1,59 @@
+"""Lists in a YAML file are changed in place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.errors import InvalidInput
+from brain.skills.strict_yaml import load_yaml_file
+from brain.skills.yaml_list import set_yaml_list
+
+
+@pytest.mark.parametrize(
+    ("before", "items", "after"),
+    [
+        ("", ["a"], 'pinned: ["a"]\n'),
+        ("name: x", ["a"], 'name: x\npinned: ["a"]\n'),
+        ("name: x # mine\n", ["a"], 'name: x # mine\npinned: ["a"]\n'),
+        ("pinned: [b]  # both\nname: x\n", ["b", "a"], 'pinned: ["b", "a"]  # both\nname: x\n'),
+        ("pinned: [\n  b,\n]\nname: x\n", ["b", "a"], 'pinned: ["b", "a"]\nname: x\n'),
+        ("pinned:\nname: x\n", ["a"], 'pinned: ["a"]\nname: x\n'),
+        ("name: x\npinned:", ["a"], 'name: x\npinned: ["a"]\n'),
+        (
+            "pinned:\n  - b # my own\n  # next\n  - c\nname: x\n",
+            ["b", "c", "a"],
+            'pinned:\n  - b # my own\n  # next\n  - c\n  - "a"\nname: x\n',
+        ),
+        (
+            "pinned:\n- b # my own\n- c\nname: x\n",
+            ["b"],
+            "pinned:\n- b # my own\nname: x\n",
+        ),
+        ("pinned:\n- b\n- c", ["c", "a"], 'pinned:\n- c\n- "a"\n'),
+        ("pinned:\n- b\nname: x\n", [], "pinned:\nname: x\n"),
+    ],
+)
+def test_only_the_lines_of_changed_items_change(before: str, items: list[str], after: str) -> None:
+    assert set_yaml_list(before, "pinned", items) == after
+
+
+names = st.sampled_from(["a", "true", "12", "x y", "é", "category/skill", "- #"])
+
+
+@given(st.lists(names, unique=True), st.lists(names, unique=True), st.booleans())
+def test_the_new_list_reads_back_with_all_other_keys(
+    old: list[str], new: list[str], block: bool
+) -> None:
+    listed = "".join(f"\n  - {item!r}" for item in old) if block else f" {old}"
+    text = f"name: x\npinned:{listed}\nlayout: flat\n"
+    values = load_yaml_file(set_yaml_list(text, "pinned", new))
+    assert set(values.pop("pinned") or ()) == set(new)
+    assert values == {"name": "x", "layout": "flat"}
+
+
+def test_a_map_in_braces_is_refused() -> None:
+    with pytest.raises(InvalidInput) as error:
+        set_yaml_list("{name: x}\n", "pinned", ["a"])
+    assert error.value.hint == "add the list 'pinned' by hand"

@@ -1,0 +1,179 @@
+"""When a version of a skill is degraded, rolled back or retired."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.usage.degradation import (
+    ACTIONS,
+    DEGRADED_AFTER,
+    MIN_TRIALS,
+    VersionUsage,
+    judge,
+    wilson_interval,
+)
+
+counts = st.integers(0, 400)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_the_interval_is_that_of_the_literature(
+    successes: int, trials: int, low: float, high: float
+) -> None:
+    """Values: R. G. Newcombe, Statistics in Medicine 17 (1998), 857 to 872, table I, method 3."""
+    interval = wilson_interval(successes, trials)
+    assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
+
+
+@given(counts, counts)
+def test_an_interval_holds_its_share_and_stays_within_0_and_1(good: int, bad: int) -> None:
+    interval = wilson_interval(good, good + bad)
+    share = good / (good + bad) if good + bad else 0.5
+    assert 0 <= interval.low <= share <= interval.high <= 1
+
+
+@given(counts, counts)
+def test_the_bounds_of_successes_and_of_failures_mirror_each_other(good: int, bad: int) -> None:
+    interval, mirrored = wilson_interval(good, good + bad), wilson_interval(bad, good + bad)
+    assert interval.low == pytest.approx(1 - mirrored.high)
+
+
+@given(counts, counts)
+def test_one_more_success_raises_both_bounds_and_a_failure_lowers_them(good: int, bad: int) -> None:
+    interval = wilson_interval(good, good + bad)
+    better, worse = (
+        wilson_interval(good + 1, good + bad + 1),
+        wilson_interval(good, good + bad + 1),
+    )
+    assert better.low >= interval.low - 1e-12
+    assert worse.high <= interval.high + 1e-12
+
+
+def make_version(
+    version: int, good: int, bad: int, streak: int, content: int | None = None
+) -> VersionUsage:
+    """Make a version whose content is its own unless `content` names another."""
+    return VersionUsage(
+        version=str(version),
+        content=bytes([version if content is None else content]),
+        uses=good + bad,
+        successes=good,
+        failures=bad,
+        consecutive_failures=streak,
+    )
+
+
+@st.composite
+def version_lists(draw: st.DrawFn) -> list[VersionUsage]:
+    versions = []
+    for number in range(1, draw(st.integers(1, 6)) + 1):
+        good, bad = draw(st.integers(0, 30)), draw(st.integers(0, 30))
+        version = make_version(number, good, bad, draw(st.integers(0, bad)), draw(_contents))
+        versions.append(replace(version, can_return=draw(st.booleans())))
+    return versions
+
+
+_contents = st.integers(1, 4)
+
+
+@given(version_lists(), st.booleans())
+def test_nothing_is_done_before_three_failures_in_a_row(
+    versions: list[VersionUsage], protected: bool
+) -> None:
+    decision = judge(versions, protected=protected)
+    assert decision.action in ACTIONS
+    assert (decision.action == "keep") == (versions[-1].consecutive_failures < DEGRADED_AFTER)
+
+
+@given(version_lists())
+def test_what_is_protected_is_never_changed(versions: list[VersionUsage]) -> None:
+    assert judge(versions, protected=True).action in ("keep", "degraded")
+
+
+@given(version_lists())
+def test_a_degraded_version_goes_back_to_one_that_did_better_or_is_retired(
+    versions: list[VersionUsage],
+) -> None:
+    decision = judge(versions, protected=False)
+    if decision.action == "roll_back":
+        to = decision.to
+        assert to is not None
+        assert to.can_return
+        assert to.successes + to.failures >= MIN_TRIALS
+        assert to.interval.low > versions[-1].interval.high
+        assert to.content != versions[-1].content
+    else:
+        assert decision.to is None
+        assert decision.action in ("keep", "retire")
+
+
+@given(version_lists())
+def test_another_failure_never_makes_a_present_version_better(versions: list[VersionUsage]) -> None:
+    *earlier, present = versions
+    failed = replace(
+        present,
+        uses=present.uses + 1,
+        failures=present.failures + 1,
+        consecutive_failures=present.consecutive_failures + 1,
+    )
+    order = {"keep": 0, "retire": 1, "roll_back": 2}
+    before, after = (judge([*earlier, each], protected=False).action for each in (present, failed))
+    assert order[after] >= order[before]
+
+
+@given(version_lists())
+def test_a_success_ends_the_degradation(versions: list[VersionUsage]) -> None:
+    present = replace(
+        versions[-1],
+        uses=versions[-1].uses + 1,
+        successes=versions[-1].successes + 1,
+        consecutive_failures=0,
+    )
+    assert judge([*versions[:-1], present], protected=False).action == "keep"
+
+
+def test_a_skill_without_versions_is_kept() -> None:
+    assert judge([], protected=False).action == "keep"
+
+
+def test_the_last_better_version_comes_back_even_if_an_older_one_did_best() -> None:
+    versions = [make_version(1, 90, 0, 0), make_version(2, 30, 3, 0), make_version(3, 0, 3, 3)]
+    assert judge(versions, protected=False).to == versions[1]
+
+
+def test_a_version_that_broke_on_new_data_comes_back_when_its_fix_is_worse() -> None:
+    versions = [make_version(1, 20, 3, 3), make_version(2, 0, 3, 3)]
+    assert judge(versions, protected=False).to == versions[0]
+
+
+def test_four_uses_are_too_few_for_a_comparison() -> None:
+    present = make_version(2, 0, 40, 40)
+    assert judge([make_version(1, 4, 0, 0), present], protected=False).action == "retire"
+    assert judge([make_version(1, 5, 0, 0), present], protected=False).action == "roll_back"
+
+
+def test_content_that_came_back_and_failed_again_does_not_come_back_another_time() -> None:
+    """Two versions that both fail on new data do not replace each other for ever."""
+    versions = [make_version(1, 40, 0, 0, 1), make_version(2, 40, 0, 0, 2)]
+    contents = []
+    for number in range(3, 10):
+        versions[-1] = replace(versions[-1], failures=3, consecutive_failures=3)
+        decision = judge(versions, protected=False)
+        if decision.to is None:
+            break
+        contents.append(decision.to.content)
+        versions.append(make_version(number, 0, 3, 3, decision.to.content[0]))
+    assert decision.action == "retire"
+    assert len(contents) <= 2

@@ -1,0 +1,256 @@
+"""The file of uses: counted once each, by many at once, and never silently empty."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import apsw
+import pytest
+
+from brain.errors import StoreError
+from brain.usage import usage_store
+from brain.usage.usage_store import USAGE_FILE_NAME, UsageStore
+from brain.usage.usage_types import MAX_FAILURE_CHARS, SkillUse
+
+PATH = "skills/news/SKILL.md"
+
+COUNT = """
+import sys
+from brain.usage.usage_store import UsageStore
+from brain.usage.usage_types import SkillUse
+store = UsageStore(sys.argv[1])
+for number in range(int(sys.argv[2])):
+    store.record_use(SkillUse(path="skills/news/SKILL.md", version="1", outcome="success", at=1))
+    print(number + 1, flush=True)
+"""
+
+
+def make_use(
+    outcome: str = "success", at: int = 1000, path: str = PATH, version: str = "1"
+) -> SkillUse:
+    return SkillUse(path=path, version=version, outcome=outcome, at=at)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[UsageStore]:
+    opened = UsageStore(tmp_path)
+    yield opened
+    opened.close()
+
+
+def damage_file(folder: Path, content: bytes) -> None:
+    for suffix in ("-wal", "-shm"):
+        (folder / f"{USAGE_FILE_NAME}{suffix}").unlink(missing_ok=True)
+    (folder / USAGE_FILE_NAME).write_bytes(content)
+
+
+def close_and_read(folder: Path) -> bytes:
+    """Return the file with all it holds, after moving the content of its log into it."""
+    db = apsw.Connection(os.fspath(folder / USAGE_FILE_NAME))
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    db.close()
+    return (folder / USAGE_FILE_NAME).read_bytes()
+
+
+def test_reading_before_the_first_use_creates_no_file(store: UsageStore, tmp_path: Path) -> None:
+    assert store.list_usage() == []
+    assert store.read_usage(PATH) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_use_is_counted_with_its_outcome_time_and_duration(store: UsageStore) -> None:
+    store.record_use(SkillUse(path=PATH, version="1", outcome="success", at=2000, took=40))
+    store.record_use(
+        SkillUse(path=PATH, version="1", outcome="failure", at=3000, took=90, failure="no news")
+    )
+    counts = store.record_use(SkillUse(path=PATH, version="1", outcome="unknown", at=1000))
+    assert store.read_usage(PATH) == [counts]
+    assert (counts.uses, counts.successes, counts.failures) == (3, 1, 1)
+    assert (counts.timed, counts.took_total, counts.took_max) == (2, 130, 90)
+    assert (counts.failed_at, counts.failure) == (3000, "no news")
+    assert (counts.first_use, counts.last_use) == (1000, 3000)
+    assert 40 <= counts.median <= 57
+    assert counts.p95 == 90
+
+
+def test_failures_in_a_row_begin_anew_after_a_success(store: UsageStore) -> None:
+    outcomes = ["failure", "failure", "success", "failure", "unknown", "failure"]
+    rows = [store.record_use(make_use(outcome)).consecutive_failures for outcome in outcomes]
+    assert rows == [1, 2, 0, 1, 1, 2]
+
+
+def test_versions_and_programs_of_one_skill_are_counted_apart(store: UsageStore) -> None:
+    store.record_use(make_use("failure"))
+    store.record_use(make_use("success", version="2"))
+    store.record_use(
+        SkillUse(path=PATH, version="2", program=b"p" * 32, outcome="failure", at=1000)
+    )
+    store.record_use(make_use("success", path="skills/other/SKILL.md"))
+    found = [(row.version, row.program, row.failures) for row in store.read_usage(PATH)]
+    assert found == [("1", b"", 1), ("2", b"", 0), ("2", b"p" * 32, 1)]
+
+
+def test_the_text_of_a_failure_is_one_short_line(store: UsageStore) -> None:
+    use = SkillUse(
+        path=PATH, version="1", outcome="failure", at=1, failure="a\n\x1b[2J" + "b" * 900
+    )
+    failure = store.record_use(use).failure
+    assert len(failure) == MAX_FAILURE_CHARS
+    assert failure.startswith("a \\x1b[2Jb")
+
+
+def test_a_run_is_counted_once(store: UsageStore) -> None:
+    assert store.record_run("run-1", [make_use(), make_use(version="2")])
+    assert not store.record_run("run-1", [make_use()])
+    assert store.record_run("run-2", [make_use()])
+    assert [row.uses for row in store.read_usage(PATH)] == [2, 1]
+
+
+def test_the_oldest_runs_are_forgotten(store: UsageStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage_store, "MAX_RUNS", 2)
+    for run in ("a", "b", "c"):
+        store.record_run(run, [])
+    assert not store.record_run("b", [])
+    assert store.record_run("a", [])
+
+
+def test_the_version_that_was_unused_for_longest_makes_room(
+    store: UsageStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage_store, "MAX_ROWS", 3)
+    for version, at in (("1", 10), ("2", 20), ("3", 30), ("1", 40), ("4", 50), ("5", 60)):
+        store.record_use(make_use(at=at, version=version))
+    assert sorted(row.version for row in store.list_usage()) == ["1", "4", "5"]
+
+
+def test_a_deleted_file_begins_anew_while_it_is_open(store: UsageStore, tmp_path: Path) -> None:
+    store.record_use(make_use())
+    (tmp_path / USAGE_FILE_NAME).unlink()
+    assert store.list_usage() == []
+    assert store.record_use(make_use()).uses == 1
+    assert [row.uses for row in UsageStore(tmp_path).read_usage(PATH)] == [1]
+
+
+def test_the_log_of_a_deleted_file_is_not_taken_into_a_new_one(tmp_path: Path) -> None:
+    first = UsageStore(tmp_path)
+    first.record_use(make_use())
+    first.close()
+    assert (tmp_path / f"{USAGE_FILE_NAME}-wal").stat().st_size
+    (tmp_path / USAGE_FILE_NAME).unlink()
+    assert UsageStore(tmp_path).record_use(make_use()).uses == 1
+
+
+@pytest.mark.parametrize("content", ["empty", "half", "text", "foreign", "zeros"])
+def test_a_damaged_or_foreign_file_is_an_error_and_stays_as_it_is(
+    content: str, tmp_path: Path
+) -> None:
+    store = UsageStore(tmp_path)
+    for number in range(300):
+        store.record_use(make_use(version=f"1.{number}"))
+    store.close()
+    whole = close_and_read(tmp_path)
+    foreign = tmp_path / "other.db"
+    other = apsw.Connection(os.fspath(foreign))
+    other.execute("CREATE TABLE notes (text)").fetchall()
+    other.close()
+    damaged = {
+        "empty": b"",
+        "half": whole[: len(whole) // 2],
+        "text": b"{}\n" * 5000,
+        "foreign": foreign.read_bytes(),
+        "zeros": bytes(len(whole)),
+    }[content]
+    damage_file(tmp_path, damaged)
+    for action in (store.list_usage, lambda: store.record_use(make_use(version="new"))):
+        with pytest.raises(StoreError) as error:
+            action()
+        assert error.value.code == "bad_store"
+        assert "delete .brain/usage.db" in error.value.hint
+        store.close()
+    assert (tmp_path / USAGE_FILE_NAME).read_bytes() == damaged
+
+
+def test_a_changed_count_is_an_error(tmp_path: Path) -> None:
+    store = UsageStore(tmp_path)
+    store.record_use(make_use())
+    store.close()
+    db = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
+    db.execute("UPDATE uses SET consecutive_failures = 3").fetchall()
+    db.close()
+    with pytest.raises(StoreError) as error:
+        store.read_usage(PATH)
+    assert error.value.message == "a row of usage.db is damaged"
+
+
+def test_a_file_of_a_later_release_is_refused(tmp_path: Path) -> None:
+    store = UsageStore(tmp_path)
+    store.record_use(make_use())
+    store.close()
+    db = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
+    db.execute("PRAGMA user_version=2").fetchall()
+    db.close()
+    with pytest.raises(StoreError) as error:
+        store.list_usage()
+    assert error.value.code == "unsupported_version"
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"precious")
+    (tmp_path / USAGE_FILE_NAME).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError) as error:
+        UsageStore(tmp_path).record_use(make_use())
+    assert error.value.code == "bad_store"
+    assert (tmp_path / "elsewhere").read_bytes() == b"precious"
+
+
+def test_threads_and_stores_count_together(tmp_path: Path) -> None:
+    stores = [UsageStore(tmp_path) for _ in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: stores[n % 4].record_use(make_use(at=n)), range(200)))
+    assert [row.uses for row in stores[0].read_usage(PATH)] == [200]
+
+
+def test_processes_count_together(tmp_path: Path, project: Path) -> None:
+    command = [sys.executable, "-c", COUNT, os.fspath(tmp_path), "40"]
+    env = {"PYTHONPATH": str(project)}
+    counting = [subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL) for _ in range(3)]
+    assert [process.wait() for process in counting] == [0, 0, 0]
+    assert [row.uses for row in UsageStore(tmp_path).read_usage(PATH)] == [120]
+
+
+def test_a_killed_writer_loses_no_use_that_it_had_counted(tmp_path: Path, project: Path) -> None:
+    counting = subprocess.Popen(
+        [sys.executable, "-c", COUNT, os.fspath(tmp_path), "100000"],
+        env={"PYTHONPATH": str(project)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert counting.stdout is not None
+    for _ in range(50):
+        counting.stdout.readline()
+    counting.send_signal(signal.SIGKILL)
+    counted = counting.stdout.read().splitlines()
+    counting.wait()
+    counting.stdout.close()
+    shown = 50 + len(counted)
+    (row,) = UsageStore(tmp_path).read_usage(PATH)
+    assert shown <= row.uses <= shown + 1
+
+
+def test_a_folder_without_write_access_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = UsageStore(tmp_path)
+    store.record_use(make_use())
+    store.close()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # also as root
+    assert [row.uses for row in store.read_usage(PATH)] == [1]
+    with pytest.raises(StoreError) as error:
+        store.record_use(make_use())
+    assert error.value.code == "read_only"

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.util.json_schema import equal_json, find_schema_faults
+
+LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab", max_size=3)
+JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3), max_leaves=5)
+BOUNDS = st.integers(0, 3)
+TEXTS = st.fixed_dictionaries(
+    {"type": st.just("string")}, optional={"minLength": BOUNDS, "maxLength": BOUNDS}
+)
+NUMBERS = st.fixed_dictionaries(
+    {"type": st.sampled_from(["integer", "number", ["number", "null"]])},
+    optional={"minimum": st.integers(-5, 5), "maximum": st.integers(-5, 5)},
+)
+CHOICES = st.fixed_dictionaries(
+    {"enum": st.lists(JSON, min_size=1, max_size=3)}
+) | st.fixed_dictionaries({"const": JSON})
+OTHERS = st.sampled_from(
+    [{"type": "boolean"}, {"type": "null"}, {"type": ["string", "boolean"]}, {}]
+)
+LEAF_SCHEMAS = TEXTS | NUMBERS | CHOICES | OTHERS
+LISTS = st.fixed_dictionaries(
+    {"type": st.just("array")},
+    optional={"items": LEAF_SCHEMAS, "minItems": BOUNDS, "maxItems": BOUNDS},
+)
+OBJECTS = st.fixed_dictionaries(
+    {
+        "type": st.just("object"),
+        "properties": st.dictionaries(st.sampled_from("ab"), LEAF_SCHEMAS | LISTS),
+        "required": st.lists(st.sampled_from("ab"), unique=True),
+        "additionalProperties": st.booleans(),
+    }
+)
+
+
+@given(OBJECTS, st.dictionaries(st.sampled_from("abc"), JSON))
+def test_the_faults_are_those_of_a_validator(schema: dict[str, Any], value: dict[str, Any]) -> None:
+    faults = list(find_schema_faults(schema, value, ""))
+    assert (not faults) == jsonschema_rs.is_valid(schema, value)
+    assert all(fault.strip() == fault and fault for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "fault"),
+    [
+        ({"type": "number"}, "1", "x must be a number"),
+        ({"type": ["integer", "null"]}, 1.5, "x must be a whole number or null"),
+        ({"type": "number", "minimum": 1}, 0, "x must be 1 or more"),
+        ({"type": "number", "maximum": 1}, 2, "x must be 1 or less"),
+        ({"type": "number", "minimum": 0, "maximum": 1}, 2, "x must be from 0 to 1"),
+        ({"type": "string", "minLength": 1}, "", "x must not be empty"),
+        ({"type": "string", "minLength": 3}, "ab", "x has 2 characters, and needs 3"),
+        ({"type": "array", "minItems": 1}, [], "x must have 1 or more items"),
+        ({"const": 1}, True, "x must be 1, not true"),
+        ({"enum": [1, "a"]}, "b", "x must be one of 1, a, not 'b'"),
+        ({"items": {"type": "string"}}, ["a", 1], "item 2 of x must be text"),
+    ],
+)
+def test_a_fault_says_what_is_wanted(schema: dict[str, Any], value: Any, fault: str) -> None:
+    assert list(find_schema_faults(schema, value, "x")) == [fault]
+
+
+def test_json_tells_true_from_one_and_not_one_from_one_point_zero() -> None:
+    assert not equal_json([True], [1]) and not equal_json({"a": 0}, {"a": False})
+    assert equal_json({"a": [1, "x", None]}, {"a": [1.0, "x", None]})
