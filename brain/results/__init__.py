@@ -51,14 +51,10 @@ _NAMES = {
         "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
         "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
     ),
-<<<<<<< HEAD
+    "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
     "work": (
         "ReceiptVerified RunInfo RunSummary SkillDecision SkillReasons Synthesized VersionReason"
     ),
-=======
-    "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
-    "work": "ReceiptVerified RunInfo RunSummary SkillReasons Synthesized VersionReason",
->>>>>>> acquire0
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

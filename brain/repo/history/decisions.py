@@ -14,9 +14,8 @@ from ...verdicts.verdict_json import verdict_to_json
 from ...verdicts.verdict_summary import summarize_verdict
 from ..open.session import Session
 from ..read.read_verdicts import read_verdict_state
+from ..read.rejected_refs import list_rejected_refs
 
-REJECTED_REFS = "rejected/"
-"""Refs of rejected attempts: this, the slug, `/`, and part of the id of the snapshot."""
 _UNREAD_VERDICTS = {
     "redacted": "its verdict was redacted",
     "missing": "its verdict is missing from the store",
@@ -38,13 +37,10 @@ def find_decisions(session: Session, slug: str, since: int) -> Iterator[SkillDec
 
 def find_rejections(session: Session, slug: str) -> list[SkillDecision]:
     """Return the rejected attempts at a skill that are kept, newest first."""
-    prefix = f"{REJECTED_REFS}{slug}/"
-    ids = {here for name, here in session.reader.list_refs().items() if name.startswith(prefix)}
-    found = [(session.load_snapshot(here), here) for here in ids]
-    found.sort(key=lambda row: (row[0].time, row[1]), reverse=True)
+    found = [(here, session.load_snapshot(here)) for _, here in list_rejected_refs(session, slug)]
     return [
         read_decision(session, here, snapshot)
-        for snapshot, here in found
+        for here, snapshot in found
         if _is_about(snapshot, slug)
     ]
 
