@@ -42,7 +42,10 @@ _NAMES = {
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
         "Switched Tag"
     ),
-    "programs": "Attempt AttemptView Decided ProgramRun SkillProgram",
+    "programs": (
+        "Attempt AttemptView Decided ImportedRegistry ImportedSkill ProgramRun RefusedSkill "
+        "SkillProgram"
+    ),
     "skills": (
         "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
         "SkillProblem SkillVersion SkillView"

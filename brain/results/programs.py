@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from .common import Committed, NotCommitted, Notice, Version
+    from .usage import HealthChange
 
 
 class Decided(NamedTuple):
@@ -53,7 +54,12 @@ class SkillProgram(NamedTuple):
 
 
 class ProgramRun(NamedTuple):
-    """How the program of a skill ran: with `output`, a JSON value, or with `error`."""
+    """How the program of a skill ran: with `output`, a JSON value, or with `error`.
+
+    `refused` says whether it refused its arguments with a message, as a program should.
+    `health` says what followed from its failures, if anything did. `uncounted` says why the run
+    could not be counted, "" if it was.
+    """
 
     slug: str
     version: Version
@@ -62,6 +68,9 @@ class ProgramRun(NamedTuple):
     output: Any
     error: str
     wall_ms: int
+    refused: bool = False
+    health: HealthChange | None = None
+    uncounted: str = ""
 
 
 class Attempt(NamedTuple):
@@ -87,3 +96,30 @@ class AttemptView(NamedTuple):
     reason: str
     verdict: dict[str, Any]
     files: dict[str, bytes]
+
+
+class ImportedSkill(NamedTuple):
+    """A skill of an imported registry, not admitted; `next_step` says what its tests lack.
+
+    `changed` says whether it was written: the same text again is not.
+    """
+
+    slug: str
+    name: str
+    version: Version
+    changed: bool
+    next_step: str
+
+
+class RefusedSkill(NamedTuple):
+    """A skill of a registry that was left out, and why."""
+
+    name: str
+    reason: str
+
+
+class ImportedRegistry(NamedTuple):
+    """The skills of an imported registry, and those that were left out."""
+
+    skills: list[ImportedSkill]
+    refused: list[RefusedSkill]
