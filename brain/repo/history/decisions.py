@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...cache.derived_cache import skill_key
+from ...cache.decision_row import skill_key
 from ...objects.operation import DECISION_KINDS
 from ...objects.snapshot import Snapshot
 from ...results import SkillDecision
