@@ -89,6 +89,7 @@ class ProgramsPart(Part):
         *,
         cancel: Event | None = None,
         on_outcome: Callable[[results.ProgramRun], None] | None = None,
+        on_progress: Callable[[float, str], None] | None = None,
         limits: SandboxLimits | None = None,
         sandbox: Sandbox | None = None,
     ) -> results.ProgramRun:
@@ -96,40 +97,26 @@ class ProgramsPart(Part):
 
         What the program does wrong is in the result. The run is counted, and after failures the
         skill may be rolled back or retired: see `health` of the result. `on_outcome` gets the
-        result before that, so that a record of the run precedes what follows from it. Raises
-        as `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
+        result before that, so that a record of the run precedes what follows from it.
+        `on_progress` gets the share that is done, from 0 to 1, and a message. Raises as
+        `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
         """
-        from ..programs import SCHEMA_FILE
-        from ..programs.parameter_schema import check_payload, parse_schema
-        from ..results import ProgramRun
-        from ..running.run_program import run_program
-        from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
-        from ..skills.skill_version import version_value
+        from .program_runs import ProgramRunner
 
-        runnable = self.find_runnable(slug)
-        schema = parse_schema(runnable.program.files[SCHEMA_FILE])
-        outcome = run_program(
+        runner = ProgramRunner(
+            self.find_runnable,
             sandbox or _find_sandbox(),
-            runnable.program,
-            check_payload(schema, payload),
-            limits=limits or DEFAULT_LIMITS,
-            folders=runnable.tried.folders,
             cancel=cancel,
+            on_progress=on_progress,
+            limits=limits,
         )
-        run = ProgramRun(
-            slug=runnable.skill.slug,
-            version=version_value(runnable.skill.card.version),
-            program=runnable.program.id.hex(),
-            ok=outcome.ok,
-            output=outcome.output,
-            error=outcome.error,
-            wall_ms=outcome.wall_ms,
-            refused=outcome.refused,
-        )
+        run = runner.run(slug, payload)
         if on_outcome is not None:
             on_outcome(run)
-        cancelled = cancel is not None and cancel.is_set()
-        health, uncounted = self._try_to_count(runnable, outcome, cancelled)
+        health, uncounted = None, ""
+        for runnable, outcome in runner.ended:  # those called first; the last is the skill itself
+            cancelled = cancel is not None and cancel.is_set()
+            health, uncounted = self._try_to_count(runnable, outcome, cancelled)
         return run._replace(health=health, uncounted=uncounted)
 
     def _try_to_count(
