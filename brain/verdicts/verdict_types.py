@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST
-from ..encoding import pack
-from ..programs.program import program_id
+from ..programs.program import id_of_files
 
 CASE_KINDS = ("author", "unseen", "stub")
 """Cases of the author, payloads that the author never saw, and stubs that the tests must kill."""
@@ -88,7 +87,7 @@ class Verdict(NamedTuple):
     @property
     def program(self) -> bytes:
         """The id of the program that was tried, as `Program.id`; empty without one."""
-        return program_id(pack(self.files)) if self.files else NO_DIGEST
+        return id_of_files(self.files) if self.files else NO_DIGEST
 
     @property
     def failed_cases(self) -> list[VerdictCase]:

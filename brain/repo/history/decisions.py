@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ...objects import lineage
+from ...cache.decision_row import skill_key
 from ...objects.operation import DECISION_KINDS
 from ...objects.snapshot import Snapshot
 from ...results import SkillDecision
@@ -13,10 +11,11 @@ from ...util.utc_time import utc_time
 from ...verdicts.verdict_json import verdict_to_json
 from ...verdicts.verdict_summary import summarize_verdict
 from ..open.session import Session
+from ..read import lineage_cache
+from ..read.ancestor_set import AncestorSet
 from ..read.read_verdicts import read_verdict_state
+from ..read.rejected_refs import list_rejected_refs
 
-REJECTED_REFS = "rejected/"
-"""Refs of rejected attempts: this, the slug, `/`, and part of the id of the snapshot."""
 _UNREAD_VERDICTS = {
     "redacted": "its verdict was redacted",
     "missing": "its verdict is missing from the store",
@@ -24,27 +23,23 @@ _UNREAD_VERDICTS = {
 }
 
 
-def find_decisions(session: Session, slug: str, since: int) -> Iterator[SkillDecision]:
-    """Yield the decisions about a skill in the lineage of the head, newest first.
-
-    Those before generation `since` are left out.
-    """
-    for here, snapshot in lineage.walk_ancestors(session.load_snapshot, session.head()):
-        if snapshot.generation < since:
-            return
-        if _is_about(snapshot, slug):
-            yield read_decision(session, here, snapshot)
+def find_decisions(session: Session, slug: str) -> list[SkillDecision]:
+    """Return the decisions about a skill in the lineage of the head, newest first."""
+    inside = AncestorSet(session, session.head())
+    rows = lineage_cache.read_decisions(session, skill_key(slug))
+    return [
+        read_decision(session, row.snapshot, session.load_snapshot(row.snapshot))
+        for row in reversed(rows)
+        if row.snapshot in inside
+    ]
 
 
 def find_rejections(session: Session, slug: str) -> list[SkillDecision]:
     """Return the rejected attempts at a skill that are kept, newest first."""
-    prefix = f"{REJECTED_REFS}{slug}/"
-    ids = {here for name, here in session.reader.list_refs().items() if name.startswith(prefix)}
-    found = [(session.load_snapshot(here), here) for here in ids]
-    found.sort(key=lambda row: (row[0].time, row[1]), reverse=True)
+    found = [(here, session.load_snapshot(here)) for _, here in list_rejected_refs(session, slug)]
     return [
         read_decision(session, here, snapshot)
-        for snapshot, here in found
+        for here, snapshot in found
         if _is_about(snapshot, slug)
     ]
 

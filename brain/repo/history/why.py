@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from operator import attrgetter
 
 from ...errors import BrainError, NotFound, printable_text
-from ...objects import bundle as bundles
-from ...objects.operation import DECISION_KINDS
-from ...objects.snapshot import Snapshot
-from ...programs import PROGRAM_FILE
 from ...receipts import Receipt, RunStep
 from ...receipts.receipt_json import receipt_to_json
-from ...results import RunSummary, SkillDecision, SkillReasons, SkillVersion, VersionReason
+from ...results import RunSummary, SkillReasons, SkillVersion, VersionReason
 from ...skills.skill_address import split_version
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
@@ -25,7 +20,6 @@ from ..read.read_receipts import (
     read_receipt_state,
     sum_tokens,
 )
-from ..read.skill_lookup import FoundSkill
 from . import decisions, log
 
 _VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]
@@ -80,36 +74,13 @@ def explain_skill(session: Session, skill_ref: str) -> SkillReasons:
             )
         )
     slug = current.slug if current else skill_rows.slug_from_full_path(versions[0].path)
-    found = _find_decisions(session, slug, snapshots, current)
+    found = [*decisions.find_decisions(session, slug), *decisions.find_rejections(session, slug)]
+    found.sort(key=attrgetter("time"), reverse=True)
     return SkillReasons(
         slug=current.slug if current else name,
         versions=reasons,
         decisions=[one for one in found if not wanted or one.to_version == wanted],
     )
-
-
-def _find_decisions(
-    session: Session, slug: str, snapshots: Sequence[Snapshot], current: FoundSkill | None
-) -> list[SkillDecision]:
-    """Return the decisions since the oldest of `snapshots`, and the rejected attempts.
-
-    The lineage is walked only for a skill that has a program, or one that was decided about
-    when a version of it was recorded.
-    """
-    rejected = decisions.find_rejections(session, slug)
-    decided = any(snapshot.operation[0] in DECISION_KINDS for snapshot in snapshots)
-    if not decided and not rejected and not _has_program(session, current):
-        return []
-    oldest = min(snapshot.generation for snapshot in snapshots)
-    found = [*decisions.find_decisions(session, slug, oldest), *rejected]
-    return sorted(found, key=attrgetter("time"), reverse=True)
-
-
-def _has_program(session: Session, current: FoundSkill | None) -> bool:
-    if current is None or current.folder is None:
-        return False
-    bundle = session.bundle_of(session.head())
-    return bundles.has_entry(session.nodes, bundle, f"{current.folder}{PROGRAM_FILE}")
 
 
 def _read_version_receipt(session: Session, version: SkillVersion) -> _VersionReceipt:
