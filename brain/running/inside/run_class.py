@@ -11,10 +11,12 @@ import types
 
 import skillapi
 
+PATH = __file__.rpartition("/")[0] + "/skill.py"
+
 
 def load_instance(code):
     module = types.ModuleType("skill")
-    module.__file__ = "/job/skill.py"
+    module.__file__ = PATH
     sys.modules["skill"] = module
     exec(compile(code, module.__file__, "exec"), module.__dict__)
     made = [
@@ -81,7 +83,7 @@ def finish(work):
 def main():
     asked = json.load(sys.stdin)
     try:
-        with open("/job/skill.py", "rb") as file:
+        with open(PATH, "rb") as file:
             code = file.read()
         skill = load_instance(code)
         if "payload" in asked:

@@ -207,10 +207,10 @@ def test_a_cached_index_that_is_damaged_is_named(
 def test_the_sandbox_is_named_with_what_it_is_made_of(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    profile = SandboxProfile(name="x", versions=(("python", "3.12.1"), ("bubblewrap", "0.9")))
+    profile = SandboxProfile(name="x", versions=(("bubblewrap", "0.9"), ("python", "3.12.1")))
     monkeypatch.setattr(find_sandbox, "probe_sandbox", lambda: profile)
     found = only(brain, "sandbox")
-    assert found == ("sandbox", True, "bubblewrap 0.9, python 3.12.1", "")
+    assert found == ("sandbox", True, "x: bubblewrap 0.9, python 3.12.1", "")
 
 
 @pytest.mark.parametrize("has_program", [False, True])
