@@ -43,9 +43,7 @@ def _is_same_day(payload: Payload, output: Any) -> bool:
 
 
 def _same(work: Callable[[Payload], Any]) -> Callable[[Payload, Any], bool]:
-    return lambda payload, output: (
-        type(output) is type(work(payload)) and output == work(payload)
-    )
+    return lambda payload, output: type(output) is type(work(payload)) and output == work(payload)
 
 
 def _words(payload: Payload) -> int:
@@ -88,7 +86,13 @@ ROW = {
     "additionalProperties": False,
 }
 FUNCTIONS = [
-    TrueFunction("word count", {"text": TEXT}, [{"text": "a b c"}, {"text": "one two"}], _words, _same(_words)),
+    TrueFunction(
+        "word count",
+        {"text": TEXT},
+        [{"text": "a b c"}, {"text": "one two"}],
+        _words,
+        _same(_words),
+    ),
     TrueFunction(
         "sort",
         {"items": {"type": "array", "items": {"type": "integer"}, "minItems": 2}},
@@ -103,15 +107,26 @@ FUNCTIONS = [
         _total,
         _same(_total),
     ),
-    TrueFunction("root", {"n": {"type": "number", "minimum": 0}}, [{"n": 4}, {"n": 2.25}], _root, _same(_root)),
+    TrueFunction(
+        "root",
+        {"n": {"type": "number", "minimum": 0}},
+        [{"n": 4}, {"n": 2.25}],
+        _root,
+        _same(_root),
+    ),
     TrueFunction(
         "days between",
         {"start": {"type": "string"}, "end": {"type": "string"}},
-        [{"start": "2024-01-01", "end": "2024-03-01"}, {"start": "2023-05-05", "end": "2023-05-09"}],
+        [
+            {"start": "2024-01-01", "end": "2024-03-01"},
+            {"start": "2023-05-05", "end": "2023-05-09"},
+        ],
         _days,
         _is_same_day,
     ),
-    TrueFunction("slug", {"text": TEXT}, [{"text": "A Big Day"}, {"text": "Über all"}], _slug, _same(_slug)),
+    TrueFunction(
+        "slug", {"text": TEXT}, [{"text": "A Big Day"}, {"text": "Über all"}], _slug, _same(_slug)
+    ),
     TrueFunction(
         "scale",
         {"value": {"type": "number"}, "unit": {"enum": ["km", "m", "cm"]}},
