@@ -43,8 +43,8 @@ _NAMES = {
         "Switched Tag"
     ),
     "programs": (
-        "Attempt AttemptView Decided ImportedRegistry ImportedSkill ProgramRun RefusedSkill "
-        "SkillProgram"
+        "Attempt AttemptView Decided ImportedRegistry ImportedSkill ProgramCall ProgramRun "
+        "RefusedSkill SkillProgram"
     ),
     "skills": (
         "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "

@@ -56,7 +56,8 @@ class SkillProgram(NamedTuple):
 class ProgramRun(NamedTuple):
     """How the program of a skill ran: with `output`, a JSON value, or with `error`.
 
-    `refused` says whether it refused its arguments with a message, as a program should.
+    `refused` says whether it refused its arguments with a message, as a program should. `calls`
+    are what it asked for, and what the skills that it called asked for.
     `health` says what followed from its failures, if anything did. `uncounted` says why the run
     could not be counted, "" if it was.
     """
@@ -71,6 +72,22 @@ class ProgramRun(NamedTuple):
     refused: bool = False
     health: HealthChange | None = None
     uncounted: str = ""
+    calls: Sequence[ProgramCall] = ()
+
+
+class ProgramCall(NamedTuple):
+    """What a running program asked for: a tool (`call`) or a URL (`fetch`), and how it went.
+
+    `depth` is 1 for what the first program asked; `error` is "" if it was answered.
+    """
+
+    kind: str
+    caller: str
+    target: str
+    depth: int
+    error: str
+    bytes: int
+    wall_ms: int
 
 
 class Attempt(NamedTuple):

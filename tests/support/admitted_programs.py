@@ -36,7 +36,7 @@ def admit_program(
     )
     request = UpsertRequest(name=slug, description=f"Use {slug}.", body=b"# A skill\n")
     return record_acquired(
-        brain._locked.session, request, program, Trial(verdict=verdict, contents=())
+        brain._locked.session, request, Trial(program=program, verdict=verdict, contents=())
     )
 
 

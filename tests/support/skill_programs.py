@@ -73,7 +73,7 @@ def untested_trial(program: Program, decision: str = "admit") -> Trial:
             for kind in ("author", "unseen", "stub")
         ),
     )
-    return Trial(verdict=verdict, contents=(PAYLOAD,))
+    return Trial(program=program, verdict=verdict, contents=(PAYLOAD,))
 
 
 def acquire_untested(brain: Brain, request: AcquireRequest, decision: str = "admit") -> Decided:

@@ -158,4 +158,4 @@ def record_planned(session: Session, plan: TrialPlan, trial: Trial) -> Decided:
     if plan.request is None:
         raise AssertionError("a plan has a recorded program or a request")
     record_new = record_acquired if is_admitted else record_rejected
-    return record_new(session, plan.request, plan.program, trial)
+    return record_new(session, plan.request, trial)

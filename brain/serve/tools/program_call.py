@@ -132,6 +132,8 @@ def _record_steps(task: Task, name: str, arguments: Any, run: ProgramRun) -> Non
         error="" if run.ok else run.error,
         version=str(run.version),
     )
+    for call in run.calls:
+        task.record_tool_call(call.target, {}, took=call.wall_ms, error=call.error)
 
 
 def _output_text(run: ProgramRun) -> str:

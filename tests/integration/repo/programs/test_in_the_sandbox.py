@@ -134,3 +134,35 @@ def test_tests_that_cannot_be_read_record_nothing(brain: Brain) -> None:
         brain.programs.acquire(AcquireRequest(name=SLUG, files=files, description="d"))
     assert refused.value.code == "bad_cases"
     assert (brain.skills.list(), brain.programs.attempts()) == ([], [])
+
+
+CALLS_INNER = '__import__("skillapi").call("word_count", text=payload["text"])["words"] + 10'
+
+
+def test_a_program_calls_another_admitted_one(brain: Brain) -> None:
+    acquire_untested(brain, acquire_request())
+    acquire_untested(brain, acquire_request("outer", CALLS_INNER))
+    ran = brain.programs.run("outer", {"text": "a b c"})
+    assert (ran.error, ran.output) == ("", {"words": 13})
+    (call,) = ran.calls
+    assert (call.kind, call.caller, call.target, call.depth, call.error) == (
+        *("call", "outer", "word_count", 1, ""),
+    )
+
+
+def test_a_program_cannot_call_one_that_is_not_admitted(brain: Brain) -> None:
+    brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
+    acquire_untested(brain, acquire_request("outer", CALLS_INNER))
+    ran = brain.programs.run("outer", {"text": "a b c"})
+    assert not ran.ok
+    assert ran.calls[0].error == "skill.py of word-count does not run: it was not admitted"
+
+
+def test_a_program_says_how_far_it_is(brain: Brain) -> None:
+    answer = '[__import__("skillapi").progress(0.5, "half"), 1][1]'
+    acquire_untested(brain, acquire_request(answer=answer))
+    told: list[tuple[float, str]] = []
+    ran = brain.programs.run(
+        SLUG, {"text": "a"}, on_progress=lambda part, message: told.append((part, message))
+    )
+    assert (ran.error, told) == ("", [(0.5, "half")])
