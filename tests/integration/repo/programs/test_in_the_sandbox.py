@@ -166,3 +166,41 @@ def test_a_program_says_how_far_it_is(brain: Brain) -> None:
         SLUG, {"text": "a"}, on_progress=lambda part, message: told.append((part, message))
     )
     assert (ran.error, told) == ("", [(0.5, "half")])
+
+
+CLASS_CODE = b"""from skillapi import SkillBase, SkillDefinition, SkillParam, SkillResult
+
+
+class WordCount(SkillBase):
+    def definition(self):
+        param = SkillParam("text", "string", "The text")
+        return SkillDefinition(name="word_count", description="Count words", params=[param])
+
+    async def execute(self, text):
+        return SkillResult(skill_name="word_count", success=True, output={"words": len(text.split())})
+"""
+
+
+def class_files() -> dict[str, bytes]:
+    """Return the files of a class, which says its parameters itself."""
+    files = {**program_files(), "skill.py": CLASS_CODE}
+    del files["schema.json"]
+    return files
+
+
+def test_a_class_gets_its_schema_from_its_definition(brain: Brain) -> None:
+    request = AcquireRequest(name=SLUG, files=class_files(), description="Count words")
+    done = brain.programs.acquire(request)
+    assert (done.reason, done.version) == ("", 1)
+    assert b'"text"' in brain.files.read(f"skills/{SLUG}/schema.json")
+    assert brain.programs.run(SLUG, {"text": "a b"}).output == {"words": 2}
+    assert brain.verify(deep=True).findings == []
+
+
+def test_a_class_in_the_folder_gets_its_schema_as_the_next_version(brain: Brain) -> None:
+    brain.skills.upsert(SLUG, "Text.\n", description="d", files=class_files())
+    done = brain.programs.admit(SLUG)
+    assert (done.reason, done.version, done.previous_version) == ("", 2, 1)
+    assert brain.programs.run(SLUG, {"text": "a b"}).output == {"words": 2}
+    assert brain.verify(deep=True).findings == []
+    assert not brain.programs.admit(SLUG).changed
