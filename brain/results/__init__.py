@@ -55,7 +55,9 @@ _NAMES = {
         "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
     ),
     "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
-    "work": "ReceiptVerified RunInfo RunSummary SkillReasons Synthesized VersionReason",
+    "work": (
+        "ReceiptVerified RunInfo RunSummary SkillDecision SkillReasons Synthesized VersionReason"
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

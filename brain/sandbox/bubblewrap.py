@@ -14,21 +14,20 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from functools import cached_property
-from importlib import resources
 from threading import Event
 
 from ..errors import SandboxError
 from .interpreter import Interpreter, choose_interpreter
+from .job_files import START_FILE, list_job_files
 from .job_folders import check_folders
+from .job_memory import JobMemory
 from .job_watch import watch_job
-from .sandbox_process import FIRST_CONTENT, INFO_DESCRIPTOR, spawn_process
+from .memory_cgroup import find_group_parent, memory_group
+from .sandbox_process import FIRST_CONTENT, spawn_process
 from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
 from .seccomp_filter import build_filter
-from .tmp_files import TmpFiles
 from .uid_pool import reserved_uid
 
-_START_FILE = "/job/.start.py"
-_ARGUMENTS_FILE = "/job/.arguments"
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -55,22 +54,31 @@ class BubblewrapSandbox:
     @cached_property
     def profile(self) -> SandboxProfile:
         """What this sandbox is made of. Raises `SandboxError` if one of its programs fails."""
+        parent = find_group_parent()
+        together = "address space" if parent is None else f"control group v{parent.version}"
         return SandboxProfile(
             name="bubblewrap",
             versions=(
                 ("bubblewrap", _ask_version(self._programs["bwrap"]).removeprefix("bubblewrap ")),
                 ("linux", platform.release()),
-                ("memory", "address space of each process"),
+                ("memory", together),
                 ("python", _ask_version(self.interpreter.path).removeprefix("Python ")),
             ),
         )
 
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end; see `Sandbox.run`."""
-        files = _list_files(job)
+        files = list_job_files(job, job.arguments)
         check_folders(job.folders, for_other_user=self._as_root)
         with ExitStack() as stack:
             uid = stack.enter_context(reserved_uid() if self._as_root else nullcontext(None))
+            # Processes that share a limit: by a group, else each has its part of the limit.
+            parent = find_group_parent() if job.limits.processes > 1 else None
+            group = (
+                stack.enter_context(memory_group(parent, job.limits.memory_bytes))
+                if parent is not None
+                else None
+            )
             options, seccomp, *numbers = range(FIRST_CONTENT, FIRST_CONTENT + 2 + len(files))
             isolation = self._isolate(job, seccomp, dict(zip(files, numbers, strict=True)))
             contents = {
@@ -80,24 +88,24 @@ class BubblewrapSandbox:
                 **dict(zip(numbers, files.values(), strict=True)),
             }
             arguments = [
+                *(group.enter_command() if group is not None else ()),
                 *self._change_user(uid),
                 *(self._programs["bwrap"], "--args", str(options), "--"),
-                *self._limit(job.limits),
-                *(self.interpreter.path, "-I", "-S", "-B", _START_FILE),
+                *self._limit(job.limits, job.limits.processes if group is None else 1),
+                *(self.interpreter.path, "-I", "-S", "-B", START_FILE),
             ]
             process = spawn_process(arguments, contents)
             stack.callback(process.close)
-            tmp_files = TmpFiles(process)
-            stack.callback(tmp_files.close)
-            return watch_job(process, job, cancel, tmp_files)
+            memory = JobMemory(process, group)
+            stack.callback(memory.close)
+            return watch_job(process, job, cancel, memory)
 
     def _change_user(self, uid: int | None) -> list[str]:
         if uid is None:
             return []
         return [
             *(self._programs["setpriv"], f"--reuid={uid}", f"--regid={uid}", "--clear-groups"),
-            *("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--pdeathsig=KILL"),
-            "--",
+            *("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--"),
         ]
 
     def _isolate(self, job: SandboxJob, seccomp: int, files: Mapping[str, int]) -> list[str]:
@@ -105,7 +113,7 @@ class BubblewrapSandbox:
         out = [
             *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
             *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"),
-            *("--seccomp", str(seccomp), "--info-fd", str(INFO_DESCRIPTOR)),
+            *("--seccomp", str(seccomp)),
         ]
         for path in (*_SYSTEM_FOLDERS, *self.interpreter.folders):
             if os.path.isdir(path) and not os.path.islink(path):
@@ -126,11 +134,11 @@ class BubblewrapSandbox:
             out += ["--ro-bind", path, f"/folders/{name}"]
         return [*out, "--remount-ro", "/", "--chdir", "/tmp"]
 
-    def _limit(self, limits: SandboxLimits) -> list[str]:
+    def _limit(self, limits: SandboxLimits, parts: int) -> list[str]:
         tasks = limits.processes if limits.processes > 1 else limits.threads
         return [
             self._programs["prlimit"],
-            f"--as={limits.memory_bytes // limits.processes}",
+            f"--as={limits.memory_bytes // parts}",
             f"--stack={_STACK_BYTES}",
             f"--nproc={_OWN_PROCESSES + tasks}",
             f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}",
@@ -139,20 +147,6 @@ class BubblewrapSandbox:
             *("--core=0", "--memlock=0", "--msgqueue=0", "--rtprio=0", "--nice=0"),
             *("--sigpending=1024", "--"),
         ]
-
-
-def _list_files(job: SandboxJob) -> dict[str, bytes]:
-    for path in job.files:
-        if not path.startswith("/job/") or os.path.normpath(path) != path or "\0" in path:
-            raise ValueError(f"{path!r} is not an absolute path below /job")
-    if any("\0" in argument for argument in job.arguments):
-        raise ValueError("an argument has a zero character")
-    arguments = "\0".join(job.arguments).encode("utf-8", "surrogateescape")
-    return {**job.files, _START_FILE: _start_source(), _ARGUMENTS_FILE: arguments}
-
-
-def _start_source() -> bytes:
-    return resources.files(__package__).joinpath("job_start.py").read_bytes()
 
 
 def _ask_version(program: str) -> str:

@@ -34,6 +34,10 @@ def find_sandbox() -> Sandbox:
 
     Raises `SandboxError` (`no_sandbox`) that names what is missing.
     """
+    if sys.platform == "darwin" and (program := shutil.which("sandbox-exec", path=_SYSTEM_PATH)):
+        from .sandbox_exec import SandboxExecSandbox
+
+        return SandboxExecSandbox(program)
     if sys.platform != "linux":
         raise SandboxError(
             f"there is no sandbox for skills on {sys.platform}",

@@ -7,32 +7,36 @@ this process starts all of them.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
-import re
 import select
 import signal
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
 from ..errors import SandboxError
+from .start_program import start_program
 
-INFO_DESCRIPTOR = 5
-"""Where bubblewrap writes the id of the first process inside."""
-FIRST_CONTENT = 6
+FIRST_CONTENT = 5
 """The first descriptor for contents of files; the program gets 0 to 4."""
-_OUTPUTS = (1, 2, 3, INFO_DESCRIPTOR)
+_OUTPUTS = (1, 2, 3)
 _ANSWERS = 4
 _END_MS = 10_000
 """What the kernel may take to end the processes inside, once they are killed."""
+_START_SECONDS = 2.0
+"""What bubblewrap may take to start its child before it is killed all the same."""
+_LOOK_MS = 2
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-_INFO_BYTES = 4096
-_FIRST_PID = re.compile(rb'"child-pid": (\d+)')
+_SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+_SCARCE_HINT = "close other programs, or allow this one more files and processes (`ulimit`)"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +50,6 @@ class SandboxProcess:
     stderr: int
     requests: int
     answers: int
-    info: int
     first_pid: int = 0
     """The id, on the host, of the first process inside, 0 if it is not known."""
     first_pidfd: int = -1
@@ -54,21 +57,34 @@ class SandboxProcess:
     """Its exit status once it has ended, negative for a signal."""
 
     def find_first_process(self) -> None:
-        """Open the first process inside, if bubblewrap has started it: the others end with it."""
+        """Open the first process inside, if bubblewrap has started it: the others end with it.
+
+        bubblewrap would also say its id on a descriptor (--info-fd), but then it does more between
+        starting its child and freeing it, and a child whose parent ends meanwhile waits for ever.
+        """
         if self.first_pid:
             return
-        with contextlib.suppress(BlockingIOError, ProcessLookupError):
-            found = _FIRST_PID.search(os.read(self.info, _INFO_BYTES))
-            if found:
-                self.first_pidfd = os.pidfd_open(int(found[1]))
-                self.first_pid = int(found[1])
+        with contextlib.suppress(OSError):
+            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+            if children:
+                self.first_pidfd = os.pidfd_open(int(children[0]))
+                self.first_pid = int(children[0])
 
     def kill(self) -> None:
         """End the process, and with it all in its sandbox."""
         if self.status is None:
-            self.find_first_process()
+            self._await_first_process()
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.ended, signal.SIGKILL)
+
+    def _await_first_process(self) -> None:
+        """Wait until bubblewrap has started its child, which does not always end with it."""
+        ended = select.poll()
+        ended.register(self.ended, select.POLLIN)
+        deadline = time.monotonic() + _START_SECONDS
+        self.find_first_process()
+        while not self.first_pid and not ended.poll(_LOOK_MS) and time.monotonic() < deadline:
+            self.find_first_process()
 
     def wait(self) -> int:
         """Wait until nothing runs inside, and return the status.
@@ -88,6 +104,8 @@ class SandboxProcess:
                 ) from error
         self.find_first_process()
         if self.first_pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.first_pidfd, signal.SIGKILL)
             ended = select.poll()
             ended.register(self.first_pidfd, select.POLLIN)
             if not ended.poll(_END_MS):
@@ -107,7 +125,7 @@ class SandboxProcess:
             self.wait()
         finally:
             for descriptor in (
-                *(self.ended, self.first_pidfd, self.info),
+                *(self.ended, self.first_pidfd),
                 *(self.stdout, self.stderr, self.requests, self.answers),
             ):
                 if descriptor >= 0:
@@ -117,7 +135,7 @@ class SandboxProcess:
 def spawn_process(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProcess:
     """Start a program with no environment, in a session of its own, so that Ctrl-C spares it.
 
-    It has pipes at 1 to 5, and at each number of `contents` (0, and 6 or more) a file in memory,
+    It has pipes at 1 to 4, and at each number of `contents` (0, and 5 or more) a file in memory,
     which it can read only. Raises `SandboxError` (`sandbox_failed`).
     """
     started: Future[SandboxProcess] = Future()
@@ -154,7 +172,7 @@ def _start_all(requests: SimpleQueue[_Request]) -> None:
             failure = SandboxError(
                 f"the sandbox could not be started: {error.strerror}",
                 code="sandbox_failed",
-                hint="close other programs, or allow this one more files and processes (`ulimit`)",
+                hint=_SCARCE_HINT if error.errno in _SCARCE else "see `brain doctor`",
             )
             failure.__cause__ = error
             started.set_exception(failure)
@@ -178,23 +196,7 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
         for number, content in contents.items():
             wanted[number] = _sealed_file(content)
             theirs.callback(os.close, wanted[number])
-        above = max(wanted) + 1
-        raised: list[tuple[int, int]] = []
-        for number, descriptor in wanted.items():
-            raised.append((fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, above), number))
-            theirs.callback(os.close, raised[-1][0])
-        pid = os.posix_spawn(
-            arguments[0],
-            arguments,
-            {},
-            file_actions=[
-                *((os.POSIX_SPAWN_DUP2, *pair) for pair in raised),
-                *((os.POSIX_SPAWN_CLOSE, one) for one in _inheritable() - wanted.keys()),
-            ],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
-        )
+        pid = start_program(arguments, wanted)
         try:
             pidfd = os.pidfd_open(pid)
         except OSError:
@@ -209,18 +211,7 @@ def _spawn(arguments: list[str], contents: Mapping[int, bytes]) -> SandboxProces
         stderr=own_ends[2],
         requests=own_ends[3],
         answers=own_ends[_ANSWERS],
-        info=own_ends[INFO_DESCRIPTOR],
     )
-
-
-def _inheritable() -> set[int]:
-    """Return the descriptors that a started program gets, such as this one got from a shell."""
-    found = set()
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # the listing's own is closed by now
-            if os.get_inheritable(int(name)):
-                found.add(int(name))
-    return found
 
 
 def _sealed_file(content: bytes) -> int:

@@ -16,12 +16,13 @@ from tests.cli.conftest import Call, validate
 from tests.cli.test_help import LEAVES
 from tests.support import agent_transcripts
 from tests.support.agent_homes import make_hermes_home
+from tests.support.decisions import admit_new
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-authorize", "chain-relay"}
 """What takes a node: `test_on_chain` calls these."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
-OTHERS |= {"proof", "equivocation", "evidence", "receipt"}
+OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
 
 
 def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
@@ -107,6 +108,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("receipt-verify", results.ReceiptVerified),
         ("why", results.SkillReasons),
         ("reason", results.VersionReason),
+        ("decision", results.SkillDecision),
         ("work", results.RunSummary),
         ("adopt", results.Adopted),
         ("publish", results.Published),
@@ -200,6 +202,12 @@ def easy_run(cli: Call) -> None:
     cli("config", "model", "openai:x", "--base-url", "http://localhost:1/v1")
     with Brain.open(Path.cwd(), author="ada") as brain, brain.task("Look around") as task:
         task.record_tool_call("terminal", "ls", "a file")
+
+
+def decided(cli: Call) -> None:
+    """Admit a program."""
+    with Brain.open(".") as brain:
+        admit_new(brain)
 
 
 def work(cli: Call) -> None:
@@ -299,6 +307,9 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("receipt-import", ["receipt", "import", "session.jsonl", "--each", "runs"], transcript),
     ("why", ["why", "oracle-manipulation"], work),
     ("why", ["why", "oracle-manipulation@1"], None),
+    ("why", ["why", "count-words"], decided),
+    ("show", ["show"], decided),
+    ("log", ["log"], decided),
     ("log", ["log"], work),
     ("blame", ["blame", "oracle-manipulation"], upsert),
     ("bisect", BISECT, lambda cli: (upsert(cli), upsert(cli))),

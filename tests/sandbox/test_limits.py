@@ -6,8 +6,9 @@ import dataclasses
 
 import pytest
 
+from brain.sandbox import bubblewrap, memory_cgroup
+from brain.sandbox.job_memory import MAX_TMP_FILES
 from brain.sandbox.sandbox_protocol import MIB, SandboxLimits
-from brain.sandbox.tmp_files import MAX_TMP_FILES
 
 from .conftest import PATIENT, Run
 
@@ -23,7 +24,12 @@ def test_a_process_that_asks_for_too_much_memory_gets_a_memory_error(run: Run) -
     assert outcome.stderr.endswith(b"MemoryError\n")
 
 
-def test_processes_together_get_no_more_memory_than_one(run: Run) -> None:
+@pytest.mark.parametrize("grouped", [True, False])
+def test_processes_together_get_no_more_memory_than_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch, grouped: bool
+) -> None:
+    if not grouped:
+        monkeypatch.setattr(bubblewrap, "find_group_parent", lambda: None)
     code = (
         "import os, mmap\n"
         "def fill():\n"
@@ -45,11 +51,24 @@ def test_processes_together_get_no_more_memory_than_one(run: Run) -> None:
         "print(len(counted), sum(counted))\n"
     )
     outcome = run(code, limits=limits(memory_bytes=256 * MIB, processes=4))
-    if outcome.ended_by == "exit":
+    if grouped and memory_cgroup.find_group_parent() is not None:
+        assert outcome.ended_by == "memory"
+    else:
         count, total = outcome.stdout.split()
         assert int(count) == 3 and int(total) <= 256
-    else:
-        assert outcome.ended_by == "memory"
+
+
+def test_one_of_many_processes_may_use_most_of_the_memory_where_all_are_counted(run: Run) -> None:
+    code = (
+        "import os\n"
+        "if os.fork() == 0:\n"
+        "    bytearray(150 << 20)\n"
+        "    os._exit(0)\n"
+        "print(os.wait()[1])\n"
+    )
+    outcome = run(code, limits=limits(memory_bytes=256 * MIB, processes=4))
+    is_counted = memory_cgroup.find_group_parent() is not None
+    assert (outcome.stdout == b"0\n") == is_counted
 
 
 @pytest.mark.parametrize("allowed", [1, 4])

@@ -10,101 +10,64 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from brain.errors import SandboxError
-from brain.sandbox import bubblewrap, uid_pool
-from brain.sandbox.sandbox_process import SandboxProcess
+from brain.sandbox import uid_pool
 from brain.sandbox.sandbox_protocol import SandboxLimits
 
 from .conftest import Run
+from .process_search import odd_memory_limit, processes_with_memory_limit
 
-PATIENT = SandboxLimits(wall_seconds=120)
+TASKS = Path("/proc/self/task")
+MEMORY_BYTES = odd_memory_limit(512)
+PATIENT = SandboxLimits(wall_seconds=120, memory_bytes=MEMORY_BYTES)
+SEVERAL = replace(PATIENT, processes=8)
 ENDINGS = {
     "exit": ("print(1)", PATIENT),
-    "wall_time": ("import time; time.sleep(600)", SandboxLimits(wall_seconds=0.5)),
-    "output": ("while True: print('x' * 5000)", SandboxLimits(wall_seconds=120, output_bytes=9)),
+    "wall_time": ("import time; time.sleep(600)", replace(PATIENT, wall_seconds=0.5)),
+    "output": ("while True: print('x' * 5000)", replace(PATIENT, output_bytes=9)),
     "requests": ("import os, time; os.write(3, b'x\\n'); time.sleep(600)", PATIENT),
 }
 ENDLESS = "import os, time; os.write(3, b'runs\\n'); time.sleep(600)"
 
 
-class Started:
-    """What was started: its processes, and its users if this is root."""
-
-    def __init__(self) -> None:
-        self.processes: list[SandboxProcess] = []
-        self.users: list[int] = []
-
-    def left(self) -> list[Path]:
-        """Return the folder in /proc of each process that is left."""
-        numbers = [p.first_pid for p in self.processes] + [p.pid for p in self.processes]
-        found = [path for number in numbers if is_running(path := Path(f"/proc/{number}"))]
-        return found + [
-            path
-            for path in Path("/proc").iterdir()
-            if path.name.isdigit() and is_running(path) and owner(path) in self.users
-        ]
+def left() -> list[int]:
+    """Return the processes of jobs that are left, whatever limit each of them has."""
+    limits = (MEMORY_BYTES, MEMORY_BYTES // SEVERAL.processes)
+    return [pid for limit in limits for pid in processes_with_memory_limit(limit)]
 
 
-def is_running(path: Path) -> bool:
-    """Tell whether a process runs: one that ended can be there until init has looked at it."""
-    try:
-        return path.joinpath("stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def owner(path: Path) -> int:
-    try:
-        return path.stat().st_uid
-    except FileNotFoundError:
-        return -1
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Started]:
-    found = Started()
-    spawn = bubblewrap.spawn_process
-
-    def spawn_process(arguments: list[str], contents: Any) -> SandboxProcess:
-        found.users += [int(a[8:]) for a in arguments if a.startswith("--reuid=")]
-        found.processes.append(spawn(arguments, contents))
-        return found.processes[-1]
-
-    monkeypatch.setattr(bubblewrap, "spawn_process", spawn_process)
-    return found
-
-
-def of_this_process() -> tuple[int, str]:
-    return len(os.listdir("/proc/self/fd")), Path("/proc/self/mountinfo").read_text()
+def of_this_process() -> tuple[int, str, set[str]]:
+    """Return the number of descriptors, the mounts, and the children of each thread."""
+    children = {pid for path in TASKS.glob("*/children") for pid in path.read_text().split()}
+    return len(os.listdir("/proc/self/fd")), Path("/proc/self/mountinfo").read_text(), children
 
 
 @pytest.mark.parametrize("ended_by", ENDINGS)
-def test_nothing_is_left_however_a_job_ends(run: Run, started: Started, ended_by: str) -> None:
+def test_nothing_is_left_however_a_job_ends(run: Run, ended_by: str) -> None:
     run("")
     before = of_this_process()
     code, limits = ENDINGS[ended_by]
     assert run(code, limits=limits).ended_by == ended_by
     assert of_this_process() == before
-    assert len(started.processes) == 2 and not started.left()
+    assert left() == []
 
 
-def test_nothing_is_left_after_an_error_of_the_answer(run: Run, started: Started) -> None:
+def test_nothing_is_left_after_an_error_of_the_answer(run: Run) -> None:
     run("")
     before = of_this_process()
     with pytest.raises(KeyError):
-        run(ENDLESS, answer={}.__getitem__)
+        run(ENDLESS, answer={}.__getitem__, limits=PATIENT)
     assert of_this_process() == before
-    assert not started.left()
+    assert left() == []
 
 
-def test_what_a_program_started_has_ended_with_its_job(run: Run, started: Started) -> None:
+def test_what_a_program_started_has_ended_with_its_job(run: Run) -> None:
     code = (
         "import os, time\n"
         "for number in range(6):\n"
@@ -113,12 +76,12 @@ def test_what_a_program_started_has_ended_with_its_job(run: Run, started: Starte
         "        time.sleep(600)\n"
         "print('ends', flush=True)\n"
     )
-    outcome = run(code, limits=SandboxLimits(wall_seconds=120, processes=8))
+    outcome = run(code, limits=SEVERAL)
     assert outcome.stdout == b"ends\n"
-    assert not started.left()
+    assert left() == []
 
 
-def test_fifty_at_once_are_apart_and_leave_nothing(run: Run, started: Started) -> None:
+def test_fifty_at_once_are_apart_and_leave_nothing(run: Run) -> None:
     """Each waits until all run."""
     run("")
     before = of_this_process()
@@ -130,7 +93,7 @@ def test_fifty_at_once_are_apart_and_leave_nothing(run: Run, started: Started) -
             return b"%d" % number
 
         code = "import os\nos.write(3, b'x\\n')\nprint(os.getuid(), os.read(4, 99))\n"
-        return run(code, answer=answer).stdout
+        return run(code, answer=answer, limits=PATIENT).stdout
 
     with ThreadPoolExecutor(50) as pool:
         outputs = [output.split(maxsplit=1) for output in pool.map(run_one, range(50))]
@@ -138,7 +101,7 @@ def test_fifty_at_once_are_apart_and_leave_nothing(run: Run, started: Started) -
     if os.geteuid() == 0:
         assert len({uid for uid, _ in outputs}) == 50
     assert of_this_process() == before
-    assert not started.left()
+    assert left() == []
 
 
 def test_a_job_outlives_the_thread_that_started_another(run: Run) -> None:
@@ -172,6 +135,7 @@ def test_jobs_run_in_worker_threads_of_asyncio(run: Run) -> None:
     assert asyncio.run(run_all()) == [b"%d\n" % number for number in range(4)]
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_runs_jobs_of_its_own(run: Run) -> None:
     run("")
     pid = os.fork()
@@ -184,7 +148,7 @@ def test_a_forked_process_runs_jobs_of_its_own(run: Run) -> None:
 
 
 def test_without_free_descriptors_a_job_is_an_error_and_leaves_nothing(
-    run: Run, started: Started
+    run: Run,
 ) -> None:
     run("")
     before = of_this_process()
@@ -193,7 +157,7 @@ def test_without_free_descriptors_a_job_is_an_error_and_leaves_nothing(
     for free in range(1, 60):
         resource.setrlimit(resource.RLIMIT_NOFILE, (before[0] + free, limits[1]))
         try:
-            done = run("print(1)")
+            done = run("print(1)", limits=PATIENT)
         except SandboxError as error:
             errors.add(error.code)
             assert error.hint
@@ -203,7 +167,7 @@ def test_without_free_descriptors_a_job_is_an_error_and_leaves_nothing(
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         assert of_this_process() == before
     assert errors == {"sandbox_failed"}
-    assert not started.left()
+    assert left() == []
 
 
 PARENT = """
@@ -288,8 +252,8 @@ def test_jobs_of_other_threads_go_on_when_the_main_thread_has_ended(run: Run) ->
     parent = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
     )
-    output = parent.communicate()[0].split(maxsplit=4)
-    assert parent.returncode == 0 and output[4].split() == [b"exit"] * 4
+    output = parent.communicate()[0]
+    assert (parent.returncode, output.count(b"exit")) == (0, 4)
 
 
 def test_ctrl_c_does_not_reach_a_job(run: Run) -> None:

@@ -178,7 +178,7 @@ def _sandbox(session: Session) -> Iterator[DoctorCheck]:
     from ...sandbox.find_sandbox import probe_sandbox
 
     try:
-        versions = dict(probe_sandbox().versions)
+        profile = probe_sandbox()
     except SandboxError as error:
         if _has_programs(session):
             yield DoctorCheck("sandbox", False, error.message, error.hint)
@@ -186,8 +186,8 @@ def _sandbox(session: Session) -> Iterator[DoctorCheck]:
             message = f"none, which no skill here needs: {error.message}; {error.hint}"
             yield DoctorCheck("sandbox", True, message, "")
     else:
-        named = ", ".join(f"{name} {versions[name]}" for name in sorted(versions))
-        yield DoctorCheck("sandbox", True, named, "")
+        parts = ", ".join(f"{name} {version}" for name, version in profile.versions)
+        yield DoctorCheck("sandbox", True, f"{profile.name}: {parts}", "")
 
 
 def _has_programs(session: Session) -> bool:

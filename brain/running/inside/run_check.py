@@ -8,9 +8,10 @@ import json
 import posix
 import sys
 
-space = {"__name__": "check", "__file__": "/job/check.py"}
-with open("/job/check.py", "rb") as source:
-    exec(compile(source.read(), "/job/check.py", "exec"), space)
+PATH = __file__.rpartition("/")[0] + "/check.py"
+space = {"__name__": "check", "__file__": PATH}
+with open(PATH, "rb") as source:
+    exec(compile(source.read(), PATH, "exec"), space)
 if not callable(space.get("check")):
     sys.exit("it does not define check(payload, output)")
 

@@ -11,10 +11,12 @@ import types
 
 import skillapi
 
+FOLDER = __file__.rpartition("/")[0]
+
 
 def load_instance(code):
     module = types.ModuleType("skill")
-    module.__file__ = "/job/skill.py"
+    module.__file__ = FOLDER + "/skill.py"
     sys.modules["skill"] = module
     exec(compile(code, module.__file__, "exec"), module.__dict__)
     made = [
@@ -81,7 +83,7 @@ def finish(work):
 def main():
     asked = json.load(sys.stdin)
     try:
-        with open("/job/skill.py", "rb") as file:
+        with open(FOLDER + "/skill.py", "rb") as file:
             code = file.read()
         skill = load_instance(code)
         if "payload" in asked:
@@ -91,7 +93,7 @@ def main():
             answer = describe(skill)
         result = json.dumps(answer, allow_nan=False)
     except Exception:
-        import traceback
+        import traceback  # which takes long to load
 
         traceback.print_exc()
         sys.exit(1)

@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from brain.sandbox.sandbox_protocol import MIB, SandboxLimits, SandboxOutcome
+from tests.sandbox.process_search import odd_memory_limit
 
 Answer = Callable[[bytes], bytes]
 Judge = Callable[[SandboxOutcome], bool]
 
+MEMORY_BYTES = odd_memory_limit(128)
+"""Of each process, by which the processes of attempts are found."""
 LIMITS = SandboxLimits(
     wall_seconds=30.0,
     cpu_seconds=10,
-    memory_bytes=128 * MIB,
+    memory_bytes=MEMORY_BYTES,
     threads=8,
     file_bytes=8 * MIB,
     output_bytes=64 << 10,
     requests=8,
 )
-BRIEF = SandboxLimits(
-    wall_seconds=1.5,
-    cpu_seconds=1,
-    memory_bytes=128 * MIB,
-    processes=3,
-    threads=8,
-    file_bytes=8 * MIB,
-    output_bytes=64 << 10,
-    requests=8,
-)
-"""For what does not end by itself."""
-FAMILY = SandboxLimits(
-    wall_seconds=30.0,
-    cpu_seconds=10,
-    memory_bytes=384 * MIB,
-    processes=3,
-    threads=8,
-    file_bytes=8 * MIB,
-    output_bytes=64 << 10,
-    requests=8,
-)
+FAMILY = replace(LIMITS, memory_bytes=3 * MEMORY_BYTES, processes=3)
 """For what starts other processes."""
+BRIEF = replace(FAMILY, wall_seconds=1.5, cpu_seconds=1)
+"""For what does not end by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

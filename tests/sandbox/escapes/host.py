@@ -13,7 +13,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .attempt import FAMILY, LIMITS
+from tests.sandbox.process_search import processes_with_memory_limit
+
+from .attempt import FAMILY, LIMITS, MEMORY_BYTES
 
 _PRIVATE_FILES = ("secret.txt", ".ssh/id_ed25519", ".brain/store.db")
 
@@ -45,17 +47,9 @@ class PlantedHost:
             with suppress(BlockingIOError):
                 came = one.accept() if _listens(one) else one.recv(100)
                 found.append(f"{came!r} arrived at {one.getsockname()!r}")
-        return found + [f"process {pid} is left" for pid in self.processes_left()]
-
-    def processes_left(self) -> list[int]:
-        """Return the processes of attempts that still run."""
-        run = str(self.facts["run"]).encode()
-        found = []
-        for entry in Path("/proc").iterdir():
-            with suppress(OSError):
-                if entry.name.isdigit() and run in Path(entry, "cmdline").read_bytes():
-                    found.append(int(entry.name))
-        return found
+        return found + [
+            f"process {pid} is left" for pid in processes_with_memory_limit(MEMORY_BYTES)
+        ]
 
 
 @contextmanager

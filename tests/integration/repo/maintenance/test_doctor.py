@@ -63,6 +63,7 @@ def test_a_healthy_brain_is_described(brain: Brain) -> None:
         ("disk", "7.0 GB free"),
         ("ignore rules", "readable"),
         ("manifest", "readable"),
+        ("uses", "none are counted yet"),
         ("folder", "the same as the head"),
     ]
 
@@ -90,7 +91,7 @@ def test_a_check_that_fails_is_a_result_and_keeps_the_others(
 
     monkeypatch.setattr(brain._session.reader, "check_integrity", refuse)
     assert only(brain, "store") == DoctorCheck("store", False, message, hint)
-    assert len(checks(brain)) == 12
+    assert len(checks(brain)) == 13
 
 
 @pytest.mark.parametrize(("mode", "ok"), [(0o700, True), (0o750, False), (0o701, False)])
@@ -207,10 +208,10 @@ def test_a_cached_index_that_is_damaged_is_named(
 def test_the_sandbox_is_named_with_what_it_is_made_of(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    profile = SandboxProfile(name="x", versions=(("python", "3.12.1"), ("bubblewrap", "0.9")))
+    profile = SandboxProfile(name="x", versions=(("bubblewrap", "0.9"), ("python", "3.12.1")))
     monkeypatch.setattr(find_sandbox, "probe_sandbox", lambda: profile)
     found = only(brain, "sandbox")
-    assert found == ("sandbox", True, "bubblewrap 0.9, python 3.12.1", "")
+    assert found == ("sandbox", True, "x: bubblewrap 0.9, python 3.12.1", "")
 
 
 @pytest.mark.parametrize("has_program", [False, True])

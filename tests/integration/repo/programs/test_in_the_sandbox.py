@@ -177,7 +177,8 @@ class WordCount(SkillBase):
         return SkillDefinition(name="word_count", description="Count words", params=[param])
 
     async def execute(self, text):
-        return SkillResult(skill_name="word_count", success=True, output={"words": len(text.split())})
+        count = len(text.split())
+        return SkillResult(skill_name="word_count", success=True, output={"words": count})
 """
 
 

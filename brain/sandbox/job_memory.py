@@ -1,6 +1,8 @@
-"""Count the files in the /tmp of a sandbox: each takes memory of the kernel, however small it is.
+"""Count the memory of a job that no limit of a process counts.
 
-bubblewrap can bound the bytes of a tmpfs, and not its files.
+That is what its processes use together, if it has a control group, and files in /tmp: each takes
+memory of the kernel, however small it is. bubblewrap can bound the bytes of a tmpfs, and not
+its files.
 """
 
 from __future__ import annotations
@@ -9,21 +11,23 @@ import errno
 import os
 
 from ..errors import SandboxError
+from .memory_cgroup import MemoryGroup
 from .sandbox_process import SandboxProcess
 
 MAX_TMP_FILES = 20_000
 """Files, folders and links, together some 20 MB of the kernel's memory."""
 
 
-class TmpFiles:
-    """The count of files in the /tmp of one sandbox."""
+class JobMemory:
+    """The memory of one job beyond that of each process."""
 
-    def __init__(self, process: SandboxProcess) -> None:
+    def __init__(self, process: SandboxProcess, group: MemoryGroup | None) -> None:
         self._process = process
+        self._group = group
         self._folder = -1
 
     def begin(self) -> None:
-        """Open the folder, which is there by now. Raises `SandboxError` (`no_sandbox`)."""
+        """Open /tmp of the job, which is there by now. Raises `SandboxError` (`no_sandbox`)."""
         self._process.find_first_process()
         try:
             if os.readlink("/proc/self") != str(os.getpid()):
@@ -36,7 +40,9 @@ class TmpFiles:
             ) from error
 
     def is_exceeded(self) -> bool:
-        """Tell whether there are more than `MAX_TMP_FILES`."""
+        """Tell whether the group had too little memory, or there are too many files."""
+        if self._group is not None and self._group.is_exceeded():
+            return True
         if self._folder < 0:
             return False
         counts = os.fstatvfs(self._folder)

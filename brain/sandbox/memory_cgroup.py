@@ -1,0 +1,177 @@
+"""Limit the memory of all processes of a job together, by a control group of its own.
+
+Each process has a limit of its address space besides; a group also counts the files in /tmp and
+what the kernel holds for the job. Groups of a process that was killed are removed by the next one:
+the kernel lets go of the lock that a living process has on each of its groups.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from typing import NamedTuple
+
+from ..errors import SandboxError
+
+_PREFIX = "brain-sandbox-"
+_ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
+_REMOVE_TRIES = 100
+_REMOVE_PAUSE = 0.01
+
+
+class GroupParent(NamedTuple):
+    """Where this process can make control groups for memory, and the version of these, 1 or 2."""
+
+    folder: Path
+    version: int
+
+
+class MemoryGroup(NamedTuple):
+    """A control group of one job."""
+
+    folder: Path
+    version: int
+
+    def enter_command(self) -> list[str]:
+        """Return the start of a command that enters the group and then runs the rest."""
+        return ["/bin/sh", "-c", _ENTER, str(self.folder)]
+
+    def is_exceeded(self) -> bool:
+        """Tell whether the kernel ended a process of the group for want of memory."""
+        name = "memory.oom_control" if self.version == 1 else "memory.events"
+        rows = (self.folder / name).read_text().splitlines()
+        return any(row.startswith("oom_kill ") and row != "oom_kill 0" for row in rows)
+
+
+@contextmanager
+def memory_group(parent: GroupParent, memory_bytes: int) -> Iterator[MemoryGroup]:
+    """Make a group with a limit, and remove it at the end, when nothing runs in it any more.
+
+    Raises `SandboxError` (`sandbox_failed`).
+    """
+    _sweep(parent.folder)
+    group = MemoryGroup(parent.folder / f"{_PREFIX}{token_hex(8)}", parent.version)
+    try:
+        lock = _make_locked(group.folder)
+        try:
+            _set_limit(group, memory_bytes)
+        except OSError:
+            group.folder.rmdir()
+            os.close(lock)
+            raise
+    except OSError as error:
+        raise SandboxError(
+            f"a control group for the memory of a job cannot be made: {error.strerror}",
+            code="sandbox_failed",
+            hint=f"see what is in {parent.folder}",
+        ) from error
+    try:
+        yield group
+    finally:
+        _remove(group.folder)
+        os.close(lock)
+
+
+@cache
+def find_group_parent() -> GroupParent | None:
+    """Return where this process can make control groups for memory, None if it cannot."""
+    try:
+        own_groups = Path("/proc/self/cgroup").read_text().splitlines()
+        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return None
+    for row in own_groups:
+        _, controllers, path = row.split(":", 2)
+        version = 1 if "memory" in controllers.split(",") else 2 if not controllers else 0
+        folder = _folder_of(mounts, version, path) if version else None
+        if folder is not None and (parent := _parent_for(folder, version)):
+            return parent
+    return None
+
+
+def _folder_of(mounts: list[str], version: int, path: str) -> Path | None:
+    """Return the folder of a group: "… ROOT MOUNT_POINT … - TYPE SOURCE OPTIONS" are mounts."""
+    for row in mounts:
+        left, _, right = row.partition(" - ")
+        root, mount_point = left.split(" ")[3:5]
+        kind, _, options = right.split(" ", 2)
+        is_it = (
+            kind == "cgroup2"
+            if version == 2
+            else (kind == "cgroup" and "memory" in options.split(","))
+        )
+        if is_it and (path + "/").startswith(root.rstrip("/") + "/"):
+            return Path(mount_point + path[len(root.rstrip("/")) :])
+    return None
+
+
+def _parent_for(own: Path, version: int) -> GroupParent | None:
+    """Return where groups can be made for a process that is in the group `own`.
+
+    Groups of version 2 that hold processes hold no groups with a limit, except the topmost.
+    """
+    folder = own
+    if version == 2:
+        folder = own.parent if (own / "cgroup.type").exists() else own
+        try:
+            if "memory" not in (folder / "cgroup.subtree_control").read_text().split():
+                return None
+        except OSError:
+            return None
+    procs = folder / "cgroup.procs"
+    is_usable = os.access(folder, os.W_OK) and os.access(procs, os.W_OK)
+    return GroupParent(folder, version) if is_usable else None
+
+
+def _make_locked(folder: Path) -> int:
+    """Make a group that `_sweep` spares while the descriptor returned is open."""
+    while True:
+        folder.mkdir()
+        try:
+            lock = os.open(folder, os.O_RDONLY)
+        except FileNotFoundError:
+            continue  # another process took it for one that was left
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.exists():
+            return lock
+        os.close(lock)
+
+
+def _set_limit(group: MemoryGroup, memory_bytes: int) -> None:
+    names = {1: ("limit_in_bytes", "memsw.limit_in_bytes"), 2: ("max", "swap.max")}
+    limit, swap = (group.folder / f"memory.{name}" for name in names[group.version])
+    limit.write_text(str(memory_bytes))
+    if swap.exists():  # with swap: of version 1 in sum, of version 2 on top
+        swap.write_text(str(memory_bytes if group.version == 1 else 0))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a group; the kernel may take a moment to see that it is empty."""
+    for _ in range(_REMOVE_TRIES):
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(_REMOVE_PAUSE)
+        else:
+            return
+
+
+def _sweep(parent: Path) -> None:
+    """Remove groups whose processes are no more."""
+    for folder in parent.glob(_PREFIX + "*"):
+        with contextlib.suppress(OSError):
+            lock = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                folder.rmdir()
+            finally:
+                os.close(lock)

@@ -1,0 +1,48 @@
+"""Attempts as a user without rights, whose sandbox has the user's own id in a namespace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyseccomp
+import pytest
+
+from brain.sandbox.interpreter import choose_interpreter
+
+_PROJECT = Path(__file__).parents[3]
+_NOBODY = 65_534
+_STEP = 5
+"""Each fifth attempt, of all kinds."""
+
+
+@pytest.fixture
+def readable_copy() -> Iterator[Path]:
+    """A copy of what the attempts need, which every user can read."""
+    with tempfile.TemporaryDirectory(prefix="other-user-") as name:
+        folder = Path(name)
+        for part in ("brain", "tests/sandbox"):
+            shutil.copytree(_PROJECT / part, folder / part)
+        shutil.copy(pyseccomp.__file__, folder)
+        folder.chmod(0o755)
+        yield folder
+
+
+def test_a_user_without_rights_is_as_safe(readable_copy: Path) -> None:
+    change_user = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
+    python = choose_interpreter(for_other_user=True).path
+    done = subprocess.run(
+        [
+            *(change_user if os.geteuid() == 0 else []),
+            *(python, "-B", "-m", "tests.sandbox.escapes", str(_STEP)),
+        ],
+        check=False,
+        cwd=readable_copy,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
