@@ -74,7 +74,7 @@ ROOT_COMMANDS: CommandTable = {
         "mcp": ("", "Serve this brain to agents (MCP), or set up a client."),
     },
     "Learn": {
-        "evolve": ("", "Make skills from runs and code, and watch how they do in use."),
+        "evolve": ("", "Make skills from runs and code, and watch them in use."),
     },
     "Help": {
         "demo": ("demo", "Run every main feature on an example."),

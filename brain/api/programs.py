@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .locked_session import Part
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from ..repo.programs.acquire import AcquireRequest, TrialOptions, TrialPlan
     from ..repo.programs.admission import Runnable
     from ..repo.programs.retire import Decider
-    from ..running.broker import Broker, OnProgress
     from ..running.run_program import RunOutcome
     from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
 
@@ -90,54 +88,36 @@ class ProgramsPart(Part):
         payload: Mapping[str, Any],
         *,
         cancel: Event | None = None,
-        on_progress: OnProgress | None = None,
         on_outcome: Callable[[results.ProgramRun], None] | None = None,
+        on_progress: Callable[[float, str], None] | None = None,
         limits: SandboxLimits | None = None,
         sandbox: Sandbox | None = None,
     ) -> results.ProgramRun:
         """Run the program of a skill with a payload; setting `cancel` ends it.
 
-        It may call other admitted skills and reach the hosts approved for it; `on_progress`
-        gets the part that is done, 0 to 1, and a message. What it does wrong is in the result.
-        The run is counted, and after failures the skill may be rolled back or retired: see
-        `health` of the result. `on_outcome` gets the result before that, so that a record of
-        the run precedes what follows from it. Raises as `find`, `InvalidInput` (`bad_payload`,
-        `too_large`) and `SandboxError`.
+        What the program does wrong is in the result. The run is counted, and after failures the
+        skill may be rolled back or retired: see `health` of the result. `on_outcome` gets the
+        result before that, so that a record of the run precedes what follows from it.
+        `on_progress` gets the share that is done, from 0 to 1, and a message. Raises as
+        `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
         """
-        from ..programs.tool_name import tool_name
-        from ..repo.programs.run_result import describe_run
-        from ..running.broker import Broker
+        from .program_runs import ProgramRunner
 
-        runnable = self.find_runnable(slug)
-        run_inner = partial(self._run_called, sandbox=sandbox, limits=limits, cancel=cancel)
-        broker = Broker(
-            tool_name(runnable.skill.slug), run_skill=run_inner, on_progress=on_progress
+        runner = ProgramRunner(
+            self.find_runnable,
+            sandbox or _find_sandbox(),
+            cancel=cancel,
+            on_progress=on_progress,
+            limits=limits,
         )
-        outcome = _run_in_sandbox(runnable, payload, broker, sandbox, limits, cancel)
-        run = describe_run(runnable, outcome, broker.calls)
+        run = runner.run(slug, payload)
         if on_outcome is not None:
             on_outcome(run)
-        cancelled = cancel is not None and cancel.is_set()
-        health, uncounted = self._try_to_count(runnable, outcome, cancelled)
+        health, uncounted = None, ""
+        for runnable, outcome in runner.ended:  # those called first; the last is the skill itself
+            cancelled = cancel is not None and cancel.is_set()
+            health, uncounted = self._try_to_count(runnable, outcome, cancelled)
         return run._replace(health=health, uncounted=uncounted)
-
-    def _run_called(
-        self,
-        name: str,
-        payload: Mapping[str, Any],
-        broker: Broker,
-        *,
-        sandbox: Sandbox | None,
-        limits: SandboxLimits | None,
-        cancel: Event | None,
-    ) -> RunOutcome:
-        """Run the skill that another one calls by the name of its tool, and count that."""
-        from ..programs.tool_name import slug_of_tool
-
-        runnable = self.find_runnable(slug_of_tool(name))
-        outcome = _run_in_sandbox(runnable, payload, broker, sandbox, limits, cancel)
-        self._try_to_count(runnable, outcome, cancel is not None and cancel.is_set())
-        return outcome
 
     def _try_to_count(
         self, runnable: Runnable, outcome: RunOutcome, cancelled: bool
@@ -283,30 +263,6 @@ class ProgramsPart(Part):
         from ..repo.programs.retire import Decider
 
         return Decider("person", self._locked.session.author or "the user", reason)
-
-
-def _run_in_sandbox(
-    runnable: Runnable,
-    payload: Mapping[str, Any],
-    broker: Broker,
-    sandbox: Sandbox | None,
-    limits: SandboxLimits | None,
-    cancel: Event | None,
-) -> RunOutcome:
-    """Run a program with what is approved for exactly its bytes; the brain is not locked."""
-    from ..running.run_program import run_program
-    from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
-
-    broker.approve(runnable.tried.hosts)
-    return run_program(
-        sandbox or _find_sandbox(),
-        runnable.program,
-        payload,
-        limits=limits or DEFAULT_LIMITS,
-        folders=runnable.tried.folders,
-        answer=broker.answer,
-        cancel=cancel,
-    )
 
 
 def _find_sandbox() -> Sandbox:

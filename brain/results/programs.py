@@ -53,11 +53,25 @@ class SkillProgram(NamedTuple):
     status: str
 
 
+class ProgramCall(NamedTuple):
+    """What a running program asked for: `kind` is call or fetch, `target` the tool or the URL.
+
+    `version` is that of the called skill, `error` "" if it was answered.
+    """
+
+    kind: str
+    caller: str
+    target: str
+    version: str
+    error: str
+    wall_ms: int
+
+
 class ProgramRun(NamedTuple):
     """How the program of a skill ran: with `output`, a JSON value, or with `error`.
 
-    `refused` says whether it refused its arguments with a message, as a program should. `calls`
-    are what it asked for, and what the skills that it called asked for.
+    `refused` says whether it refused its arguments with a message, as a program should; `calls`
+    are what it asked for, in the order in which they ended.
     `health` says what followed from its failures, if anything did. `uncounted` says why the run
     could not be counted, "" if it was.
     """
@@ -70,24 +84,9 @@ class ProgramRun(NamedTuple):
     error: str
     wall_ms: int
     refused: bool = False
+    calls: Sequence[ProgramCall] = ()
     health: HealthChange | None = None
     uncounted: str = ""
-    calls: Sequence[ProgramCall] = ()
-
-
-class ProgramCall(NamedTuple):
-    """What a running program asked for: a tool (`call`) or a URL (`fetch`), and how it went.
-
-    `depth` is 1 for what the first program asked; `error` is "" if it was answered.
-    """
-
-    kind: str
-    caller: str
-    target: str
-    depth: int
-    error: str
-    bytes: int
-    wall_ms: int
 
 
 class Attempt(NamedTuple):

@@ -17,7 +17,7 @@ from brain.serve.mcp.brain_pool import BrainPool
 from brain.serve.mcp.mcp_server import BrainServer
 from brain.serve.tools import Toolbox
 from tests.serving.test_server import ERAS, connected, text, within
-from tests.support.acquired import LIMITED, SLEEPER, creation
+from tests.support.acquired import CALLER, LIMITED, SLEEPER, creation
 
 SECONDS = 30
 
@@ -178,3 +178,23 @@ def test_a_tool_breaks_is_mended_and_the_worse_mend_is_rolled_back(
             if step["kind"] == "tool"
         ]
         assert ("count_words", "2") in steps
+
+
+def test_a_tool_calls_another_and_tells_its_progress(desk: BrainPool, folder: Path) -> None:
+    heard: list[tuple[float, str | None]] = []
+
+    async def hear(share: float, total: float | None, message: str | None) -> None:
+        assert total == 1.0
+        heard.append((share, message))
+
+    async def session() -> None:
+        async with connected(desk) as client:
+            for given in (creation("count_words"), creation("twice", CALLER)):
+                made = await client.call_tool("create_skill", given)
+                if made.is_error:  # a trial answers no calls
+                    assert "twice" in given["name"], text(made)
+            called = await client.call_tool("twice", {"text": "a b"}, progress_callback=hear)
+            assert text(called) == '{"words": 2}', text(called)
+            assert heard == [(0.5, "half")]
+
+    within(SECONDS, session)

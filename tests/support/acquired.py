@@ -33,6 +33,18 @@ if len(words) > 40:
 print(json.dumps({"words": len(words)}))
 """
 """Fails for long texts, which no trial gives."""
+CALLER = """\
+import json, sys
+from skillapi import SkillError, call, progress
+
+payload = json.loads(sys.argv[1])
+try:
+    progress(0.5, "half")
+    print(json.dumps(call("count_words", text=payload["text"])))
+except SkillError:
+    print(json.dumps({"words": len(payload["text"].split())}))
+"""
+"""Calls another tool, if it is answered; a trial answers nothing."""
 
 
 def creation(

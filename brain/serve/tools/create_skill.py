@@ -118,7 +118,11 @@ def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
     if earlier:
         count = "1 earlier attempt" if len(earlier) == 1 else f"{len(earlier)} earlier attempts"
         text += f" {count}; the last failed: {printable_text(earlier[0].reason, MAX_LINE_CHARS)}."
-    return ToolFailure(text, code="rejected", hint="Mend that, and send everything again.")
+    return ToolFailure(
+        text,
+        code="rejected",
+        hint="Mend that, and send everything again; tests/check.py is `check`.",
+    )
 
 
 def _unchanged(known: SkillProgram) -> ToolResult:

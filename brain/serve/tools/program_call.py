@@ -96,7 +96,11 @@ def _run(
         raise _unknown_tool_failure(brain, name, values)
     try:
         return brain.programs.run(
-            slug_of_tool(name), values, cancel=control.cancel, on_outcome=record
+            slug_of_tool(name),
+            values,
+            cancel=control.cancel,
+            on_outcome=record,
+            on_progress=control.on_progress,
         )
     except NotFound as error:
         raise _unknown_tool_failure(brain, name, values) from error
@@ -133,7 +137,12 @@ def _record_steps(task: Task, name: str, arguments: Any, run: ProgramRun) -> Non
         version=str(run.version),
     )
     for call in run.calls:
-        task.record_tool_call(call.target, {}, took=call.wall_ms, error=call.error)
+        task.record_tool_call(
+            call.target if call.kind == "call" else f"fetch {call.target}",
+            took=call.wall_ms,
+            error=call.error,
+            version=call.version,
+        )
 
 
 def _output_text(run: ProgramRun) -> str:

@@ -145,8 +145,8 @@ def test_a_program_calls_another_admitted_one(brain: Brain) -> None:
     ran = brain.programs.run("outer", {"text": "a b c"})
     assert (ran.error, ran.output) == ("", {"words": 13})
     (call,) = ran.calls
-    assert (call.kind, call.caller, call.target, call.depth, call.error) == (
-        *("call", "outer", "word_count", 1, ""),
+    assert (call.kind, call.caller, call.target, call.version, call.error) == (
+        *("call", "outer", "word_count", "1", ""),
     )
 
 
