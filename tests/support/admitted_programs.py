@@ -28,7 +28,7 @@ def admit_program(
     trial = untested_trial(program)
     decided = replace(trial, verdict=trial.verdict._replace(decider=decider))
     request = UpsertRequest(name=slug, description=f"Use {slug}.", body=b"# A skill\n")
-    return record_acquired(brain._session, request, program, decided)
+    return record_acquired(brain._session, request, decided)
 
 
 def use_state_folder(patch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from ...errors import InvalidInput, printable_text
 from ...objects import paths
-from ...programs import PROGRAM_FILE, SCHEMA_FILE
+from ...programs import PROGRAM_FILE
 from ...programs.program import Program, is_program_file
 from ...results import Decided
 from ...running.trial import Trial, try_program
@@ -153,20 +153,9 @@ def record_planned(session: Session, plan: TrialPlan, trial: Trial) -> Decided:
     """
     is_admitted = trial.verdict.decision == "admit"
     if plan.recorded is not None:
-        _require_complete(plan.program, trial.program)
         record = record_admission if is_admitted else record_rejection
         return record(session, plan.recorded, trial, plan.message)
     if plan.request is None:
         raise AssertionError("a plan has a recorded program or a request")
     record_new = record_acquired if is_admitted else record_rejected
-    return record_new(session, plan.request, trial.program, trial)
-
-
-def _require_complete(recorded: Program, tried: Program) -> None:
-    """Refuse to admit a recorded class whose schema was made for the trial: it is not recorded."""
-    if recorded.id != tried.id:
-        raise InvalidInput(
-            f"{recorded.slug} has no {SCHEMA_FILE}",
-            code="no_schema",
-            hint=f"write the parameters of definition() to {SCHEMA_FILE} as a JSON Schema",
-        )
+    return record_new(session, plan.request, trial)

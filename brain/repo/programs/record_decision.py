@@ -67,31 +67,47 @@ def record_admission(
     If the lineage admits exactly this program already, only this machine notes it. Raises
     `Conflict` (`program_changed`) if the skill has another program by now.
     """
-    slug, program = tried.program.slug, tried.program
+    slug, program = tried.program.slug, trial.program
     with locked_write_transaction(session, "admit", f"admit {slug}") as txn:
         skill = _require_unchanged(txn, tried)
         known = find_admission(session, txn.head, program.id)
-        if known is not None:
-            admitted_by = known.snapshot
-        else:
+        if program.id != tried.program.id:  # a schema was made from its definition
             blob = store_verdict(txn, trial.verdict, trial.contents)
-            version = skill.card.version
-            kind = operation.decision_operation("admit", slug, version, version, blob)
-            admitted_by = txn.record_snapshot({}, kind, message)
-        version = skill.card.version
-        name = skill.card.name or slug
-        result = upsert_result(txn, slug, name, version, version, skill.path, changed=known is None)
+            request = UpsertRequest(name=slug, of=skill.path, message=message)
+            request = _with_program(txn, request, program, partial(_decide, txn, "admit", blob))
+            result = write_skill(txn, request)
+            _require_program_of(txn, result, program)
+            admitted_by = txn.head
+        else:
+            if known is None:
+                _record_in_place(txn, "admit", skill, trial, message)
+            admitted_by = known.snapshot if known else txn.head
+            result = _describe_in_place(txn, skill, changed=known is None)
     return _note_admitted(session, program, admitted_by, trial.verdict, result)
 
 
-def record_acquired(
-    session: Session, request: UpsertRequest, program: Program, trial: Trial
-) -> Decided:
+def _record_in_place(
+    txn: WriteTransaction, kind: str, skill: FoundSkill, trial: Trial, message: str
+) -> None:
+    """Record a decision about a skill as it is."""
+    blob = store_verdict(txn, trial.verdict, trial.contents)
+    version = skill.card.version
+    decided = operation.decision_operation(kind, skill.slug, version, version, blob)
+    txn.record_snapshot({}, decided, message)
+
+
+def _describe_in_place(txn: WriteTransaction, skill: FoundSkill, *, changed: bool) -> Upserted:
+    name, version = skill.card.name or skill.slug, skill.card.version
+    return upsert_result(txn, skill.slug, name, version, version, skill.path, changed=changed)
+
+
+def record_acquired(session: Session, request: UpsertRequest, trial: Trial) -> Decided:
     """Write a skill with the program that was tried, and admit it, in one snapshot.
 
     The program replaces any earlier one of the skill. Raises as `upsert_skill`, or `Conflict`
     (`stale_base`) if the skill is not at the version `request.base` any more.
     """
+    program = trial.program
     with locked_write_transaction(session, "admit", f"acquire {program.slug}") as txn:
         _refuse_stale_base(txn, program.slug, request.base)
         blob = store_verdict(txn, trial.verdict, trial.contents)
@@ -102,10 +118,9 @@ def record_acquired(
     return _note_admitted(session, program, admitted_by, trial.verdict, upserted)
 
 
-def record_rejected(
-    session: Session, request: UpsertRequest, program: Program, trial: Trial
-) -> Decided:
+def record_rejected(session: Session, request: UpsertRequest, trial: Trial) -> Decided:
     """Keep a rejected attempt at a skill, with its files and verdict, on a ref of its own."""
+    program = trial.program
     with locked_write_transaction(session, "reject", f"reject {program.slug}") as txn:
         txn.receipt_draft = None  # a receipt goes on in the lineage of the branch
         blob = store_verdict(txn, trial.verdict, trial.contents)
@@ -123,12 +138,14 @@ def record_rejection(
     with locked_write_transaction(session, "reject", f"reject {slug}") as txn:
         txn.receipt_draft = None
         skill = _require_unchanged(txn, tried)
-        blob = store_verdict(txn, trial.verdict, trial.contents)
-        version = skill.card.version
-        kind = operation.decision_operation("reject", slug, version, version, blob)
-        txn.record_snapshot({}, kind, message)
-        name = skill.card.name or slug
-        result = upsert_result(txn, slug, name, version, version, skill.path)
+        if trial.program.id == tried.program.id:
+            _record_in_place(txn, "reject", skill, trial, message)
+            result = _describe_in_place(txn, skill, changed=False)
+        else:
+            blob = store_verdict(txn, trial.verdict, trial.contents)
+            request = UpsertRequest(name=slug, of=skill.path, message=message)
+            decide = partial(_decide, txn, "reject", blob)
+            result = write_skill(txn, _with_program(txn, request, trial.program, decide))
         ref = _set_aside(txn, slug)
     return _describe_rejected(result, trial.verdict, ref)
 

@@ -134,3 +134,74 @@ def test_tests_that_cannot_be_read_record_nothing(brain: Brain) -> None:
         brain.programs.acquire(AcquireRequest(name=SLUG, files=files, description="d"))
     assert refused.value.code == "bad_cases"
     assert (brain.skills.list(), brain.programs.attempts()) == ([], [])
+
+
+CALLS_INNER = '__import__("skillapi").call("word_count", text=payload["text"])["words"] + 10'
+
+
+def test_a_program_calls_another_admitted_one(brain: Brain) -> None:
+    acquire_untested(brain, acquire_request())
+    acquire_untested(brain, acquire_request("outer", CALLS_INNER))
+    ran = brain.programs.run("outer", {"text": "a b c"})
+    assert (ran.error, ran.output) == ("", {"words": 13})
+    (call,) = ran.calls
+    assert (call.kind, call.caller, call.target, call.version, call.error) == (
+        *("call", "outer", "word_count", "1", ""),
+    )
+
+
+def test_a_program_cannot_call_one_that_is_not_admitted(brain: Brain) -> None:
+    brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
+    acquire_untested(brain, acquire_request("outer", CALLS_INNER))
+    ran = brain.programs.run("outer", {"text": "a b c"})
+    assert not ran.ok
+    assert ran.calls[0].error == "skill.py of word-count does not run: it was not admitted"
+
+
+def test_a_program_says_how_far_it_is(brain: Brain) -> None:
+    answer = '[__import__("skillapi").progress(0.5, "half"), 1][1]'
+    acquire_untested(brain, acquire_request(answer=answer))
+    told: list[tuple[float, str]] = []
+    ran = brain.programs.run(
+        SLUG, {"text": "a"}, on_progress=lambda part, message: told.append((part, message))
+    )
+    assert (ran.error, told) == ("", [(0.5, "half")])
+
+
+CLASS_CODE = b"""from skillapi import SkillBase, SkillDefinition, SkillParam, SkillResult
+
+
+class WordCount(SkillBase):
+    def definition(self):
+        param = SkillParam("text", "string", "The text")
+        return SkillDefinition(name="word_count", description="Count words", params=[param])
+
+    async def execute(self, text):
+        count = len(text.split())
+        return SkillResult(skill_name="word_count", success=True, output={"words": count})
+"""
+
+
+def class_files() -> dict[str, bytes]:
+    """Return the files of a class, which says its parameters itself."""
+    files = {**program_files(), "skill.py": CLASS_CODE}
+    del files["schema.json"]
+    return files
+
+
+def test_a_class_gets_its_schema_from_its_definition(brain: Brain) -> None:
+    request = AcquireRequest(name=SLUG, files=class_files(), description="Count words")
+    done = brain.programs.acquire(request)
+    assert (done.reason, done.version) == ("", 1)
+    assert b'"text"' in brain.files.read(f"skills/{SLUG}/schema.json")
+    assert brain.programs.run(SLUG, {"text": "a b"}).output == {"words": 2}
+    assert brain.verify(deep=True).findings == []
+
+
+def test_a_class_in_the_folder_gets_its_schema_as_the_next_version(brain: Brain) -> None:
+    brain.skills.upsert(SLUG, "Text.\n", description="d", files=class_files())
+    done = brain.programs.admit(SLUG)
+    assert (done.reason, done.version, done.previous_version) == ("", 2, 1)
+    assert brain.programs.run(SLUG, {"text": "a b"}).output == {"words": 2}
+    assert brain.verify(deep=True).findings == []
+    assert not brain.programs.admit(SLUG).changed
