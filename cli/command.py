@@ -16,7 +16,10 @@ from .error_report import (
     INTERRUPTED,
     LOCKED,
     NO_BRAIN,
+    NOT_ADMITTED,
     OK,
+    SKILL_FAILED,
+    SKILL_REFUSED,
     USAGE,
     VERIFICATION_FAILED,
 )
@@ -38,6 +41,9 @@ EXIT_MEANINGS = {
     NO_BRAIN: "no brain here",
     LOCKED: "locked by another writer",
     CONFLICT: "conflict: data that no snapshot has would be overwritten",
+    NOT_ADMITTED: "the program of the skill is not admitted",
+    SKILL_REFUSED: "the skill refused its arguments",
+    SKILL_FAILED: "the skill failed",
     INTERRUPTED: "interrupted",
 }
 """Exit status to its meaning, the same for all commands."""
@@ -59,6 +65,11 @@ OVERWRITE_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT)
 """Of a command that may write over files of the folder."""
 COMMIT_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN, LOCKED, CONFLICT)
 """Of a command that commits to a ledger."""
+
+TRIAL_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT, NOT_ADMITTED)
+"""Of a command that tries programs of skills."""
+RUN_EXITS = exit_statuses(NO_BRAIN, LOCKED, NOT_ADMITTED, SKILL_REFUSED, SKILL_FAILED)
+"""Of a command that runs one."""
 
 
 class BrainCommand(click.Command):

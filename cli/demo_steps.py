@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brain.errors import BrainError
+from brain.serve.tools.program_tools import has_sandbox
+
+from . import demo_agent
 
 DEMO_SLUG = "oracle-manipulation"
 
@@ -130,6 +133,39 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
         *("chain", "check", "evidence.json", "--content", "SKILL.md"),
         says=f"skills/{DEMO_SLUG}/SKILL.md is in snapshot",
     )
+    if has_sandbox():
+        yield from _run_tool_act(workshop / "tools")
+
+
+def _run_tool_act(folder: Path) -> Iterator[DemoStep]:
+    """Let an agent make itself a tool, in a new brain: it breaks, and is rolled back."""
+    folder.mkdir()
+    slug, payload = demo_agent.NAME.replace("_", "-"), '{"reserve": 990, "paid": 10}'
+    yield _run_step(folder, "A new brain, for an agent that makes tools", "init", says="created in")
+    yield _run_agent(
+        folder,
+        "It makes a tool: refused without a true test, admitted with one, called by name",
+        "make",
+        says=f"{demo_agent.NAME} is admitted as version 1",
+    )
+    yield _run_step(
+        folder,
+        "The same program runs for people, in its sandbox",
+        *("skill", "run", slug, payload),
+        says='{"basis_points": 100}',
+    )
+    yield _run_agent(
+        folder,
+        "It makes the tool worse, which no test showed: after three failures it is rolled back",
+        "worse",
+        says="version 1 did better, and is back as version 3",
+    )
+    yield _run_step(
+        folder, "Every decision has its reason", "why", slug, says="failed 3 times in a row"
+    )
+    yield _run_step(
+        folder, "The verdicts are verified with the lineage", "verify", "--deep", says="Verified"
+    )
 
 
 def flip_bit(control: Path, mark: bytes) -> int:
@@ -163,8 +199,29 @@ def _printed_bundle(step: DemoStep) -> str:
 
 def _run_step(folder: Path, title: str, *arguments: str, says: str, status: int = 0) -> DemoStep:
     """Run `brain` with `arguments` in `folder`; it must end with `status` and print `says`."""
+    quotes = {word: "'" if '"' in word else '"' for word in arguments if " " in word}
+    words = [f"{quotes.get(word, '')}{word}{quotes.get(word, '')}" for word in arguments]
+    command = " ".join(["brain", *words])
+    return _run_module(folder, title, command, "brain_cli", *arguments, says=says, status=status)
+
+
+def _run_agent(folder: Path, title: str, part: str, says: str) -> DemoStep:
+    """Run a part of the agent of the demo."""
+    command = f"python -m brain_cli.demo_agent {part}"
+    return _run_module(folder, title, command, "brain_cli.demo_agent", part, says=says)
+
+
+def _run_module(
+    folder: Path,
+    title: str,
+    command: str,
+    module: str,
+    *arguments: str,
+    says: str,
+    status: int = 0,
+) -> DemoStep:
     process = subprocess.run(
-        [sys.executable, "-P", "-m", "brain_cli", *arguments],
+        [sys.executable, "-P", "-m", module, *arguments],
         cwd=folder,
         env=_demo_environment(folder.parent),
         stdin=subprocess.DEVNULL,
@@ -174,9 +231,8 @@ def _run_step(folder: Path, title: str, *arguments: str, says: str, status: int 
         errors="replace",
         check=False,
     )
-    words = [f'"{word}"' if " " in word else word for word in arguments]
     ok = process.returncode == status and says in process.stdout
-    return DemoStep(title, " ".join(["brain", *words]), process.returncode, process.stdout, ok)
+    return DemoStep(title, command, process.returncode, process.stdout, ok)
 
 
 def _demo_environment(workshop: Path) -> dict[str, str]:
@@ -186,5 +242,6 @@ def _demo_environment(workshop: Path) -> dict[str, str]:
         "BRAIN_AUTHOR": "auditor",
         "BRAIN_LEDGERS": str(workshop / "ledgers"),
         "BRAIN_ROOTS": str(workshop / "roots.json"),
+        "BRAIN_STATE_DIR": str(workshop / "state"),
         "PYTHONIOENCODING": "utf-8",
     }

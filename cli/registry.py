@@ -74,7 +74,7 @@ ROOT_COMMANDS: CommandTable = {
         "mcp": ("", "Serve this brain to agents (MCP), or set up a client."),
     },
     "Learn": {
-        "evolve": ("", "Make skills from recorded runs."),
+        "evolve": ("", "Make skills from runs and code, and watch them in use."),
     },
     "Help": {
         "demo": ("demo", "Run every main feature on an example."),
@@ -98,6 +98,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "history": ("skill_read", "List the versions of a skill, newest first."),
             "similar": ("skill_read", "List the skills that are similar to a skill."),
             "check": ("skill_read", "Check skills against the rules of agentskills.io."),
+        },
+        "Run": {
+            "run": ("evolve.programs", "Run the program of a skill in the sandbox."),
         },
     },
     "op": {
@@ -190,7 +193,36 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     },
     "evolve": {
         "Runs": {
-            "synthesize": ("evolve", "Create or improve a skill from a run."),
+            "synthesize": ("evolve.synthesize", "Create or improve a skill from a run."),
+        },
+        "Skills that run": {
+            "acquire": ("evolve.programs", "Make a skill that runs, if it passes its tests."),
+            "admit": ("evolve.programs", "Try the program of a skill, so that it may run here."),
+            "attempts": ("evolve.programs", "List rejected attempts, or show one."),
+            "allow": ("evolve.programs", "Show or change what the program of a skill may reach."),
+        },
+        "Import": {
+            "import-registry": (
+                "evolve.programs",
+                "Import the acquired skills of another assistant.",
+            ),
+        },
+        "Use": {
+            "stats": ("evolve.usage", "Show how skills do in use."),
+            "count": (
+                "evolve.usage",
+                "Count the uses of skills in a transcript of another program.",
+            ),
+            "pin": ("evolve.usage", "Keep a skill from being rolled back or retired by a rule."),
+            "unpin": ("evolve.usage", "End what 'brain evolve pin' began."),
+            "retire": (
+                "evolve.usage",
+                "Take a skill out of use; its files stay in skills/_retired.",
+            ),
+            "reinstate": (
+                "evolve.usage",
+                "Bring back a retired skill, or an earlier version of one.",
+            ),
         },
     },
 }

@@ -34,6 +34,7 @@ from brain.serve.tools import Toolbox
 from brain.store import checksums
 from brain.verify.verification import verify_folder
 from tests.support import store_mutations
+from tests.support.decisions import OTHER_PROGRAM, SLUG, admission, admit_new, decide, skill_files
 from tests.support.derived_data import AUTHOR, BULK_THRESHOLD, QUESTIONS, make_brain, open_brain
 from tests.support.store_tampering import (
     execute_in_store,
@@ -58,6 +59,8 @@ def make(root: Path) -> None:
     """Make the brain that is attacked: something of everything derived, signed and redacted."""
     make_brain(root)
     with Brain.open(root, author=AUTHOR, sign_with=lambda: bytes(32)) as brain:
+        admit_new(brain)
+        decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
         (root / "memory/secret.md").write_text("a secret that is to be redacted\n")
         (root / "memory/large.md").write_bytes(b"A line that is long enough.\n" * 12_000)
         brain.snapshot("Signed")
@@ -219,6 +222,7 @@ def asked(root: Path) -> dict[str, object]:
             if name != "merges":  # which no command tells: it lists also those that were undone
                 found[name] = _caught(lambda ask=ask: ask(brain))
         found["ids"] = _caught(lambda: _check_ids(brain))
+        found["decisions"] = _caught(lambda: brain.history.why(SLUG).decisions)
         tools = Toolbox(brain)
         for name in ("skills_list", "brain_log"):
             found[f"tool {name}"] = _caught(lambda name=name: tools.call(name, {}).text)

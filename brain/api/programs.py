@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .locked_session import Part
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
     from .. import results
     from ..programs.program import Program
+    from ..receipts import Receipt
     from ..repo.programs.acquire import AcquireRequest, TrialOptions, TrialPlan
     from ..repo.programs.admission import Runnable
     from ..repo.programs.retire import Decider
+    from ..running.run_program import RunOutcome
     from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
 
 
@@ -86,43 +88,68 @@ class ProgramsPart(Part):
         payload: Mapping[str, Any],
         *,
         cancel: Event | None = None,
+        on_outcome: Callable[[results.ProgramRun], None] | None = None,
+        on_progress: Callable[[float, str], None] | None = None,
         limits: SandboxLimits | None = None,
         sandbox: Sandbox | None = None,
     ) -> results.ProgramRun:
         """Run the program of a skill with a payload; setting `cancel` ends it.
 
-        What the program does wrong is in the result. Raises as `find`, `InvalidInput`
-        (`too_large`) and `SandboxError`.
+        What the program does wrong is in the result. The run is counted, and after failures the
+        skill may be rolled back or retired: see `health` of the result. `on_outcome` gets the
+        result before that, so that a record of the run precedes what follows from it.
+        `on_progress` gets the share that is done, from 0 to 1, and a message. Raises as
+        `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
         """
-        from ..results import ProgramRun
-        from ..running.run_program import run_program
-        from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
-        from ..skills.skill_version import version_value
+        from .program_runs import ProgramRunner
 
-        runnable = self.find_runnable(slug)
-        outcome = run_program(
+        runner = ProgramRunner(
+            self.find_runnable,
             sandbox or _find_sandbox(),
-            runnable.program,
-            payload,
-            limits=limits or DEFAULT_LIMITS,
-            folders=runnable.tried.folders,
             cancel=cancel,
+            on_progress=on_progress,
+            limits=limits,
         )
-        return ProgramRun(
-            slug=runnable.skill.slug,
-            version=version_value(runnable.skill.card.version),
-            program=runnable.program.id.hex(),
-            ok=outcome.ok,
-            output=outcome.output,
-            error=outcome.error,
-            wall_ms=outcome.wall_ms,
-        )
+        run = runner.run(slug, payload)
+        if on_outcome is not None:
+            on_outcome(run)
+        health, uncounted = None, ""
+        for runnable, outcome in runner.ended:  # those called first; the last is the skill itself
+            cancelled = cancel is not None and cancel.is_set()
+            health, uncounted = self._try_to_count(runnable, outcome, cancelled)
+        return run._replace(health=health, uncounted=uncounted)
+
+    def _try_to_count(
+        self, runnable: Runnable, outcome: RunOutcome, cancelled: bool
+    ) -> tuple[results.HealthChange | None, str]:
+        """Count a run; return what followed, and why it could not be counted, "" if it was."""
+        from ..errors import BrainError
+
+        try:
+            return self.count_use(runnable, outcome, cancelled=cancelled), ""
+        except BrainError as error:  # the output is there all the same
+            return None, error.message
 
     def list(self) -> builtins.list[results.SkillProgram]:
         """Return the programs of all skills at the head, and whether they may run."""
         from ..repo.programs import list_programs
 
         return self._locked.run(list_programs.list_programs)
+
+    def read_mark(self) -> tuple[str, int]:
+        """Return a value that differs if other programs may run, which takes no time."""
+        from ..repo.programs import tried_programs
+
+        return self._locked.session.head().hex(), tried_programs.read_state_mark()
+
+    def read_definition(self, code: bytes, *, sandbox: Sandbox | None = None) -> Mapping[str, Any]:
+        """Return what `definition()` of a class says, read in the sandbox.
+
+        Raises `InvalidInput` (`bad_definition`) and `SandboxError`.
+        """
+        from ..running.run_program import read_definition
+
+        return read_definition(sandbox or _find_sandbox(), code)
 
     def approve(
         self, slug: str, *, folders: Mapping[str, str] | None = None, hosts: tuple[str, ...] = ()
@@ -174,13 +201,63 @@ class ProgramsPart(Part):
     ) -> results.Decided:
         """Bring a retired skill back, or the files of an earlier version, as its next version.
 
+        `slug` may name the version, too: SKILL@VERSION.
+
         `decider` is as for `retire`. Raises `NotFound` (`no_skill`, `no_version`), or `Conflict`
         (`not_retired`).
         """
         from ..repo.programs import retire
+        from ..skills.skill_address import split_version
 
+        name, named = (slug, str(version)) if version != "" else split_version(slug)
         by = decider or self._decide_as_author(reason)
-        return self._locked.run_write(retire.reinstate_skill, slug, by, str(version), message)
+        return self._locked.run_write(retire.reinstate_skill, name, by, named, message)
+
+    def pin(self, slug: str) -> results.Pinned:
+        """Pin a skill: no rule rolls it back or retires it.
+
+        The list is in the manifest. Raises `NotFound` (`no_skill`), or `InvalidInput`
+        (`ambiguous_skill`, `bad_manifest`).
+        """
+        from ..repo.programs import pinned
+
+        return self._locked.run(pinned.pin_skill, slug)
+
+    def unpin(self, slug: str) -> results.Pinned:
+        """End the pinning of a skill. Raises `NotFound` (`not_pinned`), else as `pin`."""
+        from ..repo.programs import pinned
+
+        return self._locked.run(pinned.unpin_skill, slug)
+
+    def count_use(
+        self, runnable: Runnable, outcome: RunOutcome, *, cancelled: bool = False
+    ) -> results.HealthChange | None:
+        """Count a run of a program; return what followed if it failed, None for nothing.
+
+        A run that was cancelled is neither a success nor a failure. Raises `StoreError` or
+        `Locked` if it cannot be counted, or if a failing skill cannot be changed.
+        """
+        from ..repo.programs import health
+
+        return self._locked.run(health.count_run, runnable, outcome, cancelled)
+
+    def stats(self) -> results.UsageStats:
+        """Return how all skills do in use, those used most first; retired ones are among them.
+
+        Raises `StoreError` if the counts cannot be read.
+        """
+        from ..repo.programs import skill_stats
+
+        return self._locked.run(skill_stats.read_stats)
+
+    def count_imported(self, run: Receipt) -> results.RunCounted:
+        """Count the uses of skills in a run of another program, each run once.
+
+        Raises as `count_use`.
+        """
+        from ..repo.programs import run_usage
+
+        return self._locked.run(run_usage.count_imported_run, run)
 
     def _decide_as_author(self, reason: str) -> Decider:
         from ..repo.programs.retire import Decider

@@ -92,9 +92,18 @@ class ReceiptsPart(Part):
 
         Raises `FormatError` or `InvalidInput`.
         """
-        from ..receipts import decode_receipt
-        from ..receipts.receipt_json import RECEIPT_FORMAT
+        found = _decode_if_receipt(data)
+        return found or ReceiptsPart.import_transcript(data)
 
-        if RECEIPT_FORMAT.name.encode() in data:
-            return decode_receipt(data)
-        return ReceiptsPart.import_transcript(data)
+    @staticmethod
+    def read_run_files(data: bytes) -> list[Receipt]:
+        """Return all runs of a file, as `read_run_file` returns a single one."""
+        found = _decode_if_receipt(data)
+        return [found] if found else ReceiptsPart.import_transcripts(data)
+
+
+def _decode_if_receipt(data: bytes) -> Receipt | None:
+    from ..receipts import decode_receipt
+    from ..receipts.receipt_json import RECEIPT_FORMAT
+
+    return decode_receipt(data) if RECEIPT_FORMAT.name.encode() in data else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .locked_session import Part, encode_body
+from .locked_session import Part, call_system, encode_body
 
 if TYPE_CHECKING:
     import builtins
@@ -74,6 +75,16 @@ class SkillsPart(Part):
             files=files or {},
         )
         return self._locked.run_write(upsert.upsert_skill, request, commit_to=commit_to)
+
+    @staticmethod
+    def read_folder(folder: str | Path) -> tuple[bytes, dict[str, bytes]]:
+        """Return the text of a skill in a folder and its other files, as `upsert` takes them.
+
+        Raises `NotFound` (`no_file`) or `InvalidInput` (`not_regular`, `too_many`, `too_large`).
+        """
+        from ..repo.skills.read_skill_folder import read_skill_folder
+
+        return call_system(read_skill_folder, Path(folder))
 
     def edit(
         self, slug: str, change: ContentChange, *, file: str = "", message: str = ""

@@ -69,10 +69,20 @@ class Task:
         self._record("llm", model or self._run.header.model, input, output, error, **counts)
 
     def record_tool_call(
-        self, name: str, input: object = "", output: object = "", *, took: int = 0, error: str = ""
+        self,
+        name: str,
+        input: object = "",
+        output: object = "",
+        *,
+        took: int = 0,
+        error: str = "",
+        version: str = "",
     ) -> None:
-        """Record a call of a tool. Values other than text are kept as JSON."""
-        self._record("tool", name, input, output, error, took=took)
+        """Record a call of a tool. Values other than text are kept as JSON.
+
+        `version` is that of the skill whose program ran, "" for other tools.
+        """
+        self._record("tool", name, input, output, error, took=took, version=version)
 
     def record_skill_load(self, slug: str, version: str | int = "", *, path: str = "") -> None:
         """Record that a skill was read, by default at its version in the head.

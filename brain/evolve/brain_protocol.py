@@ -1,10 +1,12 @@
-"""The operations of `brain.Brain` and its `Task` that the synthesis of skills calls."""
+"""The operations of `brain.Brain` and its `Task` that learning skills calls."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .. import results
     from ..receipts import Receipt
     from ..repo.open.manifest import SynthesisPolicy
@@ -39,6 +41,39 @@ class LearningBrain(Protocol):
     def skills(self) -> _Skills: ...
     @property
     def receipts(self) -> _Receipts: ...
+
+
+class _Programs(Protocol):
+    def list(self) -> list[results.SkillProgram]: ...
+
+
+class AcquiringBrain(Protocol):
+    """An open brain, as acquiring a skill uses it."""
+
+    @property
+    def skills(self) -> _Skills: ...
+    @property
+    def programs(self) -> _Programs: ...
+
+
+class _UpsertingSkills(Protocol):
+    def upsert(
+        self,
+        name: str,
+        body: str | bytes | None = None,
+        *,
+        description: str | None = None,
+        message: str = "",
+        if_changed: bool = False,
+        files: Mapping[str, bytes | None] | None = None,
+    ) -> results.Upserted: ...
+
+
+class ImportingBrain(Protocol):
+    """An open brain, as the import of a registry uses it."""
+
+    @property
+    def skills(self) -> _UpsertingSkills: ...
 
 
 class LearningTask(Protocol):

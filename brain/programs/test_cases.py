@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..errors import InvalidInput, printable_text
 from ..util import strict_json
+from ..util.json_schema import equal_json
 from . import CASES_FILE
 
 MAX_CASES = 64
@@ -31,7 +32,7 @@ class TestCase:
 
     def refuse(self, output: Any) -> str:
         """Return why an output is not the expected one, "" if it is."""
-        if self.output is not ANY_OUTPUT and not _are_equal(output, self.output):
+        if self.output is not ANY_OUTPUT and not equal_json(output, self.output):
             return f"expected {_show(self.output)}, got {_show(output)}"
         text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
         if self.contains not in text:
@@ -46,11 +47,13 @@ def is_meaningful(output: Any) -> bool:
 
 def parse_cases(data: bytes) -> list[TestCase]:
     """Return the cases of a file. Raises `InvalidInput` (`bad_cases`)."""
-    if len(data) > MAX_CASES_BYTES or strict_json.nesting_depth(data, MAX_DEPTH) > MAX_DEPTH:
-        raise _error(f"it is larger than {MAX_CASES_BYTES} bytes, or nested too deeply")
+    if len(data) > MAX_CASES_BYTES:
+        raise _error(f"it has {len(data)} bytes, more than {MAX_CASES_BYTES}")
+    if strict_json.nesting_depth(data, MAX_DEPTH) > MAX_DEPTH:
+        raise _error("it is nested too deeply")
     try:
         rows = strict_json.parse_unbounded_json(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _error(printable_text(error, 200)) from error
     if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_CASES:
         raise _error(f"it is not a list of 1 to {MAX_CASES} cases")
@@ -81,13 +84,6 @@ def _parse_case(number: int, row: Any) -> TestCase:
         payload=row["payload"],
         output=row.get("output", ANY_OUTPUT),
         contains=row.get("contains", ""),
-    )
-
-
-def _are_equal(output: Any, expected: Any) -> bool:
-    """Compare JSON values; unlike Python, JSON tells true from 1."""
-    return json.dumps(output, sort_keys=True) == json.dumps(expected, sort_keys=True) or (
-        type(output) in (int, float) and type(expected) in (int, float) and output == expected
     )
 
 

@@ -42,7 +42,10 @@ _NAMES = {
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
         "Switched Tag"
     ),
-    "programs": "Attempt AttemptView Decided ProgramRun SkillProgram",
+    "programs": (
+        "Attempt AttemptView Decided ImportedRegistry ImportedSkill ProgramCall ProgramRun "
+        "RefusedSkill SkillProgram"
+    ),
     "skills": (
         "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
         "SkillProblem SkillVersion SkillView"
@@ -52,7 +55,9 @@ _NAMES = {
         "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
     ),
     "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
-    "work": "ReceiptVerified RunInfo RunSummary SkillReasons Synthesized VersionReason",
+    "work": (
+        "ReceiptVerified RunInfo RunSummary SkillDecision SkillReasons Synthesized VersionReason"
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

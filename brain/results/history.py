@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .named_tuple import NamedTuple
 
@@ -25,7 +25,8 @@ class SnapshotDetails(NamedTuple):
     """A snapshot, its sections and signatures, and what it changed in its first parent.
 
     Only valid signatures are listed; verification also reports invalid ones and the rights
-    of the keys.
+    of the keys. `verdict` is that of a decision about a skill, None for any other snapshot and
+    for a verdict that cannot be read.
     """
 
     info: SnapshotInfo
@@ -34,6 +35,7 @@ class SnapshotDetails(NamedTuple):
     signatures: list[Signature]
     changes: list[PathChange]
     skills: list[SkillChange]
+    verdict: dict[str, Any] | None
 
 
 class Operation(NamedTuple):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from .common import Committed, NotCommitted, Notice, Version
+    from .usage import HealthChange
 
 
 class Decided(NamedTuple):
@@ -52,8 +53,28 @@ class SkillProgram(NamedTuple):
     status: str
 
 
+class ProgramCall(NamedTuple):
+    """What a running program asked for: `kind` is call or fetch, `target` the tool or the URL.
+
+    `version` is that of the called skill, `error` "" if it was answered.
+    """
+
+    kind: str
+    caller: str
+    target: str
+    version: str
+    error: str
+    wall_ms: int
+
+
 class ProgramRun(NamedTuple):
-    """How the program of a skill ran: with `output`, a JSON value, or with `error`."""
+    """How the program of a skill ran: with `output`, a JSON value, or with `error`.
+
+    `refused` says whether it refused its arguments with a message, as a program should; `calls`
+    are what it asked for, in the order in which they ended.
+    `health` says what followed from its failures, if anything did. `uncounted` says why the run
+    could not be counted, "" if it was.
+    """
 
     slug: str
     version: Version
@@ -62,6 +83,10 @@ class ProgramRun(NamedTuple):
     output: Any
     error: str
     wall_ms: int
+    refused: bool = False
+    calls: Sequence[ProgramCall] = ()
+    health: HealthChange | None = None
+    uncounted: str = ""
 
 
 class Attempt(NamedTuple):
@@ -87,3 +112,30 @@ class AttemptView(NamedTuple):
     reason: str
     verdict: dict[str, Any]
     files: dict[str, bytes]
+
+
+class ImportedSkill(NamedTuple):
+    """A skill of an imported registry, not admitted; `next_step` says what its tests lack.
+
+    `changed` says whether it was written: the same text again is not.
+    """
+
+    slug: str
+    name: str
+    version: Version
+    changed: bool
+    next_step: str
+
+
+class RefusedSkill(NamedTuple):
+    """A skill of a registry that was left out, and why."""
+
+    name: str
+    reason: str
+
+
+class ImportedRegistry(NamedTuple):
+    """The skills of an imported registry, and those that were left out."""
+
+    skills: list[ImportedSkill]
+    refused: list[RefusedSkill]

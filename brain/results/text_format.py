@@ -60,12 +60,13 @@ def _folders_above(path: str) -> Iterator[str]:
         yield path
 
 
-_VERDICT_WORDS = {
+DECISION_WORDS = {
     "admit": "admitted",
     "reject": "rejected",
     "retire": "retired",
     "reinstate": "reinstated",
 }
+"""Decisions about a skill in words."""
 _BINDING_WORDS = {"bind": "bound to", "unbind": "no longer bound to"}
 
 
@@ -106,8 +107,10 @@ def _format_skill_operation(fields: dict[str, Any]) -> str:
             words = f"{other} renamed to {slug}, {old} → {new}"
         case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
             words = f"{slug} absorbed {other} → {new}"
+        case {"slug": slug, "summary": str(summary)}:
+            words = f"{slug} {summary}"
         case {"kind": str(kind), "slug": slug, "verdict": str(verdict)}:
-            words = f"{slug} {_VERDICT_WORDS[kind]}, by verdict {short_id(verdict)}"
+            words = f"{slug} {DECISION_WORDS[kind]}, by verdict {short_id(verdict)}"
         case {"kind": str(kind), "account": account, "key": str(key)}:
             words = f"key {short_id(key)} {_BINDING_WORDS[kind]} {account}"
         case _:

@@ -75,11 +75,13 @@ class VersionUses(NamedTuple):
 class SkillUsage(NamedTuple):
     """How a skill does in use.
 
-    `state` is ok, degraded, retired, or not_admitted for a program that may not run here.
+    `state` is ok, degraded or retired; or, for a program that does not run here, as the `status`
+    of `SkillProgram`. `program` is its id, "" without one.
     `uses`, `successes` and `failures` are of all versions; `consecutive_failures`, `median_ms`
     and `failure` are those of the present one. `tokens` is what its line costs the index.
     `protection` says why no rule changes the skill: pinned, "written by a person", or "". The
-    latter is only found out for a degraded skill. `versions` are those in use, oldest first.
+    second is only found out for a degraded skill. `versions` are those that were used, in the
+    order of their first use.
     """
 
     slug: str

@@ -101,11 +101,35 @@ class VersionReason(NamedTuple):
     work: RunSummary | None
 
 
+class SkillDecision(NamedTuple):
+    """A decision about a skill: admit, reject, retire or reinstate, and the verdict behind it.
+
+    `from_version` and `to_version` are those of the skill before and after, "" if it was or is
+    not there. `blob` is the id of the verdict; its `state` is kept, missing, redacted, or foreign
+    for a blob that is not a verdict, and only a kept one has a `verdict`. `summary` is one line.
+    """
+
+    decision: str
+    from_version: str
+    to_version: str
+    snapshot: str
+    time: datetime
+    author: str
+    blob: str
+    state: str
+    summary: str
+    verdict: dict[str, Any] | None
+
+
 class SkillReasons(NamedTuple):
-    """The reason for each version of a skill, newest first."""
+    """The reason for each version of a skill, and the decisions about it, both newest first.
+
+    A rejected attempt is no version of the skill.
+    """
 
     slug: str
     versions: list[VersionReason]
+    decisions: list[SkillDecision]
 
 
 Version = int | str

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from threading import Event
 from typing import Any
 
-from ..errors import InvalidInput, printable_text
-from ..programs.failure_summary import summarize_failure
+from ..errors import InvalidInput
+from ..programs import SCHEMA_FILE
+from ..programs.failure_summary import explain_silence, fit_summary, summarize_failure
+from ..programs.parameter_schema import check_payload, parse_schema
+from ..programs.payloads import MAX_PAYLOAD_BYTES
 from ..programs.program import Program
 from ..programs.program_shape import find_shape
 from ..sandbox.sandbox_protocol import (
@@ -23,13 +26,12 @@ from ..sandbox.sandbox_protocol import (
 )
 from ..util import strict_json
 
-MAX_PAYLOAD_BYTES = 100_000
-"""Of a payload as JSON: the kernel passes an argument of at most 128 KiB."""
+MAX_REQUESTS = 2048
+"""Lines that a program may send to a broker, which has limits of its own for each kind."""
 MAX_OUTPUT_DEPTH = 64
 MAX_OUTPUT_VALUES = 100_000
 
 _MODULES = {
-    "/job/modules/skillapi.py": b"",
     "/job/modules/src/skills/base.py": b"from skillapi import *\n",
     "/job/modules/src/skills/types.py": b"from skillapi import *\n",
 }
@@ -40,8 +42,8 @@ _ENDS = {
     "output": "it wrote more than {limits.output_bytes} bytes",
     "requests": "it made more requests than it may, or one that nothing answers",
     "cancelled": "it was cancelled",
-    "signal": "it was ended by a signal",
 }
+_NOT_JSON = "its output is not JSON"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,9 @@ def run_program(
 ) -> RunOutcome:
     """Run a program with a payload. What it does wrong is in the outcome.
 
-    Raises `InvalidInput` (`too_large`) for the payload, and `SandboxError`.
+    `answer` is that of a `Broker`; without it, a request ends the run. Raises `InvalidInput` for
+    the payload (`too_large`, `bad_payload`) and for a schema.json that cannot be read
+    (`bad_schema`), and `SandboxError`.
     """
     text = json.dumps(dict(payload), ensure_ascii=True, allow_nan=False)
     if len(text) > MAX_PAYLOAD_BYTES:
@@ -80,13 +84,14 @@ def run_program(
             code="too_large",
             hint="give less at once, or the path of a file that the skill may read",
         )
+    if SCHEMA_FILE in program.files:
+        check_payload(parse_schema(program.files[SCHEMA_FILE]), payload)
+    if answer is not None:
+        limits = replace(limits, requests=max(limits.requests, MAX_REQUESTS))
     is_class = find_shape(program.code) == "class"
-    files = {**_module_files(), "/job/skill.py": program.code}
-    if is_class:
-        files["/job/run_class.py"] = _inside("run_class.py")
     job = SandboxJob(
         arguments=("/job/run_class.py",) if is_class else ("/job/skill.py", text),
-        files=files,
+        files=_class_files(program.code) if is_class else _script_files(program.code),
         folders=folders or {},
         stdin=json.dumps({"payload": dict(payload)}).encode() if is_class else b"",
         answer=answer,
@@ -94,25 +99,32 @@ def run_program(
     )
     outcome = sandbox.run(job, cancel)
     if outcome.ended_by != "exit":
-        return _failed(outcome, _ENDS[outcome.ended_by].format(limits=limits))
-    return _read_class_outcome(outcome) if is_class else _read_script_outcome(outcome)
+        return _failed(outcome, _describe_end(outcome, limits))
+    if is_class:
+        return _read_class_outcome(outcome)
+    return _read_script_outcome(outcome, program.code)
 
 
-def read_definition(sandbox: Sandbox, code: bytes) -> dict[str, Any]:
+def read_definition(
+    sandbox: Sandbox,
+    code: bytes,
+    *,
+    limits: SandboxLimits = DEFAULT_LIMITS,
+    cancel: Event | None = None,
+) -> dict[str, Any]:
     """Return what `definition()` of a class says, read in the sandbox.
 
     Raises `InvalidInput` (`bad_definition`), `SandboxError`.
     """
-    files = {
-        **_module_files(),
-        "/job/skill.py": code,
-        "/job/run_class.py": _inside("run_class.py"),
-    }
-    outcome = sandbox.run(SandboxJob(arguments=("/job/run_class.py",), files=files, stdin=b"{}"))
-    value = _parse_result(outcome.result)
-    if outcome.ended_by != "exit" or outcome.status != 0 or not isinstance(value, dict):
+    job = SandboxJob(
+        arguments=("/job/run_class.py",), files=_class_files(code), stdin=b"{}", limits=limits
+    )
+    outcome = sandbox.run(job, cancel)
+    reason = _find_failure(outcome, limits)
+    value, fault = _parse_json(outcome.result)
+    if reason or not isinstance(value, dict):
         raise InvalidInput(
-            f"definition() did not answer: {summarize_failure(outcome.stderr, outcome.stdout)}",
+            f"definition() did not answer: {reason or fault or 'it gave no definition'}",
             code="bad_definition",
             hint="return a SkillDefinition that names the skill and its parameters",
         )
@@ -120,7 +132,12 @@ def read_definition(sandbox: Sandbox, code: bytes) -> dict[str, Any]:
 
 
 def check_outputs(
-    sandbox: Sandbox, check: bytes, rows: list[tuple[Mapping[str, Any], Any]]
+    sandbox: Sandbox,
+    check: bytes,
+    rows: Sequence[tuple[Mapping[str, Any], Any]],
+    *,
+    limits: SandboxLimits = DEFAULT_LIMITS,
+    cancel: Event | None = None,
 ) -> list[str]:
     """Return for each payload and output why the check refuses it, "" if it does not.
 
@@ -129,69 +146,103 @@ def check_outputs(
     """
     files = {"/job/check.py": check, "/job/run_check.py": _inside("run_check.py")}
     stdin = json.dumps([[dict(payload), output] for payload, output in rows]).encode()
-    outcome = sandbox.run(SandboxJob(arguments=("/job/run_check.py",), files=files, stdin=stdin))
-    value = _parse_result(outcome.result)
-    answered = isinstance(value, list) and len(value) == len(rows)
-    if outcome.ended_by != "exit" or outcome.status != 0 or not answered:
+    job = SandboxJob(arguments=("/job/run_check.py",), files=files, stdin=stdin, limits=limits)
+    outcome = sandbox.run(job, cancel)
+    reason = _find_failure(outcome, limits)
+    value, fault = _parse_json(outcome.result)
+    if reason or not isinstance(value, list) or len(value) != len(rows):
         raise InvalidInput(
-            f"tests/check.py did not answer: {summarize_failure(outcome.stderr, outcome.stdout)}",
+            f"tests/check.py did not answer: {reason or fault or 'it left outputs out'}",
             code="bad_check",
             hint="define check(payload, output), which raises for a wrong output",
         )
-    return ["" if reason is None else printable_text(reason, 200) for reason in value]
+    return ["" if one is None else fit_summary(one or "refused") for one in value]
+
+
+def _find_failure(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
+    """Return why a job that gives a result failed, "" if it did not."""
+    if outcome.ended_by != "exit":
+        return _describe_end(outcome, limits)
+    if outcome.status != 0:
+        return summarize_failure(outcome.stderr, outcome.stdout)
+    return "it exited before it gave a result" if outcome.result is None else ""
+
+
+def _describe_end(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
+    if outcome.ended_by in _ENDS:
+        return _ENDS[outcome.ended_by].format(limits=limits)
+    return f"it was ended by signal {abs(outcome.status)}"
 
 
 def _read_class_outcome(outcome: SandboxOutcome) -> RunOutcome:
-    value = _parse_result(outcome.result)
-    if outcome.status != 0 or not isinstance(value, dict):
+    if outcome.status != 0:
         return _failed(outcome, summarize_failure(outcome.stderr, outcome.stdout))
+    if outcome.result is None:
+        return _failed(outcome, "it exited before execute() returned")
+    value, fault = _parse_json(outcome.result)
+    if not isinstance(value, dict):
+        return _failed(outcome, fault or "its result is not a SkillResult")
     if value.get("success") is not True:
-        reason = printable_text(value.get("error") or "it failed without a message", 200)
+        reason = fit_summary(value.get("error") or "it failed without a message")
         return RunOutcome(ok=False, error=reason, refused=True, wall_ms=outcome.wall_ms)
     return RunOutcome(ok=True, output=value.get("output"), wall_ms=outcome.wall_ms)
 
 
-def _read_script_outcome(outcome: SandboxOutcome) -> RunOutcome:
-    summary = summarize_failure(outcome.stderr, outcome.stdout)
+def _read_script_outcome(outcome: SandboxOutcome, code: bytes) -> RunOutcome:
     if outcome.status != 0:
         crashed = outcome.status < 0 or b"Traceback (most recent call last)" in outcome.stderr
         refused = not crashed and (outcome.stderr + outcome.stdout).strip() != b""
-        return RunOutcome(ok=False, error=summary, refused=refused, wall_ms=outcome.wall_ms)
+        return RunOutcome(
+            ok=False,
+            error=summarize_failure(outcome.stderr, outcome.stdout),
+            refused=refused,
+            wall_ms=outcome.wall_ms,
+        )
     try:
         text = outcome.stdout.decode()
     except UnicodeDecodeError:
         return _failed(outcome, "its output is not UTF-8")
     if not text.strip():
-        return _failed(outcome, summary)
-    parsed = _parse_result(outcome.stdout)
-    return RunOutcome(
-        ok=True,
-        output=text.removesuffix("\n") if parsed is None else parsed,
-        wall_ms=outcome.wall_ms,
-    )
+        if outcome.stderr.strip():
+            return _failed(outcome, summarize_failure(outcome.stderr, b""))
+        return _failed(outcome, explain_silence(code))
+    value, fault = _parse_json(outcome.stdout)
+    if fault and fault != _NOT_JSON:
+        return _failed(outcome, fault)
+    output = text.removesuffix("\n") if fault else value
+    return RunOutcome(ok=True, output=output, wall_ms=outcome.wall_ms)
 
 
 def _failed(outcome: SandboxOutcome, reason: str) -> RunOutcome:
-    return RunOutcome(ok=False, error=printable_text(reason, 200), wall_ms=outcome.wall_ms)
+    return RunOutcome(ok=False, error=fit_summary(reason), wall_ms=outcome.wall_ms)
 
 
-def _parse_result(data: bytes | None) -> Any:
-    """Return the JSON value, None if it is none, or too deep or too large to be read."""
-    if (
-        data is None
-        or strict_json.nesting_depth(data, MAX_OUTPUT_DEPTH) > MAX_OUTPUT_DEPTH
-        or strict_json.count_values(data, MAX_OUTPUT_VALUES) > MAX_OUTPUT_VALUES
-    ):
-        return None
+def _parse_json(data: bytes | None) -> tuple[Any, str]:
+    """Return the JSON value and "", or None and why it cannot be read."""
+    if data is None:
+        return None, _NOT_JSON
+    if data.lstrip()[:1] in (b"[", b"{"):
+        if strict_json.nesting_depth(data, MAX_OUTPUT_DEPTH) > MAX_OUTPUT_DEPTH:
+            return None, f"its output is nested more than {MAX_OUTPUT_DEPTH} levels deep"
+        if strict_json.count_values(data, MAX_OUTPUT_VALUES) > MAX_OUTPUT_VALUES:
+            return None, f"its output has more than {MAX_OUTPUT_VALUES} values"
     try:
-        return strict_json.parse_unbounded_json(data)
-    except ValueError:
-        return None
+        return strict_json.parse_unbounded_json(data), ""
+    except (ValueError, RecursionError):
+        return None, _NOT_JSON
 
 
 @cache
 def _module_files() -> dict[str, bytes]:
-    return {**_MODULES, "/job/modules/skillapi.py": _inside("skillapi.py")}
+    return {"/job/modules/skillapi.py": _inside("skillapi.py"), **_MODULES}
+
+
+def _script_files(code: bytes) -> dict[str, bytes]:
+    return {**_module_files(), "/job/skill.py": code}
+
+
+def _class_files(code: bytes) -> dict[str, bytes]:
+    return {**_script_files(code), "/job/run_class.py": _inside("run_class.py")}
 
 
 @cache

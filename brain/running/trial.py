@@ -6,37 +6,56 @@ for itself. What was tried and how it went is the verdict.
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 from .._version import __version__
-from ..digest import NO_DIGEST, blob_id
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..programs import CASES_FILE, CHECK_FILE, SCHEMA_FILE
 from ..programs.code_check import check_code
+from ..programs.failure_summary import fit_summary
+from ..programs.parameter_schema import check_payload, parse_schema
 from ..programs.payloads import make_payloads
 from ..programs.program import Program
-from ..programs.stubs import Stub, build_stubs
-from ..programs.test_cases import TestCase, is_meaningful, parse_cases
+from ..programs.stubs import build_stubs, find_survivors
+from ..programs.test_cases import TestCase, parse_cases
+from ..programs.tool_name import tool_name
 from ..sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox, SandboxLimits
-from ..util import strict_json
+from ..util.json_schema import equal_json
 from ..verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
-from .run_program import check_outputs, run_program
+from .complete_program import complete_program
+from .trial_runs import TrialRuns, TriedCase
 
 UNSEEN_PAYLOADS = 8
 """Payloads that the author never saw."""
-_NO_CHECK = b"def check(payload, output):\n    pass\n"
+MAX_TRIAL_SECONDS = 300.0
+_CHECK_FAULTS = ("bad_check", "bad_definition", "schema_differs")
+"""Codes of what is wrong with the program rather than with the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A verdict, and the contents of the blobs that it names."""
+    """A verdict, the contents of the blobs that it names, and the program that it is about.
+
+    That has a schema.json made from its definition, if it came without.
+    """
 
     verdict: Verdict
     contents: tuple[bytes, ...]
+    program: Program
+
+
+@dataclass(slots=True, kw_only=True)
+class _Course:
+    """How a trial went so far."""
+
+    program: Program
+    rows: tuple[TriedCase, ...] = ()
+    findings: tuple[str, ...] = ()
+    reason: str = ""
 
 
 def try_program(
@@ -47,25 +66,32 @@ def try_program(
     decided_by: str,
     code_profile: str = "generated",
     limits: SandboxLimits = DEFAULT_LIMITS,
+    max_seconds: float = MAX_TRIAL_SECONDS,
+    answer: Callable[[bytes], bytes] | None = None,
+    cancel: Event | None = None,
 ) -> Trial:
     """Try a program; the verdict is to admit it if every case passed, else to reject it.
 
-    The same seed gives the same unseen payloads. Raises `InvalidInput` for tests or a schema that
-    cannot be read, and `SandboxError`.
+    The same seed gives the same unseen payloads. `answer` makes the answers to its requests; it
+    must take calls from two threads, and without it only progress is taken. A trial that takes
+    longer than `max_seconds` rejects the program. Raises `InvalidInput` for tests or a schema
+    that cannot be read, and `SandboxError`, also if `cancel` was set (`cancelled`).
     """
-    findings = check_code(program.code, code_profile)
-    rows = [] if findings else _try_all(sandbox, program, seed, limits)
-    failed = [row.case for row in rows if row.case.outcome == "fail"]
-    reason = findings[0] if findings else _sum_up(failed)
+    findings = tuple(check_code(program.code, code_profile, name=tool_name(program.slug)))
+    if findings:
+        course = _Course(program=program, findings=findings, reason=findings[0])
+    else:
+        runs = TrialRuns(sandbox, limits, max_seconds, answer, cancel)
+        course = _try_all(runs, program, seed)
     verdict = Verdict(
-        decision="reject" if reason else "admit",
+        decision="reject" if course.reason else "admit",
         skill=program.slug,
         decider="rule",
         decided_by=decided_by,
-        reason=reason,
-        files=tuple(ProgramFile(path, blob) for path, blob in program.blobs),
+        reason=course.reason,
+        files=tuple(ProgramFile(path, blob) for path, blob in course.program.blobs),
         code_check=code_profile,
-        findings=tuple(findings),
+        findings=course.findings,
         sandbox=sandbox.profile.name,
         limits=_list_limits(limits),
         versions=(
@@ -73,149 +99,136 @@ def try_program(
             *(NamedText(name, version) for name, version in sandbox.profile.versions),
         ),
         seed=seed,
-        cases=tuple(row.case for row in rows),
+        cases=tuple(row.case for row in course.rows),
     )
-    contents = tuple(dict.fromkeys(text for row in rows for text in row.contents))
-    return Trial(verdict=verdict, contents=contents)
+    contents = tuple(dict.fromkeys(text for row in course.rows for text in row.contents))
+    return Trial(verdict=verdict, contents=contents, program=course.program)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TriedCase:
-    case: VerdictCase
-    payload: dict[str, Any] | None = None
-    output: Any = None
-    contents: tuple[bytes, ...] = ()
-
-
-def _try_all(
-    sandbox: Sandbox, program: Program, seed: int, limits: SandboxLimits
-) -> list[_TriedCase]:
+def _try_all(runs: TrialRuns, program: Program, seed: int) -> _Course:
+    course = _Course(program=program)
     cases = parse_cases(_require_file(program, CASES_FILE))
-    schema = strict_json.parse_unbounded_json(_require_file(program, SCHEMA_FILE))
-    check = program.files.get(CHECK_FILE, _NO_CHECK)
-    unseen = make_payloads(schema, [case.payload for case in cases], seed, UNSEEN_PAYLOADS)
-    rows = [
-        _try_case(sandbox, program, "author", number, case, limits)
-        for number, case in enumerate(cases, 1)
+    try:
+        course.program = complete_program(runs.sandbox, program, limits=runs.limits)
+        _try_steps(runs, course, cases, seed)
+    except InvalidInput as error:
+        if error.code not in _CHECK_FAULTS:
+            raise
+        course.reason = fit_summary(error.message)
+    if runs.is_over and not course.reason:
+        course.reason = f"the trial took longer than {runs.max_seconds:g} s"
+    runs.raise_if_cancelled()
+    return course
+
+
+def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed: int) -> None:
+    """Go through a trial until a step fails; what was tried is in `course` whatever happens."""
+    schema = parse_schema(_require_file(course.program, SCHEMA_FILE))
+    _require_fitting(schema, cases)
+    # 1. The cases of the author, and the first of them again.
+    authored, again = runs.try_authored(course.program, cases)
+    if _stops(course, authored):
+        return
+    course.findings = _note_difference(authored[0], again)
+    # 2. Payloads that the author never saw; where there are no others, the seen ones again.
+    seen = [case.payload for case in cases]
+    made = make_payloads(schema, seen, seed, UNSEEN_PAYLOADS)
+    payloads = made or (seen[:UNSEEN_PAYLOADS] if schema.get("properties") else [])
+    unseen = _require_half(runs.try_unseen(course.program, payloads))
+    if _stops(course, [*authored, *unseen]):
+        return
+    # 3. One run of the check for all outputs, the true ones among those of the stubs.
+    answered = [row for row in [*authored, *unseen] if row.is_answered]
+    stubs = build_stubs([(row.payload, row.output) for row in authored], all_seen=not made)
+    refused: dict[str, str] = {}
+
+    def check_all(rows: list[tuple[Any, Any]]) -> list[str]:
+        true_rows = [(row.payload, row.output) for row in answered]
+        reasons = _check_mixed(runs, course.program, [*true_rows, *rows], seed)
+        names = [row.case.name for row in answered]
+        refused.update((name, why) for name, why in zip(names, reasons, strict=False) if why)
+        return reasons[len(true_rows) :]
+
+    answered_unseen = [row.payload for row in unseen if row.is_answered]
+    survivors = find_survivors(stubs, cases, answered_unseen, check_all)
+    checked = [
+        row.failed(refused[row.case.name]) if row.case.name in refused else row
+        for row in [*authored, *unseen]
     ]
-    if any(row.case.outcome == "fail" for row in rows):
-        return rows
-    tried = [
-        _try_case(sandbox, program, "unseen", number, TestCase(payload=payload), limits)
-        for number, payload in enumerate(unseen, 1)
-    ]
-    rows += _require_half(tried)
-    rows = _check_rows(sandbox, check, rows)
-    if any(row.case.outcome == "fail" for row in rows):
-        return rows
-    seen = [(case.payload, row.output) for case, row in zip(cases, rows, strict=False)]
-    stubs = build_stubs(seen)
-    return rows + _try_stubs(sandbox, check, stubs, cases, [row.payload or {} for row in tried])
+    if _stops(course, checked):
+        return
+    # 4. The stubs.
+    _stops(course, [*checked, *(_stub_row(stub.name, stub.name in survivors) for stub in stubs)])
 
 
-def _try_case(
-    sandbox: Sandbox,
-    program: Program,
-    kind: str,
-    number: int,
-    case: TestCase,
-    limits: SandboxLimits,
-) -> _TriedCase:
-    outcome = run_program(sandbox, program, case.payload, limits=limits)
-    payload_text = _encode(case.payload)
-    output_text = _encode(outcome.output) if outcome.ok else b""
-    detail = outcome.error
-    if outcome.ok:
-        detail = case.refuse(outcome.output) if is_meaningful(outcome.output) else "it says nothing"
-    passed = not detail or (kind == "unseen" and outcome.refused)
-    return _TriedCase(
-        case=VerdictCase(
-            kind=kind,
-            name=f"{kind} {number}",
-            outcome="pass" if passed else "fail",
-            payload=blob_id(payload_text),
-            output=blob_id(output_text) if outcome.ok else NO_DIGEST,
-            detail=detail,
-            took=outcome.wall_ms,
-        ),
-        payload=case.payload,
-        output=outcome.output,
-        contents=(payload_text, *([output_text] if outcome.ok else [])),
-    )
+def _stops(course: _Course, rows: Sequence[TriedCase]) -> bool:
+    """Note the rows; tell whether one of them failed, which ends the trial."""
+    course.rows = tuple(rows)
+    failed = next((row.case for row in rows if row.case.outcome == "fail"), None)
+    if failed is not None:
+        course.reason = _explain(failed)
+    return failed is not None
 
 
-def _require_half(rows: list[_TriedCase]) -> list[_TriedCase]:
+def _explain(failed: VerdictCase) -> str:
+    if failed.kind == "stub":
+        return (
+            f"the tests prove nothing: they take {failed.name} for the skill. Write "
+            "check(payload, output) in tests/check.py so that it raises for every wrong output, "
+            "whatever the payload"
+        )
+    return fit_summary(f"{failed.name}: {failed.detail}")
+
+
+def _require_fitting(schema: dict[str, Any], cases: Sequence[TestCase]) -> None:
+    for number, case in enumerate(cases, 1):
+        try:
+            check_payload(schema, case.payload)
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"case {number} of {CASES_FILE} does not fit {SCHEMA_FILE}: {error.message}",
+                code="bad_cases",
+                hint="change the payload or the schema",
+            ) from error
+
+
+def _note_difference(first: TriedCase, again: TriedCase) -> tuple[str, ...]:
+    if again.is_answered and equal_json(first.output, again.output):
+        return ()
+    return ("author 1: it gave another output when it ran again with the same payload",)
+
+
+def _require_half(rows: list[TriedCase]) -> list[TriedCase]:
     """Fail the unseen payloads that were refused if more than half were: it is of no use then."""
-    refused = [row for row in rows if not row.case.output]
+    refused = [row for row in rows if not row.is_answered]
     if 2 * len(refused) <= len(rows):
         return rows
-    return [
-        _fail(row, row.case.detail or "refused like most unseen payloads")
-        if row in refused
-        else row
-        for row in rows
-    ]
+    hint = "; it refuses most payloads that the schema allows: narrow it, or give examples in it"
+    return [row.failed(f"{row.case.detail}{hint}") if row in refused else row for row in rows]
 
 
-def _check_rows(sandbox: Sandbox, check: bytes, rows: list[_TriedCase]) -> list[_TriedCase]:
-    answered = [row for row in rows if row.case.output]
-    reasons = check_outputs(sandbox, check, [(row.payload or {}, row.output) for row in answered])
-    refused = {
-        row.case.name: reason for row, reason in zip(answered, reasons, strict=True) if reason
-    }
-    return [_fail(row, refused[row.case.name]) if row.case.name in refused else row for row in rows]
+def _check_mixed(
+    runs: TrialRuns, program: Program, rows: list[tuple[Any, Any]], seed: int
+) -> list[str]:
+    """Check outputs in an order that does not tell which are the program's."""
+    if CHECK_FILE not in program.files:
+        return [""] * len(rows)
+    order = list(range(len(rows)))
+    random.Random(seed).shuffle(order)
+    reasons = runs.check(program.files[CHECK_FILE], [rows[at] for at in order])
+    return [reason for _, reason in sorted(zip(order, reasons, strict=True))]
 
 
-def _try_stubs(
-    sandbox: Sandbox,
-    check: bytes,
-    stubs: Sequence[Stub],
-    cases: Sequence[TestCase],
-    unseen: Sequence[dict[str, Any]],
-) -> list[_TriedCase]:
-    all_cases = [*cases, *(TestCase(payload=payload) for payload in unseen)]
-    answers = [(stub, case, stub.answer(case.payload)) for stub in stubs for case in all_cases]
-    began = time.monotonic()
-    reasons = check_outputs(sandbox, check, [(case.payload, answer) for _, case, answer in answers])
-    took = round((time.monotonic() - began) * 1000)
-    killed = {
-        stub.name
-        for (stub, case, answer), reason in zip(answers, reasons, strict=True)
-        if reason or case.refuse(answer)
-    }
-    return [
-        _TriedCase(
-            case=VerdictCase(
-                kind="stub",
-                name=printable_text(stub.name, 200),
-                outcome="pass" if stub.name in killed else "fail",
-                detail="" if stub.name in killed else "the tests take it for the skill",
-                took=took,
-            )
-        )
-        for stub in stubs
-    ]
-
-
-def _fail(row: _TriedCase, detail: str) -> _TriedCase:
-    return _TriedCase(
-        case=row.case._replace(outcome="fail", detail=detail),
-        payload=row.payload,
-        output=row.output,
-        contents=row.contents,
+def _stub_row(name: str, survived: bool) -> TriedCase:
+    return TriedCase(
+        case=VerdictCase(
+            kind="stub",
+            name=fit_summary(name),
+            outcome="fail" if survived else "pass",
+            detail="the tests take it for the skill" if survived else "",
+        ),
+        payload={},
     )
-
-
-def _sum_up(failed: Sequence[VerdictCase]) -> str:
-    if not failed:
-        return ""
-    first = failed[0]
-    if first.kind == "stub":
-        return (
-            f"the tests prove nothing: they take {first.name} for the skill. Give a check of the"
-            " output that holds for every payload"
-        )
-    return printable_text(f"{first.name}: {first.detail}", 200)
 
 
 def _list_limits(limits: SandboxLimits) -> tuple[NamedNumber, ...]:
@@ -240,7 +253,3 @@ def _require_file(program: Program, path: str) -> bytes:
             hint="a skill that runs needs skill.py, schema.json and tests/cases.json",
         )
     return program.files[path]
-
-
-def _encode(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True).encode()

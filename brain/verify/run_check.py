@@ -94,7 +94,7 @@ class RunCheck:
         for text in texts:
             if read_version(self._session, text) in (version, None):
                 program = read_program(self._session, bundle, text.path)
-                if program and self._decisions.was_admitted(program, at):
+                if self._decisions.was_admitted(program, at):
                     return True
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -36,13 +37,18 @@ if TYPE_CHECKING:
         'brain skill upsert "Oracle manipulation" -d "Check oracle freshness" -f body.md',
         "generate | brain skill upsert oracle-manipulation -f - --if-changed",
         "brain skill upsert oracle-manipulation -f body.md --commit",
+        "brain skill upsert word-count -f drafts/word-count/",
     ),
     exits=OVERWRITE_EXITS,
 )
 @argument("name", type=SlugType())
 @option("-d", "--description", metavar="TEXT", help="One line that says when to use the skill.")
 @option(
-    "-f", "--file", metavar="FILE", help="Take the body from FILE; - is standard input.", type=None
+    "-f",
+    "--file",
+    metavar="FILE",
+    help="Take the body from FILE; - is standard input. Of a folder, its SKILL.md and files.",
+    type=None,
 )
 @option(
     "--base", metavar="VERSION", help="The version your text is based on; later changes are merged."
@@ -67,11 +73,12 @@ def skill_upsert_command(
     NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
     same skill. The path of an existing skill, such as tools/search, names that one.
     Without -f an existing skill keeps its body. The version in the front matter increases
-    by one, and a snapshot of only that file is recorded. If the commitment fails, the
-    snapshot is kept. Existing skills that are similar to a new one are listed, and text
+    by one, and a snapshot of only that file is recorded. From a folder, its other files are
+    written in the same snapshot, and those of the skill that it lacks stay. If the commitment
+    fails, the snapshot is kept. Existing skills that are similar to a new one are listed, and text
     that looks like a secret is reported.
     """
-    body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
+    body, files = _read_skill(app, file)
     with named_with_lines(file):
         similar = app.brain.skills.find_duplicates(name, description, body)
     commit_to = None
@@ -88,6 +95,7 @@ def skill_upsert_command(
             receipt=None if receipt is None else _read_receipt(receipt),
             message=message or "",
             base=base or "",
+            files=files,
             commit_to=commit_to,
         )
     emit(app, {**result._asdict(), "similar": similar}, _upsert_lines(result))
@@ -99,6 +107,15 @@ def skill_upsert_command(
         other = escape(similar[0].address)
         app.print_note(f"To merge both: brain skill merge {other} {result.slug}")
     raise_if_not_committed(result.commitment)
+
+
+def _read_skill(app: App, name: str | None) -> tuple[bytes | None, dict[str, bytes]]:
+    """Return the text of a skill in a file, or of a folder with its other files."""
+    if name is None:
+        return None, {}
+    if os.path.isdir(name):
+        return app.brain.skills.read_folder(name)
+    return read_input(name, limits.MAX_SKILL_BYTES, "the skill"), {}
 
 
 def _read_receipt(name: str) -> Receipt | bytes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
 from brain import limits
+from brain.errors import NoBrain
 
 from ..command import BASIC_EXITS, OVERWRITE_EXITS, argument, brain_command, option
 from ..context import App
@@ -16,6 +18,9 @@ from ..output import emit
 from ..render.human_format import align_columns
 from ..terminal import escape_lines, terminal_width
 from ..user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.serve.tools import Tool
 
 TOOL_FORMATS = ("openai", "responses", "anthropic", "mcp")
 
@@ -38,20 +43,32 @@ TOOL_FORMATS = ("openai", "responses", "anthropic", "mcp")
 def tools_list_command(app: App, form: str | None) -> None:
     """Print the definitions of the tools for models.
 
-    With --for, prints a JSON list to send to the model: openai is the format of chat
+    In a brain they include the tools that an agent acquired, most used first. With --for,
+    prints a JSON list to send to the model: openai is the format of chat
     completions, responses that of the Responses API of OpenAI.
     """
-    from brain.serve.tools import TOOLS
     from brain.serve.tools.tool_formats import EXPORT_FORMATS
 
-    definitions = EXPORT_FORMATS[form or "mcp"]()
+    tools = _list_tools(app)
+    definitions = EXPORT_FORMATS[form or "mcp"](tools)
     lines: Iterable[str]
     if form:
         lines = [json.dumps(definitions, indent=2)]
     else:
-        rows = [(tool.name, tool.description.splitlines()[0]) for tool in TOOLS]
+        rows = [(tool.name, tool.description.splitlines()[0]) for tool in tools]
         lines = align_columns(rows, terminal_width(sys.stdout))
     emit(app, {"form": form or "mcp", "tools": definitions}, lines)
+
+
+def _list_tools(app: App) -> tuple[Tool, ...]:
+    """Return the tools of the brain, or those that every brain has where there is none."""
+    from brain.serve.tools import Toolbox
+    from brain.serve.tools.program_tools import list_built_in_tools
+
+    try:
+        return Toolbox(app.brain).tools()
+    except NoBrain:
+        return list_built_in_tools()
 
 
 @brain_command(

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from brain.errors import printable_text
+from brain.results.text_format import DECISION_WORDS
 
-from ..command import argument, brain_command, option
+from ..command import argument, brain_command, flag, option
 from ..context import App
 from ..error_report import FAILURE, Failure
 from ..options import revision_option
 from ..output import emit
 from ..pager import paged
 from ..params import NonEmptyType, SlugType
+from ..render.decisions import verdict_lines
 from ..render.human_format import colorize, first_line, local_time, pluralize, short_id
 from ..render.run_report import counts_text, source_text
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.results import Bisected, BlameLine, RunSummary, SkillReasons, VersionReason
+    from brain.results import (
+        Bisected,
+        BlameLine,
+        RunSummary,
+        SkillDecision,
+        SkillReasons,
+        VersionReason,
+    )
 
 
 class BlameDocument(NamedTuple):
@@ -139,27 +148,68 @@ _MISSING_RECEIPT_REASONS = {
 }
 
 
-@brain_command("why", examples=("brain why oracle-manipulation", "brain why oracle-manipulation@3"))
+@brain_command(
+    "why",
+    examples=(
+        "brain why oracle-manipulation",
+        "brain why oracle-manipulation@3",
+        "brain why count-words --cases",
+    ),
+)
 @argument("slug", metavar="SLUG[@VERSION]", type=SlugType())
-def why_command(app: App, slug: str) -> None:
-    """Show the work behind each version of a skill.
+@flag("--cases", help="List the cases of each verdict.")
+def why_command(app: App, slug: str, cases: bool) -> None:
+    """Show the work behind each version of a skill, and the decisions about it.
 
     For each version, newest first: the task, the agent and its model, the steps, the
-    tools used, the skills loaded, and the outcome of the run.
+    tools used, the skills loaded, and the outcome of the run. For a skill that runs,
+    also its admissions, rejected attempts, retirements and returns, as their verdicts
+    say.
     """
     found = app.brain.history.why(slug)
-    emit(app, found, _why_lines(found))
+    emit(app, found, _why_lines(found, verdict_lines if cases else _no_lines))
 
 
-def _why_lines(found: SkillReasons) -> Iterator[str]:
-    for one in found.versions:
+def _no_lines(_decision: SkillDecision) -> Iterator[str]:
+    yield from ()
+
+
+def _why_lines(
+    found: SkillReasons, describe_cases: Callable[[SkillDecision], Iterator[str]]
+) -> Iterator[str]:
+    written = {one.snapshot for one in found.versions}
+    without_version = [(one.time, one) for one in found.decisions if one.snapshot not in written]
+    by_snapshot = {one.snapshot: one for one in found.decisions}
+    for version in found.versions:
+        while without_version and without_version[0][0] >= version.time:
+            yield from _decision_lines(found.slug, without_version.pop(0)[1], describe_cases)
         yield (
-            f"{found.slug}@{one.version}  {one.change} {local_time(one.time)}"
-            f" by {first_line(one.author) or 'no author'}, snapshot {short_id(one.snapshot)}"
+            f"{found.slug}@{version.version}  {version.change} {local_time(version.time)} by"
+            f" {first_line(version.author) or 'no author'}, snapshot {short_id(version.snapshot)}"
         )
+        if (decision := by_snapshot.get(version.snapshot)) is not None:
+            yield f"    {escape(decision.summary)}"
+            yield from (f"    {escape(line)}" for line in describe_cases(decision))
         yield from (
-            f"    {escape(line)}" for line in _version_reason_lines(one)
+            f"    {escape(line)}" for line in _version_reason_lines(version)
         )  # a receipt may be foreign
+    for _, decision in without_version:
+        yield from _decision_lines(found.slug, decision, describe_cases)
+
+
+def _decision_lines(
+    slug: str,
+    decision: SkillDecision,
+    describe_cases: Callable[[SkillDecision], Iterator[str]],
+) -> Iterator[str]:
+    """Yield a decision that changed no text of the skill, or an attempt that was rejected."""
+    version = f"@{decision.to_version}" if decision.to_version else ""
+    yield (
+        f"{slug}{version}  {DECISION_WORDS[decision.decision]} {local_time(decision.time)} by"
+        f" {first_line(decision.author) or 'no author'}, snapshot {short_id(decision.snapshot)}"
+    )
+    yield f"    {escape(decision.summary)}"
+    yield from (f"    {escape(line)}" for line in describe_cases(decision))
 
 
 def _version_reason_lines(one: VersionReason) -> Iterator[str]:

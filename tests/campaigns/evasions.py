@@ -33,7 +33,7 @@ _LOOK_AROUND = b"""
 import os as _os
 print([(n, _os.environ.get(n)) for n in ("BRAIN_CANARY", "HOME", "USER")])
 print(sorted(_os.listdir("/")), _os.getpid(), _os.getppid())
-print(sorted(n for n in _os.listdir("/proc") if n.isdigit()))
+print(sorted(n for n in _os.listdir("/proc") if n.isdigit()) if _os.path.exists("/proc") else [])
 """
 MAX_INSIDE_PID = 100
 """Process ids inside a sandbox of a few processes are small."""

@@ -99,7 +99,7 @@ def start_outside(code: bytes, name: str) -> tuple[int | str, str]:
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, 0o777)
         Path(folder, name).write_bytes(code)
-        command = [python, "-I", "-S", "-B", f"{folder}/{name}", "--help"]
+        command = [python, "-I", "-B", f"{folder}/{name}", "--help"]
         try:
             done = subprocess.run(
                 [*(change_user if os.geteuid() == 0 else []), *command],

@@ -16,12 +16,13 @@ from tests.cli.conftest import Call, validate
 from tests.cli.test_help import LEAVES
 from tests.support import agent_transcripts
 from tests.support.agent_homes import make_hermes_home
+from tests.support.decisions import admit_new
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-authorize", "chain-relay"}
 """What takes a node: `test_on_chain` calls these."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
-OTHERS |= {"proof", "equivocation", "evidence", "receipt"}
+OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
 
 
 def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
@@ -107,9 +108,17 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("receipt-verify", results.ReceiptVerified),
         ("why", results.SkillReasons),
         ("reason", results.VersionReason),
+        ("decision", results.SkillDecision),
         ("work", results.RunSummary),
         ("adopt", results.Adopted),
         ("publish", results.Published),
+        ("evolve-stats", results.UsageStats),
+        ("skillUsage", results.SkillUsage),
+        ("versionUses", results.VersionUses),
+        ("healthChange", results.HealthChange),
+        ("runCounted", results.RunCounted),
+        ("pinned", results.Pinned),
+        ("decided", results.Decided),
     ],
 )
 def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
@@ -195,6 +204,12 @@ def easy_run(cli: Call) -> None:
         task.record_tool_call("terminal", "ls", "a file")
 
 
+def decided(cli: Call) -> None:
+    """Admit a program."""
+    with Brain.open(".") as brain:
+        admit_new(brain)
+
+
 def work(cli: Call) -> None:
     """Improve a skill in a task."""
     with Brain.open(".") as brain, brain.task("Improve", agent="a", model="m") as task:
@@ -203,6 +218,21 @@ def work(cli: Call) -> None:
         task.record_model_call(input="Go", error="timeout")
         task.upsert_skill("oracle-manipulation", "# Oracles\n\nBetter.\n")
         task.write_file("memory/more.md", "more\n")
+
+
+def use_and_retire(cli: Call) -> None:
+    """Use skills in runs that succeed and fail, and retire one."""
+    with Brain.open(".") as brain:
+        for outcome in ("success", "failure", "failure", "failure"):
+            with brain.task("Audit") as task:
+                task.record_skill_load("oracle-manipulation")
+                task.record_skill_load("reentrancy")
+                task.set_outcome(outcome, "the tests fail")
+    assert cli("evolve", "retire", "reentrancy", "--reason", "old").status == 0
+
+
+def pin(cli: Call) -> None:
+    assert cli("evolve", "pin", "reentrancy").status == 0
 
 
 def transcript(cli: Call) -> None:
@@ -277,6 +307,9 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("receipt-import", ["receipt", "import", "session.jsonl", "--each", "runs"], transcript),
     ("why", ["why", "oracle-manipulation"], work),
     ("why", ["why", "oracle-manipulation@1"], None),
+    ("why", ["why", "count-words"], decided),
+    ("show", ["show"], decided),
+    ("log", ["log"], decided),
     ("log", ["log"], work),
     ("blame", ["blame", "oracle-manipulation"], upsert),
     ("bisect", BISECT, lambda cli: (upsert(cli), upsert(cli))),
@@ -332,6 +365,13 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-model", ["config", "model"], None),
     ("config-model", ["config", "model", "openai:x", "--base-url", "http://localhost:1/v1"], None),
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
+    ("evolve-stats", ["evolve", "stats"], use_and_retire),
+    ("evolve-count", ["evolve", "count", "session.jsonl"], transcript),
+    ("evolve-pin", ["evolve", "pin", "reentrancy"], None),
+    ("evolve-unpin", ["evolve", "unpin", "reentrancy"], pin),
+    ("evolve-retire", ["evolve", "retire", "reentrancy", "--reason", "old"], None),
+    ("evolve-reinstate", ["evolve", "reinstate", "reentrancy"], use_and_retire),
+    ("evolve-reinstate", ["evolve", "reinstate", "oracle-manipulation@1"], upsert),
     ("adopt", ["adopt", "../home", "../copy"], lambda cli: make_hermes_home(Path("../home"))),
     ("adopt", ["adopt", "../home", "--dry-run"], lambda cli: make_hermes_home(Path("../home"))),
     ("snapshot", ["snapshot"], lambda cli: Path("manifest.yaml").write_text("commit: {}\n")),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brain.serve.tools import TOOLS
+from brain.serve.tools.program_tools import list_built_in_tools
 from brain.serve.tools.tool_formats import EXPORT_FORMATS
 from tests.cli.conftest import Call
 
@@ -15,13 +15,13 @@ from tests.cli.conftest import Call
 @pytest.mark.parametrize("form", ["openai", "responses", "anthropic", "mcp"])
 def test_the_definitions_are_printed_ready_to_be_sent(cli: Call, form: str, folder: Path) -> None:
     told = cli("tools", "list", "--for", form)
-    assert told.status == 0 and json.loads(told.out) == EXPORT_FORMATS[form]()
+    assert told.status == 0 and json.loads(told.out) == EXPORT_FORMATS[form](list_built_in_tools())
     assert cli("tools", "list", "--for", form, "--json").document["form"] == form
 
 
 def test_the_list_for_people_has_a_line_for_each(cli: Call, folder: Path) -> None:
     lines = cli("tools", "list").out.splitlines()
-    assert [line.split()[0] for line in lines] == [tool.name for tool in TOOLS]
+    assert [line.split()[0] for line in lines] == [tool.name for tool in list_built_in_tools()]
 
 
 def test_a_call_prints_what_the_model_is_told(cli: Call, agent: Path) -> None:

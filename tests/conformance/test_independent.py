@@ -26,6 +26,7 @@ from tests.conformance.independent import receipts as other_receipts
 from tests.conformance.independent import signatures as other_signatures
 from tests.conformance.independent import tlog as other_log
 from tests.conformance.independent import trust_policies as other_trust
+from tests.conformance.independent import verdicts as other_verdicts
 from tests.support.conformance.golden_vectors import (
     FAMILIES,
     GoldenVector,
@@ -236,6 +237,10 @@ def _receipt(vector: GoldenVector) -> dict[str, Any]:
     return other_receipts.check_receipt(vector.data)
 
 
+def _verdict(vector: GoldenVector) -> dict[str, Any]:
+    return other_verdicts.check_verdict(vector.data)
+
+
 TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "blob": _blob,
     "domain": _domain,
@@ -259,6 +264,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "change": _change,
     "proof": _proof,
     "receipt": _receipt,
+    "verdict": _verdict,
     "proof-content": _proof_content,
     "signature": _signature,
     "signatures": _signatures,

@@ -56,7 +56,7 @@ from tests.support.memory_store import MemoryStore
 from tests.support.node_store import MemoryNodeStore
 from tests.support.signed_lineages import verify_signatures
 from tests.vectors import generate
-from tests.vectors.families import evidence, logs, receipts, rights, signatures
+from tests.vectors.families import evidence, logs, receipts, rights, signatures, verdicts
 from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
@@ -347,6 +347,10 @@ def _receipt(vector: GoldenVector) -> dict[str, Any]:
     return receipts.facts(vector.data)
 
 
+def _verdict(vector: GoldenVector) -> dict[str, Any]:
+    return verdicts.facts(vector.data)
+
+
 def _trust(vector: GoldenVector) -> dict[str, Any]:
     return rights.facts(vector.data)
 
@@ -437,6 +441,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "change": _change,
     "proof": _proof,
     "receipt": _receipt,
+    "verdict": _verdict,
     "proof-content": _proof_content,
     "signature": _signature,
     "signatures": _signatures,

@@ -37,6 +37,10 @@ def make_program(code: str = "print(2)\n", schema: object = SCHEMA) -> Program:
     return Program(slug=SLUG, files=files)
 
 
+ADMITTED = (
+    "admitted by its tests: 2 cases, 1 unseen payload, 2 stubs killed, bubblewrap, Python 3.11"
+)
+"""What is said of `admission()` in one line."""
 PROGRAM, OTHER_PROGRAM = make_program(), make_program("print(3)\n")
 
 

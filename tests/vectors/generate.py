@@ -28,6 +28,7 @@ from tests.vectors.families import (
     snapshots,
     trees,
     values,
+    verdicts,
 )
 from tests.vectors.families.vector import Vector
 
@@ -58,6 +59,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "consistencies": logs.consistencies,
     "evidence": evidence.vectors,
     "receipts": receipts.vectors,
+    "verdicts": verdicts.vectors,
 }
 
 

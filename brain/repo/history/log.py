@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ... import results
 from ...errors import NotFound, printable_text
@@ -24,8 +24,13 @@ if TYPE_CHECKING:  # the plain log starts faster without the modules about skill
     from ..read.skill_lookup import FoundSkill
 
 
-def snapshot_info(snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
+def snapshot_info(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
     """Return a snapshot as an entry of the log."""
+    action = operation.operation_to_json(snapshot.operation)
+    if action["kind"] in operation.DECISION_KINDS:
+        from .decisions import read_decision
+
+        action["summary"] = read_decision(session, snapshot_id, snapshot).summary
     return SnapshotInfo(
         snapshot=snapshot_id.hex(),
         bundle=snapshot.bundle.hex(),
@@ -34,7 +39,7 @@ def snapshot_info(snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
         author=snapshot.author,
         time=utc_time(snapshot.time),
         message=snapshot.message,
-        operation=operation.operation_to_json(snapshot.operation),
+        operation=action,
         receipt=snapshot.receipt.hex() or None,
     )
 
@@ -58,7 +63,7 @@ def read_log(
         pairs = ((here, load(here)) for here in lineage.walk_range(load, start, left_out))
     if wanted_paths:
         pairs = (pair for pair in pairs if _changes_paths(session, pair[1], wanted_paths))
-    return (snapshot_info(*pair) for pair in islice(pairs, limit))
+    return (snapshot_info(session, *pair) for pair in islice(pairs, limit))
 
 
 def resolve_range(session: Session, revisions: str) -> tuple[bytes | None, bytes]:
@@ -97,7 +102,7 @@ def list_skill_snapshots(
     known = AncestorSet(session, left_out) if left_out is not None else ()
     wanted = (row for row in rows if row.snapshot not in known)
     return (
-        snapshot_info(row.snapshot, session.load_snapshot(row.snapshot))
+        snapshot_info(session, row.snapshot, session.load_snapshot(row.snapshot))
         for row in islice(wanted, limit)
     )
 
@@ -130,13 +135,24 @@ def show_snapshot(session: Session, revision: str = "@") -> results.SnapshotDeta
     }
     changed = diff.diff_stored_bundles(session, ("", before), (snapshot_id.hex(), after))
     return results.SnapshotDetails(
-        info=snapshot_info(snapshot_id, snapshot),
+        info=snapshot_info(session, snapshot_id, snapshot),
         counts=counts,
         sections=sections,
         signatures=read_valid_signatures(session, snapshot_id),
         changes=changed.changes,
         skills=changed.skills,
+        verdict=_read_verdict(session, snapshot_id, snapshot),
     )
+
+
+def _read_verdict(
+    session: Session, snapshot_id: bytes, snapshot: Snapshot
+) -> dict[str, Any] | None:
+    if snapshot.operation[0] not in operation.DECISION_KINDS:
+        return None
+    from .decisions import read_decision
+
+    return read_decision(session, snapshot_id, snapshot).verdict
 
 
 def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list[SkillHistoryRow]:

@@ -1,16 +1,22 @@
-"""Explain which run made each version of a skill."""
+"""Explain which run made each version of a skill, and how it was decided."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from operator import attrgetter
 
 from ...errors import BrainError, NotFound, printable_text
+from ...objects import bundle as bundles
+from ...objects.operation import DECISION_KINDS
+from ...objects.snapshot import Snapshot
+from ...programs import PROGRAM_FILE
 from ...receipts import Receipt, RunStep
 from ...receipts.receipt_json import receipt_to_json
-from ...results import RunSummary, SkillReasons, SkillVersion, VersionReason
+from ...results import RunSummary, SkillDecision, SkillReasons, SkillVersion, VersionReason
 from ...skills.skill_address import split_version
 from ..open.session import Session
-from ..read import skill_lookup
+from ..read import skill_lookup, skill_rows
 from ..read.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
@@ -19,7 +25,8 @@ from ..read.read_receipts import (
     read_receipt_state,
     sum_tokens,
 )
-from . import log
+from ..read.skill_lookup import FoundSkill
+from . import decisions, log
 
 _VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]
 
@@ -27,10 +34,17 @@ _VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]
 def explain_skill(session: Session, skill_ref: str) -> SkillReasons:
     """Return the run behind each version of a skill: SLUG, or SLUG@VERSION for one version.
 
-    Raises `NotFound` (`no_skill`, `no_version`).
+    The decisions about it, or about that version, are with them. Raises `NotFound` (`no_skill`,
+    `no_version`).
     """
     name, wanted = split_version(skill_ref)
-    versions = log.read_skill_history(session, name)
+    try:
+        versions = log.read_skill_history(session, name)
+    except NotFound:  # all that there is may be rejected attempts
+        attempts = decisions.find_rejections(session, name)
+        if not attempts or wanted:
+            raise
+        return SkillReasons(slug=name, versions=[], decisions=attempts)
     chosen = [each for each in versions if not wanted or str(each.version) == wanted]
     if not chosen:
         raise NotFound(
@@ -65,7 +79,37 @@ def explain_skill(session: Session, skill_ref: str) -> SkillReasons:
                 work=run,
             )
         )
-    return SkillReasons(current.slug if current else name, reasons)
+    slug = current.slug if current else skill_rows.slug_from_full_path(versions[0].path)
+    found = _find_decisions(session, slug, snapshots, current)
+    return SkillReasons(
+        slug=current.slug if current else name,
+        versions=reasons,
+        decisions=[one for one in found if not wanted or one.to_version == wanted],
+    )
+
+
+def _find_decisions(
+    session: Session, slug: str, snapshots: Sequence[Snapshot], current: FoundSkill | None
+) -> list[SkillDecision]:
+    """Return the decisions since the oldest of `snapshots`, and the rejected attempts.
+
+    The lineage is walked only for a skill that has a program, or one that was decided about
+    when a version of it was recorded.
+    """
+    rejected = decisions.find_rejections(session, slug)
+    decided = any(snapshot.operation[0] in DECISION_KINDS for snapshot in snapshots)
+    if not decided and not rejected and not _has_program(session, current):
+        return []
+    oldest = min(snapshot.generation for snapshot in snapshots)
+    found = [*decisions.find_decisions(session, slug, oldest), *rejected]
+    return sorted(found, key=attrgetter("time"), reverse=True)
+
+
+def _has_program(session: Session, current: FoundSkill | None) -> bool:
+    if current is None or current.folder is None:
+        return False
+    bundle = session.bundle_of(session.head())
+    return bundles.has_entry(session.nodes, bundle, f"{current.folder}{PROGRAM_FILE}")
 
 
 def _read_version_receipt(session: Session, version: SkillVersion) -> _VersionReceipt:

@@ -156,6 +156,12 @@ def _manifest(session: Session) -> Iterator[DoctorCheck]:
         yield DoctorCheck("manifest", True, "readable", "")
 
 
+def _uses(session: Session) -> Iterator[DoctorCheck]:
+    count = len(session.usage.list_usage())
+    message = f"of {count} versions of skills are counted" if count else "none are counted yet"
+    yield DoctorCheck("uses", True, message, "")
+
+
 def _folder(session: Session) -> Iterator[DoctorCheck]:
     status = snapshot_folder.read_status(session)
     count = len(status.added) + len(status.modified) + len(status.removed)
@@ -199,6 +205,7 @@ _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
     _file_system,
     _ignore,
     _manifest,
+    _uses,
     _folder,
     _sandbox,
 )

@@ -276,4 +276,4 @@ def _list_snapshots_since(session: Session, base: bytes, tip: bytes) -> list[Sna
     before = AncestorSet(session, base)
     snapshots = walk_first_parents(session.load_snapshot, tip)
     new = takewhile(lambda pair: pair[0] not in before, snapshots)
-    return [snapshot_info(snapshot_id, snapshot) for snapshot_id, snapshot in new]
+    return [snapshot_info(session, snapshot_id, snapshot) for snapshot_id, snapshot in new]

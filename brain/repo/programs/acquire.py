@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...errors import InvalidInput, printable_text
-from ...programs import PROGRAM_FILE
+from ...objects import paths
+from ...programs import PROGRAM_FILE, SCHEMA_FILE
 from ...programs.program import Program, is_program_file
 from ...results import Decided
 from ...running.trial import Trial, try_program
@@ -21,6 +22,7 @@ from ...skills.slug import slugify
 from ..open.session import Session
 from ..read import skill_lookup
 from ..skills.upsert import NO_BASE_VERSION, UpsertRequest
+from .find_program import refuse_unusable_program
 from .record_decision import (
     ProgramAtVersion,
     read_program_to_try,
@@ -36,9 +38,9 @@ _SEED_BITS = 53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialOptions:
-    """How a program is tried: who asks, the profile of the static check, and the limits.
+    """How a program is tried: the profile of the static check, the limits and the seed.
 
-    `decided_by` is the rule that decides on the outcome. The `seed` makes the unseen payloads;
+    `decided_by` is the rule that decides on the outcome. `seed` makes the unseen payloads;
     None draws one.
     """
 
@@ -80,13 +82,13 @@ class TrialPlan:
 def plan_acquisition(session: Session, request: AcquireRequest) -> TrialPlan:
     """Return the plan to acquire a skill.
 
-    Raises `InvalidInput` (`bad_name`, `no_program`, `bad_path`, `no_content`).
+    Raises `InvalidInput` (`bad_name`, `no_program`, `bad_program`, `bad_path`, `no_content`).
     """
     skill = skill_lookup.find_skill_or_none(
         session, session.bundle_of(session.head()), request.name
     )
     slug = skill.slug if skill else slugify(request.name)
-    others = [path for path in request.files if not is_program_file(path)]
+    others = [path for path in request.files if not is_program_file(paths.check_path(path))]
     if others or PROGRAM_FILE not in request.files:
         reason = (
             f"{printable_text(others[0])} is no part of one" if others else "it has no skill.py"
@@ -96,6 +98,7 @@ def plan_acquisition(session: Session, request: AcquireRequest) -> TrialPlan:
             code="no_program",
             hint="give skill.py, schema.json and tests/cases.json, and what else is below tests/",
         )
+    refuse_unusable_program(slug, list(map(len, request.files.values())))
     if skill is None and not request.description:
         raise InvalidInput(
             f"a new skill, {slug}, needs a description",
@@ -150,9 +153,20 @@ def record_planned(session: Session, plan: TrialPlan, trial: Trial) -> Decided:
     """
     is_admitted = trial.verdict.decision == "admit"
     if plan.recorded is not None:
+        _require_complete(plan.program, trial.program)
         record = record_admission if is_admitted else record_rejection
         return record(session, plan.recorded, trial, plan.message)
     if plan.request is None:
         raise AssertionError("a plan has a recorded program or a request")
     record_new = record_acquired if is_admitted else record_rejected
-    return record_new(session, plan.request, plan.program, trial)
+    return record_new(session, plan.request, trial.program, trial)
+
+
+def _require_complete(recorded: Program, tried: Program) -> None:
+    """Refuse to admit a recorded class whose schema was made for the trial: it is not recorded."""
+    if recorded.id != tried.id:
+        raise InvalidInput(
+            f"{recorded.slug} has no {SCHEMA_FILE}",
+            code="no_schema",
+            hint=f"write the parameters of definition() to {SCHEMA_FILE} as a JSON Schema",
+        )

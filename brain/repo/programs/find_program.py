@@ -36,7 +36,8 @@ def find_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program
     entries = list_program_entries(session, bundle, skill)
     if not entries:
         return None
-    _refuse_unusable(skill, entries)
+    linked = next((entry.path for entry in entries if entry.kind == LINK), "")
+    refuse_unusable_program(skill.slug, [entry.size for entry in entries], linked)
     start = len(skill.folder or "")
     blobs = list(dict.fromkeys(entry.blob for entry in entries))
     contents = dict(session.reader.read_small_blobs(blobs))
@@ -49,17 +50,21 @@ def find_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program
     return Program(slug=skill.slug, files=files)
 
 
-def _refuse_unusable(skill: FoundSkill, entries: list[TreeEntry]) -> None:
+def refuse_unusable_program(slug: str, sizes: list[int], linked: str = "") -> None:
+    """Refuse a program by the sizes of its files, or for a file that is a link.
+
+    Raises `InvalidInput` (`bad_program`).
+    """
     reason = ""
-    if linked := [entry.path for entry in entries if entry.kind == LINK]:
-        reason = f"{printable_text(linked[0])} is a link"
-    elif len(entries) > limits.MAX_PROGRAM_FILES:
+    if linked:
+        reason = f"{printable_text(linked)} is a link"
+    elif len(sizes) > limits.MAX_PROGRAM_FILES:
         reason = f"it has more than {limits.MAX_PROGRAM_FILES} files"
-    elif sum(entry.size for entry in entries) > limits.MAX_PROGRAM_BYTES:
+    elif sum(sizes) > limits.MAX_PROGRAM_BYTES:
         reason = f"it has more than {limits.MAX_PROGRAM_BYTES} bytes"
     if reason:
         raise InvalidInput(
-            f"the program of {skill.slug} cannot run: {reason}",
+            f"the program of {slug} cannot run: {reason}",
             code="bad_program",
             hint="keep large data out of tests/, and files instead of links",
         )

@@ -15,6 +15,7 @@ from ...errors import Conflict
 from ...objects.bundle import Bundle
 from ...receipts.size_budget import shorten_without_secrets
 from ...results import HealthChange
+from ...running.run_program import RunOutcome
 from ...skills.skill_version import version_value
 from ...usage.degradation import DEGRADED_AFTER, Decision, VersionUsage, judge
 from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse
@@ -24,6 +25,7 @@ from ..open.session import Session
 from ..read import skill_lookup
 from ..read.skill_lookup import FoundSkill
 from . import protection
+from .admission import Runnable
 from .retire import Decider, reinstate_skill, retire_skill
 from .version_usage import read_versions
 
@@ -47,11 +49,33 @@ def count_use(session: Session, use: SkillUse) -> HealthChange | None:
     Returns what was done, None for nothing. Raises `StoreError` or `Locked` if the use cannot
     be counted, and what the action raises.
     """
-    failure = shorten_without_secrets(use.failure, MAX_FAILURE_CHARS)
-    counts = session.usage.record_use(replace(use, failure=failure))
+    if use.failure:
+        use = replace(use, failure=shorten_without_secrets(use.failure, MAX_FAILURE_CHARS))
+    counts = session.usage.record_use(use)
     if use.outcome != "failure" or counts.consecutive_failures < DEGRADED_AFTER:
         return None
-    return act_on_failures(session, use.path, failure)
+    return act_on_failures(session, use.path, use.failure)
+
+
+def count_run(
+    session: Session, runnable: Runnable, outcome: RunOutcome, cancelled: bool
+) -> HealthChange | None:
+    """Count a run of a program, as `count_use`.
+
+    One that was cancelled, or that refused its arguments as a program should, neither failed nor
+    succeeded.
+    """
+    ended = "success" if outcome.ok else "failure"
+    use = SkillUse(
+        path=runnable.skill.path,
+        version=runnable.skill.card.version,
+        program=runnable.program.id,
+        outcome="unknown" if cancelled or outcome.refused else ended,
+        at=session.timestamp_ms(),
+        took=outcome.wall_ms,
+        failure=outcome.error,
+    )
+    return count_use(session, use)
 
 
 def act_on_failures(session: Session, path: str, failure: str = "") -> HealthChange | None:
@@ -128,12 +152,12 @@ def _count(decision: Decision) -> tuple[NamedNumber, ...]:
 def _count_version(name: str, version: VersionUsage) -> tuple[NamedNumber, ...]:
     interval = version.interval
     return (
-        NamedNumber(f"{name} uses", version.uses),
-        NamedNumber(f"{name} successes", version.successes),
-        NamedNumber(f"{name} failures", version.failures),
-        NamedNumber(f"{name} failures in a row", version.consecutive_failures),
-        NamedNumber(f"{name} lower bound", floor(interval.low * _MILLION)),
-        NamedNumber(f"{name} upper bound", ceil(interval.high * _MILLION)),
+        NamedNumber(f"{name}_uses", version.uses),
+        NamedNumber(f"{name}_successes", version.successes),
+        NamedNumber(f"{name}_failures", version.failures),
+        NamedNumber(f"{name}_consecutive_failures", version.consecutive_failures),
+        NamedNumber(f"{name}_lower_bound_millionths", floor(interval.low * _MILLION)),
+        NamedNumber(f"{name}_upper_bound_millionths", ceil(interval.high * _MILLION)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ...errors import InvalidInput, NotFound, printable_text
 from ...results import Pinned
@@ -17,10 +17,10 @@ from ..skills.edit_files import edit_file
 _PinnedChange = Callable[[tuple[str, ...]], Sequence[str]]
 
 
-def is_pinned(session: Session, skill: FoundSkill) -> bool:
-    """Tell whether the manifest at the head pins a skill. Raises `InvalidInput`."""
+def is_pinned(pinned: Collection[str], skill: FoundSkill) -> bool:
+    """Tell whether the list of a manifest pins a skill, by its slug or its path."""
     names = {skill.slug, skill.path, (skill.folder or skill.path).rstrip("/")}
-    return not names.isdisjoint(manifest.load_manifest(session).pinned)
+    return not names.isdisjoint(pinned)
 
 
 def pin_skill(session: Session, text: str) -> Pinned:
@@ -79,6 +79,6 @@ def _write_pinned(content: bytes, names: Sequence[str]) -> bytes:
         raise InvalidInput(
             f"the list of pinned skills in {MANIFEST_PATH} cannot be changed line by line",
             code="bad_manifest",
-            hint="change it by hand",
+            hint="change it with an editor",
         )
     return new

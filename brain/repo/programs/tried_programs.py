@@ -84,6 +84,14 @@ def approve(
     )
 
 
+def read_state_mark() -> int:
+    """Return a number that changes when a program is noted or forgotten on this machine."""
+    try:
+        return os.stat(_state_folder()).st_mtime_ns
+    except OSError:
+        return 0
+
+
 def _encode(tried: TriedProgram) -> bytes:
     record = {
         "program": tried.program.hex(),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...cache.derived_cache import SkillHistoryRow, skill_key
+from ...cache.decision_row import skill_key
+from ...cache.derived_cache import SkillHistoryRow
 from ...digest import NO_DIGEST, blob_id
 from ...errors import BrainError
 from ...objects.bundle import Bundle
@@ -23,7 +24,7 @@ from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill
 from .find_program import list_program_entries
 
-_NO_VERSION = "0"
+_ANY_VERSION = "1"
 
 
 def read_program_id(session: Session, bundle: Bundle, skill: FoundSkill) -> bytes:
@@ -101,6 +102,6 @@ def _plain_content(session: Session, skill: FoundSkill) -> bytes:
     """Return a digest of the text of a skill that does not depend on its version."""
     try:
         text = session.reader.read_blob(skill.blob)
-        return blob_id(skill_document.set_version(text, _NO_VERSION, skill.slug))
+        return blob_id(skill_document.set_version(text, _ANY_VERSION, skill.slug))
     except BrainError:  # redacted, or front matter that cannot be read
         return skill.blob

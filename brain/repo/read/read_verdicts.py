@@ -25,6 +25,21 @@ def read_verdict(reader: StoreReader, blob: bytes) -> Verdict:
     return decode_verdict(reader.read_blob(blob))
 
 
+def read_verdict_state(reader: StoreReader, blob: bytes) -> tuple[str, Verdict | None]:
+    """Return the state of a verdict, and the verdict if it can be read.
+
+    The state is "kept", "redacted", "foreign" for another content, or "missing".
+    """
+    if reader.find_redactions([blob]):
+        return "redacted", None
+    try:
+        return "kept", read_verdict(reader, blob)
+    except FormatError:
+        return "foreign", None
+    except BrainError:
+        return "missing", None
+
+
 def read_verdict_blobs(reader: StoreReader, blob: bytes) -> set[bytes]:
     """Return the payloads, outputs and files that a verdict names; none if it cannot be read."""
     try:

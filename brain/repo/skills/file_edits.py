@@ -36,16 +36,26 @@ def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tup
     does.
     """
     _refuse_too_much(files)
-    home, edits = plan_skill_folder(txn, path)
+    is_flat = not path.endswith(skill_layout.FOLDER_SUFFIXES)
+    home = path.removesuffix(".md") if is_flat else path.rpartition("/")[0]
     wanted = {f"{home}/{inner}": content for inner, content in files.items()}
     for inner, file in zip(files, wanted, strict=True):
         refuse_unwritable_path(txn.session, file)
         refuse_skill_name(inner)
+    if not is_flat:
+        return path, _build_edits(txn, wanted)
+    if all(content is None for content in files.values()):
+        return path, {}
+    _, moved = plan_skill_folder(txn, path)
+    return f"{home}/{skill_layout.SKILL_FILES[0]}", {**moved, **_build_edits(txn, wanted)}
+
+
+def _build_edits(txn: WriteTransaction, wanted: SkillFiles) -> Edits:
     record_edits_at(txn, wanted)
+    edits: Edits = {}
     for file, content in wanted.items():
         edits.update(_build_edit(txn, file, content))
-    moved = edits and not path.endswith(skill_layout.FOLDER_SUFFIXES)
-    return (f"{home}/{skill_layout.SKILL_FILES[0]}", edits) if moved else (path, edits)
+    return edits
 
 
 def _refuse_too_much(files: SkillFiles) -> None:

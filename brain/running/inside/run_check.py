@@ -12,13 +12,15 @@ PATH = __file__.rpartition("/")[0] + "/check.py"
 space = {"__name__": "check", "__file__": PATH}
 with open(PATH, "rb") as source:
     exec(compile(source.read(), PATH, "exec"), space)
+if not callable(space.get("check")):
+    sys.exit("it does not define check(payload, output)")
 
 
 def try_one(payload, output):
     try:
         if space["check"](payload, output) is False:
             return "check returned False"
-    except Exception as error:
+    except BaseException as error:  # also SystemExit, which would leave the other outputs out
         return f"{type(error).__name__}: {error}"[:200]
     return None
 

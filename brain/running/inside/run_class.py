@@ -11,13 +11,14 @@ import types
 
 import skillapi
 
+FOLDER = __file__.rpartition("/")[0]
 
-def load_instance():
+
+def load_instance(code):
     module = types.ModuleType("skill")
-    module.__file__ = __file__.rpartition("/")[0] + "/skill.py"
+    module.__file__ = FOLDER + "/skill.py"
     sys.modules["skill"] = module
-    with open(module.__file__, "rb") as file:
-        exec(compile(file.read(), module.__file__, "exec"), module.__dict__)
+    exec(compile(code, module.__file__, "exec"), module.__dict__)
     made = [
         value
         for value in vars(module).values()
@@ -26,12 +27,14 @@ def load_instance():
         and value.__module__ == module.__name__
     ]
     if len(made) != 1:
-        raise TypeError(f"{len(made)} classes on SkillBase; a skill is one")
+        raise TypeError(f"{len(made)} classes have SkillBase as a base; a skill is one class")
     return made[0]()
 
 
 def describe(skill):
     answer = skill.definition()
+    if not isinstance(answer, skillapi.SkillDefinition):
+        raise TypeError(f"definition() returned {type(answer).__name__}, not a SkillDefinition")
     return {
         "name": answer.name,
         "description": answer.description,
@@ -50,23 +53,23 @@ def describe(skill):
     }
 
 
-def execute(skill, payload):
-    work = skill.execute(**payload)
-    if "asyncio" in sys.modules:  # else it can wait for nothing, and importing it takes longest
-        import asyncio
+def execute(skill, payload, needs_loop):
+    answer = skill.execute(**payload)
+    if hasattr(answer, "__await__"):
+        if needs_loop:
+            import asyncio
 
-        answer = asyncio.run(work)
-    elif isinstance(work, types.CoroutineType):
-        answer = finish(work)
-    else:
-        answer = work
+            answer = asyncio.run(wait_for(answer))
+        else:
+            answer = finish(wait_for(answer))
     if not isinstance(answer, skillapi.SkillResult):
         answer = skillapi.SkillResult(output=answer)
-    return {
-        "success": bool(answer.success),
-        "output": answer.output,
-        "error": str(answer.error or ""),
-    }
+    error = "" if answer.error is None else str(answer.error)
+    return {"success": answer.success is True, "output": answer.output, "error": error}
+
+
+async def wait_for(work):
+    return await work
 
 
 def finish(work):
@@ -80,8 +83,14 @@ def finish(work):
 def main():
     asked = json.load(sys.stdin)
     try:
-        skill = load_instance()
-        answer = execute(skill, asked["payload"]) if "payload" in asked else describe(skill)
+        with open(FOLDER + "/skill.py", "rb") as file:
+            code = file.read()
+        skill = load_instance(code)
+        if "payload" in asked:
+            # Importing asyncio takes longest; code that does not name it can wait for nothing.
+            answer = execute(skill, asked["payload"], b"asyncio" in code)
+        else:
+            answer = describe(skill)
         result = json.dumps(answer, allow_nan=False)
     except Exception:
         import traceback  # which takes long to load

@@ -9,7 +9,8 @@ import posix
 
 CAPABILITY_LEVELS = ("safe", "monitored", "controlled", "restricted", "privileged")
 PARAM_TYPES = ("string", "integer", "float", "boolean")
-_REQUIRED = object()
+_MOST_SAID = 1000
+_said = []
 
 
 class SkillError(Exception):
@@ -33,9 +34,12 @@ class ParamType:
     STRING, INTEGER, FLOAT, BOOLEAN = PARAM_TYPES
 
 
-def SkillParameter(name, type="string", description="", required=True, default=None):
-    """Return a parameter, by the names of arguments that other pages use."""
-    return SkillParam(name, type, description, required, default)
+class SkillParameter(SkillParam):
+    """A parameter, with the names of arguments that other pages use."""
+
+    def __init__(self, name, type="string", description="", required=True, default=None):
+        super().__init__(name, type, description, required, default)
+        self.type = self.param_type
 
 
 class SkillDefinition:
@@ -101,8 +105,10 @@ def fetch(url):
 
 
 def progress(fraction, message=""):
-    """Say how far the work is, from 0 to 1."""
-    _ask({"progress": fraction, "message": message})
+    """Say how far the work is, from 0 to 1; after a thousand times, nothing is said."""
+    if len(_said) < _MOST_SAID:
+        _said.append(fraction)
+        _ask({"progress": fraction, "message": str(message)})
 
 
 def _ask(request):
@@ -113,7 +119,7 @@ def _ask(request):
     while not answer.endswith(b"\n"):
         part = posix.read(4, 65536)
         if not part:
-            raise SkillError("nobody answers")
+            raise SkillError("no answer came")
         answer += part
     value = json.loads(answer)
     if "error" in value:

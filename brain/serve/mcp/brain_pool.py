@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +20,13 @@ from ...skills.index_lines import BYTES_PER_TOKEN
 from ...skills.slug import slugify
 from ..tools import TOOLS, Tool, Toolbox, ToolResult
 from ..tools.memory_tool import describe_home_targets
+from ..tools.program_definitions import PROGRAM_TOOLS
+from ..tools.program_tools import (
+    ToolVersions,
+    find_tool_versions,
+    has_sandbox,
+    list_program_tools,
+)
 from ..tools.skill_read import text_for_model
 from ..tools.tool_definitions import MEMORY
 from .client_session import ClientBrain
@@ -49,6 +56,7 @@ _PROMPT_INDEX_TOKENS = 6_000
 _MAX_PROPOSALS = 1024
 """Sessions whose branches are remembered; a session beyond gets another branch."""
 _SUFFIX_BYTES = 3
+_BUILT_IN_TOOLS = (*TOOLS, *PROGRAM_TOOLS)
 _CLIENT_NAME_CHARS = 48
 """Characters of the name of a client in the name of its branch."""
 INSTRUCTIONS_GUIDE = """\
@@ -106,6 +114,8 @@ class BrainPool:
         self._clients: OrderedDict[_ClientKey, ClientBrain] = OrderedDict()
         self._proposals: OrderedDict[_ClientKey, str] = OrderedDict()
         self._last_heads: dict[str, str] = {}
+        self._last_tools: list[ToolVersions] | None = None
+        self._tool_marks: list[tuple[str, int]] = []
 
     @property
     def root(self) -> Path:
@@ -119,7 +129,7 @@ class BrainPool:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools that clients may call in this mode."""
+        """The tools that clients may call in this mode, without those for skills that run."""
         if self.mode == READ_MODE:
             return tuple(tool for tool in TOOLS if tool.read_only)
         tools = (
@@ -137,17 +147,44 @@ class BrainPool:
 
         Raises `ToolFailure`, whose text is for the model.
         """
-        if self.mode == READ_MODE and any(
-            tool.name == name and not tool.read_only for tool in TOOLS
-        ):
+        self.check_may_call(name)
+        if self.mode == READ_MODE:
+            return Toolbox(self._base_brain).call(name, arguments)
+        return self._client_brain(self._key(client, session)).call(session, name, arguments)
+
+    def list_tools(self, client: str, session: str = "") -> tuple[Tool, ...]:
+        """Return the tools that a client may call, with those that it acquired."""
+        own = list_program_tools(self.brain(client, session))
+        more = (*(PROGRAM_TOOLS if has_sandbox() else ()), *own)
+        return (*self.tools, *(tool for tool in more if self._may_call(tool)))
+
+    def open_toolbox(self, client: str, session: str = "") -> OpenToolbox:
+        """Return the tools of a client, for a call that takes its time, in a thread of its own.
+
+        `close_toolbox` ends the call.
+        """
+        if self.mode == READ_MODE:
+            return OpenToolbox(Toolbox(self._base_brain), None)
+        client_brain = self._client_brain(self._key(client, session))
+        return OpenToolbox(client_brain.open_toolbox(session), client_brain)
+
+    def close_toolbox(self, opened: OpenToolbox) -> None:
+        """End a call that `open_toolbox` began."""
+        if opened.client_brain is not None:
+            opened.client_brain.close_toolbox()
+
+    def check_may_call(self, name: str) -> None:
+        """Raise `ToolFailure` (`read_only`) for a tool that writes, if clients may only read."""
+        is_writer = any(tool.name == name and not tool.read_only for tool in _BUILT_IN_TOOLS)
+        if self.mode == READ_MODE and is_writer:
             raise ToolFailure(
                 "This brain is served for reading only.",
                 code="read_only",
                 hint="Go on without writing.",
             )
-        if self.mode == READ_MODE:
-            return Toolbox(self._base_brain).call(name, arguments)
-        return self._client_brain(self._key(client, session)).call(session, name, arguments)
+
+    def _may_call(self, tool: Tool) -> bool:
+        return self.mode != READ_MODE or tool.read_only
 
     def end_session(self, session: str) -> None:
         """Close the record of a session, of whichever client."""
@@ -266,6 +303,31 @@ class BrainPool:
 
         The first call returns None: it has nothing to compare with.
         """
+        tools_changed = self._poll_tools()
+        changed = self._poll_skills()
+        if changed is None and not tools_changed:
+            return None
+        return (changed or SkillChanges(frozenset(), False))._replace(tools_changed=tools_changed)
+
+    def _poll_tools(self) -> bool:
+        """Tell whether the acquired tools changed since the last call."""
+        brains = [self._base_brain]
+        if self.mode == PROPOSE_MODE:
+            brains += [client_brain.brain for client_brain in self._clients.values()]
+        with suppress(Conflict):  # a person has switched to the branch of a client
+            return self._compare_tools(brains)
+        return False
+
+    def _compare_tools(self, brains: Sequence[Brain]) -> bool:
+        marks = [brain.programs.read_mark() for brain in brains]
+        if marks == self._tool_marks:
+            return False
+        self._tool_marks = marks
+        before, self._last_tools = self._last_tools, [find_tool_versions(brain) for brain in brains]
+        return before is not None and before != self._last_tools
+
+    def _poll_skills(self) -> SkillChanges | None:
+        """Return the changes of skills since the last call."""
         changes: list[SkillChange] = []
         before, self._last_heads = self._last_heads, dict(self._current_heads())
         for name, head in self._last_heads.items():
@@ -298,10 +360,18 @@ class BrainPool:
 
 
 class SkillChanges(NamedTuple):
-    """The addresses of the changed skills, and whether a skill was added or removed."""
+    """The addresses of the changed skills; whether one was added or removed; whether tools were."""
 
     addresses: frozenset[str]
     list_changed: bool
+    tools_changed: bool = False
+
+
+class OpenToolbox(NamedTuple):
+    """Tools for one call in a thread of its own; `client_brain` is None where all share one."""
+
+    tools: Toolbox
+    client_brain: ClientBrain | None
 
 
 def client_slug(client: str) -> str:

@@ -34,15 +34,43 @@ class ClientBrain:
         self.brain = brain
         self._name = name
         self._sessions: dict[str, _RecordedSession] = {}
+        self._open_calls = 0
+        self._is_closing = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call that `open_toolbox` began has not ended."""
+        return self._open_calls > 0
 
     def call(self, session: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a tool as a step of the session with the id `session`."""
+        current = self._open_session(session)
+        result = current.tools.call(name, arguments)
+        if result.changed:
+            current.unrecorded_calls = 0
+        return result
+
+    def open_toolbox(self, session: str) -> Toolbox:
+        """Return the tools of a session, for a call in a thread of its own.
+
+        The brain stays open until `close_toolbox` was called as often.
+        """
+        tools = self._open_session(session).tools
+        self._open_calls += 1
+        return tools
+
+    def close_toolbox(self) -> None:
+        """End a call that `open_toolbox` began."""
+        self._open_calls -= 1
+        if self._is_closing and not self._open_calls:
+            self.brain.close()
+
+    def _open_session(self, session: str) -> _RecordedSession:
+        """Return a session for one more call; close those that are idle or hold too many."""
         now = time.monotonic()
         for session_id, recorded in list(self._sessions.items()):
-            if (
-                now - recorded.last_call > SESSION_IDLE_SECONDS
-                or recorded.unrecorded_calls >= MAX_UNRECORDED_CALLS
-            ):
+            is_idle = now - recorded.last_call > SESSION_IDLE_SECONDS and not self.is_busy
+            if is_idle or recorded.unrecorded_calls >= MAX_UNRECORDED_CALLS:
                 self.end_session(session_id)
         if session not in self._sessions:
             task = self.brain.task(f"A session of {self._name}", agent=self._name)
@@ -50,10 +78,7 @@ class ClientBrain:
         current = self._sessions[session]
         current.last_call = now
         current.unrecorded_calls += 1
-        result = current.tools.call(name, arguments)
-        if result.changed:
-            current.unrecorded_calls = 0
-        return result
+        return current
 
     def end_session(self, session: str) -> None:
         """Close the record of a session, if there is one."""
@@ -65,10 +90,12 @@ class ClientBrain:
             logger.info("the end of a session is not recorded: %s", error.message)
 
     def close(self) -> None:
-        """Close the records of all sessions, and the brain."""
+        """Close the records of all sessions, and the brain once no call uses it."""
         for session in list(self._sessions):
             self.end_session(session)
-        self.brain.close()
+        self._is_closing = True
+        if not self.is_busy:
+            self.brain.close()
 
 
 class _RecordedSession:

@@ -19,19 +19,25 @@ from pydantic import ValidationError
 
 from ..._version import __version__
 from ...errors import BrainError, NotFound, ToolFailure
-from ..tools import tool_formats
+from ..tools import TOOLS, ToolResult, tool_formats
+from ..tools.program_definitions import MANAGE_SKILLS, PROGRAM_TOOLS
 from . import resources
 from .brain_pool import BrainPool
 from .notifications import ChangeNotifier, session_id
+from .program_calls import progress_reporter, run_with_cancel
 
 RequestContext = ServerRequestContext[Any, Any]
 T = TypeVar("T")
 
 SERVER_NAME = "brain"
 PROMPT_NAME = "system"
+MAX_PROGRAM_RUNS = 4
+"""Programs of skills that run at a time; further ones wait."""
+QUICK_TOOLS = frozenset(tool.name for tool in TOOLS) | {MANAGE_SKILLS.name}
+"""Tools that run no program."""
 MAX_LISTENERS = 64
 """Clients that may listen for changes; the same number again in the older revisions."""
-
+_SCHEMAS = {tool.name: tool.parameters for tool in (*TOOLS, *PROGRAM_TOOLS)}
 _HANDSHAKE_METHODS = ("initialize", "server/discover")
 """Methods whose result holds instructions, made for the client at that moment."""
 
@@ -41,12 +47,14 @@ logger = logging.getLogger(__name__)
 class BrainServer:
     """The handlers for one pool; `server` is the SDK's server, to run on a transport.
 
-    Calls to the brain run one at a time in a thread, in the order they arrive.
+    Calls to the brain run one at a time in a thread, in the order they arrive. Programs of
+    skills run in threads of their own, so that a slow one keeps nobody waiting.
     """
 
     def __init__(self, pool: BrainPool) -> None:
         self._pool = pool
         self._limiter = anyio.CapacityLimiter(1)
+        self._program_limiter = anyio.CapacityLimiter(MAX_PROGRAM_RUNS)
         bus = InMemorySubscriptionBus()
         self._listen_handler = ListenHandler(bus, max_subscriptions=MAX_LISTENERS)
         self._notifier = ChangeNotifier(
@@ -57,7 +65,7 @@ class BrainServer:
             version=__version__,
             title="Skills and memory under version control",
             lifespan=self._lifespan,
-            get_tool_input_schema={tool.name: tool.parameters for tool in pool.tools}.get,
+            get_tool_input_schema=_SCHEMAS.get,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
@@ -109,9 +117,10 @@ class BrainServer:
         return await anyio.to_thread.run_sync(act, *args, limiter=self._limiter)
 
     async def _list_tools(
-        self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
+        self, ctx: RequestContext, _params: wire.PaginatedRequestParams | None
     ) -> wire.ListToolsResult:
-        definitions = tool_formats.mcp(self._pool.tools)
+        tools = await self._run_serialized(self._pool.list_tools, *_caller(ctx))
+        definitions = tool_formats.mcp(tools)
         return wire.ListToolsResult(
             tools=[wire.Tool.model_validate(definition) for definition in definitions]
         )
@@ -121,9 +130,12 @@ class BrainServer:
     ) -> wire.CallToolResult:
         arguments = params.arguments or {}
         try:
-            client, session = _caller(ctx)
-            call = client, params.name, arguments, session
-            result = await self._run_serialized(self._pool.call, *call)
+            if params.name in QUICK_TOOLS:
+                client, session = _caller(ctx)
+                call = client, params.name, arguments, session
+                result = await self._run_serialized(self._pool.call, *call)
+            else:
+                result = await self._call_program(ctx, params.name, arguments)
         except ToolFailure as failure:
             return _tool_result(failure.text, is_error=True)
         except Exception:
@@ -134,6 +146,22 @@ class BrainServer:
         if result.changed:
             self._notifier.poll_soon()
         return _tool_result(result.text, is_error=False)
+
+    async def _call_program(
+        self, ctx: RequestContext, name: str, arguments: dict[str, Any]
+    ) -> ToolResult:
+        """Call a tool that runs programs; cancelling the request ends them."""
+        self._pool.check_may_call(name)
+        async with self._program_limiter:
+            opened = await self._run_serialized(self._pool.open_toolbox, *_caller(ctx))
+            call = partial(
+                opened.tools.call, name, arguments, on_progress=progress_reporter(ctx.session)
+            )
+            try:
+                return await run_with_cancel(lambda cancel: call(cancel=cancel))
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._run_serialized(self._pool.close_toolbox, opened)
 
     async def _list_resources(
         self, ctx: RequestContext, params: wire.PaginatedRequestParams | None
@@ -198,7 +226,7 @@ _PROMPT_DESCRIPTION = (
 
 
 class _NotifyingServer(Server[Any]):
-    """The SDK's server, which by itself never announces that its resources may change."""
+    """The SDK's server, which by itself never announces that its tools and resources may change."""
 
     def create_initialization_options(
         self,
@@ -207,7 +235,9 @@ class _NotifyingServer(Server[Any]):
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
         """Return the options for the handshake of the older revisions."""
-        options = notification_options or NotificationOptions(resources_changed=True)
+        options = notification_options or NotificationOptions(
+            resources_changed=True, tools_changed=True
+        )
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 

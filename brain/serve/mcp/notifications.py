@@ -15,7 +15,12 @@ import anyio
 from mcp import types as wire
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, SubscriptionBus
+from mcp.server.subscriptions import (
+    ResourcesListChanged,
+    ResourceUpdated,
+    SubscriptionBus,
+    ToolsListChanged,
+)
 
 from . import resources
 from .brain_pool import SkillChanges
@@ -77,13 +82,15 @@ class ChangeNotifier:
 
     async def _notify(self, changed: SkillChanges) -> None:
         uris = resources.changed_uris(changed.addresses)
+        if changed.tools_changed:
+            await self._bus.publish(ToolsListChanged())
         if changed.list_changed:
             await self._bus.publish(ResourcesListChanged())
         for uri in uris:
             await self._bus.publish(ResourceUpdated(uri=uri))
         async with anyio.create_task_group() as group:
             for subscriber in list(self._subscribers.values()):
-                group.start_soon(_notify_subscriber, subscriber, changed.list_changed, uris)
+                group.start_soon(_notify_subscriber, subscriber, changed, uris)
 
     async def add_session(self, ctx: RequestContext, _params: wire.NotificationParams) -> None:
         """Add a session of an older revision; above the limit the oldest is dropped."""
@@ -110,9 +117,13 @@ class ChangeNotifier:
         return wire.EmptyResult()
 
 
-async def _notify_subscriber(subscriber: Subscriber, list_changed: bool, uris: list[str]) -> None:
+async def _notify_subscriber(
+    subscriber: Subscriber, changed: SkillChanges, uris: list[str]
+) -> None:
     with anyio.move_on_after(_SEND_SECONDS):  # a client that does not read must not block others
-        if list_changed:
+        if changed.tools_changed:
+            await subscriber.session.send_tool_list_changed()
+        if changed.list_changed:
             await subscriber.session.send_resource_list_changed()
         for uri in uris:
             if uri in subscriber.uris:

@@ -34,6 +34,11 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
     return arguments
 
 
+def parse_if_text(arguments: Mapping[str, Any] | str | bytes) -> Mapping[str, Any]:
+    """Return arguments that may be a JSON text. Raises `ToolFailure` (`bad_arguments`)."""
+    return parse_arguments(arguments) if isinstance(arguments, str | bytes) else arguments
+
+
 def check_arguments(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments without nulls, which count as missing.
 

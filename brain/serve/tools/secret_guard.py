@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from ...repo.skills.file_edits import ContentChange
     from ...secrets import SecretFinding
 
-_TEXT_ARGUMENTS = ("content", "description", "new_string", "file_content", "message")
+_TEXT_ARGUMENTS = (
+    "content",
+    "description",
+    "new_string",
+    "file_content",
+    "message",
+    "python_code",
+    "check",
+)
 
 
 def refuse_secrets(brain: Brain, arguments: dict[str, Any]) -> None:

@@ -59,10 +59,10 @@ def _save_skill(brain: Brain, arguments: Arguments, if_changed: bool = False) ->
         check=NewSecretCheck(brain),
     )
     new = upserted.previous_version is None
-    return _add_similar(_write_result(upserted, "Created" if new else "Improved"), similar)
+    return add_similar(_write_result(upserted, "Created" if new else "Improved"), similar)
 
 
-def _add_similar(result: ToolResult, similar: list[Similar]) -> ToolResult:
+def add_similar(result: ToolResult, similar: list[Similar]) -> ToolResult:
     """Add the skills that a new one nearly duplicates."""
     if not similar:
         return result

@@ -69,7 +69,7 @@ def mcp(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
     ]
 
 
-EXPORT_FORMATS: dict[str, Callable[[], list[ToolDefinition]]] = {
+EXPORT_FORMATS: dict[str, Callable[[Iterable[Tool]], list[ToolDefinition]]] = {
     "openai": openai,
     "responses": responses,
     "anthropic": anthropic,

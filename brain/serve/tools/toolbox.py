@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ...errors import BrainError, ToolFailure, printable_text
+from ...errors import BrainError, ToolFailure
 from ...skills.visible_text import strip_hidden
-from ...util.suggestions import suggest_names
 from . import argument_check, tool_errors
+from .create_skill import create_skill, write_json_as_text
 from .history_tools import brain_diff, brain_log, brain_snapshot, brain_verify
+from .manage_skills import manage_skills
 from .memory_tool import memory
+from .program_call import ReportProgress, RunControl, call_program
+from .program_definitions import CREATE_SKILL, PROGRAM_TOOLS
+from .program_tools import has_sandbox, list_built_in_tools, list_program_tools
 from .secret_guard import refuse_secrets
 from .skill_manage import skill_manage
 from .skill_read import skill_view, skills_list
-from .tool import ToolResult
+from .tool import Tool, ToolResult
 from .tool_definitions import TOOLS
 
 if TYPE_CHECKING:
@@ -34,9 +40,14 @@ _TOOL_FUNCTIONS: dict[str, ToolFunction] = {
     "brain_log": brain_log,
     "brain_verify": brain_verify,
 }
-_PARAMETER_SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
+_PROGRAM_FUNCTIONS: dict[str, ToolFunction] = {
+    "create_skill": create_skill,
+    "manage_skills": manage_skills,
+}
+"""Only where programs can run."""
+_PARAMETER_SCHEMAS = {tool.name: tool.parameters for tool in (*TOOLS, *PROGRAM_TOOLS)}
 _UNSIGNED = "the snapshot lacks a signature that this brain requires; a person has to sign it."
-_WRITE_TOOLS = {tool.name for tool in TOOLS if not tool.read_only}
+_WRITE_TOOLS = {tool.name for tool in (*TOOLS, *PROGRAM_TOOLS) if not tool.read_only}
 
 
 class Toolbox:
@@ -49,34 +60,59 @@ class Toolbox:
         self._brain = brain
         self._task = task
 
-    def call(self, name: str, arguments: RawArguments) -> ToolResult:
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools to offer, with those that the agent acquired, most used first."""
+        return (*list_built_in_tools(), *list_program_tools(self._brain))
+
+    def call(
+        self,
+        name: str,
+        arguments: RawArguments,
+        *,
+        cancel: Event | None = None,
+        on_progress: ReportProgress | None = None,
+    ) -> ToolResult:
         """Call a tool; the arguments may be a JSON text, the form that some interfaces pass.
 
-        Raises `ToolFailure`, whose `text` is for the model, for wrong calls and for what
-        the brain refuses. Neither its text nor that of a result has hidden characters.
+        Setting `cancel` ends a program that runs; `on_progress` gets the share that is done and
+        a message, as the program tells them. Raises `ToolFailure`, whose `text` is for the
+        model, for wrong calls and for what the brain refuses. Neither its text nor that of a
+        result has hidden characters.
         """
+        control = RunControl(cancel=cancel, on_progress=on_progress)
         if self._task is None:
-            return self._call_sanitized(name, arguments)
+            return self._call_sanitized(name, arguments, control)
         with self._task.activate():
-            return call_as_step(self._task, name, arguments, self._call_sanitized)
+            if self._find_function(name) is None:  # the run records its steps itself
+                return self._call_sanitized(name, arguments, control)
+            call = partial(self._call_sanitized, control=control)
+            return call_as_step(self._task, name, arguments, call)
 
-    def _call_sanitized(self, name: str, arguments: RawArguments) -> ToolResult:
+    def _call_sanitized(
+        self, name: str, arguments: RawArguments, control: RunControl
+    ) -> ToolResult:
         """Call a tool, and remove hidden characters from its result or failure."""
         try:
-            answer = self._call_checked(name, arguments)
+            function = self._find_function(name)
+            if function is None:
+                answer = call_program(self._brain, self._task, name, arguments, control)
+            else:
+                answer = self._call_built_in(name, function, arguments)
         except ToolFailure as failure:
             raise tool_errors.sanitize_failure(failure) from failure.__cause__
         return answer._replace(text=strip_hidden(answer.text))
 
-    def _call_checked(self, name: str, arguments: RawArguments) -> ToolResult:
+    def _find_function(self, name: str) -> ToolFunction | None:
+        """Return the function of a built-in tool."""
         function = _TOOL_FUNCTIONS.get(name)
-        if function is None:
-            raise _unknown_tool_failure(name)
-        values = (
-            argument_check.parse_arguments(arguments)
-            if isinstance(arguments, str | bytes)
-            else arguments
-        )
+        return _PROGRAM_FUNCTIONS.get(name) if function is None and has_sandbox() else function
+
+    def _call_built_in(
+        self, name: str, function: ToolFunction, arguments: RawArguments
+    ) -> ToolResult:
+        values = argument_check.parse_if_text(arguments)
+        if name == CREATE_SKILL.name:
+            values = write_json_as_text(values)
         checked = argument_check.check_arguments(_PARAMETER_SCHEMAS[name], values)
         try:
             if name in _WRITE_TOOLS:
@@ -93,17 +129,6 @@ class Toolbox:
         warning = {"code": "unsigned", "snapshot": snapshot, "message": _UNSIGNED}
         data = {**answer.data, "warnings": [warning]}
         return answer._replace(text=f"{answer.text}\nWarning: {_UNSIGNED}", data=data)
-
-
-def _unknown_tool_failure(name: str) -> ToolFailure:
-    closest_names = suggest_names(str(name), _TOOL_FUNCTIONS, 1)
-    return ToolFailure(
-        f"There is no tool '{printable_text(name, 80)}'.",
-        code="no_tool",
-        hint=f"Did you mean {closest_names[0]}?"
-        if closest_names
-        else f"There are: {', '.join(_TOOL_FUNCTIONS)}.",
-    )
 
 
 RawArguments = Mapping[str, Any] | str | bytes

@@ -1,28 +1,15 @@
 // Receipts: canonical JSON in which no default is written.
 
-import { MAX_TIME, ascending, isHex, isNumber, isText, need } from "./bytes.mjs";
+import { MAX_TIME, ascending, isNumber, isText, need } from "./bytes.mjs";
 import { blobId } from "./digest.mjs";
-import { canonical, fields, parse } from "./json.mjs";
+import { anyCount, count, digest, oneOf, shaped, some, text } from "./documents.mjs";
+import { canonical, parse } from "./json.mjs";
 import { isPath } from "./paths.mjs";
 
 const [MAX_BYTES, MAX_WRITES] = [33_554_432, 4096];
 
-// What a field may be if it is there: never its default, for that is left out.
 const anyText = (value) => isText(value);
-const text = (most) => (value) => isText(value, most) && value !== "";
-const anyCount = (value) => isNumber(value, 0, Number.MAX_SAFE_INTEGER);
-const count = (value) => anyCount(value) && value > 0;
 const time = (value) => isNumber(value, 1, MAX_TIME);
-const digest = (value) => isHex(value, 32);
-const some = (most, fits) => (value) => Array.isArray(value) && value.length >= 1 && value.length <= most && value.every(fits);
-const oneOf = (...values) => (value) => values.includes(value);
-
-/** Return a check of an object whose fields are all as `shape` says, with those of `required` there, and of `more`. */
-const shaped = (shape, required, more = () => true) => (value) => {
-  fields(value, required, Object.keys(shape));
-  for (const name in value) need(shape[name](value[name]), `${name} is not what it has to be`);
-  return more(value);
-};
 const isWhole = ({ digest, size, excerpt = "" }) =>
   excerpt === "" || size > 2048 || (Buffer.byteLength(excerpt) === size && blobId(Buffer.from(excerpt)) === digest);
 const mayWrite = ({ kind, writes = [], omitted = 0 }) =>

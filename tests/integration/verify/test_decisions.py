@@ -10,7 +10,12 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.objects.operation import SnapshotOperation
+from brain.objects.snapshot import encode_snapshot
+from brain.objects.tree_entry import LINK, TreeEntry
+from brain.repo.core.transaction import locked_write_transaction
 from brain.results import Finding
+from brain.store.object_table import object_checksum
+from brain.trust.signature_format import format_key
 from brain.verdicts.verdict_json import encode_verdict
 from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from tests.support.brain_templates import copy_brain
@@ -35,6 +40,8 @@ from tests.support.decisions import (
     skill_files,
     skill_text,
 )
+from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
+from tests.support.store_tampering import execute_in_store
 
 Edits = dict[str, bytes | None]
 NOWHERE = blob_id(b"nowhere")
@@ -335,14 +342,53 @@ def test_the_skill_of_a_decision_may_lie_in_a_category(brain: Brain) -> None:
     assert verified(brain) == []
 
 
-def test_a_link_is_no_file_of_a_program(brain: Brain) -> None:
-    (brain.root / FOLDER / "skill.py").unlink()
-    (brain.root / FOLDER / "skill.py").symlink_to("print(2)\n")
-    brain.snapshot("swapped for a link")
-    decide(brain, {}, ("1", "1"), admission())
+def test_a_link_is_not_part_of_a_program(brain: Brain) -> None:
+    program = make_program("tests/cases.json")  # as code, and as the target of a link
+    decide(brain, skill_files("2", program), ("1", "2"), admission(program))
+    code = f"{FOLDER}/skill.py"
+    with locked_write_transaction(brain._session, "snapshot", "a link") as txn:
+        entry = TreeEntry(code, LINK, blob_id(program.code), len(program.code))
+        txn.record_snapshot({code: entry}, ("snapshot",))
+        txn.writes[code] = entry
+    assert brain.verify().ok
+    decide(brain, {}, ("2", "2"), admission(program))
     assert brief([one for one in brain.verify().findings if one.severity == "error"]) == [
         ("verdict_mismatch", "error")
     ]
+
+
+def test_tests_without_code_are_no_program(brain: Brain) -> None:
+    text = (brain.root / "skills/oracle/SKILL.md").read_bytes()
+    verdict = admission()._replace(
+        skill="oracle", decider="person", decided_by="Ada", files=(), cases=()
+    )
+    edits = {
+        "skills/oracle/tests/a.md": b"a\n",
+        "skills/oracle/SKILL.md": text.replace(b'version: "1"', b'version: "2"'),
+    }
+    record(brain, edits, ("admit", "oracle", "1", "2", put_verdict(brain, verdict)))
+    assert verified(brain) == []
+
+
+def test_a_retired_skill_is_not_in_use_before_an_admission(brain: Brain) -> None:
+    away = {**removed(skill_files("1")), **skill_files("1", PROGRAM, RETIRED_FOLDER)}
+    decide(brain, away, ("1", "1"), retirement())
+    back = {**removed(skill_files("1", PROGRAM, RETIRED_FOLDER)), **skill_files("2")}
+    decide(brain, back, ("1", "2"), admission())
+    assert verified(brain) == [("verdict_mismatch", "error")]
+
+
+def test_versions_of_a_redacted_text_are_not_asked(brain: Brain) -> None:
+    decide(brain, skill_files("2"), ("1", "2"), admission())
+    brain.files.redact(f"{FOLDER}/SKILL.md", reason="a test")
+    assert brain.verify().ok
+
+
+def test_a_redacted_schema_may_have_had_no_parameters(brain: Brain) -> None:
+    decide(brain, skill_files("2"), ("1", "2"), without("unseen"))
+    assert brief(brain.verify().findings) == [("bad_verdict", "error")]
+    brain.files.redact(f"{FOLDER}/schema.json", reason="a test")
+    assert brain.verify().ok
 
 
 def test_code_swapped_after_its_admission_needs_another(brain: Brain) -> None:
@@ -370,3 +416,53 @@ def test_garbage_collection_runs_where_a_verdict_is_no_verdict_or_lacks_its_payl
     record(brain, {}, ("admit", SLUG, "1", "1", put_verdict(brain, b"not a verdict")))
     brain.gc(grace=0)
     assert not session.reader.find_missing([blob_id(OUTPUT)])
+
+
+def _sign(brain: Brain) -> None:
+    """Sign from now on, by a key that the brain trusts."""
+    brain._session.sign_with = lambda: KEY_SEEDS[0]
+    brain.trust.add(format_key(PUBLIC_KEYS[0]), "ada")
+
+
+def test_a_verdict_edited_in_the_store_after_signing_is_an_error(brain: Brain) -> None:
+    _sign(brain)
+    here = decide(
+        brain,
+        skill_files("2", OTHER_PROGRAM),
+        ("1", "2"),
+        failing("author")._replace(
+            decision="reject", reason="it failed", files=admission(OTHER_PROGRAM).files
+        ),
+    )
+    old = brain._session.load_snapshot(here).operation[-1]
+    new = put_verdict(brain, admission(OTHER_PROGRAM))
+    execute_in_store(
+        brain.root,
+        (
+            "UPDATE blobs SET (codec, data) = (SELECT codec, data FROM blobs WHERE id = ?)"
+            " WHERE id = ?",
+            (new, old),
+        ),
+    )
+    found = brain.verify()
+    assert [(one.code, one.snapshot) for one in found.findings] == [("corrupt_object", here.hex())]
+
+
+def test_a_decision_added_after_signing_is_unsigned(brain: Brain) -> None:
+    _sign(brain)
+    brain._session.sign_with = None
+    decide(brain, {}, ("1", "1"), admission())
+    assert "unsigned" in {one.code for one in brain.verify().findings}
+
+
+def test_an_operation_edited_after_signing_is_not_the_signed_snapshot(brain: Brain) -> None:
+    _sign(brain)
+    here = decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
+    session = brain._session
+    edited = session.load_snapshot(here)._replace(
+        operation=("admit", SLUG, "1", "2", put_verdict(brain, rejection(OTHER_PROGRAM)))
+    )
+    data = encode_snapshot(edited)
+    sql = "UPDATE objects SET data = ?, checksum = ? WHERE id = ?"
+    execute_in_store(brain.root, (sql, (data, object_checksum(here, 3, data), here)))
+    assert "corrupt_object" in {one.code for one in brain.verify().findings}

@@ -163,3 +163,24 @@ def test_an_admission_on_another_branch_does_not_count(brain: Brain) -> None:
 
 def test_a_tool_that_is_no_skill_has_no_version_and_needs_no_admission(brain: Brain) -> None:
     assert claimed(brain, run_of(brain, "", tool="bash")) == []
+
+
+def test_a_run_of_the_version_at_the_start_of_the_session_is_valid(brain: Brain) -> None:
+    admit_new(brain)
+    receipt = run_of(brain, "1")
+    decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
+    assert claimed(brain, receipt) == []
+
+
+def test_a_later_part_of_a_run_goes_back_to_the_part_before_only(brain: Brain) -> None:
+    receipt = run_of(brain, "1")
+    admit_new(brain)
+    decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
+    later = receipt._replace(part=1, previous=brain._session.head())
+    assert claimed(brain, receipt) == []
+    assert claimed(brain, later) == ["unadmitted_run"]
+
+
+def test_a_skill_that_was_only_read_needs_no_admission(brain: Brain) -> None:
+    steps = (RunStep(kind="skill_load", name="oracle", version="1"),)
+    assert claimed(brain, run_of(brain)._replace(steps=steps)) == []

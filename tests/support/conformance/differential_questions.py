@@ -47,6 +47,7 @@ class QuestionSource:
             (10, self._proof_question),
             (3, self._equivocation_question),
             (6, self._receipt_question),
+            (4, self._verdict_question),
             (2, self._signature_question),
             (4, self._trust_question),
             (3, lambda draw: ("rights", random_rulings.rights_question(draw))),
@@ -179,16 +180,24 @@ class QuestionSource:
         )
 
     def _receipt_question(self, draw: Random) -> Question:
-        vector = self._pick_vector(draw, "receipt")
+        return self._document_question(draw, "receipt", _add_receipt_fields)
+
+    def _verdict_question(self, draw: Random) -> Question:
+        return self._document_question(draw, "verdict", _add_verdict_fields)
+
+    def _document_question(
+        self, draw: Random, kind: str, add_fields: Callable[[Random, Any], Any]
+    ) -> Question:
+        vector = self._pick_vector(draw, kind)
         with suppress(ValueError, RecursionError):
             changed = json.loads(vector.data)
             for _ in range(draw.choice((0, 1, 1, 2))):
                 changed = random_mutations.mutate_json_value(draw, changed)
-            changed = _add_receipt_fields(draw, changed)
-            return "receipt", _hex_input(
+            changed = add_fields(draw, changed)
+            return kind, _hex_input(
                 random_mutations.mutate_json_text(draw, changed, random_mutations.canonical_json)
             )
-        return "receipt", _hex_input(random_mutations.mutate_bytes(draw, vector.data))
+        return kind, _hex_input(random_mutations.mutate_bytes(draw, vector.data))
 
     def _trust_question(self, draw: Random) -> Question:
         vector = self._pick_vector(draw, "trust")
@@ -259,3 +268,23 @@ def _add_receipt_fields(draw: Random, receipt: Any) -> Any:
     for name in draw.sample(sorted(_FIELDS), draw.choice((1, 1, 2, 3))):
         receipt = {**receipt, name: _FIELDS[name]}
     return receipt
+
+
+_CODE = {"path": "skill.py", "blob": "ab" * 32}
+_VERDICT_FIELDS = {
+    "decision": "admit", "decider": "person", "reason": "r", "code_check": "script", "seed": 9,
+    "sandbox": "s", "findings": ["", "f"], "limits": {"b": 0, "A": 1}, "versions": {"p": "1"},
+    "numbers": {"uses": 2**53 - 1}, "files": [_CODE, {"path": "tests/é", "blob": "cd" * 32}],
+    "cases": [
+        {"kind": "stub", "name": "s", "outcome": "fail", "detail": "d"},
+        {"kind": "author", "name": "a", "outcome": "pass", "payload": "ab" * 32, "took": 3},
+    ],
+}  # fmt: skip
+
+
+def _add_verdict_fields(draw: Random, verdict: Any) -> Any:
+    """Return a verdict with some fields more."""
+    if not isinstance(verdict, dict) or draw.random() < 0.4:
+        return verdict
+    names = draw.sample(sorted(_VERDICT_FIELDS), draw.choice((1, 1, 2, 3)))
+    return {**verdict, **{name: _VERDICT_FIELDS[name] for name in names}}

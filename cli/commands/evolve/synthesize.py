@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..command import WRITE_EXITS, argument, brain_command, flag
-from ..context import App
-from ..output import emit
-from ..params import NonEmptyType
-from ..render.human_format import pluralize
-from ..render.ledgers import commitment_lines, raise_if_not_committed
-from ..render.run_report import read_receipt_file
-from ..settings.user_models import open_user_model
-from ..terminal import escape, escape_lines
+from ...command import WRITE_EXITS, argument, brain_command, flag
+from ...context import App
+from ...output import emit
+from ...params import NonEmptyType
+from ...render.human_format import pluralize
+from ...render.ledgers import commitment_lines, raise_if_not_committed
+from ...render.run_report import read_receipt_file
+from ...settings.user_models import open_user_model
+from ...terminal import escape, escape_lines
 
 if TYPE_CHECKING:
     from brain.results import Synthesized

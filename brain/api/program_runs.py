@@ -1,0 +1,96 @@
+"""Run a program of a skill, and those that it calls, in one sandbox each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..programs import SCHEMA_FILE
+from ..programs.parameter_schema import check_payload, parse_schema
+from ..programs.tool_name import slug_of_tool, tool_name
+from ..results import ProgramCall, ProgramRun
+from ..running.broker import Broker
+from ..running.run_program import RunOutcome, run_program
+from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
+from ..skills.skill_version import version_value
+
+if TYPE_CHECKING:
+    from threading import Event
+
+    from ..repo.programs.admission import Runnable
+    from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
+
+
+class ProgramRunner:
+    """Runs one program. `ended` has it and what it called, in the order in which they ended."""
+
+    def __init__(
+        self,
+        find_runnable: Callable[[str], Runnable],
+        sandbox: Sandbox,
+        *,
+        cancel: Event | None = None,
+        on_progress: Callable[[float, str], None] | None = None,
+        limits: SandboxLimits | None = None,
+    ) -> None:
+        self.ended: list[tuple[Runnable, RunOutcome]] = []
+        self._find_runnable = find_runnable
+        self._sandbox = sandbox
+        self._cancel = cancel
+        self._on_progress = on_progress
+        self._limits = limits or DEFAULT_LIMITS
+
+    def run(self, slug: str, payload: Mapping[str, Any]) -> ProgramRun:
+        """Run the program of a skill. Raises as `brain.programs.run`."""
+        runnable = self._find_runnable(slug)
+        broker = Broker(
+            tool_name(runnable.skill.slug),
+            run_skill=self._run_called,
+            hosts=runnable.tried.hosts,
+            on_progress=self._on_progress,
+        )
+        outcome = self._run(runnable, payload, broker)
+        versions = {
+            tool_name(called.skill.slug): called.skill.card.version for called, _ in self.ended
+        }
+        return ProgramRun(
+            slug=runnable.skill.slug,
+            version=version_value(runnable.skill.card.version),
+            program=runnable.program.id.hex(),
+            ok=outcome.ok,
+            output=outcome.output,
+            error=outcome.error,
+            wall_ms=outcome.wall_ms,
+            refused=outcome.refused,
+            calls=[
+                ProgramCall(
+                    kind=call.kind,
+                    caller=call.caller,
+                    target=call.target,
+                    version=versions.get(call.target, "") if call.kind == "call" else "",
+                    error=call.error,
+                    wall_ms=call.wall_ms,
+                )
+                for call in broker.calls
+            ],
+        )
+
+    def _run_called(self, name: str, payload: dict[str, Any], broker: Broker) -> RunOutcome:
+        """Run a program that another one calls, by the name of its tool."""
+        runnable = self._find_runnable(slug_of_tool(name))
+        broker.approve(runnable.tried.hosts)
+        return self._run(runnable, payload, broker)
+
+    def _run(self, runnable: Runnable, payload: Mapping[str, Any], broker: Broker) -> RunOutcome:
+        schema = parse_schema(runnable.program.files[SCHEMA_FILE])
+        outcome = run_program(
+            self._sandbox,
+            runnable.program,
+            check_payload(schema, payload),
+            limits=self._limits,
+            folders=runnable.tried.folders,
+            answer=broker.answer,
+            cancel=self._cancel,
+        )
+        self.ended.append((runnable, outcome))
+        return outcome

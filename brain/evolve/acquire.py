@@ -1,0 +1,147 @@
+"""Make an executable skill of what an agent or a person gives: code, payloads and a check.
+
+Only texts are put together here. The trial decides whether the skill is admitted, and runs its
+code in the sandbox.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidInput, NotFound
+from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
+from ..programs.parameter_schema import check_schema, encode_schema, schema_from_definition
+from ..programs.program import Program
+from ..programs.program_shape import find_shape
+from ..programs.python_source import normalize_source
+from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
+from ..programs.tool_name import check_tool_name, tool_name
+from ..repo.programs.acquire import AcquireRequest
+from .inferred_schema import Schema, infer_schema
+
+if TYPE_CHECKING:
+    from .. import results
+    from .brain_protocol import AcquiringBrain
+
+DefinitionReader = Callable[[bytes], Mapping[str, Any]]
+"""Returns what `definition()` of a class says, read in the sandbox."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramDraft:
+    """What is given for a skill that runs.
+
+    `expected` has an output for each payload, or is empty. Without `schema`, one is made from
+    the definition of a class, or from the payloads.
+    """
+
+    name: str
+    description: str
+    code: str
+    payloads: Sequence[Mapping[str, Any]]
+    schema: Schema | None = None
+    expected: Sequence[Any] = ()
+    check: str = ""
+
+
+def build_program(
+    draft: ProgramDraft, taken: Collection[str], read_definition: DefinitionReader
+) -> Program:
+    """Return the program of a draft, whose name is none of the tools in `taken`.
+
+    Raises `InvalidInput`: `bad_tool_name`, `no_payload`, `bad_expected`, `bad_python`,
+    `bad_schema`, or `bad_definition`.
+    """
+    slug = check_tool_name(draft.name, taken)
+    if not draft.payloads:
+        raise InvalidInput(
+            "there is no payload to try the skill with",
+            code="no_payload",
+            hint='give one as a JSON object, such as {"text": "a b"}',
+        )
+    if draft.expected and len(draft.expected) != len(draft.payloads):
+        raise InvalidInput(
+            f"there are {len(draft.payloads)} payloads and {len(draft.expected)} expected outputs",
+            code="bad_expected",
+            hint="give one for each payload, or none and a check instead",
+        )
+    code = normalize_source(draft.code).encode()
+    schema = draft.schema or _make_schema(code, draft.payloads, read_definition)
+    expected = draft.expected or [ANY_OUTPUT] * len(draft.payloads)
+    cases = [
+        TestCase(payload=dict(payload), output=output)
+        for payload, output in zip(draft.payloads, expected, strict=True)
+    ]
+    files = {
+        PROGRAM_FILE: code,
+        SCHEMA_FILE: encode_schema(check_schema(schema)),
+        CASES_FILE: encode_cases(cases),
+    }
+    if draft.check.strip():
+        files[CHECK_FILE] = normalize_source(draft.check).encode()
+    return Program(slug=slug, files=files)
+
+
+def _make_schema(
+    code: bytes, payloads: Sequence[Mapping[str, Any]], read_definition: DefinitionReader
+) -> Schema:
+    if find_shape(code) == "class":
+        return schema_from_definition(read_definition(code))
+    return infer_schema(payloads)
+
+
+def find_same(
+    brain: AcquiringBrain, program: Program, description: str
+) -> results.SkillProgram | None:
+    """Return the skill that has exactly this program and description, and may run."""
+    for skill in brain.programs.list():
+        is_same = skill.slug == program.slug and skill.program == program.id.hex()
+        if is_same and skill.status == "runnable" and skill.description == description:
+            return skill
+    return None
+
+
+def build_request(
+    brain: AcquiringBrain, program: Program, description: str | None
+) -> AcquireRequest:
+    """Return the request to try a program and to write its skill; a known skill keeps its text."""
+    try:
+        brain.skills.view(program.slug)
+    except NotFound:
+        body: bytes | None = build_skill_text(program).encode()
+    else:
+        body = None
+    return AcquireRequest(
+        name=program.slug,
+        files=program.files,
+        description=description,
+        body=body,
+    )
+
+
+def build_skill_text(program: Program) -> str:
+    """Return the body of SKILL.md for a new skill that runs."""
+    schema = json.loads(program.files[SCHEMA_FILE])
+    required = schema.get("required", ())
+    lines = [
+        f"# {program.slug}",
+        "",
+        f"Call it by its name, `{tool_name(program.slug)}`, with:",
+        "",
+    ]
+    for name, part in schema.get("properties", {}).items():
+        needed = "" if name in required else ", optional"
+        about = f": {part['description']}" if part.get("description") else ""
+        lines.append(f"- `{name}` ({_show_type(part)}{needed}){about}")
+    if not schema.get("properties"):
+        lines.append("- no arguments")
+    lines += ["", f"It is the program {PROGRAM_FILE}, which was admitted by the tests beside it."]
+    return "\n".join(lines) + "\n"
+
+
+def _show_type(schema: Schema) -> str:
+    kind = schema.get("type", "any")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)

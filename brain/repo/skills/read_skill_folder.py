@@ -1,0 +1,56 @@
+"""Read a skill from a folder outside of a brain: its text, and the files beside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ... import limits
+from ...errors import InvalidInput, NotFound, printable_text
+from ...objects.tree_entry import LINK
+from ...skills import skill_layout
+from ...worktree import scan
+from ...worktree.file_reader import read_working_file
+from ...worktree.ignore_rules import IgnoreRules
+from ...worktree.walk import CandidateFile
+
+
+def read_skill_folder(folder: Path) -> tuple[bytes, dict[str, bytes]]:
+    """Return the text of a skill and its other files, by path in the folder.
+
+    What a brain ignores is left out. Raises `NotFound` (`no_file`) without a SKILL.md,
+    `InvalidInput` (`not_regular`, `too_many`, `too_large`) or `OSError`.
+    """
+    found = scan.scan_files(folder, IgnoreRules.load(folder), None).changed
+    text = next((file.path for file in found if file.path in skill_layout.SKILL_FILES), None)
+    if text is None:
+        raise NotFound(
+            f"{printable_text(folder)} has no {skill_layout.SKILL_FILES[0]}",
+            code="no_file",
+            hint="name the folder of a skill, or the file with its text",
+        )
+    _refuse_unusable(folder, found)
+    contents = {file.path: read_working_file(folder, file.path) for file in found}
+    return contents.pop(text), contents
+
+
+def _refuse_unusable(folder: Path, found: list[CandidateFile]) -> None:
+    shown = printable_text(folder)
+    if linked := [file.path for file in found if file.kind == LINK]:
+        raise InvalidInput(
+            f"{printable_text(os.path.join(folder, linked[0]))} is a link",
+            code="not_regular",
+            hint="put the file itself there",
+        )
+    if len(found) > limits.MAX_WRITTEN_FILES:
+        raise InvalidInput(
+            f"{shown} has {len(found)} files, more than {limits.MAX_WRITTEN_FILES}",
+            code="too_many",
+            hint="copy it below skills/, and record it with `brain snapshot`",
+        )
+    if (size := sum(file.size for file in found)) > limits.MAX_EDIT_BYTES:
+        raise InvalidInput(
+            f"{shown} has {size} bytes, more than {limits.MAX_EDIT_BYTES}",
+            code="too_large",
+            hint="copy it below skills/, and record it with `brain snapshot`",
+        )

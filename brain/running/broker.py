@@ -1,0 +1,199 @@
+"""Answer the requests of a running skill: calls of other skills, approved hosts, progress.
+
+Nothing else is answered. All runs below one call share limits, and a list of what was asked, which
+goes into the receipt.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..errors import BrainError, InvalidInput, SandboxError, printable_text
+from ..programs.failure_summary import fit_summary
+from ..util import strict_json
+from .fetch_url import fetch_url
+from .run_program import RunOutcome
+
+MAX_CALL_DEPTH = 4
+"""Skills that call one another, the first one included."""
+MAX_CALLS = 64
+"""Calls and fetches below one call, in sum."""
+MAX_BROKER_BYTES = 4 << 20
+"""Of requests and answers below one call, in sum."""
+MAX_REQUEST_DEPTH = 32
+_MAX_REQUEST_VALUES = 100_000
+_MAX_NAME_CHARS = 64
+_MAX_MESSAGE_CHARS = 200
+
+RunSkill = Callable[[str, dict[str, Any], "Broker"], RunOutcome]
+"""Finds and runs an admitted skill by the name of its tool, with the payload and its own broker."""
+OnProgress = Callable[[float, str], None]
+Fetch = Callable[[str, Collection[str]], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerCall:
+    """What a skill asked for: the tool or the URL, by whom, and how it went.
+
+    `depth` is 1 for what the first skill asked. `error` is "" if it was answered.
+    """
+
+    kind: Literal["call", "fetch"]
+    caller: str
+    target: str
+    depth: int
+    error: str = ""
+    bytes: int = 0
+    wall_ms: int = 0
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What all brokers below one call share."""
+
+    run_skill: RunSkill | None
+    on_progress: OnProgress | None
+    fetch: Fetch
+    calls: list[BrokerCall] = field(default_factory=list)
+    asked: int = 0
+    bytes: int = 0
+
+
+class Broker:
+    """Answers for one run; `answer` is that of its `SandboxJob`. One thread uses it."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        run_skill: RunSkill | None = None,
+        hosts: Collection[str] = (),
+        on_progress: OnProgress | None = None,
+        fetch: Fetch = fetch_url,
+    ) -> None:
+        """`name` is that of the skill's tool; `hosts` are those approved for its program."""
+        self._chain: tuple[str, ...] = (name,)
+        self._hosts = frozenset(hosts)
+        self._shared = _Shared(run_skill, on_progress, fetch)
+
+    @property
+    def calls(self) -> tuple[BrokerCall, ...]:
+        """What was asked below the call, in the order in which it ended."""
+        return tuple(self._shared.calls)
+
+    def approve(self, hosts: Collection[str]) -> None:
+        """Let this run fetch from hosts, which the user approved for its program."""
+        self._hosts |= frozenset(hosts)
+
+    def answer(self, line: bytes) -> bytes:
+        """Return the answer to a request: `{"output": …}`, or `{"error": "…"}`."""
+        try:
+            answer = {"output": self._answer(line)}
+        except SandboxError:
+            raise
+        except BrainError as error:
+            answer = {"error": fit_summary(error.message)}
+        return json.dumps(answer).encode()
+
+    def _answer(self, line: bytes) -> Any:
+        self._count_bytes(len(line))
+        request = _parse_request(line)
+        match request:
+            case {"progress": int() | float() as fraction, **rest} if rest.keys() <= {"message"}:
+                return self._take_progress(float(fraction), rest.get("message", ""))
+            case {"fetch": str(url), **rest} if not rest:
+                return self._note("fetch", url, lambda: self._fetch(url))
+            case {"call": str(name), **rest} if rest.keys() <= {"payload"}:
+                payload = rest.get("payload", {})
+                if isinstance(payload, dict):
+                    return self._note("call", name, lambda: self._call(name, payload))
+        raise _refused('ask with {"call": …, "payload": {…}}, {"fetch": …} or {"progress": …}')
+
+    def _take_progress(self, fraction: float, message: object) -> None:
+        if self._shared.on_progress is not None and len(self._chain) == 1:
+            shown = printable_text(message, _MAX_MESSAGE_CHARS)
+            self._shared.on_progress(min(max(fraction, 0.0), 1.0), shown)
+
+    def _note(self, kind: Literal["call", "fetch"], target: str, ask: Callable[[], Any]) -> Any:
+        """Return what `ask` returns, and note how it went."""
+        shared = self._shared
+        began = time.monotonic()
+        output, failure = None, None
+        size = 0
+        try:
+            shared.asked += 1
+            if shared.asked > MAX_CALLS:
+                raise _refused(f"more than {MAX_CALLS} calls and fetches were made")
+            output = ask()
+            size = len(json.dumps(output))
+            self._count_bytes(size)
+        except BrainError as error:
+            failure = error
+        if shared.asked <= MAX_CALLS + 1:
+            shared.calls.append(
+                BrokerCall(
+                    kind=kind,
+                    caller=self._chain[-1],
+                    target=printable_text(target),
+                    depth=len(self._chain),
+                    error=fit_summary(failure.message) if failure else "",
+                    bytes=size,
+                    wall_ms=round((time.monotonic() - began) * 1000),
+                )
+            )
+        if failure is not None:
+            raise failure
+        return output
+
+    def _fetch(self, url: str) -> str:
+        if not self._hosts:
+            raise _refused("no host is approved for this skill")
+        return self._shared.fetch(url, self._hosts)
+
+    def _call(self, name: str, payload: dict[str, Any]) -> Any:
+        run_skill = self._shared.run_skill
+        if run_skill is None:
+            raise _refused("it can call no other skill here")
+        if len(name) > _MAX_NAME_CHARS or not name.isidentifier():
+            raise _refused(f"{printable_text(name, 40)!r} is not the name of a tool")
+        if name in self._chain:
+            raise _refused(
+                f"{name} runs already: skills do not call themselves, over others either"
+            )
+        if len(self._chain) >= MAX_CALL_DEPTH:
+            raise _refused(f"skills call one another at most {MAX_CALL_DEPTH} deep")
+        outcome = run_skill(name, payload, self._enter(name))
+        if not outcome.ok:
+            raise _refused(f"{name} failed: {outcome.error}")
+        return outcome.output
+
+    def _enter(self, name: str) -> Broker:
+        """Return the broker of a skill that this one calls; no host is approved for it yet."""
+        inner = Broker(name)
+        inner._chain = (*self._chain, name)
+        inner._shared = self._shared
+        return inner
+
+    def _count_bytes(self, size: int) -> None:
+        self._shared.bytes += size
+        if self._shared.bytes > MAX_BROKER_BYTES:
+            raise _refused(f"more than {MAX_BROKER_BYTES} bytes were asked and answered")
+
+
+def _parse_request(line: bytes) -> Any:
+    if strict_json.nesting_depth(line, MAX_REQUEST_DEPTH) > MAX_REQUEST_DEPTH:
+        raise _refused("the request is nested too deeply")
+    if strict_json.count_values(line, _MAX_REQUEST_VALUES) > _MAX_REQUEST_VALUES:
+        raise _refused("the request has too many values")
+    try:
+        return strict_json.parse_unbounded_json(line)
+    except (ValueError, RecursionError) as error:
+        raise _refused("the request is not JSON") from error
+
+
+def _refused(reason: str) -> InvalidInput:
+    return InvalidInput(reason, code="request_refused")

@@ -1,0 +1,161 @@
+"""The tool create_skill: make a tool of code that passes its tests in the sandbox."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ToolFailure, printable_text
+from ...evolve.acquire import ProgramDraft, build_program, build_request, find_same
+from ...programs.tool_name import tool_name
+from ...util import strict_json
+from .program_call import refuse_wrapped_call
+from .program_definitions import RESERVED_NAMES
+from .program_tools import list_acquired, list_program_tools
+from .secret_guard import refuse_secrets
+from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
+
+if TYPE_CHECKING:
+    from ...api.brain import Brain
+    from ...programs.program import Program
+    from ...results import Decided, Similar, SkillProgram
+
+Arguments = dict[str, Any]
+_MAX_JSON_DEPTH = 32
+_JSON_ARGUMENTS = ("parameters_schema", "test_payload", "expected")
+
+
+def write_json_as_text(arguments: Mapping[str, Any]) -> Arguments:
+    """Return arguments whose JSON values are texts or objects, as the schema of the tool has them.
+
+    Models give a list, a number or a text of JSON, all of which are meant.
+    """
+    return {
+        name: json.dumps(value)
+        if name in _JSON_ARGUMENTS and value is not None and not isinstance(value, str | Mapping)
+        else value
+        for name, value in arguments.items()
+    }
+
+
+def create_skill(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Try code with its tests, and admit it as a skill that runs."""
+    refuse_wrapped_call(brain, arguments["python_code"])
+    draft = _read_draft(arguments)
+    refuse_secrets(brain, {"content": json.dumps(draft.payloads, ensure_ascii=False)})
+    program = build_program(draft, RESERVED_NAMES, brain.programs.read_definition)
+    known = find_same(brain, program, draft.description)
+    if known is not None:
+        return _unchanged(known)
+    similar = brain.skills.find_duplicates(draft.name, draft.description)
+    decided = brain.programs.acquire(build_request(brain, program, draft.description))
+    if decided.decision == "reject":
+        raise _rejection(brain, decided)
+    return _add_similar(_admitted(brain, decided), brain, program, similar)
+
+
+def _read_draft(arguments: Arguments) -> ProgramDraft:
+    payloads = [
+        _parse_object(payload, "a test payload")
+        for payload in [
+            *([arguments["test_payload"]] if "test_payload" in arguments else []),
+            *arguments.get("test_payloads", ()),
+        ]
+    ]
+    schema = arguments.get("parameters_schema")
+    return ProgramDraft(
+        name=arguments["name"],
+        description=arguments["description"],
+        code=arguments["python_code"],
+        payloads=payloads,
+        schema=None if schema is None else _parse_object(schema, "parameters_schema"),
+        expected=_read_expected(arguments, len(payloads)),
+        check=arguments.get("check", ""),
+    )
+
+
+def _read_expected(arguments: Arguments, payload_count: int) -> list[Any]:
+    if "expected" not in arguments:
+        return []
+    value = _parse_json(arguments["expected"])
+    is_list_of_all = "test_payloads" in arguments and isinstance(value, list)
+    return value if is_list_of_all else [value] * min(payload_count, 1)
+
+
+def _parse_object(value: Any, what: str) -> dict[str, Any]:
+    parsed = _parse_json(value)
+    if not isinstance(parsed, dict):
+        raise ToolFailure(
+            f"{what} is not a JSON object.",
+            code="bad_arguments",
+            hint='Give an object, such as {"text": "a b"}.',
+        )
+    return parsed
+
+
+def _parse_json(value: Any) -> Any:
+    """Return the value of a JSON text; of another text the text, as outputs of scripts are read."""
+    if not isinstance(value, str):
+        return value
+    data = value.encode("utf-8", "surrogatepass")
+    if strict_json.nesting_depth(data, _MAX_JSON_DEPTH) > _MAX_JSON_DEPTH:
+        return value
+    try:
+        return strict_json.parse_unbounded_json(data)
+    except ValueError:
+        return value
+
+
+def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
+    """Return why a program was not admitted, with how earlier attempts ended."""
+    earlier = [
+        attempt
+        for attempt in brain.programs.attempts(decided.slug)
+        if attempt.attempt != decided.attempt
+    ]
+    text = f"Not admitted: {printable_text(decided.reason, MAX_LINE_CHARS)}."
+    if earlier:
+        count = "1 earlier attempt" if len(earlier) == 1 else f"{len(earlier)} earlier attempts"
+        text += f" {count}; the last failed: {printable_text(earlier[0].reason, MAX_LINE_CHARS)}."
+    return ToolFailure(
+        text,
+        code="rejected",
+        hint="Mend that, and send everything again; tests/check.py is `check`.",
+    )
+
+
+def _unchanged(known: SkillProgram) -> ToolResult:
+    name = tool_name(known.slug)
+    data = {**pick_fields(known, "slug", "path"), "version": str(known.version)}
+    text = f"You have exactly this already: {name}, version {known.version}. Call it by its name."
+    return ToolResult(text, data, False)
+
+
+def _admitted(brain: Brain, decided: Decided) -> ToolResult:
+    name = tool_name(decided.slug)
+    fields = ("slug", "version", "previous_version", "path", "snapshot", "decision", "cases")
+    lines = [
+        f"{name} is admitted as version {decided.version}: it passed {decided.cases} cases "
+        f"(snapshot {decided.snapshot[:12]}). Call {name} by its name from now on."
+    ]
+    if name not in [tool.name for tool in list_program_tools(brain)]:
+        lines.append("The list of tools is full and does not show it; calling it works.")
+    lines += map(notice_line, decided.notices)
+    return ToolResult("\n".join(lines), pick_fields(decided, *fields), decided.changed)
+
+
+def _add_similar(
+    result: ToolResult, brain: Brain, program: Program, similar: list[Similar]
+) -> ToolResult:
+    """Name the skills that a new one nearly duplicates."""
+    same_code = [
+        skill.slug
+        for skill in list_acquired(brain)
+        if skill.slug != program.slug and brain.programs.find(skill.slug).code == program.code
+    ]
+    names = list(dict.fromkeys([*same_code, *(skill.address for skill in similar)]))
+    if not names:
+        return result
+    advice = f"Much like it: {', '.join(names)}. Keep the best, and delete the others."
+    return result._replace(text=f"{result.text}\n{advice}", data={**result.data, "similar": names})

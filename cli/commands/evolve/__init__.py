@@ -1,0 +1,1 @@
+"""The commands of `brain evolve`, and `brain skill run`."""

@@ -1,0 +1,362 @@
+"""The commands for skills that run: acquire, admit, attempts, allow and `brain skill run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from brain import limits
+from brain.errors import Conflict, InvalidInput, printable_text
+from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
+from brain.programs.code_check import CODE_PROFILES
+from brain.programs.program import is_program_file
+
+from ...command import (
+    OVERWRITE_EXITS,
+    RUN_EXITS,
+    TRIAL_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+    repeated_option,
+)
+from ...context import App
+from ...error_report import NOT_ADMITTED, SKILL_FAILED, SKILL_REFUSED, Failure
+from ...options import message_option
+from ...output import emit
+from ...params import SlugType
+from ...render.human_format import align_columns, local_time, pluralize, short_id
+from ...terminal import escape, escape_lines
+from ...user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.repo.programs.acquire import AcquireRequest
+    from brain.results import Attempt, AttemptView, Decided, ImportedRegistry, ProgramRun
+
+profile_option = option(
+    "--profile",
+    type=click.Choice(CODE_PROFILES),
+    help="The rules of the check before the trial; script is for code of your own."
+    "  [default: generated]",
+)
+
+
+@brain_command(
+    "acquire",
+    examples=(
+        "brain evolve acquire count-words -f count-words -d 'Count the words of a text'",
+        'brain evolve acquire count-words --code w.py --payload \'{"text": "a b"}\' '
+        "--check check.py -d 'Count the words of a text'",
+    ),
+    exits=TRIAL_EXITS,
+)
+@argument("name", type=SlugType())
+@option("-f", "--folder", metavar="FOLDER", type=None, help="Take all files of it from FOLDER.")
+@option("--code", metavar="FILE", type=None, help="Take the code from FILE; - is standard input.")
+@option("--schema", metavar="FILE", type=None, help="The JSON Schema of the parameters.")
+@repeated_option("--payload", metavar="JSON", help="Arguments to try it with; repeatable.")
+@option("--check", metavar="FILE", type=None, help="Python with check(payload, output).")
+@option("-d", "--description", metavar="TEXT", help="One line that says when to use the skill.")
+@profile_option
+@message_option
+def evolve_acquire_command(
+    app: App,
+    name: str,
+    folder: str | None,
+    code: str | None,
+    schema: str | None,
+    payload: tuple[str, ...],
+    check: str | None,
+    description: str | None,
+    profile: str | None,
+    message: str | None,
+) -> None:
+    """Make a skill that runs, if it passes its tests.
+
+    The code is tried in a sandbox with your payloads and with others that are made from the
+    schema. check(payload, output) raises if an output is wrong, for any payload; without one
+    that tells right from wrong, the tests prove nothing and the skill is not admitted. The
+    skill and its verdict are one snapshot. A rejected attempt is kept: see 'brain evolve
+    attempts'.
+    """
+    if (folder is None) == (code is None):
+        raise click.UsageError("Give either --folder or --code.")
+    if folder is not None:
+        request = _request_from_folder(name, Path(folder), description)
+    else:
+        request = _request_from_files(app, name, code or "-", schema, payload, check, description)
+    from dataclasses import replace
+
+    options = replace(request.options, code_profile=profile or "generated")
+    decided = app.brain.programs.acquire(replace(request, options=options, message=message or ""))
+    emit(app, decided, _decided_lines(decided))
+    _raise_if_rejected(decided)
+
+
+def _request_from_folder(name: str, folder: Path, description: str | None) -> AcquireRequest:
+    from brain.repo.programs.acquire import AcquireRequest
+
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    if len(paths) > limits.MAX_PROGRAM_FILES:
+        raise InvalidInput(
+            f"{printable_text(folder)} has {len(paths)} files",
+            code="too_large",
+            hint=f"name a folder of one skill, with at most {limits.MAX_PROGRAM_FILES} files",
+        )
+    files = {}
+    for path in paths:
+        inner = path.relative_to(folder).as_posix()
+        if is_program_file(inner) and "__pycache__" not in inner:
+            files[inner] = read_input(str(path), limits.MAX_PROGRAM_BYTES, inner)
+    text = folder / "SKILL.md"
+    body = read_input(str(text), limits.MAX_SKILL_BYTES, "SKILL.md") if text.is_file() else None
+    return AcquireRequest(name=name, files=files, description=description, body=body)
+
+
+def _request_from_files(
+    app: App,
+    name: str,
+    code: str,
+    schema: str | None,
+    payloads: Sequence[str],
+    check: str | None,
+    description: str | None,
+) -> AcquireRequest:
+    from brain.evolve.acquire import ProgramDraft, build_program, build_request
+    from brain.serve.tools.argument_check import parse_arguments
+    from brain.serve.tools.program_definitions import RESERVED_NAMES
+
+    draft = ProgramDraft(
+        name=name.replace("-", "_"),
+        description=description or "",
+        code=_read_text(code, "the code"),
+        payloads=[parse_arguments(text) for text in payloads],
+        schema=None if schema is None else parse_arguments(_read_text(schema, "the schema")),
+        check="" if check is None else _read_text(check, "the check"),
+    )
+    program = build_program(draft, RESERVED_NAMES, app.brain.programs.read_definition)
+    return build_request(app.brain, program, description)
+
+
+def _read_text(name: str, what: str) -> str:
+    data = read_input(name, limits.MAX_PROGRAM_BYTES, what)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{printable_text(name)} is not UTF-8", code="not_text", hint="save it as UTF-8"
+        ) from error
+
+
+@brain_command(
+    "admit",
+    examples=("brain evolve admit count-words", "brain evolve admit --all"),
+    exits=TRIAL_EXITS,
+)
+@argument("slug", metavar="[SKILL]", required=False, type=SlugType())
+@flag("--all", "every", help="Try all skills that do not run here.")
+@profile_option
+@message_option
+def evolve_admit_command(
+    app: App, slug: str | None, every: bool, profile: str | None, message: str | None
+) -> None:
+    """Try the program of a skill, so that it may run here.
+
+    Whatever way skill.py came or was changed, it runs only after its tests passed on this
+    machine: after a clone, a merge or an edit, try it again. What the lineage admits already
+    is only noted for this machine; else a snapshot records the admission.
+    """
+    from brain.repo.programs.acquire import TrialOptions
+
+    if (slug is None) != every:
+        raise click.UsageError("Name a skill, or give --all.")
+    programs = app.brain.programs
+    slugs = [slug] if slug else [one.slug for one in programs.list() if one.status != "runnable"]
+    options = TrialOptions(code_profile=profile or "generated")
+    decided = [programs.admit(one, options=options, message=message or "") for one in slugs]
+    lines = [line for one in decided for line in _decided_lines(one)]
+    emit(app, {"decided": decided} if every else decided[0], lines or ["All programs may run."])
+    for one in decided:
+        _raise_if_rejected(one)
+
+
+def _decided_lines(decided: Decided) -> Iterator[str]:
+    if decided.decision == "reject":
+        yield escape(f"{decided.slug} was not admitted: {decided.reason}")
+        yield escape(f"Attempt {decided.attempt}, {pluralize(decided.cases, 'case')}")
+        return
+    what = "admitted" if decided.changed else "was admitted before, and may run here now"
+    yield escape(f"{decided.slug} {what}, version {decided.version}: {decided.cases} cases passed")
+    yield f"Snapshot {short_id(decided.snapshot)}"
+
+
+def _raise_if_rejected(decided: Decided) -> None:
+    if decided.decision == "reject":
+        raise Failure(
+            "rejected",
+            f"{decided.slug} did not pass its tests",
+            f"`brain evolve attempts {decided.attempt}` shows what was tried",
+            NOT_ADMITTED,
+        )
+
+
+@brain_command(
+    "attempts",
+    examples=("brain evolve attempts", "brain evolve attempts count-words"),
+)
+@argument("skill", metavar="[SKILL|ATTEMPT]", required=False, default="")
+def evolve_attempts_command(app: App, skill: str) -> None:
+    """List rejected attempts, or show one.
+
+    ATTEMPT is a name from the list, such as count-words/1f00c2d4: its verdict and its code
+    are printed. Garbage collection keeps the newest 20.
+    """
+    if "/" in skill:
+        view = app.brain.programs.read_attempt(skill)
+        files = {path: data.decode(errors="replace") for path, data in view.files.items()}
+        emit(app, {**view._asdict(), "files": files}, _attempt_lines(view, files))
+        return
+    found = app.brain.programs.attempts(skill)
+    emit(app, {"attempts": found}, _attempts_lines(found))
+
+
+def _attempts_lines(found: Sequence[Attempt]) -> Iterator[str]:
+    if not found:
+        yield "No rejected attempts are kept."
+    yield from align_columns(
+        (one.attempt, local_time(one.time), one.author, one.reason) for one in found
+    )
+
+
+def _attempt_lines(view: AttemptView, files: Mapping[str, str]) -> Iterator[str]:
+    yield escape(f"{view.attempt} by {view.author}, {local_time(view.time)}: {view.reason}")
+    for case in view.verdict.get("cases", ()):
+        if case["outcome"] == "fail":
+            yield escape(f"  {case['name']}: {case.get('detail', '')}")
+    for path in (PROGRAM_FILE, SCHEMA_FILE, CASES_FILE, CHECK_FILE):
+        if path in files:
+            yield ""
+            yield escape(path)
+            yield escape_lines(files[path].rstrip("\n"))
+
+
+@brain_command(
+    "allow",
+    examples=(
+        "brain evolve allow log-summary --read ~/logs",
+        "brain evolve allow weather --host api.example.org",
+        "brain evolve allow weather --remove",
+    ),
+    exits=RUN_EXITS,
+)
+@argument("slug", type=SlugType())
+@repeated_option("--read", "folders", metavar="FOLDER", help="A folder it may read; repeatable.")
+@repeated_option("--host", "hosts", metavar="HOST", help="A host that it may reach; repeatable.")
+@flag("--remove", help="Remove these, or all if none is named.")
+def evolve_allow_command(
+    app: App, slug: str, folders: tuple[str, ...], hosts: tuple[str, ...], remove: bool
+) -> None:
+    """Show or change what the program of a skill may reach.
+
+    By default that is nothing: no files and no network. What you allow is for exactly these
+    bytes, on this machine, and is kept outside the brain: a changed program has to be allowed
+    again. A folder is found at /folders/NAME inside; hosts are reached by https with
+    skillapi.fetch.
+    """
+    from brain.repo.programs.approvals import change_approvals
+
+    tried = app.brain.programs.find_runnable(slug).tried
+    approved = change_approvals(tried, folders, hosts, remove=remove)
+    if folders or hosts or remove:
+        app.brain.programs.approve(slug, folders=approved.folders, hosts=approved.hosts)
+    document = {"skill": slug, "folders": approved.folders, "hosts": approved.hosts}
+    emit(app, document, _approval_lines(slug, approved.folders, approved.hosts))
+
+
+def _approval_lines(slug: str, folders: Mapping[str, str], hosts: Sequence[str]) -> Iterator[str]:
+    if not folders and not hosts:
+        yield escape(f"{slug} may reach nothing: no files and no network.")
+    for name, path in folders.items():
+        yield escape(f"{slug} may read {path}, inside at /folders/{name}")
+    for host in hosts:
+        yield escape(f"{slug} may reach {host}")
+
+
+@brain_command(
+    "import-registry",
+    examples=("brain evolve import-registry ~/.assistant/acquired_skills",),
+    exits=OVERWRITE_EXITS,
+)
+@argument("folder", type=None)
+def evolve_import_registry_command(app: App, folder: str) -> None:
+    """Import the acquired skills of another assistant.
+
+    FOLDER has skills_registry.json or index.json, and a file NAME.py for each skill. They
+    come as not admitted: give each tests, then 'brain evolve admit' tries it. Unsafe names
+    are left out and named. A damaged registry is an error, and imports nothing.
+    """
+    from brain.evolve.registry_import import import_registry
+    from brain.serve.tools.program_definitions import RESERVED_NAMES
+
+    result = import_registry(app.brain, Path(folder), RESERVED_NAMES)
+    emit(app, result, _registry_lines(result))
+
+
+def _registry_lines(result: ImportedRegistry) -> Iterator[str]:
+    for skill in result.skills:
+        verb = "imported" if skill.changed else "is here already"
+        yield escape(f"{skill.slug} {verb}, version {skill.version}: {skill.next_step}")
+    for refused in result.refused:
+        yield escape(f"{refused.name} left out: {refused.reason}")
+    yield f"{pluralize(len(result.skills), 'skill')}, {len(result.refused)} left out"
+
+
+@brain_command(
+    "run",
+    examples=(
+        'brain skill run count-words \'{"text": "a b c"}\'',
+        "generate | brain skill run count-words -",
+    ),
+    exits=RUN_EXITS,
+)
+@argument("slug", type=SlugType())
+@argument("payload", metavar="[JSON]", default="{}")
+def skill_run_command(app: App, slug: str, payload: str) -> None:
+    """Run the program of a skill in the sandbox.
+
+    JSON is an object with its arguments; - reads it from standard input. The output is
+    printed as text, or as JSON. Only what was admitted, and tried on this machine, runs.
+    The run is counted: see 'brain evolve stats'.
+    """
+    from brain.serve.tools.argument_check import parse_arguments
+
+    text: str | bytes = (
+        payload
+        if payload != "-"
+        else read_input("-", limits.MAX_CALL_BYTES, "the arguments, as JSON,")
+    )
+    try:
+        run = app.brain.programs.run(slug, parse_arguments(text))
+    except Conflict as error:
+        raise Failure(error.code, error.message, error.hint, NOT_ADMITTED) from error
+    emit(app, run, _run_lines(run) if run.ok else ())
+    if run.uncounted:
+        app.print_note(f"Note: the run was not counted: {run.uncounted}")
+    if run.health is not None:
+        app.print_note(f"Note: {run.health.slug}: {run.health.reason}")
+    if not run.ok:
+        raise Failure(
+            "skill_refused" if run.refused else "skill_failed",
+            f"{slug} {'refused these arguments' if run.refused else 'failed'}: {run.error}",
+            status=SKILL_REFUSED if run.refused else SKILL_FAILED,
+        )
+
+
+def _run_lines(run: ProgramRun) -> Iterator[str]:
+    text = run.output if isinstance(run.output, str) else json.dumps(run.output, ensure_ascii=False)
+    yield escape_lines(text)

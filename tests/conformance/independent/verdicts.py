@@ -1,0 +1,128 @@
+"""Verdicts in the second implementation, from docs/format/verdict.md alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from tests.conformance.independent.objects import blob_id, context_hash, encode, require
+from tests.conformance.independent.paths import read_path
+from tests.conformance.independent.proofs import parse_json, read_id
+from tests.conformance.independent.receipts import canonical_json
+
+_KINDS = ("author", "unseen", "stub")
+_REQUIRED = {"format", "decision", "skill", "decider", "decided_by"}
+_Check = Callable[[Any], object]
+
+
+def check_verdict(text: bytes) -> dict[str, Any]:
+    """Return what a verdict tells."""
+    require(len(text) <= 4_194_304, "too large")
+    value = parse_json(text)
+    _check_object(value, _VERDICT, _REQUIRED)
+    require(canonical_json(value) == text.decode(), "not canonical")
+    files, cases = value.get("files", []), value.get("cases", [])
+    paths = [file["path"] for file in files]
+    require(all(a.encode() < b.encode() for a, b in pairwise(paths)), "the order")
+    require(not files or "skill.py" in paths, "no code")
+    require(files or not cases, "cases of nothing")
+    names = [case["name"] for case in cases]
+    require(len(set(names)) == len(names), "a name twice")
+    rows = [[file["path"], bytes.fromhex(file["blob"])] for file in files]
+    return {
+        "id": blob_id(text).hex(),
+        "decision": value["decision"],
+        "skill": value["skill"],
+        "program": context_hash("brain v1 program", encode(rows)).hex() if rows else "",
+        "cases": {
+            kind: [
+                sum((case["kind"], case["outcome"]) == (kind, outcome) for case in cases)
+                for outcome in ("pass", "fail")
+            ]
+            for kind in _KINDS
+        },
+    }
+
+
+def _check_object(value: Any, fields: dict[str, _Check], required: set[str]) -> None:
+    require(isinstance(value, dict) and required <= set(value) <= set(fields), "the fields")
+    for name, item in value.items():
+        fields[name](item)
+
+
+def _text(least: int, most: int) -> _Check:
+    def check(value: Any) -> None:
+        require(isinstance(value, str), "a text")
+        require(not any("\ud800" <= one <= "\udfff" for one in value), "half a character")
+        require(least <= len(value.encode()) <= most, "the length of a text")
+
+    return check
+
+
+def _count(least: int) -> _Check:
+    return lambda value: require(type(value) is int and least <= value < 2**53, "a count")
+
+
+def _one_of(*values: str) -> _Check:
+    return lambda value: require(isinstance(value, str) and value in values, "another word")
+
+
+def _some(most: int, check: _Check) -> _Check:
+    def check_list(value: Any) -> None:
+        require(isinstance(value, list) and 1 <= len(value) <= most, "a list")
+        for item in value:
+            check(item)
+
+    return check_list
+
+
+def _table(check: _Check) -> _Check:
+    def check_table(value: Any) -> None:
+        require(isinstance(value, dict) and 1 <= len(value) <= 256, "a table")
+        for name, item in value.items():
+            require(re.fullmatch(r"[A-Za-z][A-Za-z0-9_.+-]{0,63}", name), "a name")
+            check(item)
+
+    return check_table
+
+
+def _check_slug(value: Any) -> None:
+    require(isinstance(value, str) and len(value) <= 64, "a slug")
+    require(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", value), "a slug")
+
+
+def _check_path(value: Any) -> None:
+    require(isinstance(value, str), "a path")
+    require(value in ("skill.py", "schema.json") or value.startswith("tests/"), "of no program")
+    read_path(value.encode())
+
+
+_FILE: dict[str, _Check] = {"path": _check_path, "blob": read_id}
+_CASE: dict[str, _Check] = {
+    "kind": _one_of(*_KINDS),
+    "name": _text(1, 1024),
+    "outcome": _one_of("pass", "fail"),
+    "payload": read_id,
+    "output": read_id,
+    "detail": _text(1, 8192),
+    "took": _count(1),
+}
+_VERDICT: dict[str, _Check] = {
+    "format": _one_of("brain v1 verdict"),
+    "decision": _one_of("admit", "reject", "retire", "reinstate"),
+    "skill": _check_slug,
+    "decider": _one_of("rule", "person"),
+    "decided_by": _text(1, 1024),
+    "reason": _text(1, 8192),
+    "files": _some(1024, lambda value: _check_object(value, _FILE, set(_FILE))),
+    "code_check": _text(1, 1024),
+    "findings": _some(256, _text(0, 8192)),
+    "sandbox": _text(1, 1024),
+    "limits": _table(_count(0)),
+    "versions": _table(_text(1, 1024)),
+    "seed": _count(1),
+    "cases": _some(4096, lambda value: _check_object(value, _CASE, {"kind", "name", "outcome"})),
+    "numbers": _table(_count(0)),
+}

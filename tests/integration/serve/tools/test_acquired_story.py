@@ -1,0 +1,59 @@
+"""The whole life of a tool that an agent makes: it breaks, is mended, and rolled back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.serve.tools import Toolbox, ToolFailure
+from tests.support.acquired import creation
+
+FIRST = """\
+import json, sys
+
+payload = json.loads(sys.argv[1])
+words = payload["text"].split()
+print(json.dumps({"words": len(words), "first": words[0] if words else ""}))
+"""
+WORSE = FIRST.replace(
+    'words = payload["text"].split()',
+    'words = payload["text"].split()\nif len(words) > 40:\n    raise ValueError("too many words")',
+)
+CHECK = """\
+def check(payload, output):
+    words = payload["text"].split()
+    assert output["words"] == len(words)
+    assert output["first"] == "".join(words[:1])
+"""
+LONG = {"text": "w " * 60}
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
+
+
+def test_a_worse_version_is_rolled_back_and_the_lineage_tells_the_story(tmp_path: Path) -> None:
+    with Brain.init(tmp_path / "b", author="agent") as brain:
+        task = brain.task("Count words")
+        tools = Toolbox(brain, task)
+        tools.call("create_skill", creation("count_words", FIRST, CHECK))
+        for _ in range(6):
+            assert tools.call("count_words", LONG).data["output"]["words"] == 60
+        made = tools.call("create_skill", creation("count_words", WORSE, CHECK))
+        assert made.data["version"] == 2
+        texts = []
+        for _ in range(3):
+            with pytest.raises(ToolFailure) as failed:
+                tools.call("count_words", LONG)
+            texts.append(failed.value.text)
+        assert "ValueError: too many words" in texts[0]
+        assert "version 1 did better, and is back as version 3" in texts[-1]
+        assert tools.call("count_words", LONG).data["version"] == "3"
+        task.close()
+        verified = brain.verify(deep=True)
+        assert verified.ok and not verified.findings
+        kinds = [info.operation["kind"] for info in brain.history.log()]
+        assert kinds == ["task", "reinstate", "admit", "admit", "genesis"]

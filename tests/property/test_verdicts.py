@@ -1,0 +1,110 @@
+"""Verdicts are read as they were written, and each has one text."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.errors import FormatError
+from brain.objects.operation import DECISION_KINDS
+from brain.verdicts.verdict_json import decode_verdict, encode_verdict
+from brain.verdicts.verdict_rules import find_contradictions
+from brain.verdicts.verdict_summary import summarize_verdict
+from brain.verdicts.verdict_types import (
+    CASE_KINDS,
+    CASE_OUTCOMES,
+    DECIDERS,
+    NamedNumber,
+    NamedText,
+    ProgramFile,
+    Verdict,
+    VerdictCase,
+)
+
+digests = st.binary(min_size=32, max_size=32)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+numbers = st.integers(0, (1 << 53) - 1)
+names = st.from_regex(r"[A-Za-z][A-Za-z0-9_.+-]{0,63}", fullmatch=True)
+slugs = st.from_regex(r"[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,3}", fullmatch=True)
+test_paths = st.from_regex(r"tests/[a-z]{1,8}(/[a-z]{1,8}){0,2}", fullmatch=True)
+
+
+@st.composite
+def cases(draw: st.DrawFn, number: int) -> VerdictCase:
+    return VerdictCase(
+        kind=draw(st.sampled_from(CASE_KINDS)),
+        name=f"{draw(texts)}{number}",
+        outcome=draw(st.sampled_from(CASE_OUTCOMES)),
+        payload=draw(digests | st.just(b"")),
+        output=draw(digests | st.just(b"")),
+        detail=draw(texts),
+        took=draw(numbers),
+    )
+
+
+@st.composite
+def verdicts(draw: st.DrawFn) -> Verdict:
+    out = Verdict(
+        decision=draw(st.sampled_from(DECISION_KINDS)),
+        skill=draw(slugs),
+        decider=draw(st.sampled_from(DECIDERS)),
+        decided_by=draw(texts.filter(bool)),
+        reason=draw(texts),
+        code_check=draw(texts),
+        findings=tuple(draw(st.lists(texts, max_size=3))),
+        sandbox=draw(texts),
+        limits=tuple(map(NamedNumber._make, draw(_tables(numbers)))),
+        versions=tuple(map(NamedText._make, draw(_tables(texts.filter(bool))))),
+        seed=draw(numbers),
+        numbers=tuple(map(NamedNumber._make, draw(_tables(numbers)))),
+    )
+    if draw(st.booleans()):
+        paths = {"skill.py", *draw(st.lists(test_paths, max_size=3))}
+        out = out._replace(
+            files=tuple(ProgramFile(path, draw(digests)) for path in sorted(paths)),
+            cases=tuple(draw(cases(number)) for number in range(draw(st.integers(0, 3)))),
+        )
+    return out
+
+
+def _tables(values: st.SearchStrategy[object]) -> st.SearchStrategy[list[tuple[str, object]]]:
+    return st.dictionaries(names, values, max_size=3).map(lambda table: sorted(table.items()))
+
+
+@given(verdicts())
+def test_a_verdict_is_read_as_it_was_written(verdict: Verdict) -> None:
+    data = encode_verdict(verdict)
+    assert decode_verdict(data) == verdict
+    assert json.loads(data)["format"] == "brain v1 verdict"
+
+
+@given(verdicts(), st.data())
+def test_a_text_with_one_byte_changed_is_another_verdict_or_none(
+    verdict: Verdict, data: st.DataObject
+) -> None:
+    text = encode_verdict(verdict)
+    at = data.draw(st.integers(0, len(text) - 1))
+    byte = data.draw(st.integers(0, 255).filter(lambda value: value != text[at]))
+    try:
+        found = decode_verdict(text[:at] + bytes([byte]) + text[at + 1 :])
+    except FormatError:
+        return
+    assert found != verdict
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_verdict_or_refused(data: bytes) -> None:
+    with suppress(FormatError):
+        assert encode_verdict(decode_verdict(data)) == data
+
+
+@given(verdicts())
+def test_any_verdict_is_judged_and_told_in_one_line(verdict: Verdict) -> None:
+    line = summarize_verdict(verdict, "1")
+    assert line.isprintable() and line
+    has_failed = any(case.outcome == "fail" for case in verdict.cases)
+    if verdict.decision == "admit" and has_failed:
+        assert list(find_contradictions(verdict))

@@ -1,0 +1,91 @@
+"""Programs of skills for tests: their files, and trials that were never run."""
+
+from __future__ import annotations
+
+import json
+
+from brain import Brain
+from brain.digest import blob_id
+from brain.programs.program import Program
+from brain.repo.programs.acquire import (
+    AcquireRequest,
+    TrialOptions,
+    TrialPlan,
+    plan_acquisition,
+    plan_admission,
+    record_planned,
+)
+from brain.results import Decided
+from brain.running.trial import Trial
+from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
+
+PAYLOAD = b'{"text": "a b"}'
+
+
+def program_files(answer: str = 'len(payload["text"].split())') -> dict[str, bytes]:
+    """Return the files of a program that counts the words of a text, or answers otherwise."""
+    code = (
+        "import json\nimport sys\n\n"
+        'if __name__ == "__main__":\n'
+        "    payload = json.loads(sys.argv[1])\n"
+        f'    print(json.dumps({{"words": {answer}}}))\n'
+    )
+    schema = {
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+    }
+    cases = [
+        {"payload": {"text": "one two three"}, "output": {"words": 3}},
+        {"payload": {"text": "one two"}, "output": {"words": 2}},
+    ]
+    check = (
+        "def check(payload, output):\n"
+        '    assert output == {"words": len(payload["text"].split())}, "wrong count"\n'
+    )
+    return {
+        "skill.py": code.encode(),
+        "schema.json": json.dumps(schema).encode(),
+        "tests/cases.json": json.dumps(cases).encode(),
+        "tests/check.py": check.encode(),
+    }
+
+
+def acquire_request(name: str = "word-count", answer: str = "", base: str = "") -> AcquireRequest:
+    """Return the request to acquire a skill that counts words, or answers otherwise."""
+    files = program_files(answer) if answer else program_files()
+    return AcquireRequest(name=name, files=files, description="Count words", base=base)
+
+
+def untested_trial(program: Program, decision: str = "admit") -> Trial:
+    """Return a trial of a program as one that passed, or was rejected, would be."""
+    outcome = "pass" if decision == "admit" else "fail"
+    verdict = Verdict(
+        decision=decision,
+        skill=program.slug,
+        decider="rule",
+        decided_by="trial",
+        reason="" if decision == "admit" else "author 1: wrong",
+        files=tuple(ProgramFile(path, blob) for path, blob in program.blobs),
+        sandbox="none, in a test",
+        cases=tuple(
+            VerdictCase(kind=kind, name=f"{kind} 1", outcome=outcome, payload=blob_id(PAYLOAD))
+            for kind in ("author", "unseen", "stub")
+        ),
+    )
+    return Trial(verdict=verdict, contents=(PAYLOAD,))
+
+
+def acquire_untested(brain: Brain, request: AcquireRequest, decision: str = "admit") -> Decided:
+    """Acquire a skill, or reject it, without a trial."""
+    session = brain._session
+    return _record(brain, plan_acquisition(session, request), decision)
+
+
+def admit_untested(brain: Brain, slug: str, decision: str = "admit") -> Decided:
+    """Admit the program that a skill has, or reject it, without a trial."""
+    return _record(brain, plan_admission(brain._session, slug, TrialOptions()), decision)
+
+
+def _record(brain: Brain, plan: TrialPlan, decision: str) -> Decided:
+    return record_planned(brain._session, plan, untested_trial(plan.program, decision))

@@ -1,0 +1,59 @@
+"""A verdict in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain.verdicts.verdict_summary import summarize_verdict
+from brain.verdicts.verdict_types import NamedText, Verdict
+from tests.support.decisions import ADMITTED, admission, reinstatement, rejection, retirement
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line"),
+    [
+        (
+            admission(),
+            ADMITTED,
+        ),
+        (
+            admission()._replace(
+                cases=admission().cases[:1], sandbox="", versions=(NamedText("python", "3"),)
+            ),
+            "admitted by its tests: 1 case, Python 3",
+        ),
+        (
+            admission()._replace(
+                cases=(), sandbox="", versions=(), decided_by="Ada", reason="it is hers"
+            ),
+            "admitted by Ada: it is hers",
+        ),
+        (rejection(), "rejected: author 1: it printed nothing"),
+        (rejection()._replace(reason=""), "rejected: author 1"),
+        (
+            rejection()._replace(reason="", cases=(), findings=("line 3: os",)),
+            "rejected: line 3: os",
+        ),
+        (rejection()._replace(reason="", cases=()), "rejected"),
+        (retirement(), "retired: 3 failures in a row"),
+        (reinstatement(), "reinstated as version 2"),
+        (
+            reinstatement()._replace(reason="it did better"),
+            "reinstated as version 2: it did better",
+        ),
+    ],
+)
+def test_a_verdict_is_one_line(verdict: Verdict, line: str) -> None:
+    assert summarize_verdict(verdict, "2") == line
+
+
+def test_a_hostile_verdict_is_one_line_without_control_characters() -> None:
+    hostile = "\x1b[2J\nadmitted by its tests" * 100
+    for verdict in (
+        rejection(reason=hostile),
+        retirement(hostile),
+        admission()._replace(sandbox=hostile, versions=(NamedText("python", hostile),)),
+        admission()._replace(cases=(), sandbox="", versions=(), decided_by=hostile),
+    ):
+        line = summarize_verdict(verdict, "2")
+        assert line.isprintable() and len(line) < 1000
