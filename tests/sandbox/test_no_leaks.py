@@ -170,6 +170,17 @@ def test_without_free_descriptors_a_job_is_an_error_and_leaves_nothing(
     assert left() == []
 
 
+def test_a_program_that_ignores_its_children_gets_an_error(run: Run) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with pytest.raises(SandboxError) as caught:
+            run("print(1)", limits=PATIENT)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert caught.value.code == "sandbox_failed" and "SIGCHLD" in caught.value.hint
+    assert left() == []
+
+
 PARENT = """
 import sys, threading
 from brain.sandbox import bubblewrap

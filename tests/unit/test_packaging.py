@@ -183,8 +183,8 @@ def imported(project: Path) -> set[str]:
     return names
 
 
-OWN_OR_STUBS = {"brain", "brain_cli", "_typeshed"}
-"""Packages of this project, and types that every type checker brings."""
+OWN_OR_STUBS = {"brain", "brain_cli", "skillapi", "_typeshed"}
+"""Packages of this project, also inside the sandbox, and types that every type checker brings."""
 
 
 def test_every_foreign_import_is_a_dependency(project: Path) -> None:
