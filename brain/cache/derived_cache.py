@@ -19,6 +19,7 @@ from ..store.connection import Connection
 from ..store.schema import typed_columns
 from . import cache_folder as folders
 from . import cache_tables
+from .decision_row import DECISION_COLUMNS, DecisionRow, decode_decision, encode_decision
 
 MAX_SINGLE_LOOKUPS = 256
 """Up to this many cards are looked up one by one."""
@@ -30,10 +31,6 @@ _HISTORY_COLUMNS = typed_columns(
     " checksum BLOB"
 )
 _BARE_NODE_COLUMNS = typed_columns("node BLOB, checksum BLOB")
-_DECISION_COLUMNS = typed_columns(
-    "key TEXT, generation INTEGER, snapshot BLOB, kind TEXT, slug TEXT, version TEXT,"
-    " program BLOB, checksum BLOB"
-)
 _MERGE_COLUMNS = typed_columns("snapshot BLOB, generation INTEGER, checksum BLOB")
 
 P = ParamSpec("P")
@@ -56,37 +53,6 @@ class SkillHistoryRow(NamedTuple):
     change: int
     version: str
     slugs: tuple[str, ...]
-
-
-class DecisionRow(NamedTuple):
-    """A decision about a skill and the program that its verdict names; build it by keyword.
-
-    `kind` is admit, retire or reinstate; `version` is the one that the skill then has.
-    `program` is the id of the program, empty if there is none.
-    """
-
-    kind: str
-    slug: str
-    version: str
-    program: bytes
-    snapshot: bytes
-    generation: int
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys by which it is found: that of its skill, and of its program if it has one."""
-        of_program = [program_key(self.program)] if self.program else []
-        return [skill_key(self.slug), *of_program]
-
-
-def skill_key(slug: str) -> str:
-    """Return the key of the decisions about the skills of a slug."""
-    return f"skill {slug}"
-
-
-def program_key(program: bytes) -> str:
-    """Return the key of the decisions about a program."""
-    return f"program {program.hex()}"
 
 
 class DerivedSnapshot(NamedTuple):
@@ -217,7 +183,7 @@ class DerivedCache:
                     "INSERT OR REPLACE INTO decisions"
                     " (key, generation, snapshot, kind, slug, version, program, checksum)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    _encode_decision(derived.decision),
+                    encode_decision(derived.decision),
                 )
 
     @_translate_errors
@@ -268,15 +234,15 @@ class DerivedCache:
     @_translate_errors
     def read_decisions(self, key: str) -> list[DecisionRow]:
         """Return the decisions about a skill or a program, by generation."""
-        sql = f"SELECT {_DECISION_COLUMNS} FROM decisions WHERE key = ?"
+        sql = f"SELECT {DECISION_COLUMNS} FROM decisions WHERE key = ?"
         rows = self._db.fetch_all(f"{sql} ORDER BY generation, snapshot", (key,))
-        return [_decode_decision(row) for row in rows]
+        return [decode_decision(row) for row in rows]
 
     @_translate_errors
     def list_decisions(self) -> list[tuple[str, DecisionRow]]:
         """Return all decisions, each with a key that finds it."""
-        rows = self._db.fetch_all(f"SELECT {_DECISION_COLUMNS} FROM decisions")
-        return [(row[0], _decode_decision(row)) for row in rows]
+        rows = self._db.fetch_all(f"SELECT {DECISION_COLUMNS} FROM decisions")
+        return [(row[0], decode_decision(row)) for row in rows]
 
     @_translate_errors
     def find_bare_nodes(self, nodes: Sequence[bytes]) -> set[bytes]:
@@ -395,42 +361,6 @@ def _decode_history_row(stored: tuple[str, int, bytes, int, str, str, bytes]) ->
 
 def _history_checksum(row: SkillHistoryRow, slugs: str) -> bytes:
     text = f"{row.generation} {row.change} {row.version}\n{row.path}\n{slugs}"
-    return checksums.cache_row_checksum(row.snapshot, text.encode("utf-8", "replace"))
-
-
-_StoredDecision = tuple[str, int, bytes, str, str, str, bytes, bytes]
-
-
-def _encode_decision(row: DecisionRow) -> list[_StoredDecision]:
-    return [
-        (
-            *(key, row.generation, row.snapshot, row.kind, row.slug, row.version, row.program),
-            _decision_checksum(key, row),
-        )
-        for key in row.keys
-    ]
-
-
-def _decode_decision(stored: _StoredDecision) -> DecisionRow:
-    key, generation, snapshot, kind, slug, version, program, checksum = stored
-    row = DecisionRow(
-        kind=kind,
-        slug=slug,
-        version=version,
-        program=program,
-        snapshot=snapshot,
-        generation=generation,
-    )
-    if _decision_checksum(key, row) != checksum:
-        raise StoreError(
-            f"the cached decisions about {printable_text(slug)} are damaged",
-            hint="see `brain doctor`",
-        )
-    return row
-
-
-def _decision_checksum(key: str, row: DecisionRow) -> bytes:
-    text = f"{row.generation} {row.kind} {row.version}\n{key}\n{row.slug}\n{row.program.hex()}"
     return checksums.cache_row_checksum(row.snapshot, text.encode("utf-8", "replace"))
 
 

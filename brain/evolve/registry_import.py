@@ -120,7 +120,7 @@ def _read_skill(
     slug = check_tool_name(name, taken)
     path = folder / f"{name}.py"
     if path.is_symlink() or not path.is_file():
-        raise NotFound(f"there is no file {name}.py", code="no_code", hint="restore the file")
+        raise NotFound(f"the file {name}.py is missing", code="no_code", hint="restore the file")
     code = _read_file(path, MAX_CODE_BYTES).decode("utf-8", "replace")
     schema, note = _read_schema(entry.get("parameters_schema", entry.get("parameters")))
     description = entry.get("description")

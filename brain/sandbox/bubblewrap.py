@@ -112,7 +112,8 @@ class BubblewrapSandbox:
         """Return options for a file of them, since all users of the machine see command lines."""
         out = [
             *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
-            *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"),
+            *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
+            *("--clearenv", "--setenv", "HOME", "/tmp"),
             *("--seccomp", str(seccomp)),
         ]
         for path in (*_SYSTEM_FOLDERS, *self.interpreter.folders):

@@ -32,6 +32,7 @@ class JobMemory:
         try:
             if os.readlink("/proc/self") != str(os.getpid()):
                 raise FileNotFoundError(errno.ENOENT, "/proc shows other processes than these")
+            self._process.await_bound()
             self._folder = os.open(f"/proc/{self._process.first_pid}/root/tmp", os.O_PATH)
         except OSError as error:
             raise SandboxError(

@@ -33,6 +33,8 @@ _END_MS = 10_000
 """What the kernel may take to end the processes inside, once they are killed."""
 _START_SECONDS = 2.0
 """What bubblewrap may take to start its child before it is killed all the same."""
+_BOUND_SECONDS = 10.0
+_FILTERED = b"\nSeccomp:\t2\n"
 _LOOK_MS = 2
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
@@ -85,6 +87,20 @@ class SandboxProcess:
         self.find_first_process()
         while not self.first_pid and not ended.poll(_LOOK_MS) and time.monotonic() < deadline:
             self.find_first_process()
+
+    def await_bound(self) -> None:
+        """Wait until the first process inside ends with bubblewrap, so that no job outlives it.
+
+        It asks the kernel for that late, beside the start of the job, and right after puts the
+        filter of system calls on itself, which /proc shows. Raises `OSError` without /proc.
+        """
+        ended = select.poll()
+        ended.register(self.ended, select.POLLIN)
+        status = Path(f"/proc/{self.first_pid}/status")
+        deadline = time.monotonic() + _BOUND_SECONDS
+        while _FILTERED not in status.read_bytes() and not ended.poll(_LOOK_MS):
+            if time.monotonic() > deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "its first process is not ready")
 
     def wait(self) -> int:
         """Wait until nothing runs inside, and return the status.

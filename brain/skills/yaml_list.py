@@ -22,7 +22,7 @@ def set_yaml_list(text: str, key: str, items: Sequence[str]) -> str:
         raise InvalidInput(
             f"there is no line to put {key!r} on: the file is one map in braces",
             code="bad_type",
-            hint=f"add the list {key!r} by hand",
+            hint=f"add the list {key!r} with an editor",
         )
     pairs = root.value if root is not None else []
     found = next((pair for pair in pairs if pair[0].value == key), None)

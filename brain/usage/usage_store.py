@@ -22,7 +22,7 @@ from ..store.connection import Connection, DatabaseLabels, SqlRow
 from ..store.file_checks import FileIdentities, copy_owner
 from ..util.file_lock import LockTimeout, lock_file
 from .latency import decode_histogram, encode_histogram
-from .usage_types import SkillUse, UsageCounts, count_use
+from .usage_types import SkillUse, UsageCounts, add_use
 
 USAGE_FILE_NAME = "usage.db"
 USAGE_APPLICATION_ID = 0x62726E75
@@ -103,7 +103,7 @@ class UsageStore:
 
     def record_use(self, use: SkillUse) -> UsageCounts:
         """Count a use; return the counts of its version and program with it."""
-        return self._write(lambda db: _add_use(db, use))
+        return self._write(lambda db: _count_use(db, use))
 
     def record_run(self, run: str, uses: Sequence[SkillUse]) -> bool:
         """Count the uses of a run, unless they are counted already; return whether they were not.
@@ -173,15 +173,15 @@ def _add_run(db: Connection, run: str, uses: Iterable[SkillUse]) -> bool:
     db.execute("INSERT INTO runs (id) VALUES (?)", (run,))
     db.execute(f"DELETE FROM runs WHERE number <= (SELECT max(number) FROM runs) - {MAX_RUNS}")
     for use in uses:
-        _add_use(db, use)
+        _count_use(db, use)
     return True
 
 
-def _add_use(db: Connection, use: SkillUse) -> UsageCounts:
+def _count_use(db: Connection, use: SkillUse) -> UsageCounts:
     key = use.path, use.version, use.program
     row = db.fetch_one(f"SELECT {_COLUMNS} FROM uses WHERE {_KEY}", key)
     new = UsageCounts(path=use.path, version=use.version, program=use.program)
-    counted = count_use(_decode_row(row) if row else new, use)
+    counted = add_use(_decode_row(row) if row else new, use)
     values = _encode_row(counted)
     if row is None:
         number = _take_number(db)

@@ -74,7 +74,7 @@ class UsageCounts:
         return min(estimate_quantile(self.histogram, share), self.took_max)
 
 
-def count_use(counts: UsageCounts, use: SkillUse) -> UsageCounts:
+def add_use(counts: UsageCounts, use: SkillUse) -> UsageCounts:
     """Return the counts with one more use."""
     failed, succeeded = use.outcome == "failure", use.outcome == "success"
     counted = replace(

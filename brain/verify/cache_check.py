@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from ..cache.derived_cache import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
+from ..cache.decision_row import DecisionRow
+from ..cache.derived_cache import CacheUnusable, DerivedSnapshot, SkillHistoryRow
 from ..errors import FormatError, NotFound, StoreError, printable_text
 from ..objects.tree_node import LEAF
 from ..repo.open.session import Session

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import pytest
 
-from brain.sandbox import job_watch
+from brain.sandbox import job_watch, sandbox_process
 from brain.sandbox.find_sandbox import find_sandbox
+from brain.sandbox.sandbox_process import SandboxProcess
 from brain.sandbox.sandbox_protocol import SandboxJob, SandboxLimits
 from tests.sandbox.process_search import odd_memory_limit, processes_with_memory_limit
 
@@ -23,3 +27,27 @@ def test_a_sandbox_that_is_ended_while_it_starts_leaves_no_process(
         job = SandboxJob(arguments=("/job/main.py",), files=files, limits=limits)
         assert sandbox.run(job).ended_by == "wall_time"
         assert processes_with_memory_limit(MEMORY_BYTES) == []
+
+
+def test_a_job_does_not_begin_before_it_ends_with_the_sandbox() -> None:
+    """The first process inside asks for its end late: this one, without a filter, never did."""
+    with subprocess.Popen(["/usr/bin/sleep", "60"]) as unbound:
+        ended = subprocess.Popen(["/usr/bin/true"])
+        process = SandboxProcess(
+            pid=ended.pid,
+            ended=os.pidfd_open(ended.pid),
+            stdout=-1,
+            stderr=-1,
+            requests=-1,
+            answers=-1,
+            first_pid=unbound.pid,
+        )
+        ended.wait()
+        process.await_bound()  # returns since the sandbox has ended
+        os.close(process.ended)
+        process.ended = os.pidfd_open(unbound.pid)
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(TimeoutError):
+            patch.setattr(sandbox_process, "_BOUND_SECONDS", 0.0)
+            process.await_bound()
+        os.close(process.ended)
+        unbound.kill()

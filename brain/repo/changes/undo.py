@@ -160,7 +160,7 @@ def _iter_operations_in_force(reader: StoreReader) -> Iterator[LoggedOperation]:
 
 def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperation:
     for entry in _iter_operations_in_force(reader):
-        if entry.number > 1 and entry.refs and not _is_beside_branch(entry, current):
+        if entry.number > 1 and entry.refs and not _is_off_branch(entry, current):
             _refuse_other_branch(entry, current)
             return _require_reversible(entry)
     raise NotFound(
@@ -193,7 +193,7 @@ def _read_operation_in_force(reader: StoreReader, number: int) -> LoggedOperatio
     )
 
 
-def _is_beside_branch(entry: LoggedOperation, current: str) -> bool:
+def _is_off_branch(entry: LoggedOperation, current: str) -> bool:
     """Tell whether an operation wrote to proposals alone, or dropped old rejected attempts.
 
     The former are undone by rejecting them, and the latter are garbage.
@@ -242,7 +242,7 @@ def _find_operation_to_redo(reader: StoreReader, current: str) -> LoggedOperatio
             if redone == 0:
                 return decode_log_entry(reader.read_operation(entry.target))
             redone -= 1
-        elif entry.refs and not _is_beside_branch(entry, current):
+        elif entry.refs and not _is_off_branch(entry, current):
             break
     raise NotFound(
         "there is nothing to redo: nothing was undone last",

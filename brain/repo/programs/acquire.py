@@ -38,9 +38,9 @@ _SEED_BITS = 53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialOptions:
-    """How a program is tried: who asks, the profile of the static check, and the limits.
+    """How a program is tried: the profile of the static check, the limits and the seed.
 
-    `decided_by` is the rule that decides on the outcome. The `seed` makes the unseen payloads;
+    `decided_by` is the rule that decides on the outcome. `seed` makes the unseen payloads;
     None draws one.
     """
 

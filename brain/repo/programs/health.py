@@ -49,11 +49,12 @@ def count_use(session: Session, use: SkillUse) -> HealthChange | None:
     Returns what was done, None for nothing. Raises `StoreError` or `Locked` if the use cannot
     be counted, and what the action raises.
     """
-    failure = shorten_without_secrets(use.failure, MAX_FAILURE_CHARS)
-    counts = session.usage.record_use(replace(use, failure=failure))
+    if use.failure:
+        use = replace(use, failure=shorten_without_secrets(use.failure, MAX_FAILURE_CHARS))
+    counts = session.usage.record_use(use)
     if use.outcome != "failure" or counts.consecutive_failures < DEGRADED_AFTER:
         return None
-    return act_on_failures(session, use.path, failure)
+    return act_on_failures(session, use.path, use.failure)
 
 
 def count_run(

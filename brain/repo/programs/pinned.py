@@ -79,6 +79,6 @@ def _write_pinned(content: bytes, names: Sequence[str]) -> bytes:
         raise InvalidInput(
             f"the list of pinned skills in {MANIFEST_PATH} cannot be changed line by line",
             code="bad_manifest",
-            hint="change it by hand",
+            hint="change it with an editor",
         )
     return new

@@ -8,7 +8,7 @@ A decision to retire or reinstate a skill changes nothing about who wrote it.
 
 from __future__ import annotations
 
-from ...cache.derived_cache import skill_key
+from ...cache.decision_row import skill_key
 from ...digest import NO_DIGEST
 from ...errors import InvalidInput
 from ...objects.bundle import Bundle

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...cache.derived_cache import DecisionRow, skill_key
+from ...cache.decision_row import DecisionRow, skill_key
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation

@@ -49,7 +49,7 @@ def _count_run(
     session: Session, run: str, loaded: Iterable[LoadedSkill], outcome: str, reason: str
 ) -> tuple[set[str] | None, list[HealthChange]]:
     """Return the paths of the skills that were counted, None for a known run, and the changes."""
-    failure = shorten_without_secrets(reason, MAX_FAILURE_CHARS)
+    failure = shorten_without_secrets(reason, MAX_FAILURE_CHARS) if outcome == "failure" else ""
     at = session.timestamp_ms()
     uses = [
         SkillUse(

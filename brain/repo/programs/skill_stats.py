@@ -74,7 +74,11 @@ class _StatsReader:
         )
 
     def _describe_retired(self, present: set[str]) -> Iterator[SkillUsage]:
-        """Yield the retired skills, with the uses of their slug where no skill is any more."""
+        """Yield the retired skills, with the uses of their slug where no skill is any more.
+
+        One that was written anew since is left out.
+        """
+        slugs = set(map(skill_rows.slug_from_full_path, present))
         by_slug: dict[str, list[UsageCounts]] = defaultdict(list)
         for path, counts in self._counts.items():
             if path not in present:
@@ -83,7 +87,7 @@ class _StatsReader:
             self._session.nodes, self._bundle, RETIRED_FOLDER.rstrip("/")
         ):
             slug, _, file = entry.path.removeprefix(RETIRED_FOLDER).partition("/")
-            if file in skill_layout.SKILL_FILES:
+            if file in skill_layout.SKILL_FILES and slug not in slugs:
                 skill = skill_lookup.load_skill(self._session, self._bundle, entry.path)
                 yield self._describe(skill, by_slug.get(slug, ()), "")._replace(state="retired")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...cache.derived_cache import SkillHistoryRow, skill_key
+from ...cache.decision_row import skill_key
+from ...cache.derived_cache import SkillHistoryRow
 from ...digest import NO_DIGEST, blob_id
 from ...errors import BrainError
 from ...objects.bundle import Bundle

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...cache.derived_cache import DecisionRow
+from ...cache.decision_row import DecisionRow
 from ...digest import NO_DIGEST
 from ...errors import BrainError
 from ...objects import operation as operations

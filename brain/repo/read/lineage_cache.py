@@ -11,13 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from ...cache.derived_cache import (
-    CacheUnusable,
-    DecisionRow,
-    DerivedCache,
-    SkillHistoryRow,
-    StagedDerivation,
-)
+from ...cache.decision_row import DecisionRow
+from ...cache.derived_cache import CacheUnusable, DerivedCache, SkillHistoryRow, StagedDerivation
 from ...digest import NO_DIGEST
 from ...errors import FormatError, NotFound, StoreError
 from ...objects import bundle as bundles

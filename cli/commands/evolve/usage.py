@@ -10,7 +10,7 @@ from ...command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, op
 from ...context import App
 from ...options import message_option
 from ...output import emit
-from ...params import SlugType, TextType
+from ...params import NonEmptyType, SlugType, TextType
 from ...render.human_format import align_columns, colorize, local_time, pluralize, short_id
 from ...render.ledgers import commitment_lines, raise_if_not_committed
 from ...terminal import escape, terminal_width
@@ -147,7 +147,13 @@ def _pinned_lines(result: Pinned) -> Iterator[str]:
     exits=OVERWRITE_EXITS,
 )
 @argument("slug", type=SlugType())
-@option("--reason", metavar="TEXT", required=True, help="Why; it is recorded with the decision.")
+@option(
+    "--reason",
+    metavar="TEXT",
+    required=True,
+    type=NonEmptyType(),
+    help="Why; it is recorded with the decision.",
+)
 @message_option
 def evolve_retire_command(app: App, slug: str, reason: str, message: str | None) -> None:
     """Take a skill out of use; its files stay in skills/_retired.

@@ -9,7 +9,7 @@ ATTEMPTS: list[Attempt] = [
         "environment",
         {
             "variables": "seen(dict(os.environ))\n"
-            "reached_if(set(os.environ) - {'PWD', 'LC_CTYPE'}, list(os.environ))",
+            "reached_if(set(os.environ) - {'HOME', 'PWD', 'LC_CTYPE'}, list(os.environ))",
             "variables by the C library": """
 environ = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), 'environ')
 number = 0

@@ -136,23 +136,29 @@ deeper(1)""",
         "memory",
         {
             "of three processes": """
+reading, writing = os.pipe()
 def take():
-    refuse(bytearray, host['family_memory'] // 3)
-children = []
-for _ in range(2):
-    pid = os.fork()
-    if pid == 0:
+    try:
+        held = bytearray(b'x') * (host['family_memory'] // 2)
+    except MemoryError:
+        os.write(writing, b'refused\\n')
+    else:
+        os.write(writing, b'held\\n')
+        signal.pause()
+for _ in range(3):
+    if os.fork() == 0:
         take()
         os._exit(0)
-    children.append(pid)
-take()
-for pid in children:
-    os.waitpid(pid, 0)""",
+answers = b''
+while answers.count(b'\\n') < 3:
+    answers += os.read(reading, 99)
+reached_if(answers.count(b'held') > 1, answers)""",
             "of a program it starts": """
 refuse(program, '/usr/bin/python3', '-I', '-S', '-c',
        f"bytearray({host['family_memory']})")""",
         },
-        limits=FAMILY,
+        limits=replace(FAMILY, processes=4),
+        ends=("exit", "memory"),
     ),
     *table(
         "disks",

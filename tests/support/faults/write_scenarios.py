@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brain import Brain
+from tests.support.skill_programs import acquire_request, acquire_untested
 
 PROJECT = Path(__file__).parents[3]
 BRAIN_NAME, AUTHOR = "agent", "tester"
@@ -165,6 +166,22 @@ def _run_delete(folder: Path) -> str:
         return brain.skills.delete(TARGET_SKILL).snapshot
 
 
+def _run_acquire(folder: Path) -> str:
+    with open_brain(folder) as brain:
+        return acquire_untested(brain, acquire_request(TARGET_SKILL)).snapshot
+
+
+def _run_reject(folder: Path) -> str:
+    with open_brain(folder) as brain:
+        acquire_untested(brain, acquire_request(TARGET_SKILL), "reject")
+        return brain.head
+
+
+def _run_retire(folder: Path) -> str:
+    with open_brain(folder) as brain:
+        return brain.programs.retire(TARGET_SKILL, "not used").snapshot
+
+
 def _prepare_garbage(folder: Path) -> None:
     """The same after work that was given up."""
     _prepare_recorded(folder)
@@ -208,6 +225,9 @@ SCENARIOS = {
     "redo": FaultScenario(_prepare_undone, _run_redo),
     "delete": FaultScenario(_prepare_recorded, _run_delete),
     "revert": FaultScenario(_prepare_recorded, _run_revert),
+    "acquire": FaultScenario(_prepare_edited_skill, _run_acquire),
+    "reject": FaultScenario(_prepare_recorded, _run_reject),
+    "retire": FaultScenario(_prepare_edited_skill, _run_retire),
     "redact": FaultScenario(_prepare_recorded, _run_redact),
     "gc": FaultScenario(_prepare_garbage, _run_gc),
     "finish": FaultScenario(_prepare_killed_writer, _run_upsert_again),

@@ -56,4 +56,4 @@ def test_the_new_list_reads_back_with_all_other_keys(
 def test_a_map_in_braces_is_refused() -> None:
     with pytest.raises(InvalidInput) as error:
         set_yaml_list("{name: x}\n", "pinned", ["a"])
-    assert error.value.hint == "add the list 'pinned' by hand"
+    assert error.value.hint == "add the list 'pinned' with an editor"

@@ -136,7 +136,9 @@ def test_too_many_files_and_too_large_ones_are_refused(
 def test_a_secret_in_a_file_is_noticed(brain: Brain) -> None:
     secret = fake_private_key(random.Random(1)).encode()
     done = brain.skills.upsert("tool", "T.\n", description="d", files={"notes.txt": secret})
-    assert [(note.code, note.path) for note in done.notices] == [("secret", "skills/tool/notes.txt")]
+    assert [(note.code, note.path) for note in done.notices] == [
+        ("secret", "skills/tool/notes.txt")
+    ]
 
 
 def test_if_changed_looks_at_the_files_too(brain: Brain) -> None:
