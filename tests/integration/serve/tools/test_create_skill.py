@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from brain import Brain
+from brain.repo.programs.acquire import AcquireRequest
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, tool_formats
 from brain.serve.tools.program_definitions import PROGRAM_TOOLS, RESERVED_NAMES
 from tests.support.acquired import COUNT_WORDS, creation
@@ -106,3 +108,30 @@ def test_the_definitions_keep_to_their_budget() -> None:
 
     assert size(TOOLS) <= 8450
     assert size(PROGRAM_TOOLS) <= 4000
+
+
+def test_a_skill_with_the_name_of_a_built_in_tool_is_no_tool(
+    tmp_path: Path, tools: Toolbox
+) -> None:
+    tools.call("create_skill", creation("count_words"))
+    with Brain.open(tmp_path / "b") as brain:
+        program = brain.programs.find("count-words")
+        request = AcquireRequest(name="memory", files=program.files, description="Not a memory")
+        assert brain.programs.acquire(request).decision == "admit"
+        names = [tool.name for tool in Toolbox(brain).tools()]
+        assert names.count("memory") == 1
+
+
+def test_of_two_agents_that_make_one_tool_at_once_one_is_told(
+    tmp_path: Path, tools: Toolbox
+) -> None:
+    with Brain.open(tmp_path / "b", author="other") as brain, ThreadPoolExecutor(2) as threads:
+        jobs = [
+            threads.submit(box.call, "create_skill", creation("count_words", description=about))
+            for box, about in ((tools, "One"), (Toolbox(brain), "Other"))
+        ]
+        failures = [job.exception() for job in jobs]
+        (failure,) = [failure for failure in failures if failure is not None]
+        assert isinstance(failure, ToolFailure) and failure.code == "stale_base"
+        assert [skill.version for skill in brain.programs.list()] == [1]
+        assert brain.verify().ok
