@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from brain import Brain, results
 from tests.cli.conftest import Call, validate
 from tests.cli.test_help import LEAVES
 from tests.support import agent_transcripts
+from tests.support.acquired import creation
 from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
 
@@ -242,6 +244,31 @@ def transcript(cli: Call) -> None:
     )
 
 
+def program(cli: Call) -> None:
+    """Write a program with its tests to the folder words."""
+    given = creation("words")
+    Path("words/tests").mkdir(parents=True)
+    Path("words/skill.py").write_text(given["python_code"])
+    Path("words/tests/check.py").write_text(given["check"])
+    Path("words/tests/cases.json").write_text(json.dumps([{"payload": given["test_payload"]}]))
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    Path("words/schema.json").write_text(json.dumps(schema))
+
+
+def acquired(cli: Call) -> None:
+    """Acquire the skill words."""
+    program(cli)
+    assert cli("evolve", "acquire", "words", "-f", "words", "-d", "Words").status == 0
+
+
+def registry(cli: Call) -> None:
+    """Write the registry of another assistant to the folder registry."""
+    Path("registry").mkdir()
+    index = {"greet": {"description": "Greets"}, "../x": {"description": "Bad"}}
+    Path("registry/skills_registry.json").write_text(json.dumps(index))
+    Path("registry/greet.py").write_text("print('hi')\n")
+
+
 Prepare = Callable[[Call], Any]
 CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("init", ["init", "other"], None),
@@ -365,6 +392,12 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-model", ["config", "model"], None),
     ("config-model", ["config", "model", "openai:x", "--base-url", "http://localhost:1/v1"], None),
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
+    ("evolve-acquire", ["evolve", "acquire", "words", "-f", "words", "-d", "Words"], program),
+    ("evolve-admit", ["evolve", "admit", "--all"], None),
+    ("evolve-attempts", ["evolve", "attempts"], None),
+    ("evolve-allow", ["evolve", "allow", "words"], acquired),
+    ("evolve-import-registry", ["evolve", "import-registry", "registry"], registry),
+    ("skill-run", ["skill", "run", "words", '{"text": "a b"}'], acquired),
     ("evolve-stats", ["evolve", "stats"], use_and_retire),
     ("evolve-count", ["evolve", "count", "session.jsonl"], transcript),
     ("evolve-pin", ["evolve", "pin", "reentrancy"], None),

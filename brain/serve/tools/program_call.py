@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
@@ -15,7 +14,7 @@ from ...util.suggestions import suggest_names
 from . import argument_check, tool_errors
 from .invocation_hint import call_by_name_hint, find_wrapped_tool
 from .manage_skills import LESSONS_ANSWER
-from .program_tools import list_acquired, list_built_in_tools
+from .program_tools import is_callable_name, list_acquired, list_built_in_tools
 from .tool import ToolResult
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ ReportProgress = Callable[[float, str], None]
 
 MAX_OUTPUT_CHARS = 60_000
 """Characters of an output that a model reads."""
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 _LESSONS_TOOLS = ("list_lessons", "manage_lessons")
 
 
@@ -92,7 +90,7 @@ def _run(
     control: RunControl,
     record: Callable[[ProgramRun], None],
 ) -> ProgramRun:
-    if _TOOL_NAME.fullmatch(name) is None:
+    if not is_callable_name(name):
         raise _unknown_tool_failure(brain, name, values)
     try:
         return brain.programs.run(

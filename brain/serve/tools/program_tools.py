@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from ...errors import SandboxError
 from ...programs import SCHEMA_FILE
 from ...programs.tool_name import tool_name
 from ...skills.visible_text import fold_to_line, strip_hidden, truncate
-from .program_definitions import PROGRAM_TOOLS
+from .program_definitions import PROGRAM_TOOLS, RESERVED_NAMES
 from .tool import Schema, Tool
 from .tool_definitions import TOOLS
 from .tool_formats import mcp
@@ -25,6 +26,7 @@ MAX_PROGRAM_TOOLS = 64
 MAX_PROGRAM_TOOLS_CHARS = 16_384
 """Characters of the definitions of all acquired tools, as compact JSON."""
 _MAX_DESCRIPTION_CHARS = 600
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 
 ToolVersions = tuple[tuple[str, str], ...]
 """The slug and the program id of each acquired tool."""
@@ -53,7 +55,16 @@ def list_acquired(brain: Brain) -> list[SkillProgram]:
     """Return the skills that may run, most used first; none where there is no sandbox."""
     if not has_sandbox():
         return []
-    return [skill for skill in brain.programs.list() if skill.status == RUNNABLE]
+    return [
+        skill
+        for skill in brain.programs.list()
+        if skill.status == RUNNABLE and is_callable_name(tool_name(skill.slug))
+    ]
+
+
+def is_callable_name(name: str) -> bool:
+    """Tell whether an acquired tool can have this name: no built-in one has it."""
+    return _TOOL_NAME.fullmatch(name) is not None and name not in RESERVED_NAMES
 
 
 def find_tool_versions(brain: Brain) -> ToolVersions:

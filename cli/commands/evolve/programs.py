@@ -99,8 +99,11 @@ def evolve_acquire_command(
 
 
 def _request_from_folder(name: str, folder: Path, description: str | None) -> AcquireRequest:
+    from brain.programs.tool_name import check_tool_name
     from brain.repo.programs.acquire import AcquireRequest
+    from brain.serve.tools.program_definitions import RESERVED_NAMES
 
+    check_tool_name(name.rpartition("/")[2].replace("-", "_"), RESERVED_NAMES)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     if len(paths) > limits.MAX_PROGRAM_FILES:
         raise InvalidInput(

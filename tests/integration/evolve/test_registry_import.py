@@ -1,0 +1,88 @@
+"""Another assistant's registry is imported whole or not at all, and nothing of it runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain import Brain
+from brain.errors import BrainError, Conflict
+from brain.evolve.registry_import import REGISTRY_FILES, import_registry
+
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+INDEX: dict[str, Any] = {
+    "greet": {"description": "Greets", "parameters_schema": SCHEMA, "usage_count": 3},
+    "../../pwn": {"description": "Escapes"},
+    "greet\n": {"description": "Has a line end"},
+    "class": {"description": "A keyword"},
+    "memory": {"description": "A built-in name"},
+    "gone": {"description": "Without a file"},
+}
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    folder = tmp_path / "registry"
+    folder.mkdir()
+    (folder / "skills_registry.json").write_text(json.dumps(INDEX))
+    for name in ("greet", "memory", "class"):
+        (folder / f"{name}.py").write_text("print('hi')\n")
+    return folder
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Any:
+    with Brain.init(tmp_path / "b") as made:
+        yield made
+
+
+def test_safe_skills_come_as_not_admitted_and_the_others_are_named(
+    brain: Brain, registry: Path
+) -> None:
+    result = import_registry(brain, registry, {"memory"})
+    assert [(one.slug, one.version) for one in result.skills] == [("greet", 1)]
+    assert [one.name for one in result.refused] == [*map(repr_line, list(INDEX)[1:])]
+    assert [one.status for one in brain.programs.list()] == ["not_admitted"]
+    with pytest.raises(Conflict) as refused:
+        brain.programs.run("greet", {"text": "x"})
+    assert refused.value.code == "not_admitted"
+    head = brain.head
+    assert not import_registry(brain, registry, {"memory"}).skills[0].changed
+    assert brain.head == head
+
+
+def repr_line(name: str) -> str:
+    from brain.errors import printable_text
+
+    return printable_text(name, 80)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_registry_cut_short_is_an_error_and_imports_nothing(
+    brain: Brain, registry: Path, share: float
+) -> None:
+    path = registry / "skills_registry.json"
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+    head = brain.head
+    with pytest.raises(BrainError) as failed:
+        import_registry(brain, registry, ())
+    assert failed.value.code == "bad_registry" and brain.head == head
+
+
+@pytest.mark.parametrize("text", ["", "[]x", "7", '{"a": 1}', "[" * 5000, '["a"]'])
+def test_what_is_no_registry_is_an_error(brain: Brain, registry: Path, text: str) -> None:
+    (registry / "skills_registry.json").write_text(text)
+    with pytest.raises(BrainError) as failed:
+        import_registry(brain, registry, ())
+    assert failed.value.code == "bad_registry"
+
+
+def test_a_folder_without_one_is_named(brain: Brain, tmp_path: Path) -> None:
+    with pytest.raises(BrainError) as failed:
+        import_registry(brain, tmp_path, ())
+    assert failed.value.code == "no_registry"
+    assert all(name in failed.value.hint for name in REGISTRY_FILES)
