@@ -159,7 +159,7 @@ _MISSING_RECEIPT_REASONS = {
 @argument("slug", metavar="SLUG[@VERSION]", type=SlugType())
 @flag("--cases", help="List the cases of each verdict.")
 def why_command(app: App, slug: str, cases: bool) -> None:
-    """Show the work behind each version of a skill, and the decisions about it.
+    """Show the work behind each version of a skill.
 
     For each version, newest first: the task, the agent and its model, the steps, the
     tools used, the skills loaded, and the outcome of the run. For a skill that runs,
