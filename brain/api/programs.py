@@ -136,6 +136,12 @@ class ProgramsPart(Part):
 
         return self._locked.run(list_programs.list_programs)
 
+    def list_runnable(self) -> builtins.list[results.SkillProgram]:
+        """Return the programs that may run, most used first."""
+        from ..repo.programs import list_programs
+
+        return self._locked.run(list_programs.list_runnable_programs)
+
     def read_mark(self) -> tuple[str, int]:
         """Return a value that differs if other programs may run, which takes no time."""
         from ..repo.programs import tried_programs

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 
-from ...errors import Conflict, InvalidInput, NotFound
+from ...errors import Conflict, InvalidInput, NotFound, StoreError
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...programs import PROGRAM_FILE
@@ -17,6 +19,8 @@ from . import admission
 from .find_program import find_program
 from .tried_programs import read_tried_program
 
+RUNNABLE = "runnable"
+"""The status of a program that may run."""
 _CODE_SUFFIX = f"/{PROGRAM_FILE}"
 
 
@@ -24,6 +28,20 @@ def list_programs(session: Session) -> list[SkillProgram]:
     """Return the programs of all skills at the head, by path."""
     bundle = session.bundle_of(session.head())
     return [_describe(session, bundle, skill) for skill in _iter_skills(session, bundle)]
+
+
+def list_runnable_programs(session: Session) -> list[SkillProgram]:
+    """Return the programs that may run, most used first, then by path.
+
+    A damaged file of uses, which `brain doctor` and `brain evolve stats` report, leaves the
+    order to the paths: tools are offered all the same.
+    """
+    uses: Counter[str] = Counter()
+    with suppress(StoreError):
+        for counts in session.usage.list_usage():
+            uses[counts.path] += counts.uses
+    runnable = [program for program in list_programs(session) if program.status == RUNNABLE]
+    return sorted(runnable, key=lambda program: (-uses[program.path], program.path))
 
 
 def _iter_skills(session: Session, bundle: Bundle) -> Iterator[FoundSkill]:
@@ -69,4 +87,4 @@ def _find_status(session: Session, bundle: Bundle, skill: FoundSkill) -> tuple[b
         admission.refuse_changed_files(session, bundle, skill)
     except Conflict:
         return program.id, "changed"
-    return program.id, "runnable"
+    return program.id, RUNNABLE

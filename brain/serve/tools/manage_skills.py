@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ToolFailure, printable_text
 from ...programs.tool_name import slug_of_tool, tool_name
 from ...skills.visible_text import fold_to_line
-from .program_tools import RUNNABLE
 from .tool import MAX_LINE_CHARS, ToolResult
 
 if TYPE_CHECKING:
@@ -67,7 +66,8 @@ def _has_words(skill: SkillProgram, words: list[str]) -> bool:
 
 
 def _line(skill: SkillProgram) -> str:
-    state = "" if skill.status == RUNNABLE else f" [does not run: {STATUS_TEXTS[skill.status]}]"
+    reason = STATUS_TEXTS.get(skill.status)
+    state = f" [does not run: {reason}]" if reason else ""
     description = printable_text(fold_to_line(skill.description), MAX_LINE_CHARS)
     return f"▸ {tool_name(skill.slug)} (version {skill.version}){state}: {description}"
 

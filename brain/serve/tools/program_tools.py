@@ -30,8 +30,6 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 
 ToolVersions = tuple[tuple[str, str], ...]
 """The slug and the program id of each acquired tool."""
-RUNNABLE = "runnable"
-"""The status of a skill whose program may run."""
 
 
 @cache
@@ -56,9 +54,7 @@ def list_acquired(brain: Brain) -> list[SkillProgram]:
     if not has_sandbox():
         return []
     return [
-        skill
-        for skill in brain.programs.list()
-        if skill.status == RUNNABLE and is_callable_name(tool_name(skill.slug))
+        skill for skill in brain.programs.list_runnable() if is_callable_name(tool_name(skill.slug))
     ]
 
 
