@@ -6,6 +6,7 @@ for itself. What was tried and how it went is the verdict.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from threading import Event
 from typing import Any
 
 from .._version import __version__
-from ..errors import InvalidInput
+from ..errors import InvalidInput, printable_text
 from ..programs import CASES_FILE, CHECK_FILE, SCHEMA_FILE
 from ..programs.code_check import check_code
 from ..programs.failure_summary import fit_summary
@@ -32,6 +33,7 @@ from .trial_runs import TrialRuns, TriedCase
 UNSEEN_PAYLOADS = 8
 """Payloads that the author never saw."""
 MAX_TRIAL_SECONDS = 300.0
+_BARE_ASSERTION = "AssertionError:"
 _CHECK_FAULTS = ("bad_check", "bad_definition", "schema_differs")
 """Codes of what is wrong with the program rather than with the call."""
 
@@ -152,7 +154,9 @@ def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed
     answered_unseen = [row.payload for row in unseen if row.is_answered]
     survivors = find_survivors(stubs, cases, answered_unseen, check_all)
     checked = [
-        row.failed(refused[row.case.name]) if row.case.name in refused else row
+        row.failed(_describe_refusal(row, refused[row.case.name]))
+        if row.case.name in refused
+        else row
         for row in [*authored, *unseen]
     ]
     if _stops(course, checked):
@@ -168,6 +172,14 @@ def _stops(course: _Course, rows: Sequence[TriedCase]) -> bool:
     if failed is not None:
         course.reason = _explain(failed)
     return failed is not None
+
+
+def _describe_refusal(row: TriedCase, reason: str) -> str:
+    """Return the reason of the check; for an assertion without a message, what it refused."""
+    if reason.strip() != _BARE_ASSERTION:
+        return reason
+    output, payload = (printable_text(json.dumps(x), 60) for x in (row.output, row.payload))
+    return f"{CHECK_FILE} refuses the output {output} for {payload}"
 
 
 def _explain(failed: VerdictCase) -> str:

@@ -82,6 +82,10 @@ def test_the_same_seed_gives_the_same_verdict_and_another_one_other_payloads(
             'author 1: expected "x" in 1',
         ),
         ({"check": "def check(p, o):\n    assert o < 3, 'many'"}, "author 1: AssertionError: many"),
+        (
+            {"check": "def check(p, o):\n    assert o < 3"},
+            'author 1: tests/check.py refuses the output 3 for {"text": ',
+        ),
         ({"check": "import sys\nsys.exit(0)"}, "tests/check.py did not answer: it exited before"),
         ({"check": "x = 1"}, "tests/check.py did not answer: it does not define check"),
         (
