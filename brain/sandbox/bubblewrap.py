@@ -26,7 +26,7 @@ from .memory_cgroup import find_group_parent, memory_group
 from .sandbox_process import FIRST_CONTENT, spawn_process
 from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
 from .seccomp_filter import build_filter
-from .uid_pool import reserved_uid
+from .uid_pool import end_orphans, reserved_uid
 
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
@@ -70,6 +70,8 @@ class BubblewrapSandbox:
         """Run a job to its end; see `Sandbox.run`."""
         files = list_job_files(job, job.arguments)
         check_folders(job.folders, for_other_user=self._as_root)
+        if self._as_root:
+            end_orphans()
         with ExitStack() as stack:
             uid = stack.enter_context(reserved_uid() if self._as_root else nullcontext(None))
             # Processes that share a limit: by a group, else each has its part of the limit.

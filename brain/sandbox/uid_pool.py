@@ -7,10 +7,15 @@ with the process that holds it, so nothing is left to clean up.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 
 from ..errors import SandboxError
 
@@ -37,15 +42,42 @@ def reserved_uid() -> Iterator[int]:
     for step in range(count):
         uid = FIRST_UID + (start + step) % count
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
-            try:
-                lock.bind(f"\0brain-sandbox-{uid}")
-            except OSError:
-                continue
-            yield uid
-            return
+            if _lock_uid(lock, uid):
+                yield uid
+                return
     raise SandboxError(
         f"all {count} user ids for sandboxes are in use", code="no_uid", hint="try again later"
     )
+
+
+@cache
+def end_orphans() -> None:
+    """End processes of sandboxes whose program was killed, once in the life of this one.
+
+    bubblewrap, ended together with its program while it starts, may leave a child that waits for
+    ever. It has become a child of process 1, and nothing holds its user id.
+    """
+    if os.getpid() == 1:
+        return  # its own sandboxes are children of process 1
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            uid = folder.stat().st_uid
+            if FIRST_UID <= uid <= LAST_UID and _is_orphan(folder):
+                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
+                    if _lock_uid(lock, uid):
+                        os.kill(int(folder.name), signal.SIGKILL)
+
+
+def _is_orphan(folder: Path) -> bool:
+    return re.search(r"^PPid:\t1$", (folder / "status").read_text(), re.MULTILINE) is not None
+
+
+def _lock_uid(lock: socket.socket, uid: int) -> bool:
+    try:
+        lock.bind(f"\0brain-sandbox-{uid}")
+    except OSError:
+        return False
+    return True
 
 
 def _is_mapped(uid: int) -> bool:

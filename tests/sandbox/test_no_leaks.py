@@ -7,6 +7,7 @@ import os
 import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -294,3 +295,30 @@ def test_all_users_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.code == "no_uid"
     with uid_pool.reserved_uid():
         pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has users of its own for sandboxes")
+def test_what_a_killed_program_left_is_ended_unless_somebody_holds_its_user() -> None:
+    def start_orphan(uid: int) -> tuple[int, int]:
+        command = f"setpriv --reuid={uid} --regid={uid} --clear-groups sleep 600"
+        script = f"{command} >/dev/null 2>&1 & echo $!"
+        done = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True)
+        pid = int(done.stdout)
+        process = os.pidfd_open(pid)
+        while Path(f"/proc/{pid}").stat().st_uid != uid:  # setpriv has not come that far
+            select.select([process], [], [], 0.01)
+        return pid, process
+
+    def has_ended(process: int, within: float) -> bool:
+        return bool(select.select([process], [], [], within)[0])
+
+    (_, left_behind), (held_pid, held) = start_orphan(60_800), start_orphan(60_801)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as holder:
+        assert uid_pool._lock_uid(holder, 60_801)
+        uid_pool.end_orphans.cache_clear()
+        uid_pool.end_orphans()
+        assert has_ended(left_behind, 60)
+        assert not has_ended(held, 0)
+        os.kill(held_pid, signal.SIGKILL)
+    os.close(left_behind)
+    os.close(held)
