@@ -55,7 +55,8 @@ class Session:
     them is kept in the user's `cache`; `staged_updates` and `new_cards` have what the open
     transaction adds to it. `resolved_snapshots` are the last ones that were looked up beside
     the refs; `complete_snapshots` those with no ancestor missing. `declared_names` has, by
-    blob, the names of skills in the open transaction that differ from their paths.
+    blob, the names of skills in the open transaction that differ from their paths. `code_paths`
+    are those of all skill.py, with the bundle that has them.
 
     `progress` is called during long work on the cache. `sign_with` returns the key that signs
     each new snapshot, and `last_recorded` is the last of these; `open_embedder` opens the
@@ -93,6 +94,7 @@ class Session:
         self._cache_redactions = b""
         self._redaction_digest = (-1, b"")
         self.declared_names: dict[bytes, str] = {}
+        self.code_paths: tuple[Bundle, frozenset[str]] | None = None
         self.loaded_cards: dict[bytes, SkillMetadata] = {}
         self.rendered_indexes: dict[object, IndexText] = {}
         self.search_cache: SearchCache | None = None
@@ -283,6 +285,7 @@ class Session:
         self.new_cards.clear()
         self.snapshots_in_cache.clear()
         self.complete_snapshots.clear()
+        self.code_paths = None
 
     def drop_collected(self) -> None:
         """Drop all objects from memory if any was removed from the store since."""

@@ -45,17 +45,33 @@ def list_runnable_programs(session: Session) -> list[SkillProgram]:
 
 
 def _iter_skills(session: Session, bundle: Bundle) -> Iterator[FoundSkill]:
-    """Yield the skills that have a skill.py beside their text."""
-    for entry in bundles.walk_entries(session.nodes, bundle):
-        if not entry.path.endswith(_CODE_SUFFIX):
-            continue
-        home = entry.path.rpartition("/")[0]
+    """Yield the skills that have a skill.py beside their text, by path."""
+    for path in sorted(_find_code_paths(session, bundle)):
+        home = path.rpartition("/")[0]
         for name in skill_layout.SKILL_FILES:
             text = f"{home}/{name}"
             if bundles.has_entry(session.nodes, bundle, text):
                 if skill_rows.is_skill(session, bundle, text):
                     yield skill_lookup.load_skill(session, bundle, text)
                 break
+
+
+def _find_code_paths(session: Session, bundle: Bundle) -> frozenset[str]:
+    """Return the paths of all skill.py; cost grows with the changes since the last call."""
+    if session.code_paths is None:
+        entries = bundles.walk_entries(session.nodes, bundle)
+        paths = frozenset(entry.path for entry in entries if entry.path.endswith(_CODE_SUFFIX))
+    else:
+        before, paths = session.code_paths
+        changed = [
+            change
+            for change in bundles.diff_bundles(session.nodes, before, bundle)
+            if change.path.endswith(_CODE_SUFFIX)
+        ]
+        paths -= {change.path for change in changed if change.after is None}
+        paths |= {change.path for change in changed if change.after is not None}
+    session.code_paths = bundle, paths
+    return paths
 
 
 def _describe(session: Session, bundle: Bundle, skill: FoundSkill) -> SkillProgram:
