@@ -80,18 +80,26 @@ def find_ancestor_at(load: LoadSnapshot, start: bytes, depth: int) -> bytes | No
 def walk_ancestors(load: LoadSnapshot, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
     """Yield `start` and all its ancestors, children before parents, each once.
 
-    Ordered by generation, so memory grows with the width of the lineage only.
+    Ordered by generation, so memory grows with the width of the lineage only. Where a parent
+    claims to be no older than its child, which verification refuses, the order is lost: from
+    there on a snapshot may come once more, and memory grows with the lineage, so that false
+    generations cannot make the walk go the same ways for ever.
     """
     first = load(start)
     queue = [(-first.generation, -first.time, start)]
     waiting = {start: first}
+    walked: set[bytes] = set()
+    in_order = True
     while queue:
         _, _, here = heapq.heappop(queue)
         snapshot = waiting.pop(here)
+        if not in_order:
+            walked.add(here)
         yield here, snapshot
         for parent_id in snapshot.parents:
-            if parent_id not in waiting:
+            if parent_id not in waiting and parent_id not in walked:
                 parent = load(parent_id)
+                in_order = in_order and parent.generation < snapshot.generation
                 waiting[parent_id] = parent
                 heapq.heappush(queue, (-parent.generation, -parent.time, parent_id))
 

@@ -42,13 +42,17 @@ def walk_reachable(
 ) -> Iterator[tuple[bytes, Snapshot | BrainError]]:
     """Yield `starts` and all their ancestors, children first; an error for an unreadable one.
 
-    Memory grows with the width of the lineage only.
+    Memory grows with the width of the lineage only. Where a parent claims to be no older than its
+    child, the order is lost: from there on a snapshot may come once more, and memory grows with
+    the lineage, so that false generations cannot make the walk go the same ways for ever.
     """
     queue: list[tuple[int, bytes]] = []
     waiting: dict[bytes, Snapshot] = {}
+    walked: set[bytes] = set()
+    in_order = True
 
     def expect(snapshot_id: bytes) -> BrainError | None:
-        if snapshot_id in waiting:
+        if snapshot_id in waiting or snapshot_id in walked:
             return None
         try:
             snapshot = session.load_snapshot(snapshot_id)
@@ -64,10 +68,14 @@ def walk_reachable(
     while queue:
         _, here = heapq.heappop(queue)
         snapshot = waiting.pop(here)
+        if not in_order:
+            walked.add(here)
         yield here, snapshot
         for parent in snapshot.parents:
             if (fault := expect(parent)) is not None:
                 yield parent, fault
+            elif parent in waiting and waiting[parent].generation >= snapshot.generation:
+                in_order = False
 
 
 def check_graph_position(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding]:

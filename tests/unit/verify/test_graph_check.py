@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from brain.digest import NO_DIGEST, blob_id
 from brain.encoding import pack
 from brain.errors import BrainError, NotFound, StoreError
+from brain.objects import lineage
 from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import Jump, Snapshot
 from brain.store.operation_log import chain_operation_id
@@ -437,3 +439,22 @@ def test_refs_are_read_again_if_an_operation_came_in_between(log: Log) -> None:
     session.reader.stream_operations = lambda: iter(next(rows, later.rows))
     session.reader.list_refs = lambda: next(refs, later.refs)
     assert list(graph_check.check_operation_log(session)) == []
+
+
+def test_false_generations_do_not_make_a_walk_go_the_same_ways_again_and_again() -> None:
+    graph = SnapshotGraph()
+    top = 0
+    for _ in range(24):  # diamonds: there are 2^24 ways from the last snapshot to the first
+        graph.add(top)
+        graph.add(top)
+        graph.add(len(graph.ids) - 2, len(graph.ids) - 1)
+        top = len(graph.ids) - 1
+    for number, here in enumerate(graph.ids):  # the order upside down
+        graph.known[here] = graph.known[here]._replace(generation=1000 - number)
+    session: Any = GraphSession(graph)
+    for walk in (
+        graph_check.walk_reachable(session, [graph.ids[top]]),
+        lineage.walk_ancestors(graph.load, graph.ids[top]),
+    ):
+        steps = [here for here, _ in islice(walk, 4 * len(graph.ids))]
+        assert set(steps) == set(graph.ids) and len(steps) <= 2 * len(graph.ids)
