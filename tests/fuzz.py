@@ -43,6 +43,7 @@ CAMPAIGNS = (
     Campaign("tests.support.chain.registry_campaign --seed {seed} --budget {seconds}", 2),
     Campaign("tests.support.chain.evidence_mutations --seed {seed} --count 1000", 1),
     Campaign("tests.property.test_skills_index {seed} 2000", 1),
+    Campaign("tests.campaigns.sandbox_leaks --seed {seed} --runs 500", 1),
 )
 """Those that know no time are run with one seed after another, until theirs is over."""
 

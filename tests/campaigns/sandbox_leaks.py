@@ -126,7 +126,9 @@ def work(runs: int, seed: int, memory: int) -> None:
         os.write(1, f"leak: process {pid} as soon as its run has ended\n".encode())
 
 
-def watch_worker(runs: int, rng: random.Random, memory: int, folder: str) -> Iterator[str]:
+def watch_worker(
+    runs: int, rng: random.Random, memory: int, folder: str, killed_share: float
+) -> Iterator[str]:
     """Start a worker, kill it at a random moment or never, and yield its lines."""
     command = [sys.executable, "-m", __spec__.name, "--memory", str(memory), "--worker"]
     worker = subprocess.Popen(
@@ -135,7 +137,7 @@ def watch_worker(runs: int, rng: random.Random, memory: int, folder: str) -> Ite
         env={**os.environ, "TMPDIR": folder},
     )
     assert worker.stdout is not None
-    last = rng.randrange(runs) if rng.random() < _KILLED else runs + 1
+    last = rng.randrange(runs) if rng.random() < killed_share else runs + 1
     with worker:
         for number, line in enumerate(worker.stdout):
             yield line.decode().strip()
@@ -186,6 +188,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--killed", type=float, default=_KILLED, help="share of workers")
     parser.add_argument("--memory", type=int, default=odd_memory_limit(128), help=argparse.SUPPRESS)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -200,7 +203,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="leaks-") as folder:
         while done < options.runs:
             wanted = min(rng.randint(1, _MAX_RUNS_OF_WORKER), options.runs - done)
-            lines = list(watch_worker(wanted, rng, options.memory, folder))
+            lines = list(watch_worker(wanted, rng, options.memory, folder, options.killed))
             ended = [line for line in lines if not line.startswith("leak: ")]
             leaks += [line for line in lines if line.startswith("leak: ")]
             counts.update(ended)

@@ -191,8 +191,12 @@ def test_a_named_file_that_is_missing_is_one_clear_error(agent: Path, cli: Call)
         "Error: nothing.md does not exist\n"
         "Hint: check its name: it is relative to the current folder\n",
     )
-    error = "Error: . is a folder, not a file\nHint: name a file in it\n"
+    error = (
+        "Error: . has no SKILL.md\nHint: name the folder of a skill, or the file with its text\n"
+    )
     assert cli("skill", "upsert", "one", "-f", ".").err == error
+    error = "Error: . is a folder, not a file\nHint: name a file in it\n"
+    assert cli("skill", "merge", "one", "two", "-f", ".").err == error
 
 
 @pytest.mark.parametrize("files", [3, 4, 5, 6])
