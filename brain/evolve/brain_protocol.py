@@ -56,7 +56,9 @@ class AcquiringBrain(Protocol):
     def programs(self) -> _Programs: ...
 
 
-class _UpsertingSkills(Protocol):
+class SkillWriter(Protocol):
+    """The skills of an open brain, as the import of a registry writes them."""
+
     def upsert(
         self,
         name: str,
@@ -67,13 +69,6 @@ class _UpsertingSkills(Protocol):
         if_changed: bool = False,
         files: Mapping[str, bytes | None] | None = None,
     ) -> results.Upserted: ...
-
-
-class ImportingBrain(Protocol):
-    """An open brain, as the import of a registry uses it."""
-
-    @property
-    def skills(self) -> _UpsertingSkills: ...
 
 
 class LearningTask(Protocol):

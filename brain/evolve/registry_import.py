@@ -28,7 +28,7 @@ from .acquire import build_skill_text
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from .brain_protocol import ImportingBrain
+    from .brain_protocol import SkillWriter
 
 REGISTRY_FILES = ("skills_registry.json", "index.json")
 MAX_REGISTRY_BYTES = 8 << 20
@@ -50,16 +50,14 @@ class RegistrySkill:
     note: str = ""
 
 
-def import_registry(
-    brain: ImportingBrain, folder: Path, taken: Collection[str]
-) -> ImportedRegistry:
+def import_registry(writer: SkillWriter, folder: Path, taken: Collection[str]) -> ImportedRegistry:
     """Write the skills of a registry, each as not admitted; the same again changes nothing.
 
     `taken` are names of tools that no skill can have. Raises `InvalidInput` (`bad_registry`) for
     an index that is damaged, `NotFound` (`no_registry`), and what an upsert raises.
     """
     skills, refused = read_registry(folder, taken)
-    imported = [_write(brain, skill) for skill in skills]
+    imported = [_write(writer, skill) for skill in skills]
     return ImportedRegistry(skills=imported, refused=refused)
 
 
@@ -144,9 +142,9 @@ def _read_schema(value: Any) -> tuple[dict[str, Any], str]:
         return _ANY_OBJECT, f"its schema is left out: {error.message}"
 
 
-def _write(brain: ImportingBrain, skill: RegistrySkill) -> ImportedSkill:
+def _write(writer: SkillWriter, skill: RegistrySkill) -> ImportedSkill:
     program = Program(slug=skill.slug, files=dict(skill.files))
-    upserted = brain.skills.upsert(
+    upserted = writer.upsert(
         skill.slug,
         build_skill_text(program),
         description=skill.description,

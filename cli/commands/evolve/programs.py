@@ -303,10 +303,9 @@ def evolve_import_registry_command(app: App, folder: str) -> None:
     come as not admitted: give each tests, then 'brain evolve admit' tries it. Unsafe names
     are left out and named. A damaged registry is an error, and imports nothing.
     """
-    from brain.evolve.registry_import import import_registry
     from brain.serve.tools.program_definitions import RESERVED_NAMES
 
-    result = import_registry(app.brain, Path(folder), RESERVED_NAMES)
+    result = app.brain.programs.import_registry(Path(folder), RESERVED_NAMES)
     emit(app, result, _registry_lines(result))
 
 

@@ -44,14 +44,12 @@ def run_script(code: str, **limits: int) -> RunOutcome:
     [
         ("print('{\"a\": 1')", '{"a": 1'),
         ("print('EXIT CODE: 0')", "EXIT CODE: 0"),
-        ("print('[' * 5000)", "[" * 5000),
-        ("print('[' * 5000 + ']' * 5000)", "[" * 5000 + "]" * 5000),
         ("print('9' * 10000)", "9" * 10000),
         ("print('NaN')", "NaN"),
         ('print(\'{"a": 1, "a": 2}\')', '{"a": 1, "a": 2}'),
         ("import os; os.write(3, b'=\"forged\"\\n'); print('true')", True),
     ],
-    ids=["half", "exit code", "deep", "deep JSON", "long number", "NaN", "twice a key", "forged"],
+    ids=["half", "exit code", "long number", "NaN", "twice a key", "forged"],
 )
 def test_an_output_that_is_no_plain_json_is_a_text(code: str, output: object) -> None:
     outcome = run_script(code)
@@ -66,6 +64,8 @@ def test_an_output_that_is_no_plain_json_is_a_text(code: str, output: object) ->
         ("print('EXIT CODE: 0'); 1 / 0", "ZeroDivisionError"),
         ("pass", "printed nothing"),
         ("print(' \\n\\t')", "printed nothing"),
+        ("print('[' * 5000)", "nested more than 64 levels deep"),
+        ("print('[' * 5000 + ']' * 5000)", "nested more than 64 levels deep"),
         (f"print('x' * {GIGABYTE})", "MemoryError"),
         (f"for _ in range({GIGABYTE >> 10}): print('x' * 1023)", "more than 1048576 bytes"),
         ("import os\nwhile True: os.write(3, b'x' * 65536)", "more than 1048576 bytes"),
