@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from brain.serve.tools import TOOLS
+from brain.serve.tools.program_tools import list_built_in_tools
 from tests.support.mcp_peers import BRAIN_COMMAND, HttpServer
 from tests.support.processes import TIMEOUT_SECONDS
 
@@ -37,7 +37,9 @@ def inspect(*words: str) -> Any:
 def test_over_pipes_it_lists_the_tools_and_finds_their_schemas_portable(folder: Path) -> None:
     target = (*BRAIN_COMMAND, "-C", str(folder), "mcp")
     found = inspect(*("--protocol-era", "modern", "--method", "tools/list", "--strict"), *target)
-    assert [tool["name"] for tool in found["tools"]] == [tool.name for tool in TOOLS]
+    assert [tool["name"] for tool in found["tools"]] == [
+        tool.name for tool in list_built_in_tools()
+    ]
 
 
 def test_over_pipes_it_calls_a_tool_and_reads_what_came_of_it(folder: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -185,28 +186,33 @@ def test_a_signal_ends_the_server_as_it_ends_any_command(
         assert brain.receipts.show().outcome == "unknown"  # the session is over
 
 
+def write_all(pipe: IO[bytes], data: bytes) -> None:
+    pipe.write(data)
+    pipe.flush()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
 def test_a_server_with_little_memory_survives_a_flood(folder: Path) -> None:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-
     flood = encode_request("initialize", id="hello", **INITIALIZE_PARAMS) + b"\n"
     flood += (
         (encode_request("tools/list", id=1) + b"\n") * 2000
         + encode_request("ping", id="last")
         + b"\n"
     )
-    done = subprocess.run(
-        [*BRAIN_COMMAND, "-C", str(folder), "mcp"],
-        input=flood,
-        capture_output=True,
-        timeout=TIMEOUT_SECONDS,
-        check=True,
-        preexec_fn=limit,
-        env={**os.environ},
-    )
-    assert done.stdout.count(b"\n") == 2002
-    assert json.loads(done.stdout.splitlines()[-1])["id"] == "last"
+    with subprocess.Popen(
+        ["prlimit", f"--as={2 << 30}", *BRAIN_COMMAND, "-C", str(folder), "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        writer = threading.Thread(target=write_all, args=(server.stdin, flood))
+        writer.start()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2002)]
+        writer.join()
+        server.stdin.close()
+        assert server.wait(TIMEOUT_SECONDS) == 0
+    assert {answer["id"] for answer in answers} == {"hello", 1, "last"}
+    assert all("result" in answer for answer in answers)
 
 
 def test_without_the_extra_the_error_says_what_to_install(folder: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from brain import Brain
 from brain.serve.mcp import resources
 from brain.serve.mcp.brain_pool import BrainPool
 from brain.serve.mcp.mcp_server import BrainServer
-from brain.serve.tools import TOOLS
+from brain.serve.tools.program_tools import list_built_in_tools
 
 ERAS = ["legacy", "auto"]
 """The handshake of before 2026, and the revision of 2026."""
@@ -79,8 +79,8 @@ def test_the_tools_are_those_of_the_table_with_their_hints(desk: BrainPool, era:
     async def session() -> None:
         async with connected(desk, era) as client:
             listed = (await client.list_tools()).tools
-        assert [tool.name for tool in listed] == [tool.name for tool in TOOLS]
-        for shown, tool in zip(listed, TOOLS, strict=True):
+        assert [tool.name for tool in listed] == [tool.name for tool in list_built_in_tools()]
+        for shown, tool in zip(listed, list_built_in_tools(), strict=True):
             assert (shown.description, shown.input_schema) == (tool.description, tool.parameters)
             hints = shown.annotations
             assert hints is not None and hints.open_world_hint is False
