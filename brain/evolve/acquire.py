@@ -32,7 +32,7 @@ DefinitionReader = Callable[[bytes], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramDraft:
-    """What is given for a skill that runs.
+    """A skill that runs, as an agent or a person gives it.
 
     `expected` has an output for each payload, or is empty. Without `schema`, one is made from
     the definition of a class, or from the payloads.

@@ -1,4 +1,4 @@
-"""What generated code may use: syntax, modules with their names, builtins and attributes."""
+"""The syntax, modules with their names, builtins and attributes that generated code may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program binds: modules, other names, and the attributes of its own classes."""
+"""Find the modules, other names, and attributes of its own classes that a program binds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIELD_MAKERS = ("namedtuple", "NamedTuple", "TypedDict", "Enum", "IntEnum", "St
 
 @dataclass(slots=True, kw_only=True)
 class Bindings:
-    """What is bound anywhere in a program, whatever the scope."""
+    """The names that a program binds, in whatever scope."""
 
     modules: dict[str, str] = field(default_factory=dict)
     """The module that each of these names stands for."""

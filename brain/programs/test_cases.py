@@ -16,7 +16,7 @@ MAX_CASES = 64
 MAX_CASES_BYTES = 1 << 20
 MAX_DEPTH = 32
 ANY_OUTPUT: Final = object()
-"""What a case expects that takes any output."""
+"""The `output` of a case that takes any output."""
 _KEYS = {"payload", "output", "contains"}
 
 

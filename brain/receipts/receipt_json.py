@@ -182,4 +182,4 @@ RECEIPT_FORMAT = DocumentFormat(
     hint=RECEIPT_HINT,
     size_hint="split the transcript and import the parts",
 )
-"""What a receipt is as a document."""
+"""The format of a receipt as a document."""

@@ -33,7 +33,11 @@ class JobMemory:
             if os.readlink("/proc/self") != str(os.getpid()):
                 raise FileNotFoundError(errno.ENOENT, "/proc shows other processes than these")
             self._process.await_bound()
-            self._folder = os.open(f"/proc/{self._process.first_pid}/root/tmp", os.O_PATH)
+            top = os.open(f"/proc/{self._process.first_pid}/root", os.O_PATH)
+            try:
+                self._folder = os.open("tmp", os.O_PATH, dir_fd=top)
+            finally:
+                os.close(top)
         except OSError as error:
             raise SandboxError(
                 f"the files of a sandbox cannot be counted: {error.strerror}",

@@ -1,4 +1,4 @@
-"""What the user approves for a program: folders that it may read, and hosts that it may reach."""
+"""The folders that a program may read, and the hosts that it may reach: the user approves them."""
 
 from __future__ import annotations
 

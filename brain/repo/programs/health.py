@@ -31,7 +31,7 @@ from .version_usage import read_versions
 
 ROLLBACK_RULE = "rollback after 3 failures"
 RETIREMENT_RULE = "retirement after 3 failures"
-"""What the verdicts of this module name as their decider."""
+"""The verdicts of this module name these rules as their deciders."""
 _MILLION = 1_000_000
 _SUPERSEDED = "superseded"
 

@@ -123,7 +123,8 @@ refuse(program, '/usr/bin/bwrap', '--unshare-all', '--ro-bind', '/', '/', '/usr/
             "a hard link of a program": "refuse(os.link, '/usr/bin/env', '/tmp/x')",
             "rename /tmp": "refuse(os.rename, '/tmp', '/other')",
             "remove the folder of the job": "refuse(os.rename, '/job', '/tmp/job')",
-            "write through /proc/self/root": "refuse(write_file, '/proc/self/root/job/made')",
+            "write through its root in /proc": "folder = '/proc/self/root'\n"
+            "refuse(lambda: write_file(folder + '/job/made'))",
             "open its program again for writing": """
 file = os.open(sys.argv[0], os.O_RDONLY)
 refuse(os.open, f'/proc/self/fd/{file}', os.O_RDWR)""",
