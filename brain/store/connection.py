@@ -14,6 +14,7 @@ handle of it would drop the engine's POSIX locks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import apsw
@@ -274,6 +275,18 @@ class Connection:
         """Begin a write transaction without the log, which excludes readers."""
         self.file_identities.forget_wal()
         self._begin_with("BEGIN EXCLUSIVE")
+
+    @contextmanager
+    def reading_one_state(self) -> Iterator[None]:
+        """Let all reads inside see the same state, whatever others commit meanwhile."""
+        if self._raw.in_transaction:
+            yield
+            return
+        self.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.roll_back()
 
     def _begin_with(self, sql: str) -> None:
         self.execute(sql)

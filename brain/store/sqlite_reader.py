@@ -101,7 +101,8 @@ class SqliteReader(ObjectReader, BlobReader, SignatureReader):
     def check_stray_rows(self) -> list[str]:
         from . import stray_rows
 
-        return list(stray_rows.find_stray_rows(self._db, self._current_facts()))
+        with self._db.reading_one_state():
+            return list(stray_rows.find_stray_rows(self._db, ref_table.load_facts(self._db)))
 
     def check_integrity(self) -> list[str]:
         # The mark is read before the log, since others may write.

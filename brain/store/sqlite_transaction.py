@@ -84,7 +84,7 @@ class SqliteTransaction(SqliteReader):
 
         The transaction is durable already, so errors are ignored.
         """
-        with suppress(StoreError, FileNotFoundError):
+        with suppress(StoreError, OSError):
             if os.stat(f"{self._path}-wal").st_size > MAX_WAL_BYTES:
                 self._db.fetch_without_waiting("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -58,13 +58,15 @@ class FolderHandles:
     def find_missing_folder(self, folder: str) -> str:
         """Return the topmost missing folder on the way to `folder`, "" if none is missing.
 
-        Raises as `open`, except `FileNotFoundError`.
+        Raises as `open`, except that `OSError` becomes `BrainError` (`unwritable`).
         """
         try:
             self.open(folder)
         except FileNotFoundError:
             above = self._open_chain[-1][0]
             return above + folder[len(above) :].partition("/")[0]
+        except OSError as error:
+            raise unwritable_error(folder, error) from error
         return ""
 
     def close(self) -> None:

@@ -70,10 +70,7 @@ class StagedWriter:
         """Tell whether `folder` is staged, and record the topmost missing folder."""
         if folder.startswith(self._last_new_prefix):
             return True
-        try:
-            missing = self._existing_folders.find_missing_folder(folder)
-        except OSError as error:
-            raise write_error(folder, error) from error
+        missing = self._existing_folders.find_missing_folder(folder)
         if missing:
             self._new_folders.add(missing)
             self._last_new_prefix = missing + "/"

@@ -24,9 +24,17 @@ def find_left_out_skills(root: RootPath, places: Iterable[LeftOutPlace]) -> list
         here = os.path.join(os.fspath(root), path)
         count = search.count_skills(here)
         if count:
-            target = os.path.realpath(here) if reason == BEHIND_LINK else ""
+            target = _resolve(here) if reason == BEHIND_LINK else ""
             found.append(LeftOutSkills(path, reason, count, target))
     return found
+
+
+def _resolve(path: str) -> str:
+    """Return the path that a link leads to, or its own if that changed meanwhile."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 class _SkillSearch:

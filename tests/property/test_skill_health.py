@@ -17,8 +17,8 @@ from brain.repo.programs import health
 from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange
 from brain.usage.usage_types import SkillUse
-from tests.support.admitted_programs import admit_program, use_state_folder
 from tests.support.brain_templates import copy_brain
+from tests.support.skill_programs import admit_program, use_state_folder
 
 SLUG = "news"
 Z = 1.959963984540054

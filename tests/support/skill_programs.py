@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from brain import Brain
 from brain.digest import blob_id
@@ -15,6 +19,9 @@ from brain.repo.programs.acquire import (
     plan_admission,
     record_planned,
 )
+from brain.repo.programs.record_decision import record_acquired
+from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
+from brain.repo.skills.upsert import UpsertRequest
 from brain.results import Decided
 from brain.running.trial import Trial
 from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
@@ -78,8 +85,7 @@ def untested_trial(program: Program, decision: str = "admit") -> Trial:
 
 def acquire_untested(brain: Brain, request: AcquireRequest, decision: str = "admit") -> Decided:
     """Acquire a skill, or reject it, without a trial."""
-    session = brain._session
-    return _record(brain, plan_acquisition(session, request), decision)
+    return _record(brain, plan_acquisition(brain._session, request), decision)
 
 
 def admit_untested(brain: Brain, slug: str, decision: str = "admit") -> Decided:
@@ -88,4 +94,25 @@ def admit_untested(brain: Brain, slug: str, decision: str = "admit") -> Decided:
 
 
 def _record(brain: Brain, plan: TrialPlan, decision: str) -> Decided:
-    return record_planned(brain._session, plan, untested_trial(plan.program, decision))
+    trial = untested_trial(plan.program, decision)
+    return brain._locked.run_write(record_planned, plan, trial)
+
+
+def admit_program(
+    brain: Brain, slug: str, code: str, *, decider: str = "rule", by_agent: bool = True
+) -> Decided:
+    """Write a skill whose skill.py has this code, and admit it as if a trial had passed."""
+    if by_agent:
+        with brain.task(f"Write {slug}") as task:
+            task.record_model_call("fake-model", "write", code)
+            return admit_program(brain, slug, code, decider=decider, by_agent=False)
+    program = Program(slug=slug, files={"skill.py": code.encode(), "schema.json": b"{}"})
+    trial = untested_trial(program)
+    decided = replace(trial, verdict=trial.verdict._replace(decider=decider))
+    request = UpsertRequest(name=slug, description=f"Use {slug}.", body=b"# A skill\n")
+    return brain._locked.run_write(record_acquired, request, decided)
+
+
+def use_state_folder(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Keep what this machine has tried in a folder of the test."""
+    patch.setenv(STATE_DIR_VARIABLE, str(folder))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from ...errors import InvalidInput, NotFound
@@ -71,9 +70,10 @@ def entry_kinds(session: Session, diff: Diff, change: PathChange) -> tuple[int |
         return old, None
     if diff.to:
         return old, _entry_kind(session, diff.to, change.path)
-    from ...worktree.file_fingerprint import entry_kind
+    from ...worktree.file_fingerprint import entry_kind, lstat_or_none
 
-    return old, entry_kind(os.lstat(session.root / change.path).st_mode)
+    found = lstat_or_none(session.root / change.path)
+    return old, None if found is None else entry_kind(found.st_mode)
 
 
 def _entry_kind(session: Session, snapshot: str, path: str) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import Conflict, printable_text
+from ...errors import Conflict, StoreError, error_from_os, printable_text
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
 from ...programs import PROGRAM_FILE
@@ -28,7 +28,7 @@ from ..skills.skill_files import list_skill_files, record_edits_at, upsert_resul
 from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, write_skill
 from .admission import find_admission, find_skill_or_retired, require_program
 from .find_program import find_program, list_program_entries
-from .tried_programs import TriedProgram, note_tried_program
+from .tried_programs import TriedProgram, note_tried_program, require_state_folder
 
 if TYPE_CHECKING:
     from ...running.trial import Trial
@@ -68,6 +68,7 @@ def record_admission(
     `Conflict` (`program_changed`) if the skill has another program by now.
     """
     slug, program = tried.program.slug, trial.program
+    require_state_folder(session)
     with locked_write_transaction(session, "admit", f"admit {slug}") as txn:
         skill = _require_unchanged(txn, tried)
         known = find_admission(session, txn.head, program.id)
@@ -108,6 +109,7 @@ def record_acquired(session: Session, request: UpsertRequest, trial: Trial) -> D
     (`stale_base`) if the skill is not at the version `request.base` any more.
     """
     program = trial.program
+    require_state_folder(session)
     with locked_write_transaction(session, "admit", f"acquire {program.slug}") as txn:
         _refuse_stale_base(txn, program.slug, request.base)
         blob = store_verdict(txn, trial.verdict, trial.contents)
@@ -239,7 +241,17 @@ def _note_admitted(
 ) -> Decided:
     """Note on this machine that a program may run, once its admission is recorded."""
     blob = verdict_id(session, snapshot)
-    note_tried_program(session, TriedProgram(program=program.id, verdict=blob, snapshot=snapshot))
+    tried = TriedProgram(program=program.id, verdict=blob, snapshot=snapshot)
+    try:
+        note_tried_program(session, tried)
+    except (OSError, StoreError) as problem:
+        error = error_from_os(problem) if isinstance(problem, OSError) else problem
+        raise StoreError(
+            f"{program.slug} is admitted by snapshot {snapshot.hex()[:12]}, but this machine did"
+            f" not note that it tried it: {error.message}",
+            code="not_noted",
+            hint=f"{error.hint}; then run `brain evolve admit {program.slug}`",
+        ) from problem
     return describe_decision("admit", result, verdict)
 
 

@@ -62,12 +62,29 @@ def read_tried_program(session: Session, program: bytes) -> TriedProgram | None:
     return _parse(program, data) if len(data) <= _MAX_FILE_BYTES else None
 
 
+def require_state_folder(session: Session) -> Path:
+    """Return the folder of these files, made if need be.
+
+    Raises `StoreError` (`bad_state_folder`) if others can write it, or `OSError`.
+    """
+    folder = _state_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_usable(session, folder):
+        raise StoreError(
+            f"{printable_text(folder)} is not a folder outside of the brain that you alone can"
+            " write, so nothing can be admitted",
+            code="bad_state_folder",
+            hint=f"name another folder with {STATE_DIR_VARIABLE}",
+        )
+    return folder
+
+
 def note_tried_program(session: Session, tried: TriedProgram) -> None:
     """Note a program that passed a trial; what was approved for it before stays.
 
-    Raises `StoreError` (`bad_state_folder`) or `OSError`.
+    Raises as `require_state_folder`.
     """
-    folder = _make_state_folder(session)
+    folder = require_state_folder(session)
     known = read_tried_program(session, tried.program)
     if known is not None:
         tried = replace(tried, folders=known.folders, hosts=known.hosts)
@@ -77,9 +94,12 @@ def note_tried_program(session: Session, tried: TriedProgram) -> None:
 def approve(
     session: Session, tried: TriedProgram, folders: Mapping[str, str], hosts: tuple[str, ...]
 ) -> None:
-    """Replace what a program may read and reach on this machine. Raises as `note_tried_program`."""
+    """Replace what a program may read and reach on this machine.
+
+    Raises as `require_state_folder`.
+    """
     write_atomic(
-        _make_state_folder(session) / tried.program.hex(),
+        require_state_folder(session) / tried.program.hex(),
         _encode(replace(tried, folders=folders, hosts=hosts)),
     )
 
@@ -122,19 +142,6 @@ def _parse(program: bytes, data: bytes) -> TriedProgram | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _make_state_folder(session: Session) -> Path:
-    folder = _state_folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_usable(session, folder):
-        raise StoreError(
-            f"{printable_text(folder)} is not a folder outside of the brain that you alone can"
-            " write, so nothing can be admitted",
-            code="bad_state_folder",
-            hint=f"name another folder with {STATE_DIR_VARIABLE}",
-        )
-    return folder
 
 
 def _is_usable(session: Session, folder: Path) -> bool:

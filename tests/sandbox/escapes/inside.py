@@ -19,8 +19,8 @@ import time
 
 __all__ = [
     "absent", "call", "count_until_refused", "ctypes", "errno", "fork", "host", "mmap", "os",
-    "program", "reached", "reached_if", "refuse", "seen", "signal", "socket", "sys", "threading",
-    "time", "write_file",
+    "program", "reached", "reached_if", "refuse", "seen", "signal", "socket", "start_threads",
+    "sys", "threading", "time", "write_file",
 ]  # fmt: skip
 
 host = json.loads(sys.argv[1])
@@ -49,6 +49,15 @@ def reached_if(condition, what=""):
         reached(what)
     else:
         _report("refused", what)
+
+
+def start_threads(target, count):
+    """Start up to `count` threads, fewer if memory for their stacks comes to its end."""
+    for _ in range(count):
+        try:
+            threading.Thread(target=target, daemon=True).start()
+        except RuntimeError:
+            return
 
 
 def refuse(action, *arguments):

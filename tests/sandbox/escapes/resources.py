@@ -333,8 +333,7 @@ while True:
 def spin():
     while True:
         pass
-for _ in range(4):
-    threading.Thread(target=spin, daemon=True).start()
+start_threads(spin, 4)
 spin()""",
         },
         limits=replace(LIMITS, cpu_seconds=1),

@@ -156,7 +156,11 @@ time.sleep(60)""",
 
 _FLOODS: dict[str, tuple[str, tuple[str, ...], Answer | None]] = {
     "many requests": ("while True: os.write(3, b'{}\\n')", ("requests",), _echo),
-    "many requests in one piece": ("os.write(3, b'{}\\n' * 10000)", ("requests",), _echo),
+    "many requests in one piece": (
+        "os.write(3, b'{}\\n' * 10000); time.sleep(60)",
+        ("requests",),
+        _echo,
+    ),
     "empty requests": ("while True: os.write(3, b'\\n')", ("requests",), _echo),
     "a line of a gigabyte": ("while True: os.write(3, b'x' * 65536)", ("output",), _echo),
     "a line of zeros": ("while True: os.write(3, bytes(65536))", ("output",), _echo),
@@ -194,8 +198,7 @@ _FLOODS: dict[str, tuple[str, tuple[str, ...], Answer | None]] = {
 def ask():
     while True:
         os.write(3, b'{}\\n')
-for _ in range(4):
-    threading.Thread(target=ask, daemon=True).start()
+start_threads(ask, 4)
 ask()""",
         ("requests",),
         _echo,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,7 +61,19 @@ def _run(sandbox: Sandbox, host: PlantedHost, facts: str, attempt: Attempt) -> F
         answer=attempt.answer,
         limits=attempt.limits,
     )
-    return _judge(host, attempt, sandbox.run(job))
+    return _judge(host, attempt, _run_until_begun(sandbox, job))
+
+
+def _run_until_begun(sandbox: Sandbox, job: SandboxJob) -> SandboxOutcome:
+    """Run a job, with more time if a busy machine spent all of it before the attempt began."""
+    outcome = sandbox.run(job)
+    for factor in (2, 4, 8):
+        if outcome.stdout or outcome.ended_by not in ("wall_time", "cpu_time"):
+            break
+        wall, cpu = job.limits.wall_seconds * factor, job.limits.cpu_seconds * factor
+        more = replace(job.limits, wall_seconds=wall, cpu_seconds=cpu)
+        outcome = sandbox.run(replace(job, limits=more))
+    return outcome
 
 
 def _judge(host: PlantedHost, attempt: Attempt, outcome: SandboxOutcome) -> Finding:

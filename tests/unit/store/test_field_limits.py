@@ -428,3 +428,23 @@ def test_a_store_that_cannot_be_written_is_opened_for_reading_alone(
     with pytest.raises(StoreError) as error:
         open_store_or_readonly(tmp_path / "s")
     assert error.value.code == "unsupported_version"
+
+
+def test_rows_that_another_process_adds_during_the_search_are_not_stray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_store(tmp_path / ".brain").close()
+    with (
+        closing(open_store(tmp_path / ".brain")) as store,
+        closing(open_store(tmp_path / ".brain")) as other,
+    ):
+        count = operation_log.count_stray_operations
+
+        def add_and_count(db: Connection, head: tuple[int, bytes]) -> int:
+            with other.transaction() as tx:
+                tx.append_operation(b"data")
+            return count(db, head)
+
+        monkeypatch.setattr(operation_log, "count_stray_operations", add_and_count)
+        assert store.check_stray_rows() == []
+        assert (store.operation_count(), other.operation_count()) == (1, 1)

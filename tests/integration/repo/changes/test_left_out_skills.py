@@ -9,6 +9,7 @@ import pytest
 from brain import Brain
 from brain.results import LeftOutSkills
 from brain.worktree import left_out_skills
+from brain.worktree.walk import BEHIND_LINK, LeftOutPlace
 from tests.integration.repo.conftest import skill_text, write_file
 
 
@@ -118,3 +119,16 @@ def test_a_large_ignored_folder_is_not_searched_to_its_end(
         write_file(brain, f"big/{number}/SKILL.md", skill_text("x"))
     (found,) = brain.skills.survey().left_out_skills
     assert found == LeftOutSkills("big", "ignored", 10)
+
+
+def test_a_link_that_vanishes_while_it_is_followed_is_named_by_its_own_path(
+    brain: Brain, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vanish(path: str) -> str:
+        raise FileNotFoundError(path)
+
+    link(brain, "far", home / "far")
+    monkeypatch.setattr(left_out_skills.os.path, "realpath", vanish)
+    places = [LeftOutPlace("far", BEHIND_LINK)]
+    (found,) = left_out_skills.find_left_out_skills(brain.root, places)
+    assert found.target == str(brain.root / "far")

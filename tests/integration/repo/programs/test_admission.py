@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, Conflict, NotFound
-from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
+from brain.repo.programs.acquire import plan_acquisition
+from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE, require_state_folder
 from brain.serve.tools.toolbox import Toolbox
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.skill_programs import (
@@ -279,14 +280,15 @@ def test_a_damaged_note_of_this_machine_counts_as_none(
     assert_not_admitted(acquired)
 
 
-def test_notes_inside_of_the_brain_do_not_count(
+def test_with_its_notes_inside_of_the_brain_nothing_is_admitted_or_recorded(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    head = brain.head
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(brain.root / "state"))
     with pytest.raises(BrainError) as refused:
         acquire_untested(brain, acquire_request())
     assert refused.value.code == "bad_state_folder"
-    assert_not_admitted(brain)
+    assert brain.head == head
 
 
 def test_a_skill_without_code_says_so(brain: Brain) -> None:
@@ -314,3 +316,17 @@ def test_approvals_are_of_one_program_and_outlast_a_new_trial(acquired: Brain) -
     assert (tried.folders, tried.hosts) == ({"notes": "/srv/notes"}, ("example.org",))
     acquire_untested(acquired, acquire_request(answer="1"))
     assert acquired.programs.find_runnable(SLUG).tried.folders == {}
+
+
+def test_an_admission_that_this_machine_cannot_note_says_that_it_is_recorded(brain: Brain) -> None:
+    plan = plan_acquisition(brain._session, acquire_request())
+    note = require_state_folder(brain._session) / plan.program.id.hex()
+    note.mkdir()
+    with pytest.raises(BrainError) as refused:
+        acquire_untested(brain, acquire_request())
+    assert refused.value.code == "not_noted"
+    assert brain.head[:12] in refused.value.message
+    assert refused.value.hint.endswith(f"then run `brain evolve admit {SLUG}`")
+    note.rmdir()
+    assert not admit_untested(brain, SLUG).changed
+    assert brain.programs.find(SLUG).files == program_files()

@@ -17,7 +17,7 @@ from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange
 from brain.usage.usage_types import SkillUse
 from brain.verdicts.verdict_types import Verdict
-from tests.support.admitted_programs import admit_program, use_state_folder
+from tests.support.skill_programs import admit_program, use_state_folder
 
 SLUG = "news"
 PATH = "skills/news/SKILL.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from tests.support.admitted_programs import admit_program, use_state_folder
+from tests.support.skill_programs import admit_program, use_state_folder
 
 CODE = "import sys\nprint(sys.argv[1])\n"
 

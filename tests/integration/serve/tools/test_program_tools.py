@@ -10,7 +10,7 @@ import pytest
 from brain import Brain
 from brain.serve.tools import program_tools, tool_formats
 from brain.usage.usage_types import SkillUse
-from tests.support.admitted_programs import admit_program, use_state_folder
+from tests.support.skill_programs import admit_program, use_state_folder
 
 ECHO = "import sys\nprint(sys.argv[1])\n"
 
