@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .common import *  # noqa: F403
+    from .evolution import *  # noqa: F403
     from .folder_changes import *  # noqa: F403
     from .history import *  # noqa: F403
     from .ledgers import *  # noqa: F403
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
+    "evolution": "GateNumbers GateOutcome",
     "folder_changes": (
         "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "
         "Published Recorded Redacted Restored SkillSurvey Status Undone Watched"

@@ -1,0 +1,1 @@
+"""Decide by held-out cases whether a change of a skill helps: pure, from documents and counts."""
