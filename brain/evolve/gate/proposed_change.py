@@ -9,7 +9,7 @@ from ...receipts import Receipt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkillChange:
+class ProposedChange:
     """A new skill, or a new text or program of one.
 
     `evolver` is who proposes it: synthesis, patterns, gaps, grind or person. `body` and
