@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    import builtins
     from collections.abc import Mapping
 
     from .. import results
+    from ..programs.program import Program
     from ..receipts import Receipt
     from ..repo.open.manifest import SynthesisPolicy
+    from .gate.case_runner import CaseRunner
+    from .gate.proposed_change import ProposedChange
 
 
 class _Skills(Protocol):
@@ -23,15 +27,30 @@ class _Skills(Protocol):
         message: str = "",
         base: str | int = "",
     ) -> results.Upserted: ...
+    def list(self, rev: str = "@") -> builtins.list[results.Skill]: ...
     def view(self, slug: str, rev: str = "@") -> results.SkillView: ...
-    def select(self, task: str, limit: int = 10) -> list[results.Selected]: ...
+    def read_file(self, slug: str, file: str = "", rev: str = "@") -> results.SkillFile: ...
+    def select(self, task: str, limit: int = 10) -> builtins.list[results.Selected]: ...
     def find_duplicates(
         self, name: str, description: str | None = None, body: str | bytes | None = None
-    ) -> list[results.Similar]: ...
+    ) -> builtins.list[results.Similar]: ...
 
 
 class _Receipts(Protocol):
     def read_synthesis_policy(self) -> SynthesisPolicy: ...
+
+
+class _Programs(Protocol):
+    def list(self) -> builtins.list[results.SkillProgram]: ...
+    def find(self, slug: str) -> Program: ...
+
+
+class _Gate(Protocol):
+    def read_mode(self) -> str: ...
+    def propose(
+        self, change: ProposedChange, *, runner: CaseRunner | None = None
+    ) -> results.GateOutcome: ...
+    def earlier_attempts(self, slug: str) -> list[results.EarlierAttempt]: ...
 
 
 class LearningBrain(Protocol):
@@ -41,10 +60,10 @@ class LearningBrain(Protocol):
     def skills(self) -> _Skills: ...
     @property
     def receipts(self) -> _Receipts: ...
-
-
-class _Programs(Protocol):
-    def list(self) -> list[results.SkillProgram]: ...
+    @property
+    def programs(self) -> _Programs: ...
+    @property
+    def gate(self) -> _Gate: ...
 
 
 class AcquiringBrain(Protocol):
@@ -85,12 +104,4 @@ class LearningTask(Protocol):
         tokens_out: int = 0,
         error: str = "",
     ) -> None: ...
-    def upsert_skill(
-        self,
-        name: str,
-        body: str | bytes | None = None,
-        *,
-        description: str | None = None,
-        message: str = "",
-        base: str | int = "",
-    ) -> results.Upserted: ...
+    def mark_learned(self) -> None: ...
