@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from .gate.brain_protocol import GatedBrain, GatePart
+
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .. import results
     from ..programs.program import Program
     from ..receipts import Receipt
     from ..repo.open.manifest import SynthesisPolicy
-    from .gate.case_runner import CaseRunner
-    from .gate.proposed_change import ProposedChange
 
 
 class _Skills(Protocol):
@@ -37,6 +37,7 @@ class _Skills(Protocol):
 
 
 class _Receipts(Protocol):
+    def read_run(self, rev: str = "@") -> Receipt: ...
     def read_synthesis_policy(self) -> SynthesisPolicy: ...
 
 
@@ -45,15 +46,11 @@ class _Programs(Protocol):
     def find(self, slug: str) -> Program: ...
 
 
-class _Gate(Protocol):
-    def read_mode(self) -> str: ...
-    def propose(
-        self, change: ProposedChange, *, runner: CaseRunner | None = None
-    ) -> results.GateOutcome: ...
-    def earlier_attempts(self, slug: str) -> list[results.EarlierAttempt]: ...
+class _LearningGate(GatePart, Protocol):
+    def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]: ...
 
 
-class LearningBrain(Protocol):
+class LearningBrain(GatedBrain, Protocol):
     """An open brain, as synthesis uses it."""
 
     @property
@@ -63,7 +60,7 @@ class LearningBrain(Protocol):
     @property
     def programs(self) -> _Programs: ...
     @property
-    def gate(self) -> _Gate: ...
+    def gate(self) -> _LearningGate: ...
 
 
 class AcquiringBrain(Protocol):

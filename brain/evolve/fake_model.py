@@ -40,28 +40,23 @@ ScriptedReply = str | tuple[str, Mapping[str, Any]] | ModelError
 """A text, a tool to call with its arguments, or an error to raise."""
 
 
-class FakeToolModel:
-    """A `ToolModel` that replies from a list, in order; `requests` holds the requests it got."""
+class FakeToolModel(FakeModel):
+    """A `ToolModel` that replies from a list, in order; `asked` holds the requests with tools."""
 
     def __init__(self, *replies: ScriptedReply, name: str = "scripted") -> None:
+        super().__init__(name=name)
         self._replies: list[ScriptedReply] = list(replies)
-        self._name = name
-        self.requests: list[ToolRequest] = []
-
-    @property
-    def name(self) -> str:
-        """The name that goes into receipts."""
-        return self._name
+        self.asked: list[ToolRequest] = []
 
     def respond(self, request: ToolRequest) -> ToolReply:
         """Return the next reply. Raises `ModelError` (`no_answer`) after the last one."""
-        self.requests.append(request)
+        self.asked.append(request)
         scripted = _next_of(self._replies)
         if isinstance(scripted, str):
             return ToolReply(scripted, (), 10, len(scripted) // 4)
         name, arguments = scripted
         text = json.dumps(arguments, ensure_ascii=False)
-        call = ToolCall(f"call-{len(self.requests)}", name, text)
+        call = ToolCall(f"call-{len(self.asked)}", name, text)
         return ToolReply("", (call,), 10, len(text) // 4)
 
 

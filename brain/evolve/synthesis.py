@@ -11,10 +11,10 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from .. import limits
-from ..errors import BrainError
+from ..errors import BrainError, NotFound
 from ..receipts import Receipt, RunStep, keep_text
 from ..receipts.size_budget import shorten_without_secrets
 from ..results import GateOutcome, Synthesized
@@ -28,8 +28,11 @@ from .conversation import (
     related_skills,
 )
 from .evolution_mode import require_evolution
+from .gate.gate import Gate
+from .gate.model_runner import ModelRunner
 from .gate.proposed_change import ProposedChange
 from .tool_conversation import ToolConversation
+from .tool_model import has_tools
 from .transcript import mask_text, render_transcript
 from .triggers import find_trigger
 
@@ -37,9 +40,6 @@ if TYPE_CHECKING:
     from ..repo.open.manifest import SynthesisPolicy
     from .brain_protocol import LearningBrain, LearningTask
     from .model import Model
-    from .tool_model import ToolModel
-
-    AnyModel = Model | ToolModel
 
 EVOLVER = "synthesis"
 SYNTHESIS_AGENT = "brain evolve"
@@ -51,7 +51,7 @@ CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_ha
 def synthesize(
     brain: LearningBrain,
     receipt: Receipt,
-    model: AnyModel,
+    model: Model,
     *,
     policy: SynthesisPolicy | None = None,
     anyway: bool = False,
@@ -62,14 +62,15 @@ def synthesize(
     `receipt` has all steps of the run. `policy` defaults to that of the manifest; `anyway`
     counts any run as hard. With `dry_run` nothing is proposed. The snapshot of the change holds
     a receipt with the calls of the model. Raises `Conflict` (`evolution_off`), `ModelError`, or
-    what `brain.gate.propose` raises; the brain is then unchanged.
+    what `Gate.propose` raises; the brain is then unchanged.
     """
     require_evolution(brain)
     trigger = find_trigger(receipt.steps, policy or brain.receipts.read_synthesis_policy())
     if anyway and not trigger:
         trigger = ASKED_TRIGGER
     drafted = draft_skill(brain, receipt, model, trigger)
-    outcome = None if dry_run else propose_draft(brain, receipt, model, drafted)
+    change = None if dry_run else build_change(receipt, model, drafted)
+    outcome = propose_change(brain, change, model)
     return describe_synthesis(model.name, drafted, outcome)
 
 
@@ -88,7 +89,7 @@ class Drafted:
 def draft_skill(
     brain: LearningBrain,
     receipt: Receipt,
-    model: AnyModel,
+    model: Model,
     trigger: str,
     record_call: CallRecorder | None = None,
 ) -> Drafted:
@@ -113,40 +114,39 @@ def draft_skill(
     return Drafted(trigger=trigger, draft=conversation.draft(brain, first), calls=calls)
 
 
-def has_tools(model: AnyModel) -> TypeGuard[ToolModel]:
-    """Tell whether a model calls tools, rather than giving one answer."""
-    return hasattr(model, "respond")
-
-
-def propose_draft(
-    brain: LearningBrain, receipt: Receipt, model: AnyModel, drafted: Drafted
-) -> GateOutcome | None:
-    """Propose a draft to the gate; return what became of it, None without a draft."""
+def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedChange | None:
+    """Return the change to propose, with a receipt of the calls; None without a draft."""
     draft = drafted.draft
     if isinstance(draft, NoSkill):
         return None
-    return brain.gate.propose(
-        ProposedChange(
-            name=draft.name,
-            evolver=EVOLVER,
-            description=draft.description,
-            body=draft.body,
-            files=draft.files,
-            base=draft.expected_base,
-            message=mask_text(draft.reason),
-            receipt=_build_receipt(receipt, model, drafted.calls),
-        ),
-        runner=None if draft.files else _case_runner(model),
+    return ProposedChange(
+        name=draft.name,
+        evolver=EVOLVER,
+        description=draft.description,
+        body=draft.body,
+        files=draft.files,
+        base=draft.expected_base,
+        message=mask_text(draft.reason),
+        receipt=_build_receipt(receipt, model, drafted.calls),
     )
 
 
-def _case_runner(model: AnyModel) -> CaseRunner | None:
-    """Return what runs the cases of a text; a model without single answers runs none."""
-    if not isinstance(model, Answering):
+def propose_change(
+    brain: LearningBrain, change: ProposedChange | None, model: Model
+) -> GateOutcome | None:
+    """Propose a change to the gate, which asks `model` the cases of a text; None without one."""
+    if change is None:
         return None
-    from .gate.model_runner import ModelRunner
+    has_program = bool(change.files) or _has_program(brain, change.name)
+    return Gate(brain, runner=None if has_program else ModelRunner(model)).propose(change)
 
-    return ModelRunner(model)
+
+def _has_program(brain: LearningBrain, name: str) -> bool:
+    try:
+        brain.programs.find(name)
+    except NotFound:
+        return False
+    return True
 
 
 def describe_synthesis(model: str, drafted: Drafted, outcome: GateOutcome | None) -> Synthesized:
@@ -183,7 +183,7 @@ class Learner:
     is recorded as a step, and `error` holds it. `result` and `error` are those of the last run.
     """
 
-    def __init__(self, brain: LearningBrain, model: AnyModel) -> None:
+    def __init__(self, brain: LearningBrain, model: Model) -> None:
         self._brain = brain
         self._model = model
         self.result: Synthesized | None = None
@@ -215,11 +215,12 @@ class Learner:
             )
 
         drafted = draft_skill(self._brain, receipt, self._model, trigger, record_call)
-        outcome = propose_draft(self._brain, receipt, self._model, drafted)
+        change = build_change(receipt, self._model, drafted)
+        outcome = propose_change(self._brain, change, self._model)
         return describe_synthesis(self._model.name, drafted, outcome)
 
 
-def _build_receipt(receipt: Receipt, model: AnyModel, calls: Sequence[ModelCall]) -> Receipt:
+def _build_receipt(receipt: Receipt, model: Model, calls: Sequence[ModelCall]) -> Receipt:
     """Return the receipt of a synthesis; the upsert adds its own step."""
     now = time.time_ns() // 1_000_000
     steps = tuple(

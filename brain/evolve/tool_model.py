@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object
+from .model import Model
 
 
 class ToolSpec(NamedTuple):
@@ -68,12 +65,13 @@ class ToolReply(NamedTuple):
     tokens_out: int = 0
 
 
-class ToolModel(Protocol):
-    """A language model that calls tools. Its replies are untrusted."""
-
-    @property
-    def name(self) -> str:
-        """The name that goes into receipts, such as anthropic:claude-haiku-4-5."""
+class ToolModel(Model, Protocol):
+    """A language model that also calls tools. Its replies are untrusted."""
 
     def respond(self, request: ToolRequest) -> ToolReply:
         """Return the reply, in bounded time and size. Raises `ModelError`."""
+
+
+def has_tools(model: Model) -> TypeGuard[ToolModel]:
+    """Tell whether a model calls tools, rather than only giving one answer."""
+    return hasattr(model, "respond")

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...digest import blob_id
-from ...errors import ModelError
+from ...errors import BrainError, ModelError
 from ..model import AnswerRequest, Model, ModelAnswer
-from ..tool_model import ToolCall, ToolModel, ToolReply, ToolRequest
+from ..tool_model import ToolCall, ToolModel, ToolReply, ToolRequest, has_tools
 
 _DIGEST_CHARS = 32
 
@@ -93,23 +93,18 @@ class KeptModel:
         return ModelAnswer(kept.text, kept.tokens_in, kept.tokens_out)
 
 
-class KeptToolModel:
+class KeptToolModel(KeptModel):
     """A `ToolModel` over another one."""
 
     def __init__(self, model: ToolModel, answers: KeptAnswers) -> None:
-        self._model = model
-        self._answers = answers
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._model.name
+        super().__init__(model, answers)
+        self._tool_model = model
 
     def respond(self, request: ToolRequest) -> ToolReply:
         """Return the reply, from an earlier attempt if it has one. Raises `ModelError`."""
 
         def ask(digest: str) -> KeptAnswer:
-            given = self._model.respond(request)
+            given = self._tool_model.respond(request)
             calls = [list(call) for call in given.calls]
             return KeptAnswer(digest, given.text, calls, given.tokens_in, given.tokens_out)
 
@@ -118,16 +113,48 @@ class KeptToolModel:
         return ToolReply(kept.text, calls, kept.tokens_in, kept.tokens_out)
 
 
-def out_of_time_check(seconds: float, clock: Callable[[], float]) -> Callable[[], None]:
-    """Return a check that raises `ModelError` (`out_of_time`) after so many seconds."""
-    end = clock() + seconds
+def keep_answers(model: Model, answers: KeptAnswers) -> Model:
+    """Return a model that keeps its answers, with tools if the model has them."""
+    return KeptToolModel(model, answers) if has_tools(model) else KeptModel(model, answers)
 
-    def check() -> None:
-        if clock() > end:
-            raise ModelError(
-                "the time of this attempt is over",
-                code="out_of_time",
-                hint="the answers so far are kept, and the next attempt goes on with them",
-            )
 
-    return check
+class Interrupted(BrainError):
+    """An attempt cannot go on now; its answers so far are kept for the next one.
+
+    `cause` is the failure of the model that ended it, None if its time was over or it was told to
+    stop.
+    """
+
+    code = "interrupted"
+
+    def __init__(self, message: str, cause: ModelError | None = None) -> None:
+        super().__init__(message, hint="the next attempt goes on with the answers so far")
+        self.cause = cause
+
+
+_ANSWER_FAULTS = ("answer_cut", "answer_too_large", "bad_answer")
+"""Codes of failures that are about one answer."""
+
+
+class CaseModel:
+    """A model that runs cases; if it fails as a whole, the attempt is interrupted.
+
+    Without this, a model that cannot be reached would fail every case.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self._model.name
+
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
+        """Return the answer. Raises `ModelError` for a fault of this answer, else `Interrupted`."""
+        try:
+            return self._model.answer(request)
+        except ModelError as error:
+            if error.code in _ANSWER_FAULTS:
+                raise
+            raise Interrupted(error.message, error) from error

@@ -60,3 +60,10 @@ def add_failure(store: ExperienceStore, model: str, now: int, error: ModelError)
 def end_pause(store: ExperienceStore) -> None:
     """Note that the model answered well."""
     change_fields(store, _NOTE, lambda fields: {} if fields else None)
+
+
+def describe_pause(pause: ModelPause, now: int) -> str:
+    """Return why the model is not asked, and for how long."""
+    seconds = -(-(pause.until - now) // 1000)
+    times = "once" if pause.failures == 1 else f"{pause.failures} times in a row"
+    return f"the model failed {times}, next try in {seconds} s: {pause.reason}"
