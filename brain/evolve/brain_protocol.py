@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from .gate.brain_protocol import GatedBrain, GatePart
+from .gate.brain_protocol import GatedBrain, _GatePart
 
 if TYPE_CHECKING:
     import builtins
@@ -46,7 +46,7 @@ class _Programs(Protocol):
     def find(self, slug: str) -> Program: ...
 
 
-class _LearningGate(GatePart, Protocol):
+class _LearningGate(_GatePart, Protocol):
     def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]: ...
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import ModelError, printable_text
+from ...util.utc_time import utc_time
 from .stored_notes import Fields, change_fields, read_fields, read_number
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def end_pause(store: ExperienceStore) -> None:
     change_fields(store, _NOTE, lambda fields: {} if fields else None)
 
 
-def describe_pause(pause: ModelPause, now: int) -> str:
-    """Return why the model is not asked, and for how long."""
-    seconds = -(-(pause.until - now) // 1000)
+def describe_pause(pause: ModelPause) -> str:
+    """Return why the model is not asked, and until when."""
     times = "once" if pause.failures == 1 else f"{pause.failures} times in a row"
-    return f"the model failed {times}, next try in {seconds} s: {pause.reason}"
+    until = utc_time(pause.until).isoformat(timespec="seconds")
+    return f"the model failed {times} and is not asked before {until}: {pause.reason}"

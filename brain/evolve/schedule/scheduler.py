@@ -115,4 +115,4 @@ class Scheduler:
         if model is None:
             return NO_MODEL_REASON
         pause = read_pause(self._context.store, model.name, now)
-        return "" if pause is None else describe_pause(pause, now)
+        return "" if pause is None else describe_pause(pause)

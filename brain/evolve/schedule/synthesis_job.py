@@ -79,7 +79,7 @@ def find_reason_to_wait(context: JobContext, model: Model, now: int) -> str:
     """Return why the model is not asked now, "" if it may be."""
     pause = read_pause(context.store, model.name, now)
     if pause is not None:
-        return describe_pause(pause, now)
+        return describe_pause(pause)
     counts = context.rates.read(EVOLVER, SYNTHESIS_LIMITS, now)
     reached = [limit for limit in SYNTHESIS_LIMITS if counts.get(limit.name, 0) >= limit.most]
     return _limit_reason(reached[0].name) if reached else ""

@@ -8,7 +8,17 @@ from typing import Any
 from ...errors import printable_text
 
 MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
-    "": ("name", "layout", "home", "prompt", "commit", "secrets", "synthesis", "pinned", "evolution"),
+    "": (
+        "name",
+        "layout",
+        "home",
+        "prompt",
+        "commit",
+        "secrets",
+        "synthesis",
+        "pinned",
+        "evolution",
+    ),
     "prompt": ("system", "memory"),
     "prompt.memory": ("path", "limit"),
     "commit": ("ledger", "every", "after", "branch", "signed"),
