@@ -81,8 +81,12 @@ class GapScore(NamedTuple):
 
 def score_gap(failures: int, error: str, reflections: Iterable[str]) -> GapScore:
     """Return the score of a goal that failed `failures` times in a row."""
-    in_error = has_error_keyword(error)
     in_reflections = any(map(has_reflection_keyword, reflections))
+    return score_signals(failures, has_error_keyword(error), in_reflections)
+
+
+def score_signals(failures: int, in_error: bool, in_reflections: bool) -> GapScore:
+    """Return the score of a goal whose texts were looked at when they were reported."""
     percent = (
         _FAILURE_PERCENT * min(max(failures, 0), FULL_FAILURES)
         + _SIGNAL_PERCENT * in_error
