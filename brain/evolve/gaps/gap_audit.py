@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from ...errors import printable_text
 from ...experience.experience_protocol import AuditEvent
+from ...results import GapEvent
 from ...util.utc_time import utc_time
 from .gap_score import format_score
 from .open_gaps import GAPS, OpenGap
@@ -43,17 +43,14 @@ def append_gap_event(
     store.append_event(event)
 
 
-def format_event(event: AuditEvent) -> str:
-    """Return an event as one line of JSON, with the fields of the seed's log."""
-    return json.dumps(
-        {
-            "ts": format_time(event.at),
-            "capability_name": event.name,
-            "trigger_reason": event.trigger_reason,
-            "phase": event.phase,
-            "result": event.result,
-        },
-        ensure_ascii=False,
+def describe_event(event: AuditEvent) -> GapEvent:
+    """Return an event with the fields of the seed's log."""
+    return GapEvent(
+        ts=format_time(event.at),
+        capability_name=event.name,
+        trigger_reason=event.trigger_reason,
+        phase=event.phase,
+        result=event.result,
     )
 
 
