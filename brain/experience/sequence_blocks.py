@@ -1,18 +1,18 @@
 """Sequences packed in blocks of columns, so that a million of them are read in a second.
 
 A block is two byte strings in MessagePack: the columns that mining reads, and the rest. Integers
-in columns are little-endian. A block has its own lists of names, so it can be read alone.
+in columns are little-endian. A block has its own lists of names, so it can be read alone; the names
+are joined by zero bytes.
 """
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress
 from operator import lt
-from typing import Any
 
 from ..encoding import pack, unpack_unchecked
 from ..errors import FormatError
@@ -82,7 +82,7 @@ class _BlockBuilder:
 
     def build(self) -> SequenceBlock:
         columns = (self.numbers, self._at, self._chats, self._lengths, self._skills)
-        names = list(self._chat_names), list(self._skill_names)
+        names = "\0".join(self._chat_names), "\0".join(self._skill_names)
         return SequenceBlock(
             first=self.numbers[0],
             last=self.numbers[-1],
@@ -108,8 +108,8 @@ def pack_sequences(rows: Iterable[tuple[int, SkillSequence]]) -> Iterator[Sequen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Columns:
-    chat_names: tuple[str, ...]
-    skill_names: tuple[str, ...]
+    chat_names: list[str]
+    skill_names: list[str]
     numbers: array[int]
     at: array[int]
     chats: array[int]
@@ -138,34 +138,45 @@ def unpack_block(block: SequenceBlock) -> list[StoredSequence]:
     return found
 
 
+class _SharedNames(dict[str, int]):
+    """Names in the order in which they were first looked up, with their index."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def __missing__(self, name: str) -> int:
+        index = self[name] = len(self.names)
+        self.names.append(name)
+        return index
+
+    def translate(self, indices: array[int], names: Sequence[str]) -> array[int]:
+        """Return the indices here of what `indices` name in `names`."""
+        table = list(map(self.__getitem__, names))
+        if table == list(range(len(table))):
+            return indices
+        return array("I", map(table.__getitem__, indices))
+
+
 class BatchReader:
     """Turns the blocks of one reading into batches that share their names."""
 
     def __init__(self, after: int, since: int) -> None:
         self._after = after
         self._since = since
-        self._chats: dict[str, int] = {}
-        self._skills: dict[str, int] = {}
-        self._chat_names: list[str] = []
-        self._skill_names: list[str] = []
+        self._chats = _SharedNames()
+        self._skills = _SharedNames()
 
     def read(self, block: SequenceBlock) -> SequenceBatch | None:
         """Return the wanted rows of a block, None without any. Raises `FormatError`."""
         columns = _unpack_columns(block)
-        chats = self._shared_indices(
-            columns.chats, columns.chat_names, self._chats, self._chat_names
-        )
-        skills = self._shared_indices(
-            columns.skills, columns.skill_names, self._skills, self._skill_names
-        )
         batch = SequenceBatch(
             numbers=columns.numbers,
             at=columns.at,
-            chats=chats,
+            chats=self._chats.translate(columns.chats, columns.chat_names),
             ends=columns.ends,
-            skills=skills,
-            chat_names=self._chat_names,
-            skill_names=self._skill_names,
+            skills=self._skills.translate(columns.skills, columns.skill_names),
+            chat_names=self._chats.names,
+            skill_names=self._skills.names,
         )
         if block.first > self._after and block.oldest >= self._since:
             return batch
@@ -174,22 +185,6 @@ class BatchReader:
             for number, at in zip(columns.numbers, columns.at, strict=True)
         ]
         return _select_rows(batch, wanted) if any(wanted) else None
-
-    @staticmethod
-    def _shared_indices(
-        indices: array[int], names: tuple[str, ...], known: dict[str, int], shared: list[str]
-    ) -> array[int]:
-        """Return the indices of the same names in the lists that all batches share."""
-        table = []
-        for name in names:
-            index = known.get(name)
-            if index is None:
-                index = known[name] = len(shared)
-                shared.append(name)
-            table.append(index)
-        if table == list(range(len(table))):
-            return indices
-        return array("I", map(table.__getitem__, indices))
 
 
 def _select_rows(batch: SequenceBatch, wanted: list[bool]) -> SequenceBatch:
@@ -229,16 +224,17 @@ def _read_column(code: str, data: object) -> array[int]:
 def _unpack_columns(block: SequenceBlock) -> _Columns:
     """Return the columns of a block, after checks that every index in them has its name."""
     try:
-        chat_names, skill_names, *packed = unpack_unchecked(block.columns)
+        joined_chats, joined_skills, *packed = unpack_unchecked(block.columns)
+        chat_names, skill_names = joined_chats.split("\0"), joined_skills.split("\0")
         numbers, at, chats, lengths, skills = [
             _read_column(code, data) for code, data in zip("qqIII", packed, strict=True)
         ]
-    except (ValueError, TypeError, MemoryError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise FormatError("a block of sequences has the wrong shape") from error
     rows = len(numbers)
     is_sound = (
-        _are_texts(chat_names)
-        and _are_texts(skill_names)
+        len(set(chat_names)) == len(chat_names)
+        and len(set(skill_names)) == len(skill_names)
         and 0 < rows == block.rows <= MAX_BLOCK_ROWS
         and len(at) == len(chats) == len(lengths) == rows
         and numbers[0] == block.first > 0
@@ -261,14 +257,6 @@ def _unpack_columns(block: SequenceBlock) -> _Columns:
         chats=chats,
         ends=array("I", accumulate(lengths)),
         skills=skills,
-    )
-
-
-def _are_texts(names: Any) -> bool:
-    return (
-        isinstance(names, tuple)
-        and all(isinstance(name, str) for name in names)
-        and len(set(names)) == len(names)
     )
 
 

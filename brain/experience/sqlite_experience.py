@@ -96,7 +96,7 @@ class SqliteExperience:
             f" ORDER BY last LIMIT {_BLOCKS_PER_READ}"
         )
         while True:
-            rows = self._file.read(partial(_fetch_all, sql=sql, args=(after, since)), [])
+            rows = self._file.fetch_all(sql, (after, since))
             for row in rows:
                 yield _decode_block(row)
             if len(rows) < _BLOCKS_PER_READ:
@@ -147,7 +147,7 @@ class SqliteExperience:
             f"SELECT {_EVENT_FIELDS}, checksum FROM events {where}"
             f" ORDER BY number DESC LIMIT {max(last, 0):d}"
         )
-        rows = self._file.read(partial(_fetch_all, sql=sql, args=args), [])
+        rows = self._file.fetch_all(sql, args)
         names = _EVENT_FIELDS.split(", ")
         return [AuditEvent(**dict(zip(names, _decode(row), strict=True))) for row in rows[::-1]]
 
@@ -172,10 +172,6 @@ class SqliteExperience:
         return self._file.read(
             lambda db: {limit.name: _count_attempts(db, key, limit, now) for limit in limits}, none
         )
-
-
-def _fetch_all(db: Connection, sql: str, args: tuple[object, ...]) -> list[SqlRow]:
-    return db.fetch_all(sql, args)
 
 
 def _record_sequences(db: Connection, sequences: Sequence[SkillSequence]) -> None:

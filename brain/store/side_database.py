@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -99,6 +99,11 @@ class SideDatabase:
                 self._db = _open_file(self._path, self._format)
             with self._db.reading_one_state():
                 return action(self._db)
+
+    def fetch_all(self, sql: str, args: Sequence[object] = ()) -> list[SqlRow]:
+        """Return the rows of a statement, none if there is no file."""
+        no_rows: list[SqlRow] = []
+        return self.read(lambda db: db.fetch_all(sql, args), no_rows)
 
     def write(self, action: Callable[[Connection], T]) -> T:
         """Run `action` in a transaction; the file is created if it is missing."""

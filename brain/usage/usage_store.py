@@ -118,7 +118,7 @@ class UsageStore:
         return self._read(f"SELECT {_COLUMNS} FROM uses ORDER BY path, number", ())
 
     def _read(self, sql: str, args: Sequence[str]) -> list[UsageCounts]:
-        return self._file.read(lambda db: list(map(_decode_row, db.fetch_all(sql, args))), [])
+        return list(map(_decode_row, self._file.fetch_all(sql, args)))
 
 
 def _add_run(db: Connection, run: str, uses: Iterable[SkillUse]) -> bool:
