@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
-    "evolution": "GateNumbers GateOutcome",
+    "evolution": "CaseAdded EarlierAttempt GateNumbers GateOutcome SkillCase",
     "folder_changes": (
         "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "
         "Published Recorded Redacted Restored SkillSurvey Status Undone Watched"

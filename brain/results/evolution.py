@@ -8,6 +8,8 @@ from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
 
     from .common import Committed, NotCommitted, Version
 
@@ -51,3 +53,49 @@ class GateOutcome(NamedTuple):
     numbers: GateNumbers | None
     changed: bool
     commitment: Committed | NotCommitted | None = None
+
+
+class EarlierAttempt(NamedTuple):
+    """An attempt at a skill that was not admitted, as evolvers may see it.
+
+    `edit` is a unified diff. `gate` is what the numbers said, "" if only the tests of a program
+    failed. `numbers` names no case; `cases_worse` counts those that got worse.
+    """
+
+    attempt: str
+    slug: str
+    time: datetime
+    evolver: str
+    gate: str
+    reason: str
+    numbers: GateNumbers | None
+    cases_worse: int
+    edit: str
+
+
+class SkillCase(NamedTuple):
+    """A case of a skill, for people; `split` is held-out or practice.
+
+    `input` is a JSON object or a text, `expect` what its document expects. `problem` says why
+    the document is no case, "" if it is one; the other fields are then empty.
+    """
+
+    slug: str
+    name: str
+    path: str
+    split: str
+    input: Any
+    expect: dict[str, Any]
+    source: str
+    problem: str = ""
+
+
+class CaseAdded(NamedTuple):
+    """A case that was added, or was there already if not `changed`."""
+
+    slug: str
+    name: str
+    path: str
+    split: str
+    snapshot: str
+    changed: bool

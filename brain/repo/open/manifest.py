@@ -17,6 +17,8 @@
     synthesis:                 # from which runs a configured model makes skills
       tools: 5                 # those with so many calls of tools, or
       recovery: true           # with a failed call and a later one that succeeded
+    evolution:
+      mode: propose            # what becomes of learned changes: propose, gated or off
     secrets:
       accepted: [0a1b2c3d4e5f6071]  # false positives of `brain secrets`, by id
     pinned: [vault]            # skills that are never rolled back or retired by a rule
@@ -82,6 +84,11 @@ class SynthesisPolicy(NamedTuple):
 
 
 DEFAULT_SYNTHESIS = SynthesisPolicy(5, True)
+PROPOSE, GATED, OFF = EVOLUTION_MODES = ("propose", "gated", "off")
+"""What becomes of a learned change that passed the gate: a proposal, or the next version at once.
+
+With "off" nothing is learned.
+"""
 
 
 class Manifest(NamedTuple):
@@ -89,7 +96,8 @@ class Manifest(NamedTuple):
 
     `memory` is None if it is not stated; `accepted` are the ids of false positives of the scan
     for secrets. `home` is the kind of program whose home this brain is, "" if it is none.
-    `pinned` are the slugs or paths of skills that no rule rolls back or retires.
+    `pinned` are the slugs or paths of skills that no rule rolls back or retires. `evolution` is
+    one of EVOLUTION_MODES.
     """
 
     name: str
@@ -101,6 +109,7 @@ class Manifest(NamedTuple):
     home: str
     synthesis: SynthesisPolicy = DEFAULT_SYNTHESIS
     pinned: tuple[str, ...] = ()
+    evolution: str = PROPOSE
 
 
 DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
@@ -185,7 +194,10 @@ def parse_manifest(content: bytes) -> Manifest:
     synthesis = _parse_synthesis_policy(fields.get("synthesis"))
     commit = _parse_commit_policy(fields.get("commit"))
     pinned = _parse_pinned_skills(fields.get("pinned"))
-    return Manifest(name, layout, memory, commit, accepted, system, home, synthesis, pinned)
+    evolution = _parse_evolution_mode(fields.get("evolution"))
+    return Manifest(
+        name, layout, memory, commit, accepted, system, home, synthesis, pinned, evolution
+    )
 
 
 def _require_list(prompt: dict[str, Any], key: str) -> list[Any]:
@@ -261,6 +273,19 @@ def _parse_synthesis_policy(fields: Any) -> SynthesisPolicy:
     if not isinstance(recovery, bool):
         raise _bad_manifest_error("synthesis.recovery must be true or false")
     return SynthesisPolicy(tools, recovery)
+
+
+def _parse_evolution_mode(fields: Any) -> str:
+    if fields is None:
+        return PROPOSE
+    if not isinstance(fields, dict):
+        raise _bad_manifest_error("evolution must hold settings, such as mode")
+    mode = fields.get("mode", PROPOSE)
+    if mode is False:  # YAML 1.1 reads a bare `off` as false
+        return OFF
+    if mode not in EVOLUTION_MODES:
+        raise _bad_manifest_error(f"evolution.mode must be one of {', '.join(EVOLUTION_MODES)}")
+    return str(mode)
 
 
 def _parse_period_ms(text: Any) -> int:
