@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .. import limits
@@ -33,7 +33,10 @@ _KEEP_ONE_IN = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillDraft:
-    """A checked skill by a model; `base` is the version that it improves, "" if it is new."""
+    """A checked skill by a model; `base` is the version that it improves, "" if it is new.
+
+    `files` are its whole new program, by path in the folder of the skill; empty keeps the program.
+    """
 
     slug: str
     name: str
@@ -41,6 +44,7 @@ class SkillDraft:
     body: str
     base: str
     reason: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def expected_base(self) -> str | int:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
-    "evolution": "CaseAdded EarlierAttempt GateNumbers GateOutcome SkillCase",
+    "evolution": (
+        "CaseAdded EarlierAttempt EvolutionDecision EvolutionStatus EvolverCost EvolverStatus "
+        "GateNumbers GateOutcome RateStatus ScheduledStep SkillCase"
+    ),
     "folder_changes": (
         "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "
         "Published Recorded Redacted Restored SkillSurvey Status Undone Watched"

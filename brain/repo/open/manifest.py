@@ -45,6 +45,8 @@ DEFAULT_LEDGER = "local"
 """The ledger of this machine, which needs no settings."""
 _MAX_MEMORY_LIMIT = 1_000_000
 _COMMIT_KEY = b"commit"
+_LEARNING_KEYS = (b"synthesis", b"evolution", b"\\")
+"""Without any of these bytes a manifest sets neither; a backslash may spell a key."""
 
 
 class MemoryFile(NamedTuple):
@@ -130,6 +132,18 @@ def load_commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | N
     return (
         parse_manifest(content).commit if content is not None and _COMMIT_KEY in content else None
     )
+
+
+def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
+    """Return which runs are hard, and the mode of evolution; raises as `load_manifest`.
+
+    It is asked at the end of each run, so a manifest that says nothing of them is not parsed.
+    """
+    content = _read_manifest(session, session.head()) or b""
+    if not any(key in content for key in _LEARNING_KEYS):
+        return DEFAULT_MANIFEST.synthesis, DEFAULT_MANIFEST.evolution
+    manifest = parse_manifest(content)
+    return manifest.synthesis, manifest.evolution
 
 
 def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
