@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..repo.open.session import Session
     from .branches import BranchesPart
     from .files import FilesPart
+    from .gate import GatePart
     from .history import HistoryPart
     from .imports import ImportsPart
     from .ledger import LedgerPart
@@ -64,6 +65,8 @@ class BrainParts:
     """Write, read, compare and select skills."""
     programs: ProgramsPart = _lazy_part()
     """Try, admit, run and retire the programs of skills."""
+    gate: GatePart = _lazy_part()
+    """Cases of skills, and changes that were tried on them."""
     memory: MemoryPart = _lazy_part()
     """Read and change the entries of memory files."""
     files: FilesPart = _lazy_part()

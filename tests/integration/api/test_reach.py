@@ -122,7 +122,7 @@ WITHOUT_BRAIN = (
 )
 """Commands about the user, a chain, or the program; and those of `brain.serve`."""
 PARTS = (
-    "branches files history imports ledger memory merge prompt proofs proposals receipts "
+    "branches files gate history imports ledger memory merge prompt proofs proposals receipts "
     "secrets signatures skills trust"
 ).split()
 
@@ -135,6 +135,7 @@ def command_names() -> list[str]:
         for group, table in registry.GROUP_COMMANDS.items()
         for heading in table.values()
         for name in heading
+        if f"{group} {name}" not in registry.GROUP_COMMANDS
     ]
 
 
