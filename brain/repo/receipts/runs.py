@@ -24,6 +24,7 @@ from ...objects.operation import SnapshotOperation
 from ...objects.tree_entry import TreeEntry
 from ...receipts import RUN_OUTCOMES, Receipt, RunStep, encode_receipt, keep_text
 from ...receipts.size_budget import SizeBudget, shorten_without_secrets
+from ...receipts.tool_calls import ToolCallCounts
 from ..core.current_run import CURRENT_RUN
 from ..core.transaction import locked_write_transaction
 from ..open.session import Session
@@ -49,7 +50,8 @@ class LoadedSkill(NamedTuple):
 class Run:
     """A run in progress; threads may share it. `header` is its receipt without the parts.
 
-    `loaded_skills` are those that the run has read, each once, in order.
+    `loaded_skills` are those that the run has read, each once, in order. `tool_calls` counts
+    all calls of tools so far.
     """
 
     def __init__(self, session: Session, header: Receipt) -> None:
@@ -58,6 +60,7 @@ class Run:
         self.closed = False
         self.ending = ("", "")
         self.loaded_skills: dict[LoadedSkill, None] = {}
+        self.tool_calls = ToolCallCounts()
         self._lock = threading.Lock()
         self._pending: list[RunStep] = []
         self._size_budget = SizeBudget()
@@ -92,6 +95,7 @@ class Run:
                     hint="end this task and begin another",
                 )
             self._pending.append(fitted)
+            self.tool_calls = self.tool_calls.add(step)
 
     def pending_steps(self, after: int) -> tuple[RunStep, ...]:
         """Return the steps that no snapshot carries yet, without the first `after`."""
