@@ -68,6 +68,15 @@ class GatePart(Part):
         )
         return self._locked.run(add_case.add_case, request)
 
+    def find_hidden_files(self, slug: str) -> set[str]:
+        """Return the files of a skill that agents never see, by path in its folder.
+
+        `slug` may name a version, as in SKILL@VERSION. Raises as `skills.view`.
+        """
+        from ..repo.skills import skill_views
+
+        return self._locked.run(skill_views.find_hidden_files, slug)
+
     # Attempts
 
     def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]:

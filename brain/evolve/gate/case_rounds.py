@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ...gating.case_types import Case
-from ...gating.decide import decide
+from ...gating.gate_decision import decide
 from ...gating.gate_types import CaseRow, GateDecision, GateRules
 from ...verdicts.gate_verdict import GateCase
 from .case_runner import CaseOutput, CaseRunner, SkillsUnderTest
@@ -93,7 +93,8 @@ class CaseRounds:
             if not self._run_round(courses, number, deadline):
                 stopped = f"it took longer than {self.limits.seconds:g} s"
                 break
-            decision = decide([course.row for course in courses], self.rules, max_rounds=max_rounds)
+            rows = [course.row for course in courses]
+            decision = decide(rows, self.rules, repeats_itself=self.runner.repeats_itself)
             if decision.gate != "undecided":
                 break
             stopped = self._find_too_many_errors(courses)

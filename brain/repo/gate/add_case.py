@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...digest import blob_id
 from ...errors import Conflict, InvalidInput, printable_text
-from ...gating.case_document import decode_case, encode_case
+from ...gating.case_document import encode_case, is_case_name, parse_case
+from ...gating.case_split import canonical_json
 from ...gating.case_types import HELD_OUT, MAX_CASES, PRACTICE, Expectation
 from ...results import CaseAdded
 from ..open.session import Session
@@ -18,7 +17,6 @@ from ..read.case_paths import new_case_path, slug_of_case
 from ..skills.edit_files import edit_file
 from .case_files import find_cases_folder, list_cases
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _NAME_DIGITS = 12
 
 
@@ -40,8 +38,8 @@ def add_case(session: Session, request: CaseRequest) -> CaseAdded:
     that another case has.
     """
     content = encode_case(request.input, request.expect, request.source)
-    name = request.name or _name_by_input(request.input)
-    if _NAME.fullmatch(name) is None:
+    name = request.name or blob_id(canonical_json(request.input)).hex()[:_NAME_DIGITS]
+    if not is_case_name(name):
         raise InvalidInput(
             f"{printable_text(name, 80)!r} is not a name for a case",
             code="bad_name",
@@ -49,7 +47,7 @@ def add_case(session: Session, request: CaseRequest) -> CaseAdded:
         )
     folder = find_cases_folder(session, session.bundle_of(session.head()), request.slug)
     path = new_case_path(folder, name)
-    case = decode_case(slug_of_case(path), path, content)
+    case = parse_case(slug_of_case(path), path, blob_id(content), content)
     _refuse_another(session, request, path)
 
     def write(before: bytes | None) -> bytes:
@@ -88,9 +86,3 @@ def _refuse_another(session: Session, request: CaseRequest, path: str) -> None:
             code="case_exists",
             hint=f"edit {same.path}",
         )
-
-
-def _name_by_input(given: Mapping[str, Any] | str) -> str:
-    value = given if isinstance(given, str) else dict(given)
-    text = json.dumps(value, sort_keys=True, ensure_ascii=True)
-    return blob_id(text.encode()).hex()[:_NAME_DIGITS]

@@ -6,10 +6,12 @@ A skill need not exist to have some: those of skills/SLUG/cases/ are its own onc
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ...errors import BrainError, InvalidInput
-from ...gating.case_document import decode_case, expectation_to_json
-from ...gating.case_types import HELD_OUT, MAX_CASE_BYTES, MAX_CASES, PRACTICE, Case
+from ...gating.case_document import parse_case
+from ...gating.case_split import canonical_json
+from ...gating.case_types import HELD_OUT, MAX_CASE_BYTES, MAX_CASES, PRACTICE, Case, Expectation
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
@@ -104,13 +106,13 @@ def _read_case(session: Session, entry: TreeEntry) -> Case:
             hint=f"write a file of at most {MAX_CASE_BYTES} bytes",
         )
     content = session.reader.read_blob(entry.blob, entry.size)
-    return decode_case(slug_of_case(entry.path), entry.path, content)
+    return parse_case(slug_of_case(entry.path), entry.path, entry.blob, content)
 
 
 def _refuse_same_inputs(cases: list[Case]) -> None:
-    seen: dict[str, Case] = {}
+    seen: dict[bytes, Case] = {}
     for case in cases:
-        first = seen.setdefault(repr(case.input), case)
+        first = seen.setdefault(canonical_json(case.input), case)
         if first is not case:
             raise InvalidInput(
                 f"{case.name} and {first.name} have the same input",
@@ -131,6 +133,14 @@ def _describe(session: Session, entry: TreeEntry) -> SkillCase:
         path=entry.path,
         split=HELD_OUT if case.is_held_out else PRACTICE,
         input=case.input if isinstance(case.input, str) else dict(case.input),
-        expect=expectation_to_json(case.expect),
+        expect=_show_expectation(case.expect),
         source=case.source,
     )
+
+
+def _show_expectation(expect: Expectation) -> dict[str, Any]:
+    shown: dict[str, Any] = {"equals": expect.equals} if expect.has_equals else {}
+    for name, value in (("contains", list(expect.contains)), ("excludes", list(expect.excludes))):
+        if value:
+            shown[name] = value
+    return {**shown, "check": expect.check} if expect.check else shown

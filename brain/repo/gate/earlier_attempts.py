@@ -34,7 +34,7 @@ def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
     ]
 
 
-def find_same_attempt(session: Session, slug: str, tried_before: Verdict) -> EarlierAttempt | None:
+def find_same_attempt(session: Session, wanted: Verdict) -> EarlierAttempt | None:
     """Return a kept attempt at the same change on the same cases, None if there is none.
 
     `wanted` has the texts, the program, the runner, and the documents of the cases. An
@@ -65,6 +65,13 @@ def read_numbers(verdict: Verdict) -> GateNumbers | None:
     )
 
 
+def hide_cases(verdict: Verdict, text: str) -> str:
+    """Return a text about a verdict without the names of the cases that were tried."""
+    for case in verdict.gate_cases:
+        text = text.replace(case.name, "a held-out case")
+    return text
+
+
 def _iter_attempts(session: Session, slug: str) -> Iterator[tuple[str, bytes, Snapshot, Verdict]]:
     for ref, snapshot_id in list_rejected_refs(session, slug):
         snapshot = session.load_snapshot(snapshot_id)
@@ -84,7 +91,7 @@ def _describe(
         time=utc_time(snapshot.time),
         evolver=found[1] if found else "",
         gate=verdict.gate,
-        reason=verdict.reason,
+        reason=hide_cases(verdict, verdict.reason),
         numbers=numbers._replace(worse=()) if numbers else None,
         cases_worse=len(numbers.worse) if numbers else 0,
         edit=_render_edit(session, snapshot_id, snapshot),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...errors import InvalidInput
+from ...gating.case_check import check_row, find_fault
 from ...gating.case_types import Case
-from ...gating.output_check import find_mismatch, read_output
 from ...running.run_program import check_outputs
 from ...sandbox.sandbox_protocol import Sandbox
 
@@ -24,11 +24,11 @@ class OutputJudge:
 
         A check that hangs or crashes passes nothing. Raises `SandboxError`.
         """
-        letters = [FAILED if find_mismatch(case.expect, output) else PASSED for output in outputs]
+        letters = [FAILED if find_fault(case, output) else PASSED for output in outputs]
         if not case.expect.check or PASSED not in letters:
             return letters
         rows = [
-            (case.input, read_output(output))
+            check_row(case, output)
             for output, letter in zip(outputs, letters, strict=True)
             if letter == PASSED
         ]

@@ -1,12 +1,16 @@
-"""Where cases of skills lie, and which documents agents never see."""
+"""Where cases of skills lie, and which of their documents agents never see."""
 
 from __future__ import annotations
 
+from ...digest import NO_DIGEST
+from ...errors import InvalidInput
+from ...gating.case_document import parse_case
 from ...gating.case_types import MAX_CASE_BYTES
 from ...skills import SKILLS_SECTION, skill_layout
 
 CASES_FOLDER = "cases"
 CASE_SUFFIX = ".yaml"
+_FIELDS = (b"input", b"expect")
 
 
 def slug_of_case(path: str) -> str:
@@ -19,8 +23,25 @@ def slug_of_case(path: str) -> str:
 
 
 def is_in_cases(inner: str) -> bool:
-    """Tell whether a path in the folder of a skill is that of its cases, or below."""
+    """Tell whether a path in the folder of a skill is that of its cases, or below.
+
+    Upper case counts too: some file systems do not tell it apart.
+    """
     return inner.partition("/")[0].casefold() == CASES_FOLDER
+
+
+def is_hidden_case(path: str, content: bytes) -> bool:
+    """Tell whether a file is a case that agents never see: held-out, or not readable as one.
+
+    Other files of a folder `cases` are hidden from nobody.
+    """
+    slug = slug_of_case(path)
+    if not slug or (len(content) <= MAX_CASE_BYTES and not all(f in content for f in _FIELDS)):
+        return False
+    try:
+        return parse_case(slug, path, NO_DIGEST, content).is_held_out
+    except InvalidInput:
+        return True
 
 
 def new_case_path(folder: str, name: str) -> str:

@@ -111,7 +111,7 @@ def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
     """Return why a program was not admitted, with how earlier attempts ended."""
     earlier = [
         attempt
-        for attempt in brain.programs.attempts(decided.slug)
+        for attempt in brain.gate.earlier_attempts(decided.slug)
         if attempt.attempt != decided.attempt
     ]
     text = f"Not admitted: {printable_text(decided.reason, MAX_LINE_CHARS)}."
