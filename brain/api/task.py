@@ -41,6 +41,9 @@ class Task:
         """The skills that were rolled back or retired after this run failed."""
         self.usage_error: BrainError | None = None
         """Why the uses of skills in this run could not be counted, None if they were."""
+        self.queue_error: BrainError | None = None
+        """Why this run, which was hard, could not be queued to learn from; None otherwise."""
+        self._is_learned = False
 
     @property
     def id(self) -> str:
@@ -151,6 +154,7 @@ class Task:
         outcome = self._outcome or "success"
         self.snapshot = self._locked.run(runs.close_run, self._run, outcome, self._reason)
         self._count_loaded_skills(outcome)
+        self._queue_if_hard(outcome)
         return self.snapshot
 
     def abandon(self, reason: str = "") -> str | None:
@@ -163,7 +167,23 @@ class Task:
         if not self._run.closed:
             self.snapshot = self._locked.run(runs.abandon_run, self._run, reason)
             self._count_loaded_skills("unknown")
+            self._queue_if_hard("unknown")
         return self.snapshot
+
+    def mark_learned(self) -> None:
+        """Note that a model has learned from this run, so that it is not queued for one."""
+        self._is_learned = True
+
+    def _queue_if_hard(self, outcome: str) -> None:
+        """Queue the ended run for `brain evolve run`, if it was hard; this never fails the run."""
+        if self._is_learned or not self._run.tool_calls.calls:
+            return
+        from ..evolve.schedule import hard_runs
+
+        try:
+            self._locked.run(hard_runs.queue_ended_run, self._run, outcome, self.snapshot)
+        except BrainError as error:
+            self.queue_error = error
 
     def _count_loaded_skills(self, outcome: str) -> None:
         """Count the uses of the skills that the run has read; the run has ended by now."""
