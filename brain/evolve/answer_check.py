@@ -66,6 +66,11 @@ class UnfitAnswer(InvalidInput):
 
 def parse_answer(text: str) -> dict[str, str]:
     """Return the fields of an answer. Raises `UnfitAnswer`."""
+    return dict(_checked_fields(parse_answer_object(text)))
+
+
+def parse_answer_object(text: str) -> dict[str, Any]:
+    """Return the JSON object of an answer, in a code fence or not. Raises `UnfitAnswer`."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_MODEL_ANSWER_BYTES:
         raise UnfitAnswer("it is too long")
     try:
@@ -77,7 +82,7 @@ def parse_answer(text: str) -> dict[str, str]:
     )
     if not isinstance(value, dict):
         raise UnfitAnswer("it is not a JSON object")
-    return dict(_checked_fields(value))
+    return value
 
 
 def _strip_fence(text: str) -> str:
@@ -96,14 +101,17 @@ def _checked_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         ("body", MAX_BODY_CHARS),
         ("reason", MAX_REASON_CHARS),
     ):
-        text = value.get(key) or ""
-        if not isinstance(text, str):
-            raise UnfitAnswer(f'"{key}" is not text')
-        if len(text) > max_chars:
-            raise UnfitAnswer(
-                f'"{key}" has {len(text)} characters; at most {max_chars} are allowed'
-            )
-        yield key, text
+        yield key, read_answer_text(value, key, max_chars)
+
+
+def read_answer_text(value: Mapping[str, Any], key: str, max_chars: int) -> str:
+    """Return a text of an answer, "" without it. Raises `UnfitAnswer`."""
+    text = value.get(key) or ""
+    if not isinstance(text, str):
+        raise UnfitAnswer(f'"{key}" is not text')
+    if len(text) > max_chars:
+        raise UnfitAnswer(f'"{key}" has {len(text)} characters; at most {max_chars} are allowed')
+    return text
 
 
 def check_answer(

@@ -19,6 +19,8 @@
       recovery: true           # with a failed call and a later one that succeeded
     evolution:
       mode: propose            # what becomes of learned changes: propose, gated or off
+      gaps:                    # see gap_policy.py
+        periodic: true
     secrets:
       accepted: [0a1b2c3d4e5f6071]  # false positives of `brain secrets`, by id
     pinned: [vault]            # skills that are never rolled back or retired by a rule
@@ -34,6 +36,7 @@ from typing import Any, NamedTuple
 from ...errors import BrainError, FormatError, InvalidInput
 from ...objects import bundle as bundles
 from ...objects import paths
+from .gap_policy import DEFAULT_GAPS, GapPolicy, parse_gap_policy
 from .session import Session
 
 MANIFEST_PATH = "manifest.yaml"
@@ -99,7 +102,7 @@ class Manifest(NamedTuple):
     `memory` is None if it is not stated; `accepted` are the ids of false positives of the scan
     for secrets. `home` is the kind of program whose home this brain is, "" if it is none.
     `pinned` are the slugs or paths of skills that no rule rolls back or retires. `evolution` is
-    one of EVOLUTION_MODES.
+    one of EVOLUTION_MODES. `gaps` says how skills are learned from failed goals.
     """
 
     name: str
@@ -112,6 +115,7 @@ class Manifest(NamedTuple):
     synthesis: SynthesisPolicy = DEFAULT_SYNTHESIS
     pinned: tuple[str, ...] = ()
     evolution: str = PROPOSE
+    gaps: GapPolicy = DEFAULT_GAPS
 
 
 DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
@@ -209,8 +213,9 @@ def parse_manifest(content: bytes) -> Manifest:
     commit = _parse_commit_policy(fields.get("commit"))
     pinned = _parse_pinned_skills(fields.get("pinned"))
     evolution = _parse_evolution_mode(fields.get("evolution"))
+    gaps = parse_gap_policy(fields.get("evolution"), _bad_manifest_error)
     return Manifest(
-        name, layout, memory, commit, accepted, system, home, synthesis, pinned, evolution
+        name, layout, memory, commit, accepted, system, home, synthesis, pinned, evolution, gaps
     )
 
 

@@ -24,7 +24,8 @@ MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
     "commit": ("ledger", "every", "after", "branch", "signed"),
     "secrets": ("accepted",),
     "synthesis": ("tools", "recovery"),
-    "evolution": ("mode",),
+    "evolution": ("mode", "gaps"),
+    "evolution.gaps": ("periodic", "when_rates_fail"),
 }
 """Section to its keys; "" is the top, and the items of `prompt.memory` are maps."""
 
