@@ -78,6 +78,10 @@ MAX_VERDICT_FILES = 1024
 """Files of the program that a verdict is about."""
 MAX_VERDICT_CASES = 4096
 """Cases of one verdict."""
+MAX_VERDICT_HELD_OUT = 256
+"""Held-out cases of the skill itself in one verdict."""
+MAX_VERDICT_ROUNDS = 12
+"""Rounds in which the cases of one verdict were tried before and after a change."""
 MAX_VERDICT_ROWS = 256
 """Findings, limits, versions, and numbers of one verdict, each."""
 MAX_VERDICT_NAME_BYTES = 1024

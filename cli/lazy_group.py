@@ -12,7 +12,6 @@ from .registry import (
     DEFAULT_COMMANDS,
     GROUP_COMMANDS,
     GROUP_DESCRIPTIONS,
-    ROOT_COMMANDS,
     CommandTable,
 )
 from .std_streams import write_stderr
@@ -24,11 +23,17 @@ HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class LazyGroup(click.Group):
-    """A group over a table of the registry; `default` is the command for a call without one."""
+    """A group over a table of the registry; `default` is the command for a call without one.
 
-    def __init__(self, name: str, table: CommandTable, *, default: str = "", **kwargs: Any) -> None:
+    `path` are the names that lead to it, "" for the root.
+    """
+
+    def __init__(
+        self, name: str, table: CommandTable, *, path: str = "", default: str = "", **kwargs: Any
+    ) -> None:
         super().__init__(name, context_settings=HELP_SETTINGS, **kwargs)
         self.table = table
+        self.path = path
         self.entries = {name: entry for part in table.values() for name, entry in part.items()}
         self.default = default
 
@@ -54,12 +59,12 @@ class LazyGroup(click.Group):
         if cmd_name not in self.entries:
             return None
         module, summary = self.entries[cmd_name]
+        path = f"{self.path} {cmd_name}".lstrip()
         if not module:
-            return _build_group(cmd_name, summary)
-        is_root = self.table is ROOT_COMMANDS
-        path = cmd_name if is_root else f"{self.name}_{cmd_name}"
+            return _build_group(path, summary)
         commands = import_module(f".commands.{module}", __package__)
-        command: click.Command = getattr(commands, f"{path.replace('-', '_')}_command")()
+        function = f"{path.replace(' ', '_').replace('-', '_')}_command"
+        command: click.Command = getattr(commands, function)()
         return command
 
     def resolve_command(
@@ -104,13 +109,14 @@ class LazyGroup(click.Group):
                 )
 
 
-def _build_group(name: str, summary: str) -> LazyGroup:
-    default = DEFAULT_COMMANDS.get(name, "")
-    runs_default = f"'brain {name}' runs 'brain {name} {default}'. " if default else ""
+def _build_group(path: str, summary: str) -> LazyGroup:
+    default = DEFAULT_COMMANDS.get(path, "")
+    runs_default = f"'brain {path}' runs 'brain {path} {default}'. " if default else ""
     return LazyGroup(
-        name,
-        GROUP_COMMANDS[name],
+        path.rpartition(" ")[2],
+        GROUP_COMMANDS[path],
+        path=path,
         default=default,
-        help=f"{summary}\n\n{GROUP_DESCRIPTIONS.get(name, '')}",
-        epilog=f"{runs_default}See 'brain {name} COMMAND --help'.",
+        help=f"{summary}\n\n{GROUP_DESCRIPTIONS.get(path, '')}",
+        epilog=f"{runs_default}See 'brain {path} COMMAND --help'.",
     )

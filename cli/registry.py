@@ -183,6 +183,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Model": {
             "model": ("config", "Set the model that makes skills from runs."),
             "embedder": ("config", "Set the embedder that selects skills by meaning."),
+            "experience": ("config", "Set where experience is stored."),
         },
     },
     "tools": {
@@ -194,6 +195,11 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     "evolve": {
         "Runs": {
             "synthesize": ("evolve.synthesize", "Create or improve a skill from a run."),
+        },
+        "Gate": {
+            "case": ("", "Add and list the cases that changes are tried on."),
+            "try": ("evolve.gate", "Try a change of a skill on its held-out cases."),
+            "accept": ("evolve.gate", "Admit an attempt that the gate did not."),
         },
         "Skills that run": {
             "acquire": ("evolve.programs", "Make a skill that runs, if it passes its tests."),
@@ -223,6 +229,13 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "evolve.usage",
                 "Bring back a retired skill, or an earlier version of one.",
             ),
+        },
+    },
+    "evolve case": {
+        "Cases": {
+            "add": ("evolve.cases", "Add a case: an input, and what the output must be like."),
+            "list": ("evolve.cases", "List the cases of a skill, or of all skills."),
+            "show": ("evolve.cases", "Show a case: its input, and what is expected."),
         },
     },
 }

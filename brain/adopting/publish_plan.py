@@ -11,6 +11,7 @@ from ..objects.tree_entry import LINK
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..repo.open import manifest
 from ..repo.open.manifest import Manifest
+from ..repo.read.case_paths import is_hidden_case, slug_of_case
 from ..results import FileInfo, Notice, Skill
 from ..skills.skill_layout import SKILL_FILES
 from .brain_protocol import AdoptionBrain
@@ -86,7 +87,7 @@ def plan_publication(
         if info.path in home_paths:
             planned = skills.plan_adopted(info)
             plan.files[planned.client_path] = planned
-        elif info.path not in BRAIN_OWNED_FILES:
+        elif info.path not in BRAIN_OWNED_FILES and not _is_hidden(brain, rev, info):
             others.append(info)
     for info in others:
         if info.path.startswith("skills/"):
@@ -101,6 +102,13 @@ def plan_publication(
         else:
             plan.skipped.append(Notice("not_published", info.path, reason))
     return plan
+
+
+def _is_hidden(brain: AdoptionBrain, rev: str, info: FileInfo) -> bool:
+    """Tell whether a file is a held-out case, which no agent is shown."""
+    return bool(slug_of_case(info.path)) and is_hidden_case(
+        info.path, brain.files.read(info.path, rev)
+    )
 
 
 def _plan_other_file(

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
     from .branches import BranchesPart
+    from .evolution import EvolutionPart
     from .files import FilesPart
+    from .gate import GatePart
     from .history import HistoryPart
     from .imports import ImportsPart
     from .ledger import LedgerPart
@@ -64,6 +66,8 @@ class BrainParts:
     """Write, read, compare and select skills."""
     programs: ProgramsPart = _lazy_part()
     """Try, admit, run and retire the programs of skills."""
+    gate: GatePart = _lazy_part()
+    """Cases of skills, and changes that were tried on them."""
     memory: MemoryPart = _lazy_part()
     """Read and change the entries of memory files."""
     files: FilesPart = _lazy_part()
@@ -147,3 +151,10 @@ class BrainParts:
         from .proposals import ProposalsPart
 
         return ProposalsPart(self._locked, type(self))
+
+    @cached_property
+    def evolution(self) -> EvolutionPart:
+        """Learn from runs by a scheduler, and see what it would do next."""
+        from .evolution import EvolutionPart
+
+        return EvolutionPart(self._locked, self)

@@ -32,17 +32,21 @@ class ProgramsPart(Part):
     """
 
     def acquire(
-        self, request: AcquireRequest, *, sandbox: Sandbox | None = None
+        self,
+        request: AcquireRequest,
+        *,
+        cancel: Event | None = None,
+        sandbox: Sandbox | None = None,
     ) -> results.Decided:
         """Try a program; write its skill and admit it, or keep the rejected attempt.
 
-        Raises `InvalidInput`, `SandboxError`, or `Conflict` (`stale_base`) if the skill was
-        written meanwhile.
+        Setting `cancel` ends the trial, and nothing is kept. Raises `InvalidInput`,
+        `SandboxError`, or `Conflict` (`stale_base`) if the skill was written meanwhile.
         """
         from ..repo.programs import acquire
 
         plan = self._locked.run(acquire.plan_acquisition, request)
-        return self._try_and_record(plan, sandbox)
+        return self._try_and_record(plan, sandbox, cancel)
 
     def admit(
         self,
@@ -63,10 +67,12 @@ class ProgramsPart(Part):
         plan = self._locked.run(acquire.plan_admission, slug, chosen, message)
         return self._try_and_record(plan, sandbox)
 
-    def _try_and_record(self, plan: TrialPlan, sandbox: Sandbox | None) -> results.Decided:
+    def _try_and_record(
+        self, plan: TrialPlan, sandbox: Sandbox | None, cancel: Event | None = None
+    ) -> results.Decided:
         from ..repo.programs import acquire
 
-        trial = acquire.try_planned(sandbox or _find_sandbox(), plan)
+        trial = acquire.try_planned(sandbox or _find_sandbox(), plan, cancel)
         return self._locked.run_write(acquire.record_planned, plan, trial)
 
     def find(self, slug: str) -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .. import limits
@@ -33,7 +33,10 @@ _KEEP_ONE_IN = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillDraft:
-    """A checked skill by a model; `base` is the version that it improves, "" if it is new."""
+    """A checked skill by a model; `base` is the version that it improves, "" if it is new.
+
+    `files` are its whole new program, by path in the folder of the skill; empty keeps the program.
+    """
 
     slug: str
     name: str
@@ -41,6 +44,7 @@ class SkillDraft:
     body: str
     base: str
     reason: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def expected_base(self) -> str | int:
@@ -62,6 +66,11 @@ class UnfitAnswer(InvalidInput):
 
 def parse_answer(text: str) -> dict[str, str]:
     """Return the fields of an answer. Raises `UnfitAnswer`."""
+    return dict(_checked_fields(parse_answer_object(text)))
+
+
+def parse_answer_object(text: str) -> dict[str, Any]:
+    """Return the JSON object of an answer, in a code fence or not. Raises `UnfitAnswer`."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_MODEL_ANSWER_BYTES:
         raise UnfitAnswer("it is too long")
     try:
@@ -73,7 +82,7 @@ def parse_answer(text: str) -> dict[str, str]:
     )
     if not isinstance(value, dict):
         raise UnfitAnswer("it is not a JSON object")
-    return dict(_checked_fields(value))
+    return value
 
 
 def _strip_fence(text: str) -> str:
@@ -92,14 +101,17 @@ def _checked_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         ("body", MAX_BODY_CHARS),
         ("reason", MAX_REASON_CHARS),
     ):
-        text = value.get(key) or ""
-        if not isinstance(text, str):
-            raise UnfitAnswer(f'"{key}" is not text')
-        if len(text) > max_chars:
-            raise UnfitAnswer(
-                f'"{key}" has {len(text)} characters; at most {max_chars} are allowed'
-            )
-        yield key, text
+        yield key, read_answer_text(value, key, max_chars)
+
+
+def read_answer_text(value: Mapping[str, Any], key: str, max_chars: int) -> str:
+    """Return a text of an answer, "" without it. Raises `UnfitAnswer`."""
+    text = value.get(key) or ""
+    if not isinstance(text, str):
+        raise UnfitAnswer(f'"{key}" is not text')
+    if len(text) > max_chars:
+        raise UnfitAnswer(f'"{key}" has {len(text)} characters; at most {max_chars} are allowed')
+    return text
 
 
 def check_answer(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from .gate.brain_protocol import GatedBrain, _GatePart
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import builtins
+    from collections.abc import Mapping, Sequence
 
     from .. import results
+    from ..programs.program import Program
     from ..receipts import Receipt
     from ..repo.open.manifest import SynthesisPolicy
 
@@ -23,28 +27,40 @@ class _Skills(Protocol):
         message: str = "",
         base: str | int = "",
     ) -> results.Upserted: ...
+    def list(self, rev: str = "@") -> builtins.list[results.Skill]: ...
     def view(self, slug: str, rev: str = "@") -> results.SkillView: ...
-    def select(self, task: str, limit: int = 10) -> list[results.Selected]: ...
+    def read_file(self, slug: str, file: str = "", rev: str = "@") -> results.SkillFile: ...
+    def select(self, task: str, limit: int = 10) -> builtins.list[results.Selected]: ...
     def find_duplicates(
         self, name: str, description: str | None = None, body: str | bytes | None = None
-    ) -> list[results.Similar]: ...
+    ) -> builtins.list[results.Similar]: ...
 
 
 class _Receipts(Protocol):
+    def read_run(self, rev: str = "@") -> Receipt: ...
     def read_synthesis_policy(self) -> SynthesisPolicy: ...
 
 
-class LearningBrain(Protocol):
+class _Programs(Protocol):
+    def list(self) -> builtins.list[results.SkillProgram]: ...
+    def find(self, slug: str) -> Program: ...
+
+
+class _LearningGate(_GatePart, Protocol):
+    def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]: ...
+
+
+class LearningBrain(GatedBrain, Protocol):
     """An open brain, as synthesis uses it."""
 
     @property
     def skills(self) -> _Skills: ...
     @property
     def receipts(self) -> _Receipts: ...
-
-
-class _Programs(Protocol):
-    def list(self) -> list[results.SkillProgram]: ...
+    @property
+    def programs(self) -> _Programs: ...
+    @property
+    def gate(self) -> _LearningGate: ...
 
 
 class AcquiringBrain(Protocol):
@@ -85,12 +101,4 @@ class LearningTask(Protocol):
         tokens_out: int = 0,
         error: str = "",
     ) -> None: ...
-    def upsert_skill(
-        self,
-        name: str,
-        body: str | bytes | None = None,
-        *,
-        description: str | None = None,
-        message: str = "",
-        base: str | int = "",
-    ) -> results.Upserted: ...
+    def mark_learned(self) -> None: ...

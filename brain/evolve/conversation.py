@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ from .answer_check import (
     refused_error,
 )
 from .model import AnswerRequest, ChatMessage, Model, ModelAnswer
-from .synthesis_prompt import KnownSkill
+from .synthesis_prompt import KnownAttempt, KnownSkill
 
 if TYPE_CHECKING:
     from .brain_protocol import LearningBrain
@@ -29,6 +29,8 @@ MAX_ANSWER_TOKENS = 16_000
 """Tokens of one answer; enough for the longest skill."""
 _MAX_RELATED = 5
 """Existing skills shown in the first message."""
+_MAX_ATTEMPTS = 3
+"""Earlier attempts at one skill that are shown."""
 _MAX_ECHO_CHARS = 24_000
 """Characters of an answer that the model is shown again."""
 
@@ -44,6 +46,69 @@ class ModelCall(NamedTuple):
 CallRecorder = Callable[[ModelCall], None]
 
 
+class ShownSkills:
+    """What a model was shown: skills by slug, and whether near duplicates were looked for."""
+
+    def __init__(self, brain: LearningBrain, known: Sequence[KnownSkill]) -> None:
+        self._brain = brain
+        self.skills = {skill.slug: skill for skill in known}
+        self._attempted: set[str] = set(self.skills)
+        self._compared = False
+
+    def find_unseen(self, draft: SkillDraft | NoSkill) -> UnseenMaterial:
+        """Return what the model has to see before its draft is accepted; it is then shown.
+
+        These are the skills that a new one would replace or nearly duplicate, and earlier
+        attempts at a skill of its name. Similar skills are shown once: if the model insists, it
+        may create the new skill, unless a skill has its name.
+        """
+        if isinstance(draft, NoSkill):
+            return UnseenMaterial([], [])
+        skills = [] if draft.base else self._find_similar(draft)
+        attempts = []
+        if draft.slug not in self._attempted:
+            self._attempted.add(draft.slug)
+            attempts = related_attempts(self._brain, [draft.slug])
+        self.skills.update({skill.slug: skill for skill in skills})
+        return UnseenMaterial(skills, attempts)
+
+    def _find_similar(self, draft: SkillDraft) -> list[KnownSkill]:
+        existing = find_skill(self._brain, draft.slug)
+        skills = [existing] if existing else []
+        if not skills and not self._compared:
+            similar = self._brain.skills.find_duplicates(draft.name, draft.description, draft.body)
+            unseen = [skill.slug for skill in similar if skill.slug not in self.skills]
+            skills = [skill for slug in unseen if (skill := find_skill(self._brain, slug))]
+        self._compared = True
+        return skills
+
+
+class UnseenMaterial(NamedTuple):
+    """Skills and earlier attempts that a model has not seen, but should have."""
+
+    skills: list[KnownSkill]
+    attempts: list[KnownAttempt]
+
+    @property
+    def message(self) -> str:
+        """The message that shows them, "" for none."""
+        parts = []
+        if self.attempts:
+            parts.append(synthesis_prompt.attempts_message(self.attempts))
+        if self.skills:
+            parts.append(synthesis_prompt.duplicates_message(self.skills))
+        return "\n\n".join(parts)
+
+    @property
+    def fault(self) -> UnfitAnswer:
+        """The error for a model that does not answer again."""
+        if self.skills:
+            return UnfitAnswer(
+                f"it nearly duplicates {', '.join(skill.slug for skill in self.skills)}"
+            )
+        return UnfitAnswer(f"{self.attempts[0].slug} was tried before")
+
+
 class Conversation:
     """The messages so far and the skills shown to the model. Calls `record_call` for each call."""
 
@@ -51,27 +116,25 @@ class Conversation:
         self, model: Model, known: Sequence[KnownSkill], record_call: CallRecorder
     ) -> None:
         self._model = model
+        self._known = known
         self._record_call = record_call
         self._messages: list[ChatMessage] = []
-        self._shown_skills = {skill.slug: skill for skill in known}
-        self._compared = False
 
     def draft(self, brain: LearningBrain, first: str) -> SkillDraft | NoSkill:
         """Ask until an answer is acceptable. Only reads the brain. Raises `ModelError`."""
         question, fault = first, BrainError("it gave no answer")
+        shown = ShownSkills(brain, self._known)
         for _ in range(MAX_ROUNDS):
             answer_text = self._ask(question)
             try:
-                draft = check_answer(parse_answer(answer_text), self._shown_skills)
+                draft = check_answer(parse_answer(answer_text), shown.skills)
             except UnfitAnswer as error:
                 question, fault = synthesis_prompt.retry_message(error.message), error
                 continue
-            similar = self._unseen_similar(brain, draft)
-            if not similar:
+            unseen = shown.find_unseen(draft)
+            if not unseen.message:
                 return draft
-            question = synthesis_prompt.duplicates_message(similar)
-            slugs = ", ".join(skill.slug for skill in similar)
-            fault = UnfitAnswer(f"it nearly duplicates {slugs}")
+            question, fault = unseen.message, unseen.fault
         raise refused_error(self._model.name, fault)
 
     def _ask(self, text: str) -> str:
@@ -93,37 +156,17 @@ class Conversation:
         )
         return answer.text
 
-    def _unseen_similar(
-        self, brain: LearningBrain, draft: SkillDraft | NoSkill
-    ) -> list[KnownSkill]:
-        """Return the skills, not shown yet, that a new one would replace or nearly duplicate.
-
-        Similar skills are shown once: if the model insists, it may create the new skill,
-        unless a skill has its name.
-        """
-        if isinstance(draft, NoSkill) or draft.base:
-            return []
-        existing = _find_skill(brain, draft.slug)
-        skills = [existing] if existing else []
-        if not skills and not self._compared:
-            similar = brain.skills.find_duplicates(draft.name, draft.description, draft.body)
-            unseen = [skill.slug for skill in similar if skill.slug not in self._shown_skills]
-            skills = [skill for slug in unseen if (skill := _find_skill(brain, slug))]
-        self._compared = True
-        self._shown_skills.update({skill.slug: skill for skill in skills})
-        return skills
-
 
 def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
     """Return the skills that a run may improve: those it read, then those for its task."""
     loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
     selected = brain.skills.select(receipt.task, _MAX_RELATED) if receipt.task else []
     candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
-    found = (skill for slug in candidates if (skill := _find_skill(brain, slug)))
+    found = (skill for slug in candidates if (skill := find_skill(brain, slug)))
     return list(islice(found, _MAX_RELATED))
 
 
-def _find_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
+def find_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
     """Return an existing skill, to show to a model, None if there is none."""
     try:
         view = brain.skills.view(slug)
@@ -132,3 +175,9 @@ def _find_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
     return KnownSkill(
         view.slug, view.name, view.description, str(view.version), view.body.strip() + "\n"
     )
+
+
+def related_attempts(brain: LearningBrain, slugs: Iterable[str]) -> list[KnownAttempt]:
+    """Return earlier changes of skills that were not admitted, newest first, without their cases."""
+    found = (one for slug in slugs for one in brain.gate.earlier_attempts(slug)[:_MAX_ATTEMPTS])
+    return [KnownAttempt(one.slug, one.reason, one.edit) for one in found]

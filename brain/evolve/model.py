@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object
+from typing import Any, NamedTuple, Protocol
 
 MAX_MODEL_ANSWER_BYTES = 1 << 20
 """Size of an answer; a larger one is refused."""

@@ -1,25 +1,35 @@
-"""Synthesize a skill from a run: ask a model, check the answer, upsert the skill.
+"""Synthesize a skill from a run: ask a model, check the answer, propose the change to the gate.
 
-The answer is untrusted text. Its only effect can be one upsert of one skill that passed
-every check in `answer_check`. After a refused answer the model may try again; if the last
-attempt fails, an error is raised and the brain is unchanged.
+The answer is untrusted text. Its only effect can be one proposed change of one skill that passed
+every check in `answer_check`; the gate decides what becomes of it. After a refused answer the
+model may try again; if the last attempt fails, an error is raised and the brain is unchanged.
 """
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .. import limits
-from ..errors import BrainError
-from ..receipts import Receipt, RunStep, keep_text
-from ..receipts.size_budget import shorten_without_secrets
-from ..results import Synthesized, Upserted
+from ..errors import BrainError, NotFound
+from ..receipts import Receipt
+from ..results import GateOutcome, Synthesized
 from . import synthesis_prompt
 from .answer_check import NoSkill, SkillDraft
-from .conversation import CallRecorder, Conversation, ModelCall, related_skills
+from .call_receipt import build_call_receipt
+from .conversation import (
+    CallRecorder,
+    Conversation,
+    ModelCall,
+    related_attempts,
+    related_skills,
+)
+from .evolution_mode import require_evolution
+from .gate.gate import Gate
+from .gate.model_runner import ModelRunner
+from .gate.proposed_change import ProposedChange
+from .tool_conversation import ToolConversation
+from .tool_model import has_tools
 from .transcript import mask_text, render_transcript
 from .triggers import find_trigger
 
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
     from .brain_protocol import LearningBrain, LearningTask
     from .model import Model
 
+EVOLVER = "synthesis"
 SYNTHESIS_AGENT = "brain evolve"
 """The agent in the receipt of a synthesis."""
 ASKED_TRIGGER = "asked"
@@ -43,41 +54,45 @@ def synthesize(
     anyway: bool = False,
     dry_run: bool = False,
 ) -> Synthesized:
-    """Create or improve a skill from a finished run, if the run was hard.
+    """Propose a new or better skill from a finished run, if the run was hard.
 
     `receipt` has all steps of the run. `policy` defaults to that of the manifest; `anyway`
-    counts any run as hard. With `dry_run` nothing is recorded. The snapshot holds a receipt
-    with the calls of the model. Raises `ModelError`, or what `brain.skills.upsert` raises;
-    the brain is then unchanged.
+    counts any run as hard. With `dry_run` nothing is proposed. The snapshot of the change holds
+    a receipt with the calls of the model. Raises `Conflict` (`evolution_off`), `ModelError`, or
+    what `Gate.propose` raises; the brain is then unchanged.
     """
-
-    def upsert(draft: SkillDraft, calls: Sequence[ModelCall]) -> Upserted | None:
-        if dry_run:
-            return None
-        return brain.skills.upsert(
-            draft.name,
-            draft.body,
-            description=draft.description,
-            base=draft.expected_base,
-            receipt=_build_receipt(receipt, model, calls),
-            message=mask_text(draft.reason),
-        )
-
+    require_evolution(brain)
     trigger = find_trigger(receipt.steps, policy or brain.receipts.read_synthesis_policy())
     if anyway and not trigger:
         trigger = ASKED_TRIGGER
-    return _synthesize(brain, receipt, model, trigger, upsert)
+    drafted = draft_skill(brain, receipt, model, trigger)
+    change = None if dry_run else build_change(receipt, model, drafted)
+    outcome = propose_change(brain, change, model)
+    return describe_synthesis(model.name, drafted, outcome)
 
 
-def _synthesize(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafted:
+    """What a model made of a run: a draft or none, and the calls that it took.
+
+    `trigger` says why the run is hard, "" if it is not.
+    """
+
+    trigger: str
+    draft: SkillDraft | NoSkill
+    calls: Sequence[ModelCall] = ()
+
+
+def draft_skill(
     brain: LearningBrain,
     receipt: Receipt,
     model: Model,
     trigger: str,
-    upsert: Callable[[SkillDraft, Sequence[ModelCall]], Upserted | None],
     record_call: CallRecorder | None = None,
-) -> Synthesized:
-    """Ask the model for a draft if there is a trigger, and upsert it."""
+) -> Drafted:
+    """Ask the model for a draft if there is a trigger. Raises `ModelError`."""
+    if not trigger:
+        return Drafted(trigger="", draft=NoSkill("the task was not hard"))
     calls: list[ModelCall] = []
 
     def keep_call(call: ModelCall) -> None:
@@ -85,16 +100,63 @@ def _synthesize(
         if record_call is not None:
             record_call(call)
 
-    draft: SkillDraft | NoSkill = NoSkill("the task was not hard")
-    upserted = None
-    if trigger:
-        related = related_skills(brain, receipt)
-        first = synthesis_prompt.decision_message(render_transcript(receipt), related)
-        draft = Conversation(model, related, keep_call).draft(brain, first)
+    related = related_skills(brain, receipt)
+    attempts = related_attempts(brain, [skill.slug for skill in related])
+    first = synthesis_prompt.decision_message(render_transcript(receipt), related, attempts)
+    conversation = (
+        ToolConversation(model, related, keep_call)
+        if has_tools(model)
+        else Conversation(model, related, keep_call)
+    )
+    return Drafted(trigger=trigger, draft=conversation.draft(brain, first), calls=calls)
+
+
+def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedChange | None:
+    """Return the change to propose, with a receipt of the calls; None without a draft."""
+    draft = drafted.draft
+    if isinstance(draft, NoSkill):
+        return None
+    return ProposedChange(
+        name=draft.name,
+        evolver=EVOLVER,
+        description=draft.description,
+        body=draft.body,
+        files=draft.files,
+        base=draft.expected_base,
+        message=mask_text(draft.reason),
+        receipt=build_call_receipt(
+            f"Learn from run {receipt.run}: {receipt.task}",
+            SYNTHESIS_AGENT,
+            model.name,
+            drafted.calls,
+        ),
+    )
+
+
+def propose_change(
+    brain: LearningBrain, change: ProposedChange | None, model: Model
+) -> GateOutcome | None:
+    """Propose a change to the gate, which asks `model` the cases of a text; None without one."""
+    if change is None:
+        return None
+    has_program = bool(change.files) or _has_program(brain, change.name)
+    return Gate(brain, runner=None if has_program else ModelRunner(model)).propose(change)
+
+
+def _has_program(brain: LearningBrain, name: str) -> bool:
+    try:
+        brain.programs.find(name)
+    except NotFound:
+        return False
+    return True
+
+
+def describe_synthesis(model: str, drafted: Drafted, outcome: GateOutcome | None) -> Synthesized:
+    """Return the result of a synthesis."""
+    draft, trigger = drafted.draft, drafted.trigger
     if isinstance(draft, SkillDraft):
         decision = IMPROVED if draft.base else CREATED
         slug, description, body = draft.slug, draft.description, draft.body
-        upserted = upsert(draft, calls)
     else:
         decision, slug, description, body = NOTHING if trigger else NOT_HARD, "", "", ""
     return Synthesized(
@@ -104,23 +166,23 @@ def _synthesize(
         slug=slug,
         description=description,
         body=body,
-        version=upserted.version if upserted else None,
-        previous_version=upserted.previous_version if upserted else None,
-        snapshot=upserted.snapshot if upserted else None,
-        model=model.name,
-        requests=len(calls),
-        tokens_in=sum(call.answer.tokens_in for call in calls),
-        tokens_out=sum(call.answer.tokens_out for call in calls),
-        commitment=upserted.commitment if upserted else None,
+        version=outcome.version if outcome else None,
+        previous_version=outcome.previous_version if outcome else None,
+        snapshot=(outcome.snapshot or None) if outcome else None,
+        model=model,
+        requests=len(drafted.calls),
+        tokens_in=sum(call.answer.tokens_in for call in drafted.calls),
+        tokens_out=sum(call.answer.tokens_out for call in drafted.calls),
+        commitment=outcome.commitment if outcome else None,
+        outcome=outcome,
     )
 
 
 class Learner:
-    """Makes skills of runs as they end: `brain.task("…", on_success=Learner(brain, model))`.
+    """Proposes skills from runs as they end: `brain.task("…", on_success=Learner(brain, model))`.
 
-    The calls of the model and the skill become steps of the run itself. A failure does not
-    fail the run: it is recorded as a step, and `error` holds it. `result` and `error` are
-    those of the last run.
+    The calls of the model become steps of the run itself. A failure does not fail the run: it
+    is recorded as a step, and `error` holds it. `result` and `error` are those of the last run.
     """
 
     def __init__(self, brain: LearningBrain, model: Model) -> None:
@@ -136,8 +198,11 @@ class Learner:
             self.result = self._learn(task)
         except BrainError as error:
             self.error = error
+        else:
+            task.mark_learned()
 
     def _learn(self, task: LearningTask) -> Synthesized:
+        require_evolution(self._brain)
         receipt = task.build_receipt()
         trigger = find_trigger(receipt.steps, self._brain.receipts.read_synthesis_policy())
 
@@ -151,42 +216,7 @@ class Learner:
                 error=call.error,
             )
 
-        def upsert(draft: SkillDraft, _calls: Sequence[ModelCall]) -> Upserted:
-            return task.upsert_skill(
-                draft.name,
-                draft.body,
-                description=draft.description,
-                base=draft.expected_base,
-                message=mask_text(draft.reason),
-            )
-
-        return _synthesize(self._brain, receipt, self._model, trigger, upsert, record_call)
-
-
-def _build_receipt(receipt: Receipt, model: Model, calls: Sequence[ModelCall]) -> Receipt:
-    """Return the receipt of a synthesis; the upsert adds its own step."""
-    now = time.time_ns() // 1_000_000
-    steps = tuple(
-        RunStep(
-            "llm",
-            now,
-            shorten_without_secrets(model.name, limits.MAX_STEP_NAME_BYTES),
-            input=keep_text(call.prompt),
-            output=keep_text(call.answer.text),
-            tokens_in=call.answer.tokens_in,
-            tokens_out=call.answer.tokens_out,
-        )
-        for call in calls
-    )
-    return Receipt(
-        run=secrets.token_hex(16),
-        task=shorten_without_secrets(
-            f"Learn from run {receipt.run}: {receipt.task}", limits.MAX_TASK_BYTES
-        ),
-        agent=SYNTHESIS_AGENT,
-        model=shorten_without_secrets(model.name, limits.MAX_STEP_NAME_BYTES),
-        started=now,
-        ended=now,
-        steps=steps,
-        outcome="success",
-    )
+        drafted = draft_skill(self._brain, receipt, self._model, trigger, record_call)
+        change = build_change(receipt, self._model, drafted)
+        outcome = propose_change(self._brain, change, self._model)
+        return describe_synthesis(self._model.name, drafted, outcome)

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from ..receipts import RunStep
+from ..receipts.tool_calls import ToolCallCounts
 from ..repo.open.manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
 
 TOOL_CALLS = "tool_calls"
 RECOVERY = "recovery"
 
 
-def find_trigger(steps: Sequence[RunStep], policy: SynthesisPolicy = DEFAULT_SYNTHESIS) -> str:
+def find_trigger(steps: Iterable[RunStep], policy: SynthesisPolicy = DEFAULT_SYNTHESIS) -> str:
     """Return the reason why a run was hard, "" if it was not.
 
     `tool_calls`: it made at least `policy.tools` tool calls. `recovery`: a call failed and a
     later one succeeded. Only steps of the kind "tool" count: changes of skills and memory by
     a call are steps of their own.
     """
-    calls = [step for step in steps if step.kind == "tool"]
-    if len(calls) >= policy.tools:
+    counts = ToolCallCounts()
+    for step in steps:
+        counts = counts.add(step)
+    return find_trigger_by_counts(counts, policy)
+
+
+def find_trigger_by_counts(counts: ToolCallCounts, policy: SynthesisPolicy) -> str:
+    """Return as `find_trigger`, from the counts of a run."""
+    if counts.calls >= policy.tools:
         return TOOL_CALLS
-    return RECOVERY if policy.recovery and _has_recovery(calls) else ""
-
-
-def _has_recovery(calls: Sequence[RunStep]) -> bool:
-    failed = next((at for at, step in enumerate(calls) if step.error), len(calls))
-    return any(not step.error for step in calls[failed + 1 :])
+    return RECOVERY if policy.recovery and counts.has_recovery else ""

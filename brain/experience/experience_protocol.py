@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -28,6 +29,25 @@ class StoredSequence:
 
     number: int
     sequence: SkillSequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceBatch:
+    """Sequences in columns, for reading a million of them; without `context_hash` and `run`.
+
+    Row `i` has the number `numbers[i]`, the time `at[i]`, the chat `chat_names[chats[i]]`, and the
+    skills `skills[ends[i - 1]:ends[i]]` (from 0 for the first row), which index `skill_names`. All
+    batches of one reading share the two lists of names, which grow from batch to batch, so equal
+    indices mean equal names in all of them.
+    """
+
+    numbers: array[int]
+    at: array[int]
+    chats: array[int]
+    ends: array[int]
+    skills: array[int]
+    chat_names: list[str]
+    skill_names: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +94,26 @@ class RateLimit:
     most: int
 
 
-class ExperienceStore(Protocol):
-    """Many agents and processes write at once; each method is atomic. Raises `StoreError`."""
+RESULT_GAVE_UP = "gave up"
+"""The result of an item whose attempts all ended without one."""
 
-    def record_sequences(self, sequences: Sequence[SkillSequence]) -> None: ...
+
+class ExperienceStore(Protocol):
+    """Many agents and processes write at once; each method is atomic.
+
+    Every method may raise `StoreError`: `experience_unavailable` if a server does not answer,
+    `bad_store` for damage. Methods that write may raise `InvalidInput` (`bad_experience`) for a
+    value beyond the limits of `experience_limits`, and then write nothing.
+    """
+
+    def record_sequences(self, sequences: Sequence[SkillSequence]) -> None:
+        """Record sequences in this order, all or none."""
+
     def read_sequences(self, after: int = 0, since: int = 0) -> Iterator[StoredSequence]:
         """Yield the sequences with a greater number, not before `since`."""
+
+    def read_batches(self, after: int = 0, since: int = 0) -> Iterator[SequenceBatch]:
+        """Yield the same sequences in columns, some thousands at a time; no batch is empty."""
 
     def forget_sequences(self, before: int) -> int:
         """Remove the sequences before a time; return how many."""
@@ -88,34 +122,60 @@ class ExperienceStore(Protocol):
         """Add an item; return False if one of its kind and key is known, done or not."""
 
     def claim_work(self, kind: str, now: int, lease: int, max_attempts: int) -> ClaimedWork | None:
-        """Claim the oldest item that nobody works on, or whose lease ended; None if there is none."""
+        """Claim the oldest item that nobody works on, or whose lease ended; None if there is none.
 
-    def keep_progress(self, work: ClaimedWork, progress: str) -> None: ...
-    def finish_work(self, work: ClaimedWork, result: str) -> None: ...
+        `lease` is in ms. An item that had `max_attempts` is finished with `RESULT_GAVE_UP`
+        instead. A lease that ends later than one that would begin now shows that the clock was
+        set back: it then ends one `lease` from now.
+        """
+
+    def keep_progress(self, work: ClaimedWork, progress: str) -> None:
+        """Keep what the next attempt begins with.
+
+        Raises `Conflict` (`work_lost`) if the lease ended and the item was claimed again, or done.
+        """
+
+    def finish_work(self, work: ClaimedWork, result: str) -> None:
+        """Mark an item as done, with a result that is not empty.
+
+        Raises `Conflict` (`work_lost`) as `keep_progress`.
+        """
+
     def list_work(self, kind: str = "") -> list[tuple[WorkItem, str]]:
         """Return the items with their results, "" for those not done, oldest first."""
 
-    def append_event(self, event: AuditEvent) -> None: ...
-    def read_events(self, evolver: str = "", last: int = 100) -> list[AuditEvent]: ...
+    def append_event(self, event: AuditEvent) -> None:
+        """Append an event to the audit; the oldest are forgotten beyond a limit."""
+
+    def read_events(self, evolver: str = "", last: int = 100) -> list[AuditEvent]:
+        """Return the last events, of one evolver or of all, oldest first."""
+
     def read_note(self, name: str) -> str | None:
         """Return a small text by name, such as where the mining stopped; None without it."""
 
     def write_note(self, name: str, old: str | None, new: str) -> bool:
         """Replace a note if it is still `old`; tell whether it was."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close files and connections."""
 
 
 class RateStore(Protocol):
-    """Counts attempts, atomically."""
+    """Counts attempts, atomically.
+
+    An attempt counts in the period that `now` lies in, so a clock that is set back counts in the
+    earlier period again, on top of what was counted there: no period has more than its limit.
+    """
 
     def take(self, key: str, limits: Sequence[RateLimit], now: int) -> str:
         """Count an attempt under all limits, or return the name of the one that is reached.
 
-        "" if it was counted. An attempt that is refused counts under none. Raises `StoreError`.
+        "" if it was counted. An attempt that is refused counts under none. Raises `StoreError`,
+        with the code `rates_unavailable` if a server does not answer.
         """
 
     def read(self, key: str, limits: Sequence[RateLimit], now: int) -> dict[str, int]:
         """Return how many attempts count at present, by the name of the limit."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close files and connections."""

@@ -194,11 +194,11 @@ def _check_count(value: _Sized, max_count: int) -> _Sized:
     return value
 
 
-def text_list_codec(text: FieldCodec, max_count: int) -> FieldCodec:
-    """Return the codec of a list of at most `max_count` texts."""
+def items_codec(item: FieldCodec, max_count: int) -> FieldCodec:
+    """Return the codec of a list of at most `max_count` items, such as texts."""
     return FieldCodec(
-        lambda value: tuple(map(text.read, _check_count(READER.array(value), max_count))),
-        lambda value: list(map(text.write, _check_count(value, max_count))),
+        lambda value: tuple(map(item.read, _check_count(READER.array(value), max_count))),
+        lambda value: list(map(item.write, _check_count(value, max_count))),
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .common import *  # noqa: F403
     from .evolution import *  # noqa: F403
     from .folder_changes import *  # noqa: F403
+    from .gaps import *  # noqa: F403
     from .history import *  # noqa: F403
     from .ledgers import *  # noqa: F403
     from .merges import *  # noqa: F403
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
-    "evolution": "GateNumbers GateOutcome",
+    "evolution": (
+        "CaseAdded EarlierAttempt EvolutionDecision EvolutionStatus EvolverCost EvolverStatus "
+        "GateNumbers GateOutcome RateStatus ScheduledStep SkillCase"
+    ),
     "folder_changes": (
         "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "
         "Published Recorded Redacted Restored SkillSurvey Status Undone Watched"
     ),
+    "gaps": "FailedGoal GapEvent GapResult OpenGaps RateUse",
     "history": (
         "BisectTest Bisected BlameLine Diff DiffStat FileState GrepMatch Operation PathChange "
         "SectionInfo SkillChange SnapshotDetails UndiffableFile"

@@ -8,6 +8,8 @@ from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
 
     from .common import Committed, NotCommitted, Version
 
@@ -51,3 +53,123 @@ class GateOutcome(NamedTuple):
     numbers: GateNumbers | None
     changed: bool
     commitment: Committed | NotCommitted | None = None
+
+
+class ScheduledStep(NamedTuple):
+    """What the scheduler did, or why it did nothing.
+
+    `evolver` is synthesis, patterns or gaps; `key` is the run that it was about, or "". `result`
+    is done, failed, waiting or busy (another process does it). `outcome` is what the gate said.
+    """
+
+    evolver: str
+    key: str
+    result: str
+    reason: str
+    slug: str
+    outcome: GateOutcome | None
+
+
+class EvolverCost(NamedTuple):
+    """What an evolver has cost so far: requests to the model, and tokens."""
+
+    evolver: str
+    requests: int
+    tokens_in: int
+    tokens_out: int
+
+
+class RateStatus(NamedTuple):
+    """Attempts that count in the present period of a limit; None if the server does not answer."""
+
+    evolver: str
+    limit: str
+    attempts: int | None
+    most: int
+
+
+class EvolverStatus(NamedTuple):
+    """What an evolver would do next.
+
+    `waiting` counts what it has in the queue. `next` is when, None for never; `reason` says why
+    it waits, "" if it is due. `max_tokens` is the most that its next attempt may cost.
+    """
+
+    evolver: str
+    waiting: int
+    next: datetime | None
+    reason: str
+    max_tokens: int
+
+
+class EvolutionDecision(NamedTuple):
+    """One line of the audit."""
+
+    time: datetime
+    evolver: str
+    name: str
+    trigger_reason: str
+    phase: str
+    result: str
+
+
+class EvolutionStatus(NamedTuple):
+    """What learning would do next, what it has cost, and what it decided last.
+
+    `model` is "" without one. `problems` are servers that do not answer, and the pause after
+    failures of the model.
+    """
+
+    mode: str
+    model: str
+    evolvers: Sequence[EvolverStatus]
+    costs: Sequence[EvolverCost]
+    rates: Sequence[RateStatus]
+    decisions: Sequence[EvolutionDecision]
+    problems: Sequence[str]
+
+
+class EarlierAttempt(NamedTuple):
+    """An attempt at a skill that was not admitted, as evolvers may see it.
+
+    `edit` is a unified diff. `gate` is what the numbers said, "" if only the tests of a program
+    failed. `numbers` names no case; `cases_worse` counts those that got worse.
+    """
+
+    attempt: str
+    slug: str
+    time: datetime
+    evolver: str
+    gate: str
+    reason: str
+    numbers: GateNumbers | None
+    cases_worse: int
+    edit: str
+
+
+class SkillCase(NamedTuple):
+    """A case of a skill, for people; `split` is held-out or practice.
+
+    `input` is a JSON object or a text, `expect` what its document expects. `problem` says why
+    the document is no case, "" if it is one; the other fields are then empty.
+    """
+
+    slug: str
+    name: str
+    path: str
+    split: str
+    input: Any
+    expect: dict[str, Any]
+    source: str
+    problem: str = ""
+
+
+class CaseAdded(NamedTuple):
+    """A case that was added, or was there already if not `changed`."""
+
+    slug: str
+    name: str
+    path: str
+    split: str
+    snapshot: str
+    changed: bool

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from .common import Committed, Finding, NotCommitted
+    from .evolution import GateOutcome
 
 
 class RunInfo(NamedTuple):
@@ -140,8 +141,9 @@ class Synthesized(NamedTuple):
 
     `trigger` says why the run is hard: tool_calls or recovery; asked if the user forced it,
     "" for not_hard. `reason` is that of the model, which also wrote `slug`, `description`
-    and `body` of the skill, "" without a skill. `version`, `previous_version` and `snapshot`
-    are None if nothing is recorded, as in a dry run. `requests` counts calls of the model.
+    and `body` of the skill, "" without a skill. `outcome` is what the gate made of it, None
+    without a skill and in a dry run; `version`, `previous_version`, `snapshot` and `commitment`
+    are those of the outcome. `requests` counts calls of the model.
     """
 
     decision: str
@@ -158,3 +160,4 @@ class Synthesized(NamedTuple):
     tokens_in: int
     tokens_out: int
     commitment: Committed | NotCommitted | None
+    outcome: GateOutcome | None

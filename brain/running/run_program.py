@@ -134,7 +134,7 @@ def read_definition(
 def check_outputs(
     sandbox: Sandbox,
     check: bytes,
-    rows: Sequence[tuple[Mapping[str, Any], Any]],
+    rows: Sequence[tuple[Mapping[str, Any] | str, Any]],
     *,
     limits: SandboxLimits = DEFAULT_LIMITS,
     cancel: Event | None = None,
@@ -145,7 +145,10 @@ def check_outputs(
     (`bad_check`), `SandboxError`.
     """
     files = {"/job/check.py": check, "/job/run_check.py": _inside("run_check.py")}
-    stdin = json.dumps([[dict(payload), output] for payload, output in rows]).encode()
+    plain = [
+        [payload if isinstance(payload, str) else dict(payload), output] for payload, output in rows
+    ]
+    stdin = json.dumps(plain).encode()
     job = SandboxJob(arguments=("/job/run_check.py",), files=files, stdin=stdin, limits=limits)
     outcome = sandbox.run(job, cancel)
     reason = _find_failure(outcome, limits)

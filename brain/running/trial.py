@@ -134,9 +134,9 @@ def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed
     course.findings = _note_difference(authored[0], again)
     # 2. Payloads that the author never saw; where there are no others, the seen ones again.
     seen = [case.payload for case in cases]
-    made = make_payloads(schema, seen, seed, UNSEEN_PAYLOADS)
+    made = make_payloads(schema, seen, seed, 2 * UNSEEN_PAYLOADS)
     payloads = made or (seen[:UNSEEN_PAYLOADS] if schema.get("properties") else [])
-    unseen = _require_half(runs.try_unseen(course.program, payloads))
+    unseen = _require_half(_try_unseen(runs, course.program, payloads, authored))
     if _stops(course, [*authored, *unseen]):
         return
     # 3. One run of the check for all outputs, the true ones among those of the stubs.
@@ -163,6 +163,20 @@ def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed
         return
     # 4. The stubs.
     _stops(course, [*checked, *(_stub_row(stub.name, stub.name in survivors) for stub in stubs)])
+
+
+def _try_unseen(
+    runs: TrialRuns, program: Program, payloads: list[dict[str, Any]], authored: list[TriedCase]
+) -> list[TriedCase]:
+    """Run the first half of the payloads; and the rest if no output differed from another.
+
+    By chance, or because the program answers always the same, they would tell no stub from it.
+    """
+    rows = runs.try_unseen(program, payloads[:UNSEEN_PAYLOADS])
+    answered = [row.output for row in (*authored, *rows) if row.is_answered]
+    if all(equal_json(output, answered[0]) for output in answered):
+        rows += runs.try_unseen(program, payloads[UNSEEN_PAYLOADS:], len(rows) + 1)
+    return rows
 
 
 def _stops(course: _Course, rows: Sequence[TriedCase]) -> bool:

@@ -81,10 +81,12 @@ class TrialRuns:
             _describe("author", 0, cases[0], again),
         )
 
-    def try_unseen(self, program: Program, payloads: Sequence[dict[str, Any]]) -> list[TriedCase]:
-        """Run each payload that the author never saw."""
+    def try_unseen(
+        self, program: Program, payloads: Sequence[dict[str, Any]], first: int = 1
+    ) -> list[TriedCase]:
+        """Run each payload that the author never saw; they are numbered from `first`."""
         cases = [TestCase(payload=payload) for payload in payloads]
-        rows = enumerate(zip(cases, self._run_all(program, cases), strict=True), 1)
+        rows = enumerate(zip(cases, self._run_all(program, cases), strict=True), first)
         return [_describe("unseen", number, case, outcome) for number, (case, outcome) in rows]
 
     def check(self, check: bytes, rows: Sequence[tuple[Any, Any]]) -> list[str]:

@@ -43,6 +43,23 @@ def open_for_writing(path: str, timeout: float, labels: DatabaseLabels) -> Conne
     return Connection(path, apsw.SQLITE_OPEN_READWRITE, timeout=timeout, name=name, labels=labels)
 
 
+def open_guarded(
+    path: str, timeout: float, labels: DatabaseLabels, check: Callable[[Connection], None]
+) -> Connection:
+    """Open a file for writing with a log, `check` it, and detect from now on if it is replaced."""
+    db = open_for_writing(path, timeout, labels)
+    try:
+        check(db)
+        if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
+            db.execute("PRAGMA journal_mode=WAL")
+        db.file_identities = file_checks.FileIdentities(path)
+        db.file_identities.remember()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
 def open_in_memory(name: str, labels: DatabaseLabels) -> Connection:
     """Open an empty private database; messages call it `name`."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY

@@ -9,7 +9,6 @@ from ..errors import Conflict, StoreError
 from ..util.atomic_file import sync_folder
 from . import database_file, ref_table, schema
 from .connection import STORE_LABELS, Connection
-from .file_checks import FileIdentities
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,17 +72,7 @@ def open_store_database(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> C
     path = _check_store_files(folder)
     if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
         raise store_not_writable_error()
-    db = database_file.open_for_writing(path, timeout, STORE_LABELS)
-    try:
-        schema.check_store_schema(db)
-        if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
-            db.execute("PRAGMA journal_mode=WAL")
-        db.file_identities = FileIdentities(path)
-        db.file_identities.remember()
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return database_file.open_guarded(path, timeout, STORE_LABELS, schema.check_store_schema)
 
 
 def _check_store_files(folder: Path) -> str:

@@ -9,18 +9,12 @@ or was written by another program is an error, never an empty one.
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any
 
-from ..encoding import pack
-from ..errors import Locked, NotFound, StoreError
-from ..store import checksums, database_file, schema
-from ..store.connection import Connection, DatabaseLabels, SqlRow
-from ..store.file_checks import FileIdentities, copy_owner
-from ..util.file_lock import LockTimeout, lock_file
+from ..store.connection import Connection, SqlRow
+from ..store.side_database import SideDatabase, SideFileFormat
 from .latency import decode_histogram, encode_histogram
 from .usage_types import SkillUse, UsageCounts, add_use
 
@@ -39,7 +33,6 @@ DELETE_HINT = (
     "delete .brain/usage.db: it holds only counts of uses, which begin anew, and nothing of the"
     " brain itself"
 )
-_LABELS = DatabaseLabels("the file of uses", "the file of uses", "the folder .brain", DELETE_HINT)
 
 _TABLES = (
     """CREATE TABLE uses (
@@ -68,6 +61,16 @@ _TABLES = (
   id TEXT NOT NULL UNIQUE
 ) STRICT""",
 )
+_FORMAT = SideFileFormat(
+    file_name=USAGE_FILE_NAME,
+    application_id=USAGE_APPLICATION_ID,
+    version=USAGE_VERSION,
+    tables=_TABLES,
+    kind="file of uses",
+    delete_hint=DELETE_HINT,
+    timeout=LOCK_TIMEOUT_SECONDS,
+    synchronous="NORMAL",  # the last counts are no loss worth an fsync each
+)
 _COLUMNS = (
     "path, version, program, uses, successes, failures, consecutive_failures, timed, took_total,"
     " took_max, histogram, failed_at, failure, first_use, last_use, checksum"
@@ -80,8 +83,6 @@ _INSERT = f"INSERT INTO uses (number, {_COLUMNS}) VALUES (?{', ?' * len(_COLUMNS
 _CHANGES = ", ".join(f"{name} = ?" for name in _COLUMNS.split(", ")[3:])
 _UPDATE = f"UPDATE uses SET {_CHANGES} WHERE {_KEY}"
 
-T = TypeVar("T")
-
 
 class UsageStore:
     """The counts of one brain, in its folder `.brain`; the file is opened when it is needed.
@@ -91,26 +92,22 @@ class UsageStore:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = os.fspath(folder)
-        self._path = os.path.join(self._folder, USAGE_FILE_NAME)
-        self._lock = threading.Lock()
-        self._db: Connection | None = None
+        self._file = SideDatabase(folder, _FORMAT)
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            self._drop_connection()
+        self._file.close()
 
     def record_use(self, use: SkillUse) -> UsageCounts:
         """Count a use; return the counts of its version and program with it."""
-        return self._write(lambda db: _count_use(db, use))
+        return self._file.write(lambda db: _count_use(db, use))
 
     def record_run(self, run: str, uses: Sequence[SkillUse]) -> bool:
         """Count the uses of a run, unless they are counted already; return whether they were not.
 
         `run` is any text that identifies the run.
         """
-        return self._write(lambda db: _add_run(db, run, uses))
+        return self._file.write(lambda db: _add_run(db, run, uses))
 
     def read_usage(self, path: str) -> list[UsageCounts]:
         """Return the counts of all versions and programs of the skill at a full path."""
@@ -121,50 +118,7 @@ class UsageStore:
         return self._read(f"SELECT {_COLUMNS} FROM uses ORDER BY path, number", ())
 
     def _read(self, sql: str, args: Sequence[str]) -> list[UsageCounts]:
-        with self._lock:
-            if not self._is_file_open():
-                self._drop_connection()
-            if self._db is None and not os.path.lexists(self._path):
-                return []
-            if self._db is None:
-                self._db = _open_file(self._path)
-            return list(map(_decode_row, self._db.fetch_all(sql, args)))
-
-    def _write(self, action: Callable[[Connection], T]) -> T:
-        with self._lock:
-            try:
-                return self._run_transaction(action)
-            except StoreError as error:
-                if error.code != "store_replaced":
-                    raise
-            self._drop_connection()  # somebody deleted the file, as is allowed
-            return self._run_transaction(action)
-
-    def _run_transaction(self, action: Callable[[Connection], T]) -> T:
-        if self._db is None:
-            self._db = _open_or_create(self._path)
-        db = self._db
-        db.begin()
-        try:
-            result = action(db)
-            db.commit()
-        finally:
-            db.roll_back()
-        return result
-
-    def _is_file_open(self) -> bool:
-        """Return whether the open file, if there is one, still has its name."""
-        try:
-            if self._db is not None:
-                self._db.file_identities.check_unchanged()
-        except StoreError:
-            return False
-        return True
-
-    def _drop_connection(self) -> None:
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        return list(map(_decode_row, self._file.fetch_all(sql, args)))
 
 
 def _add_run(db: Connection, run: str, uses: Iterable[SkillUse]) -> bool:
@@ -204,109 +158,11 @@ def _take_number(db: Connection) -> int:
 def _encode_row(counts: UsageCounts) -> tuple[object, ...]:
     fields = list(_get_fields(counts))
     fields[_HISTOGRAM_FIELD] = encode_histogram(counts.histogram)
-    return *fields, checksums.row_checksum(pack(fields))
+    return _FORMAT.encode_row(fields)
 
 
 def _decode_row(row: SqlRow) -> UsageCounts:
     """Return the counts of a row. Raises `StoreError` (`bad_store`) if it was changed."""
-    *fields, checksum = row
-    try:
-        is_whole = checksum == checksums.row_checksum(pack(fields))
-    except (TypeError, ValueError, OverflowError):
-        is_whole = False
-    if not is_whole:
-        raise StoreError(f"a row of {USAGE_FILE_NAME} is damaged", hint=DELETE_HINT)
+    fields: list[Any] = _FORMAT.decode_row(row)
     fields[_HISTOGRAM_FIELD] = decode_histogram(fields[_HISTOGRAM_FIELD])
     return UsageCounts(**dict(zip(_FIELDS, fields, strict=True)))
-
-
-def _open_or_create(path: str) -> Connection:
-    if not os.path.lexists(path):
-        try:
-            with lock_file(os.path.dirname(path), LOCK_TIMEOUT_SECONDS, "ignore"):
-                if not os.path.lexists(path):
-                    _create_file(path)
-        except LockTimeout:
-            raise Locked(
-                f"another process is creating {USAGE_FILE_NAME}",
-                hint="wait until it is done, and try again",
-            ) from None
-        except OSError as error:
-            raise database_file.open_database_error(error, _LABELS) from error
-    return _open_file(path)
-
-
-def _create_file(path: str) -> None:
-    """Create the file whole, under its final name only when it is done.
-
-    So an empty file is one that was damaged.
-    """
-    temporary = f"{path}.new"
-    for suffix in database_file.DATABASE_FILE_SUFFIXES:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary + suffix)
-        with suppress(FileNotFoundError):  # the log of a file that was deleted belongs to no other
-            os.unlink(path + suffix)
-    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.fchmod(handle, 0o600)
-        copy_owner(handle, os.path.dirname(path))
-    finally:
-        os.close(handle)
-    db = database_file.open_for_writing(temporary, LOCK_TIMEOUT_SECONDS, _LABELS)
-    try:
-        db.execute("PRAGMA journal_mode=MEMORY")
-        db.begin()
-        for sql in _TABLES:
-            db.execute(sql)
-        db.execute(f"PRAGMA application_id={USAGE_APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version={USAGE_VERSION}")
-        db.commit()
-    finally:
-        db.close()
-    os.rename(temporary, path)
-
-
-def _open_file(path: str) -> Connection:
-    try:
-        database_file.check_database_files(path, _LABELS)
-    except NotFound as error:
-        raise StoreError(error.message, code="store_replaced", hint="try again") from error
-    writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
-    if not writable:
-        return database_file.open_for_reading(path, LOCK_TIMEOUT_SECONDS, _LABELS, _check_content)
-    db = database_file.open_for_writing(path, LOCK_TIMEOUT_SECONDS, _LABELS)
-    try:
-        _check_content(db)
-        db.execute("PRAGMA synchronous=NORMAL")  # the last counts are no loss worth an fsync each
-        if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
-            db.execute("PRAGMA journal_mode=WAL")
-        db.file_identities = FileIdentities(path)
-        db.file_identities.remember()
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _check_content(db: Connection) -> None:
-    """Check that the file is one of this program and version, with exactly its tables.
-
-    Raises `StoreError` (`bad_store`, `unsupported_version`).
-    """
-    (((application,),), ((version,),)) = (
-        db.fetch_all("PRAGMA application_id"),
-        db.fetch_all("PRAGMA user_version"),
-    )
-    if application != USAGE_APPLICATION_ID:
-        raise StoreError(
-            f"{USAGE_FILE_NAME} is not a file of uses: it is empty, or another program wrote it",
-            hint=DELETE_HINT,
-        )
-    if version != USAGE_VERSION:
-        raise StoreError(
-            f"{USAGE_FILE_NAME} has version {version}, and this program reads {USAGE_VERSION}",
-            code="unsupported_version",
-            hint=f"another release of brain wrote it: use that one, or {DELETE_HINT}",
-        )
-    schema.check_table_schema(db, _TABLES)

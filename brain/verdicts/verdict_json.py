@@ -5,6 +5,7 @@ All functions raise `FormatError`, as `objects.canonical_document` says.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +22,8 @@ from .verdict_types import (
     CASE_KINDS,
     CASE_OUTCOMES,
     DECIDERS,
+    GATE_KINDS,
+    GATE_WORDS,
     NamedNumber,
     NamedText,
     ProgramFile,
@@ -55,11 +58,54 @@ def _check_verdict(verdict: Verdict) -> None:
             raise FormatError(message, code="bad_field")
     if paths and PROGRAM_FILE not in paths:
         raise FormatError(f"its files lack {PROGRAM_FILE}", code="bad_field")
-    if verdict.cases and not paths:
+    if len(verdict.gate_cases) < len(verdict.cases) and not paths:
         raise FormatError("it has cases, but no files that were tried", code="bad_field")
+    _check_gate(verdict)
     if name := find_repeated([case.name for case in verdict.cases]):
         message = f"two cases have the name {printable_text(name)}"
         raise FormatError(message, code="duplicate_key")
+
+
+def _check_gate(verdict: Verdict) -> None:
+    """Check that all about the gate is there if it tried the change, and nothing else."""
+    if not verdict.gate:
+        if verdict.gate_cases or verdict.base or verdict.text or verdict.runner:
+            raise FormatError("it has cases of a gate, but not its result", code="bad_field")
+    elif verdict.decision not in ("admit", "reject"):
+        message = f"it says {verdict.decision}, which a gate does not decide"
+        raise FormatError(message, code="bad_field")
+    elif not (verdict.text and verdict.runner):
+        raise FormatError("it has the result of a gate, but not all of it", code="bad_field")
+    for case in verdict.cases:
+        problem = _find_gate_problem(case)
+        if problem:
+            message = f"its case {printable_text(case.name)} {problem}"
+            raise FormatError(message, code="bad_field")
+    if verdict.count_cases("held_out") > limits.MAX_VERDICT_HELD_OUT:
+        raise FormatError(
+            f"it has more than {limits.MAX_VERDICT_HELD_OUT} held-out cases", code="too_many"
+        )
+
+
+def _find_gate_problem(case: VerdictCase) -> str:
+    """Return what a case has too much or too little for its kind, "" if it is right."""
+    if case.kind not in GATE_KINDS:
+        has_any = case.document or case.before or case.after or case.outputs
+        return "has rounds, but is no case of a gate" if has_any else ""
+    if not case.document:
+        return "names no document"
+    if case.payload or case.output:
+        return "has a payload or output of its own"
+    if not len(case.before) == len(case.after) == len(case.outputs) / 2 > 0:
+        return "has not two outcomes and two outputs a round"
+    fields.PATH_CODEC.write(case.name)
+    return ""
+
+
+def _check_rounds(value: Any) -> str:
+    if type(value) is not str or _ROUNDS_PATTERN.fullmatch(value) is None:
+        raise fields.READER.error(value, f"1 to {limits.MAX_VERDICT_ROUNDS} letters p, f or e")
+    return value
 
 
 def _check_slug(value: Any) -> str:
@@ -68,6 +114,8 @@ def _check_slug(value: Any) -> str:
     return value
 
 
+_ROUNDS_PATTERN = re.compile(f"[pfe]{{1,{limits.MAX_VERDICT_ROUNDS}}}")
+_ROUNDS_CODEC = FieldCodec(_check_rounds, _check_rounds)
 _SLUG_CODEC = FieldCodec(_check_slug, _check_slug)
 _NAME_CODEC = fields.text_codec(limits.MAX_VERDICT_NAME_BYTES)
 _FULL_NAME_CODEC = fields.text_codec(limits.MAX_VERDICT_NAME_BYTES, 1)
@@ -87,6 +135,12 @@ _CASE = ObjectCodec(
     FieldSpec("output", fields.DIGEST_CODEC, NO_DIGEST),
     FieldSpec("detail", _TEXT_CODEC, ""),
     FieldSpec("took", fields.NUMBER_CODEC, 0),
+    FieldSpec("document", fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("before", _ROUNDS_CODEC, ""),
+    FieldSpec("after", _ROUNDS_CODEC, ""),
+    FieldSpec(
+        "outputs", fields.items_codec(fields.DIGEST_CODEC, 2 * limits.MAX_VERDICT_ROUNDS), ()
+    ),
 )
 _VERDICT = ObjectCodec(
     Verdict,
@@ -97,7 +151,7 @@ _VERDICT = ObjectCodec(
     FieldSpec("reason", _TEXT_CODEC, ""),
     FieldSpec("files", _FILE.list_codec(limits.MAX_VERDICT_FILES), ()),
     FieldSpec("code_check", _NAME_CODEC, ""),
-    FieldSpec("findings", fields.text_list_codec(_TEXT_CODEC, limits.MAX_VERDICT_ROWS), ()),
+    FieldSpec("findings", fields.items_codec(_TEXT_CODEC, limits.MAX_VERDICT_ROWS), ()),
     FieldSpec("sandbox", _NAME_CODEC, ""),
     FieldSpec("limits", _NUMBERS_CODEC, ()),
     FieldSpec(
@@ -106,6 +160,10 @@ _VERDICT = ObjectCodec(
     FieldSpec("seed", fields.NUMBER_CODEC, 0),
     FieldSpec("cases", _CASE.list_codec(limits.MAX_VERDICT_CASES), ()),
     FieldSpec("numbers", _NUMBERS_CODEC, ()),
+    FieldSpec("gate", fields.choice_codec(GATE_WORDS), ""),
+    FieldSpec("base", fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("text", fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("runner", _FULL_NAME_CODEC, ""),
 )
 VERDICT_FORMAT = DocumentFormat(
     name="brain v1 verdict",

@@ -11,10 +11,15 @@ from typing import NamedTuple
 from ..digest import NO_DIGEST
 from ..programs.program import id_of_files
 
-CASE_KINDS = ("author", "unseen", "stub")
+TRIAL_KINDS = ("author", "unseen", "stub")
 """Cases of the author, payloads that the author never saw, and stubs that the tests must kill."""
+GATE_KINDS = ("held_out", "guard")
+"""Cases of the skill and of other skills that were tried before and after the change."""
+CASE_KINDS = (*TRIAL_KINDS, *GATE_KINDS)
 CASE_OUTCOMES = ("pass", "fail")
-"""A `stub` passes if the tests killed it."""
+"""A `stub` passes if the tests killed it, a case of the gate if it did not get worse."""
+GATE_WORDS = ("admit", "reject", "undecided")
+"""What the outcomes of held-out cases say of a change."""
 DECIDERS = ("rule", "person")
 """Who decides: a rule of the program, or a person."""
 
@@ -32,6 +37,11 @@ class VerdictCase(NamedTuple):
     `name` is unique among the cases. `payload` and `output` are the blob ids of the JSON given
     and of the output, empty if there is none. `detail` says in a line why it failed. `took` is
     in ms.
+
+    A case of the gate has the path of its document as name, and the blob id of that `document`.
+    `before` and `after` are the outcomes without and with the change, a letter a round: p passed,
+    f failed, e error. `outputs` are the blob ids of what came out, two a round: before, after. For
+    an error it is the blob of its message.
     """
 
     kind: str
@@ -41,6 +51,10 @@ class VerdictCase(NamedTuple):
     output: bytes = NO_DIGEST
     detail: str = ""
     took: int = 0
+    document: bytes = NO_DIGEST
+    before: str = ""
+    after: str = ""
+    outputs: tuple[bytes, ...] = ()
 
 
 class NamedText(NamedTuple):
@@ -67,6 +81,10 @@ class Verdict(NamedTuple):
     that took part. `seed` made the unseen payloads. `numbers` are what the decision counted.
     `code_check` is the profile of the static check, `findings` what it had to say. The names of
     limits, versions and numbers are ASCII; they are read back in ascending order.
+
+    `gate` is what held-out cases say of the change, one of GATE_WORDS; "" if no gate tried it.
+    `base` and `text` are the blob ids of SKILL.md before and after it; `base` is empty if the skill
+    is new. `runner` names what ran the cases of the gate.
     """
 
     decision: str
@@ -83,6 +101,10 @@ class Verdict(NamedTuple):
     seed: int = 0
     cases: tuple[VerdictCase, ...] = ()
     numbers: tuple[NamedNumber, ...] = ()
+    gate: str = ""
+    base: bytes = NO_DIGEST
+    text: bytes = NO_DIGEST
+    runner: str = ""
 
     @property
     def program(self) -> bytes:
@@ -93,6 +115,11 @@ class Verdict(NamedTuple):
     def failed_cases(self) -> list[VerdictCase]:
         """The cases that failed."""
         return [case for case in self.cases if case.outcome == "fail"]
+
+    @property
+    def gate_cases(self) -> list[VerdictCase]:
+        """The cases that were tried before and after the change."""
+        return [case for case in self.cases if case.kind in GATE_KINDS]
 
     def count_cases(self, kind: str) -> int:
         """Return how many cases there are of one kind."""

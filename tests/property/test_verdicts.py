@@ -14,9 +14,11 @@ from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_rules import find_contradictions
 from brain.verdicts.verdict_summary import summarize_verdict
 from brain.verdicts.verdict_types import (
-    CASE_KINDS,
     CASE_OUTCOMES,
     DECIDERS,
+    GATE_KINDS,
+    GATE_WORDS,
+    TRIAL_KINDS,
     NamedNumber,
     NamedText,
     ProgramFile,
@@ -33,15 +35,31 @@ test_paths = st.from_regex(r"tests/[a-z]{1,8}(/[a-z]{1,8}){0,2}", fullmatch=True
 
 
 @st.composite
-def cases(draw: st.DrawFn, number: int) -> VerdictCase:
+def trial_cases(draw: st.DrawFn, number: int) -> VerdictCase:
     return VerdictCase(
-        kind=draw(st.sampled_from(CASE_KINDS)),
+        kind=draw(st.sampled_from(TRIAL_KINDS)),
         name=f"{draw(texts)}{number}",
         outcome=draw(st.sampled_from(CASE_OUTCOMES)),
         payload=draw(digests | st.just(b"")),
         output=draw(digests | st.just(b"")),
         detail=draw(texts),
         took=draw(numbers),
+    )
+
+
+@st.composite
+def gate_cases(draw: st.DrawFn, number: int) -> VerdictCase:
+    rounds = draw(st.integers(1, 12))
+    letters = st.text("pfe", min_size=rounds, max_size=rounds)
+    return VerdictCase(
+        kind=draw(st.sampled_from(GATE_KINDS)),
+        name=f"skills/s/cases/{number}.yaml",
+        outcome=draw(st.sampled_from(CASE_OUTCOMES)),
+        detail=draw(texts),
+        document=draw(digests),
+        before=draw(letters),
+        after=draw(letters),
+        outputs=tuple(draw(digests) for _ in range(2 * rounds)),
     )
 
 
@@ -65,7 +83,15 @@ def verdicts(draw: st.DrawFn) -> Verdict:
         paths = {"skill.py", *draw(st.lists(test_paths, max_size=3))}
         out = out._replace(
             files=tuple(ProgramFile(path, draw(digests)) for path in sorted(paths)),
-            cases=tuple(draw(cases(number)) for number in range(draw(st.integers(0, 3)))),
+            cases=tuple(draw(trial_cases(number)) for number in range(draw(st.integers(0, 3)))),
+        )
+    if out.decision in ("admit", "reject") and draw(st.booleans()):
+        out = out._replace(
+            gate=draw(st.sampled_from(GATE_WORDS)),
+            base=draw(digests | st.just(b"")),
+            text=draw(digests),
+            runner=draw(texts.filter(bool)),
+            cases=(*out.cases, *(draw(gate_cases(at)) for at in range(draw(st.integers(0, 3))))),
         )
     return out
 

@@ -335,3 +335,12 @@ def test_a_program_that_is_tried_alone_calls_nothing(sandbox: Sandbox) -> None:
     code = "from skillapi import call\nprint(call('other'))\n"
     reason = attempt(sandbox, word_count(code)).verdict.reason
     assert "SkillError: a skill that is tried can call no other skill" in reason
+
+
+def test_payloads_that_chance_makes_alike_are_followed_by_more(sandbox: Sandbox) -> None:
+    case = {"payload": {"text": "a b c"}, "output": 3}
+    program = word_count(cases=[case])
+    verdict = attempt(sandbox, program, seed=1061).verdict  # its first payloads have three words
+    unseen = [one.name for one in verdict.cases if one.kind == "unseen"]
+    assert verdict.decision == "admit"
+    assert unseen == [f"unseen {number}" for number in range(1, 2 * UNSEEN_PAYLOADS + 1)]

@@ -30,6 +30,8 @@ MEMORY_FOLDERS = ("memory", "memories")
 MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
 """Target to file name, and to its limit in characters unless the manifest has one."""
 RECORD_SUFFIXES = (".jsonl", ".ndjson")
+META_RECORDS, META_LIMIT = "meta.jsonl", 2000
+"""Records of what the agent learned to do, and the characters of them in the prompt."""
 _MAX_NAMED_RECORDS = 20
 
 
@@ -74,17 +76,21 @@ def _list_targets(session: Session, home: HomeMemory | None) -> list[str]:
 
 
 def list_prompt_memories(session: Session, snapshot_id: bytes) -> Sequence[MemoryFile]:
-    """Return the memories in the system prompt: those of the manifest, else the notes."""
+    """Return the memories in the system prompt: those of the manifest, else the usual ones.
+
+    Those are the notes, and the records of what the agent learned to do.
+    """
     listed = load_manifest(session, snapshot_id).memory
     bundle = session.bundle_of(snapshot_id)
     if listed is not None:
         return [file for item in listed for file in _expand_memory_item(session, bundle, item)]
-    return [
+    usual = [
         MemoryFile(path, most)
         for name, most in MEMORY_NOTES.values()
         for path in (name, *(f"{above}/{name}" for above in MEMORY_FOLDERS))
-        if bundles.has_entry(session.nodes, bundle, path)
     ]
+    usual += [MemoryFile(f"{above}/{META_RECORDS}", META_LIMIT) for above in MEMORY_FOLDERS]
+    return [file for file in usual if bundles.has_entry(session.nodes, bundle, file.path)]
 
 
 def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:

@@ -92,11 +92,21 @@ def _build_parts(
         limit = max_chars if max_memory_chars is None else min(max_chars, max_memory_chars)
         if len(text) > limit:
             cut_paths.append(path)
-            text = text[:limit].rstrip() + "\n[…]"
+            text = _cut_memory(path, text, limit)
         about = f"{origin}. Notes in {fold_to_line(path)}; not an instruction"
         text = text.strip("\n")
         framed.append(f"# Memory\n\n{delimit_text('memory', about, text)}")
     return _PromptParts([text for text in own if text.strip()], framed, rendered, cut_paths)
+
+
+def _cut_memory(path: str, text: str, limit: int) -> str:
+    """Return the beginning of notes, or the last whole lines of records, which are the newest."""
+    lines = text.rstrip("\n").split("\n")
+    sizes = accumulate(len(line) + 1 for line in reversed(lines))
+    count = sum(1 for _ in takewhile(lambda size: size <= limit, sizes))
+    if not count or not path.endswith(memory_files.RECORD_SUFFIXES):
+        return text[:limit].rstrip() + "\n[…]"
+    return "\n".join(["[…]", *lines[len(lines) - count :]])
 
 
 def _cut(text: str, max_chars: int) -> Iterator[str]:

@@ -17,6 +17,10 @@
     synthesis:                 # from which runs a configured model makes skills
       tools: 5                 # those with so many calls of tools, or
       recovery: true           # with a failed call and a later one that succeeded
+    evolution:
+      mode: propose            # what becomes of learned changes: propose, gated or off
+      gaps:                    # see gap_policy.py
+        periodic: true
     secrets:
       accepted: [0a1b2c3d4e5f6071]  # false positives of `brain secrets`, by id
     pinned: [vault]            # skills that are never rolled back or retired by a rule
@@ -32,6 +36,7 @@ from typing import Any, NamedTuple
 from ...errors import BrainError, FormatError, InvalidInput
 from ...objects import bundle as bundles
 from ...objects import paths
+from .gap_policy import DEFAULT_GAPS, GapPolicy, parse_gap_policy
 from .session import Session
 
 MANIFEST_PATH = "manifest.yaml"
@@ -43,6 +48,8 @@ DEFAULT_LEDGER = "local"
 """The ledger of this machine, which needs no settings."""
 _MAX_MEMORY_LIMIT = 1_000_000
 _COMMIT_KEY = b"commit"
+_LEARNING_KEYS = (b"synthesis", b"evolution", b"\\")
+"""Without any of these bytes a manifest sets neither; a backslash may spell a key."""
 
 
 class MemoryFile(NamedTuple):
@@ -82,6 +89,11 @@ class SynthesisPolicy(NamedTuple):
 
 
 DEFAULT_SYNTHESIS = SynthesisPolicy(5, True)
+PROPOSE, GATED, OFF = EVOLUTION_MODES = ("propose", "gated", "off")
+"""What becomes of a learned change that passed the gate: a proposal, or the next version at once.
+
+With "off" nothing is learned.
+"""
 
 
 class Manifest(NamedTuple):
@@ -89,7 +101,8 @@ class Manifest(NamedTuple):
 
     `memory` is None if it is not stated; `accepted` are the ids of false positives of the scan
     for secrets. `home` is the kind of program whose home this brain is, "" if it is none.
-    `pinned` are the slugs or paths of skills that no rule rolls back or retires.
+    `pinned` are the slugs or paths of skills that no rule rolls back or retires. `evolution` is
+    one of EVOLUTION_MODES. `gaps` says how skills are learned from failed goals.
     """
 
     name: str
@@ -101,6 +114,8 @@ class Manifest(NamedTuple):
     home: str
     synthesis: SynthesisPolicy = DEFAULT_SYNTHESIS
     pinned: tuple[str, ...] = ()
+    evolution: str = PROPOSE
+    gaps: GapPolicy = DEFAULT_GAPS
 
 
 DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
@@ -121,6 +136,18 @@ def load_commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | N
     return (
         parse_manifest(content).commit if content is not None and _COMMIT_KEY in content else None
     )
+
+
+def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
+    """Return which runs are hard, and the mode of evolution; raises as `load_manifest`.
+
+    It is asked at the end of each run, so a manifest that says nothing of them is not parsed.
+    """
+    content = _read_manifest(session, session.head()) or b""
+    if not any(key in content for key in _LEARNING_KEYS):
+        return DEFAULT_MANIFEST.synthesis, DEFAULT_MANIFEST.evolution
+    manifest = parse_manifest(content)
+    return manifest.synthesis, manifest.evolution
 
 
 def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
@@ -185,7 +212,11 @@ def parse_manifest(content: bytes) -> Manifest:
     synthesis = _parse_synthesis_policy(fields.get("synthesis"))
     commit = _parse_commit_policy(fields.get("commit"))
     pinned = _parse_pinned_skills(fields.get("pinned"))
-    return Manifest(name, layout, memory, commit, accepted, system, home, synthesis, pinned)
+    evolution = _parse_evolution_mode(fields.get("evolution"))
+    gaps = parse_gap_policy(fields.get("evolution"), _bad_manifest_error)
+    return Manifest(
+        name, layout, memory, commit, accepted, system, home, synthesis, pinned, evolution, gaps
+    )
 
 
 def _require_list(prompt: dict[str, Any], key: str) -> list[Any]:
@@ -261,6 +292,19 @@ def _parse_synthesis_policy(fields: Any) -> SynthesisPolicy:
     if not isinstance(recovery, bool):
         raise _bad_manifest_error("synthesis.recovery must be true or false")
     return SynthesisPolicy(tools, recovery)
+
+
+def _parse_evolution_mode(fields: Any) -> str:
+    if fields is None:
+        return PROPOSE
+    if not isinstance(fields, dict):
+        raise _bad_manifest_error("evolution must hold settings, such as mode")
+    mode = fields.get("mode", PROPOSE)
+    if mode is False:  # YAML 1.1 reads a bare `off` as false
+        return OFF
+    if mode not in EVOLUTION_MODES:
+        raise _bad_manifest_error(f"evolution.mode must be one of {', '.join(EVOLUTION_MODES)}")
+    return str(mode)
 
 
 def _parse_period_ms(text: Any) -> int:

@@ -8,12 +8,24 @@ from typing import Any
 from ...errors import printable_text
 
 MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
-    "": ("name", "layout", "home", "prompt", "commit", "secrets", "synthesis", "pinned"),
+    "": (
+        "name",
+        "layout",
+        "home",
+        "prompt",
+        "commit",
+        "secrets",
+        "synthesis",
+        "pinned",
+        "evolution",
+    ),
     "prompt": ("system", "memory"),
     "prompt.memory": ("path", "limit"),
     "commit": ("ledger", "every", "after", "branch", "signed"),
     "secrets": ("accepted",),
     "synthesis": ("tools", "recovery"),
+    "evolution": ("mode", "gaps"),
+    "evolution.gaps": ("periodic", "when_rates_fail"),
 }
 """Section to its keys; "" is the top, and the items of `prompt.memory` are maps."""
 

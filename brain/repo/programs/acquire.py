@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from threading import Event
 
 from ...errors import InvalidInput, printable_text
 from ...objects import paths
@@ -130,10 +131,11 @@ def plan_admission(
     return TrialPlan(program=recorded.program, options=options, recorded=recorded, message=message)
 
 
-def try_planned(sandbox: Sandbox, plan: TrialPlan) -> Trial:
+def try_planned(sandbox: Sandbox, plan: TrialPlan, cancel: Event | None = None) -> Trial:
     """Try a planned program; nothing of the brain is read or locked.
 
-    Raises `InvalidInput` for tests that cannot be read, and `SandboxError`.
+    Raises `InvalidInput` for tests that cannot be read, and `SandboxError`, also if `cancel` was
+    set (`cancelled`).
     """
     options = plan.options
     return try_program(
@@ -143,6 +145,7 @@ def try_planned(sandbox: Sandbox, plan: TrialPlan) -> Trial:
         decided_by=options.decided_by,
         code_profile=options.code_profile,
         limits=options.limits,
+        cancel=cancel,
     )
 
 

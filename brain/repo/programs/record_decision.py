@@ -7,7 +7,7 @@ that it names. A rejected attempt gets a ref of its own, and never comes onto a 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Conflict, StoreError, error_from_os, printable_text
 from ...objects import operation
@@ -35,6 +35,22 @@ if TYPE_CHECKING:
 
 _REF_DIGITS = 8
 """Digits of the id of a rejected attempt in its ref."""
+
+
+class TriedChange(Protocol):
+    """A change of a skill with its verdict, such as a `Trial` of its program."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What was tried and decided."""
+
+    @property
+    def contents(self) -> tuple[bytes, ...]:
+        """The contents of the blobs that the verdict names."""
+
+    @property
+    def program(self) -> Program | None:
+        """The program that the skill gets, None for one without."""
 
 
 class ProgramAtVersion(NamedTuple):
@@ -73,11 +89,8 @@ def record_admission(
         skill = _require_unchanged(txn, tried)
         known = find_admission(session, txn.head, program.id)
         if program.id != tried.program.id:  # a schema was made from its definition
-            blob = store_verdict(txn, trial.verdict, trial.contents)
             request = UpsertRequest(name=slug, of=skill.path, message=message)
-            request = _with_program(txn, request, program, partial(_decide, txn, "admit", blob))
-            result = write_skill(txn, request)
-            _require_program_of(txn, result, program)
+            result = _write_decided(txn, "admit", request, trial)
             admitted_by = txn.head
         else:
             if known is None:
@@ -102,34 +115,48 @@ def _describe_in_place(txn: WriteTransaction, skill: FoundSkill, *, changed: boo
     return upsert_result(txn, skill.slug, name, version, version, skill.path, changed=changed)
 
 
-def record_acquired(session: Session, request: UpsertRequest, trial: Trial) -> Decided:
-    """Write a skill with the program that was tried, and admit it, in one snapshot.
+def record_acquired(session: Session, request: UpsertRequest, tried: TriedChange) -> Decided:
+    """Write a skill as it was tried, and admit it, in one snapshot.
 
     The program replaces any earlier one of the skill. Raises as `upsert_skill`, or `Conflict`
     (`stale_base`) if the skill is not at the version `request.base` any more.
     """
-    program = trial.program
-    require_state_folder(session)
-    with locked_write_transaction(session, "admit", f"acquire {program.slug}") as txn:
-        _refuse_stale_base(txn, program.slug, request.base)
-        blob = store_verdict(txn, trial.verdict, trial.contents)
-        request = _with_program(txn, request, program, partial(_decide, txn, "admit", blob))
-        upserted = write_skill(txn, request)
-        _require_program_of(txn, upserted, program)
+    program, slug = tried.program, tried.verdict.skill
+    if program is not None:
+        require_state_folder(session)
+    with locked_write_transaction(session, "admit", f"acquire {slug}") as txn:
+        _refuse_stale_base(txn, slug, request.base)
+        upserted = _write_decided(txn, "admit", request, tried)
         admitted_by = txn.head
-    return _note_admitted(session, program, admitted_by, trial.verdict, upserted)
+    if program is None:
+        return describe_decision("admit", upserted, tried.verdict)
+    return _note_admitted(session, program, admitted_by, tried.verdict, upserted)
 
 
-def record_rejected(session: Session, request: UpsertRequest, trial: Trial) -> Decided:
+def record_rejected(session: Session, request: UpsertRequest, tried: TriedChange) -> Decided:
     """Keep a rejected attempt at a skill, with its files and verdict, on a ref of its own."""
-    program = trial.program
-    with locked_write_transaction(session, "reject", f"reject {program.slug}") as txn:
+    slug = tried.verdict.skill
+    with locked_write_transaction(session, "reject", f"reject {slug}") as txn:
         txn.receipt_draft = None  # a receipt goes on in the lineage of the branch
-        blob = store_verdict(txn, trial.verdict, trial.contents)
-        request = _with_program(txn, request, program, partial(_decide, txn, "reject", blob))
-        upserted = write_skill(txn, request)
-        ref = _set_aside(txn, program.slug)
-    return _describe_rejected(upserted, trial.verdict, ref)
+        upserted = _write_decided(txn, "reject", request._replace(receipt=None), tried)
+        ref = _set_aside(txn, slug)
+    return _describe_rejected(upserted, tried.verdict, ref)
+
+
+def _write_decided(
+    txn: WriteTransaction, kind: str, request: UpsertRequest, tried: TriedChange
+) -> Upserted:
+    """Write a skill as it was tried, under the operation of a decision."""
+    blob = store_verdict(txn, tried.verdict, tried.contents)
+    decide = partial(_decide, txn, kind, blob)
+    request = request._replace(base="", if_changed=False, operation=decide)
+    if tried.program is None:
+        return write_skill(txn, request)
+    request = request._replace(files=replace_program(txn, request, tried.program))
+    upserted = write_skill(txn, request)
+    if kind == "admit":
+        _require_program_of(txn, upserted, tried.program)
+    return upserted
 
 
 def record_rejection(
@@ -144,10 +171,8 @@ def record_rejection(
             _record_in_place(txn, "reject", skill, trial, message)
             result = _describe_in_place(txn, skill, changed=False)
         else:
-            blob = store_verdict(txn, trial.verdict, trial.contents)
             request = UpsertRequest(name=slug, of=skill.path, message=message)
-            decide = partial(_decide, txn, "reject", blob)
-            result = write_skill(txn, _with_program(txn, request, trial.program, decide))
+            result = _write_decided(txn, "reject", request, trial)
         ref = _set_aside(txn, slug)
     return _describe_rejected(result, trial.verdict, ref)
 
@@ -170,13 +195,10 @@ def _decide(
     return operation.decision_operation(kind, slug, from_version, to_version, verdict)
 
 
-def _with_program(
-    txn: WriteTransaction,
-    request: UpsertRequest,
-    program: Program,
-    make_operation: partial[SnapshotOperation],
-) -> UpsertRequest:
-    """Return a request that replaces the program of its skill by another."""
+def replace_program(
+    txn: WriteTransaction, request: UpsertRequest, program: Program
+) -> dict[str, bytes | None]:
+    """Return the files of a request with which the program of its skill becomes another."""
     session = txn.session
     files: dict[str, bytes | None] = {}
     skill = skill_lookup.find_skill_or_none(session, txn.bundle, request.of or program.slug)
@@ -185,7 +207,7 @@ def _with_program(
         entries = list_program_entries(session, txn.bundle, skill)
         files.update(dict.fromkeys(entry.path[start:] for entry in entries))
     files.update({**request.files, **program.files})
-    return request._replace(files=files, base="", if_changed=False, operation=make_operation)
+    return files
 
 
 def _refuse_stale_base(txn: WriteTransaction, slug: str, base: str) -> None:

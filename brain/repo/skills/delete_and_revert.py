@@ -13,6 +13,7 @@ from ...skills import skill_document, skill_version
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
+from ..read.case_paths import slug_of_case
 from ..read.skill_lookup import FoundSkill, list_skill_entries
 from .next_version import find_last_version
 from .skill_files import (
@@ -94,12 +95,16 @@ def plan_reverted_files(
 ) -> tuple[str, Edits]:
     """Return where an earlier skill of another bundle is written, and the edits of its files.
 
-    It takes the place that the skill has now, if there is one.
+    It takes the place that the skill has now, if there is one. The cases that it has now stay:
+    they are no part of a version.
     """
     edits: Edits = {}
+    entries = list_skill_entries(txn.session, bundle, old_skill)
     if skill is not None:
-        edits.update(dict.fromkeys(list_skill_files(txn, skill)))
-    for entry in list_skill_entries(txn.session, bundle, old_skill):
+        files = list_skill_files(txn, skill)
+        edits.update(dict.fromkeys(path for path in files if not slug_of_case(path)))
+        entries = [entry for entry in entries if not slug_of_case(entry.path)]
+    for entry in entries:
         path = _reverted_path(entry.path, old_skill, skill)
         edits[path] = entry._replace(path=path)
     return _reverted_path(old_skill.path, old_skill, skill), edits

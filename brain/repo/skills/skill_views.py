@@ -8,6 +8,7 @@ from ...skills import frontmatter
 from ...skills.skill_address import address_group, split_version
 from ..open.session import Session
 from ..read import skill_lookup
+from ..read.case_paths import is_hidden_case, slug_of_case
 from ..read.revisions import resolve_revision
 from ..read.skill_lookup import FoundSkill, list_skill_entries
 
@@ -72,6 +73,21 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
     main = next(entry for entry in entries if entry.path == found.path)
     content = file_edits.read_editable_content(session, entry or main)
     return SkillFile(*found.summary, snapshot_id.hex(), inner, content, list(others))
+
+
+def find_hidden_files(session: Session, text: str, revision: str = "@") -> set[str]:
+    """Return the files of a skill that agents never see: its held-out cases.
+
+    They are by path in the folder of the skill. Raises as `view_skill`.
+    """
+    snapshot_id, found = _find_skill_version(session, text, revision)
+    home = found.folder or ""
+    return {
+        entry.path.removeprefix(home)
+        for entry in list_skill_entries(session, session.bundle_of(snapshot_id), found)
+        if slug_of_case(entry.path)
+        and is_hidden_case(entry.path, session.reader.read_blob(entry.blob, entry.size))
+    }
 
 
 def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:

@@ -48,6 +48,7 @@ def describe(skill):
             }
             for param in answer.params
         ],
+        "category": answer.category,
         "capability_level": answer.capability_level,
         "timeout_seconds": answer.timeout_seconds,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
@@ -39,8 +40,8 @@ def write_json_as_text(arguments: Mapping[str, Any]) -> Arguments:
     }
 
 
-def create_skill(brain: Brain, arguments: Arguments) -> ToolResult:
-    """Try code with its tests, and admit it as a skill that runs."""
+def create_skill(brain: Brain, arguments: Arguments, *, cancel: Event | None = None) -> ToolResult:
+    """Try code with its tests, and admit it as a skill that runs; `cancel` ends the trial."""
     refuse_wrapped_call(brain, arguments["python_code"])
     draft = _read_draft(arguments)
     refuse_secrets(brain, {"content": json.dumps(draft.payloads, ensure_ascii=False)})
@@ -49,7 +50,8 @@ def create_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     if known is not None:
         return _unchanged(known)
     similar = brain.skills.find_duplicates(draft.name, draft.description)
-    decided = brain.programs.acquire(build_request(brain, program, draft.description))
+    request = build_request(brain, program, draft.description)
+    decided = brain.programs.acquire(request, cancel=cancel)
     if decided.decision == "reject":
         raise _rejection(brain, decided)
     return _add_similar(_admitted(brain, decided), brain, program, similar)
@@ -111,7 +113,7 @@ def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
     """Return why a program was not admitted, with how earlier attempts ended."""
     earlier = [
         attempt
-        for attempt in brain.programs.attempts(decided.slug)
+        for attempt in brain.gate.earlier_attempts(decided.slug)
         if attempt.attempt != decided.attempt
     ]
     text = f"Not admitted: {printable_text(decided.reason, MAX_LINE_CHARS)}."

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...errors import printable_text
+from ...repo.read.case_paths import slug_of_case
 from ...results import text_format
 from ...skills.visible_text import strip_hidden
 from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
@@ -14,7 +15,7 @@ from .tool_errors import hide_paths
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...results import SnapshotInfo
+    from ...results import PathChange, SnapshotInfo
 
 Arguments = dict[str, Any]
 
@@ -31,7 +32,7 @@ MAX_NOTICES = 20
 def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
     """Record the folder as it is."""
     recorded = brain.snapshot(arguments.get("message", ""))
-    notices = recorded.notices[:MAX_NOTICES]
+    notices = [one for one in recorded.notices if not slug_of_case(one.path)][:MAX_NOTICES]
     data = {
         **pick_fields(recorded, "snapshot", "bundle", "changed", "added", "modified", "removed"),
         "notices": [pick_fields(notice, "path", "message") for notice in notices],
@@ -49,6 +50,7 @@ def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
 def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
     """List the differences between two states, or since the last snapshot."""
     diff = brain.history.diff(arguments.get("from"), arguments.get("to"))
+    diff = diff._replace(changes=[one for one in diff.changes if not _is_of_case(one)])
     changes = diff.changes[:MAX_DIFF_FILES]
     skills = diff.skills[:MAX_DIFF_FILES]
     data: dict[str, Any] = {
@@ -72,6 +74,11 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
         data["patch"] = _patch_text(brain.history.patch(diff._replace(changes=changes)))
         lines += ["", data["patch"]]
     return ToolResult("\n".join(lines) or "No differences.", data, False)
+
+
+def _is_of_case(change: PathChange) -> bool:
+    """Tell whether a change is of the document of a case, of which agents see nothing here."""
+    return bool(slug_of_case(change.path) or slug_of_case(change.from_path or ""))
 
 
 def brain_log(brain: Brain, arguments: Arguments) -> ToolResult:

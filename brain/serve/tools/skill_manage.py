@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable_text
+from ...repo.read.case_paths import is_in_cases
 from ...skills.slug import is_slug
 from .secret_guard import NewSecretCheck
 from .skill_read import file_argument, skill_line
@@ -138,6 +139,12 @@ def _remove_file(brain: Brain, arguments: Arguments) -> ToolResult:
 
 def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     name, umbrella = arguments["name"], arguments.get("absorbed_into")
+    if any(not case.problem for case in brain.gate.list_cases(name)):
+        raise ToolFailure(
+            f"'{printable_text(name)}' cannot be removed: its changes are tried on cases.",
+            code="has_cases",
+            hint="Improve it instead, or ask the user to remove it.",
+        )
     message = ""
     if umbrella:
         target = brain.skills.read_file(umbrella)
@@ -157,6 +164,7 @@ def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
 def _edit_skill_file(
     brain: Brain, name: str, inner: str, change: ContentChange, message: str
 ) -> Upserted:
+    _refuse_cases(inner)
     check = NewSecretCheck(brain)
     try:
         edited = brain.skills.edit(name, check.guard(change), file=inner, message=message)
@@ -165,6 +173,16 @@ def _edit_skill_file(
         raise
     doubts = check.doubts if inner else ()  # the notices cover the text of the skill
     return edited._replace(notices=[*edited.notices, *doubts])
+
+
+def _refuse_cases(inner: str) -> None:
+    """Refuse files below cases/: whoever changes a skill does not change what it is tried on."""
+    if is_in_cases(inner):
+        raise ToolFailure(
+            f"{printable_text(inner)} is not written: a skill is tried on its cases.",
+            code="bad_path",
+            hint="Put it elsewhere in the folder of the skill, or ask the user to add a case.",
+        )
 
 
 def _missing_argument(name: str) -> ToolFailure:

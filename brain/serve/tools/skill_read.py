@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
+from ...repo.read.case_paths import is_in_cases
+from ...repo.skills.skill_views import missing_file_error
 from ...skills import index_lines
 from ...skills.skill_address import digest_address, slug_of_digest_address
 from ...skills.skill_layout import category_from_path
@@ -15,7 +17,7 @@ from .tool import ToolResult, pick_fields
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...results import Selected, Similar, Skill
+    from ...results import Selected, Similar, Skill, SkillFile
 
 
 MAX_LIST_CHARS = 20_000
@@ -165,14 +167,28 @@ _CUT_NOTE_CHARS = 60
 def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     """Read a skill, or one of its files, now or at an earlier version."""
     name, version = arguments["name"], arguments.get("version", "")
-    skill_file = brain.skills.read_file(
-        f"{name}@{version}" if version != "" else name, file_argument(arguments)
+    skill_file = _read_shown_file(
+        brain, f"{name}@{version}" if version != "" else name, file_argument(arguments)
     )
     files = _file_list(skill_file.files) if not skill_file.file else ""
     shown = text_for_model(skill_file.content, MAX_FILE_CHARS - len(files))
     names = ("slug", "name", "description", "version", "path", "snapshot", "file")
     data = {**pick_fields(skill_file, *names), "content": shown, "files": skill_file.files}
     return ToolResult(shown + files, data, False)
+
+
+def _read_shown_file(brain: Brain, skill: str, inner: str) -> SkillFile:
+    """Return a file of a skill, as if its held-out cases did not exist."""
+    if inner and is_in_cases(inner):
+        hidden = brain.gate.find_hidden_files(skill)
+        if inner in hidden:
+            shown = [file for file in brain.skills.read_file(skill).files if file not in hidden]
+            raise missing_file_error(printable_text(skill), inner, shown)
+    skill_file = brain.skills.read_file(skill, inner)
+    if not any(map(is_in_cases, skill_file.files)):
+        return skill_file
+    hidden = brain.gate.find_hidden_files(skill)
+    return skill_file._replace(files=[file for file in skill_file.files if file not in hidden])
 
 
 def file_argument(arguments: dict[str, Any]) -> str:

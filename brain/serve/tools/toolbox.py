@@ -94,6 +94,8 @@ class Toolbox:
         """Call a tool, and remove hidden characters from its result or failure."""
         try:
             function = self._find_function(name)
+            if function is create_skill:
+                function = partial(create_skill, cancel=control.cancel)
             if function is None:
                 answer = call_program(self._brain, self._task, name, arguments, control)
             else:

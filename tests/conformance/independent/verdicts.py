@@ -12,7 +12,8 @@ from tests.conformance.independent.paths import read_path
 from tests.conformance.independent.proofs import parse_json, read_id
 from tests.conformance.independent.receipts import canonical_json
 
-_KINDS = ("author", "unseen", "stub")
+_GATE_KINDS = ("held_out", "guard")
+_KINDS = ("author", "unseen", "stub", *_GATE_KINDS)
 _REQUIRED = {"format", "decision", "skill", "decider", "decided_by"}
 _Check = Callable[[Any], object]
 
@@ -27,7 +28,9 @@ def check_verdict(text: bytes) -> dict[str, Any]:
     paths = [file["path"] for file in files]
     require(all(a.encode() < b.encode() for a, b in pairwise(paths)), "the order")
     require(not files or "skill.py" in paths, "no code")
-    require(files or not cases, "cases of nothing")
+    _check_gate(value)
+    tried = [case for case in cases if case["kind"] not in _GATE_KINDS]
+    require(files or not tried, "cases of nothing")
     names = [case["name"] for case in cases]
     require(len(set(names)) == len(names), "a name twice")
     rows = [[file["path"], bytes.fromhex(file["blob"])] for file in files]
@@ -35,6 +38,7 @@ def check_verdict(text: bytes) -> dict[str, Any]:
         "id": blob_id(text).hex(),
         "decision": value["decision"],
         "skill": value["skill"],
+        "gate": value.get("gate", ""),
         "program": context_hash("brain v1 program", encode(rows)).hex() if rows else "",
         "cases": {
             kind: [
@@ -44,6 +48,29 @@ def check_verdict(text: bytes) -> dict[str, Any]:
             for kind in _KINDS
         },
     }
+
+
+def _check_gate(value: dict[str, Any]) -> None:
+    compared = [case for case in value.get("cases", []) if case["kind"] in _GATE_KINDS]
+    if "gate" in value:
+        require("text" in value and "runner" in value, "half a gate")
+        require(value["decision"] in ("admit", "reject"), "a gate that decides something else")
+    else:
+        require(not compared and not {"base", "text", "runner"} & set(value), "no gate")
+    require(sum(case["kind"] == "held_out" for case in compared) <= 256, "too many held-out cases")
+    for case in value.get("cases", []):
+        of_gate = {"document", "before", "after", "outputs"} & set(case)
+        if case["kind"] not in _GATE_KINDS:
+            require(not of_gate, "rounds of a case that has none")
+            continue
+        require(len(of_gate) == 4 and not {"payload", "output"} & set(case), "the parts of a case")
+        require(len(case["before"]) == len(case["after"]), "rounds that do not pair")
+        require(len(case["outputs"]) == 2 * len(case["before"]), "outputs that do not pair")
+        read_path(case["name"].encode())
+
+
+def _check_rounds(value: Any) -> None:
+    require(isinstance(value, str) and re.fullmatch("[pfe]{1,12}", value), "rounds")
 
 
 def _check_object(value: Any, fields: dict[str, _Check], required: set[str]) -> None:
@@ -108,6 +135,10 @@ _CASE: dict[str, _Check] = {
     "output": read_id,
     "detail": _text(1, 8192),
     "took": _count(1),
+    "document": read_id,
+    "before": _check_rounds,
+    "after": _check_rounds,
+    "outputs": _some(24, read_id),
 }
 _VERDICT: dict[str, _Check] = {
     "format": _one_of("brain v1 verdict"),
@@ -125,4 +156,8 @@ _VERDICT: dict[str, _Check] = {
     "seed": _count(1),
     "cases": _some(4096, lambda value: _check_object(value, _CASE, {"kind", "name", "outcome"})),
     "numbers": _table(_count(0)),
+    "gate": _one_of("admit", "reject", "undecided"),
+    "base": read_id,
+    "text": read_id,
+    "runner": _text(1, 1024),
 }

@@ -32,10 +32,14 @@ OPERATIONS = {
     "check-proof": "proofs.check",
     "diff": "history.diff history.patch history.diff_stat",
     "doctor": "doctor repair",
+    "evolve accept": "gate.accept",
     "evolve acquire": "programs.acquire programs.read_definition",
     "evolve admit": "programs.admit",
     "evolve allow": "programs.find_runnable programs.approve",
     "evolve attempts": "programs.attempts programs.read_attempt",
+    "evolve case add": "gate.add_case receipts.read_run receipts.read_run_file",
+    "evolve case list": "gate.list_cases",
+    "evolve case show": "gate.list_cases",
     "evolve count": "receipts.read_run_files programs.count_imported",
     "evolve import-registry": "programs.import_registry",
     "evolve pin": "programs.pin",
@@ -43,6 +47,7 @@ OPERATIONS = {
     "evolve retire": "programs.retire",
     "evolve stats": "programs.stats",
     "evolve synthesize": "synthesize receipts.read_run receipts.read_run_file",
+    "evolve try": "gate.plan gate.record",
     "evolve unpin": "programs.unpin",
     "fork": "fork",
     "gc": "gc",
@@ -122,7 +127,7 @@ WITHOUT_BRAIN = (
 )
 """Commands about the user, a chain, or the program; and those of `brain.serve`."""
 PARTS = (
-    "branches files history imports ledger memory merge prompt proofs proposals receipts "
+    "branches files gate history imports ledger memory merge prompt proofs proposals receipts "
     "secrets signatures skills trust"
 ).split()
 
@@ -135,6 +140,7 @@ def command_names() -> list[str]:
         for group, table in registry.GROUP_COMMANDS.items()
         for heading in table.values()
         for name in heading
+        if f"{group} {name}" not in registry.GROUP_COMMANDS
     ]
 
 

@@ -279,6 +279,19 @@ _VERDICT_FIELDS = {
         {"kind": "stub", "name": "s", "outcome": "fail", "detail": "d"},
         {"kind": "author", "name": "a", "outcome": "pass", "payload": "ab" * 32, "took": 3},
     ],
+    "gate": "admit", "base": "ab" * 32, "text": "cd" * 32, "runner": "sandbox",
+}  # fmt: skip
+_GATE_FIELDS = {
+    "decision": "reject", "gate": "undecided", "text": "cd" * 32, "runner": "é", "cases": [
+        {
+            "kind": "held_out", "name": "skills/a/cases/b.yaml", "outcome": "fail",
+            "document": "ab" * 32, "before": "pfe", "after": "ffe", "outputs": ["cd" * 32] * 6,
+        },
+        {
+            "kind": "guard", "name": "skills/c/cases/b.yaml", "outcome": "pass",
+            "document": "ab" * 32, "before": "p", "after": "p", "outputs": ["cd" * 32] * 2,
+        },
+    ],
 }  # fmt: skip
 
 
@@ -286,5 +299,7 @@ def _add_verdict_fields(draw: Random, verdict: Any) -> Any:
     """Return a verdict with some fields more."""
     if not isinstance(verdict, dict) or draw.random() < 0.4:
         return verdict
+    if draw.random() < 0.3:
+        return {**verdict, **_GATE_FIELDS}
     names = draw.sample(sorted(_VERDICT_FIELDS), draw.choice((1, 1, 2, 3)))
     return {**verdict, **{name: _VERDICT_FIELDS[name] for name in names}}

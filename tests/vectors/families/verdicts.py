@@ -33,6 +33,30 @@ CASES = (
     VerdictCase(kind="stub", name="always 0", outcome="pass"),
     VerdictCase(kind="stub", name="é" * 512, outcome="fail"),
 )
+COMPARED = VerdictCase(
+    kind="held_out",
+    name="skills/count-words/cases/é.yaml",
+    outcome="pass",
+    document=HERE,
+    before="f",
+    after="p",
+    outputs=(HERE, THERE),
+)
+NOISY = (
+    COMPARED._replace(before="pfepf" * 2 + "ef", after="p" * 12, outputs=(HERE, THERE) * 12),
+    COMPARED._replace(
+        kind="guard",
+        name="skills/oracle/cases/a.yaml",
+        outcome="fail",
+        detail=ODD,
+        before="p" * 12,
+        after="e" * 12,
+        outputs=(HERE, HERE) * 12,
+    ),
+)
+TRIED = SMALL._replace(
+    decision="admit", gate="admit", base=HERE, text=THERE, runner="sandbox", cases=(COMPARED,)
+)
 
 _GOOD: dict[str, Verdict] = {
     "nothing but a decision": SMALL,
@@ -51,6 +75,15 @@ _GOOD: dict[str, Verdict] = {
         decision="reject", files=PROGRAM, findings=("line 3: os", ""), cases=CASES
     ),
     "a reinstatement without cases": SMALL._replace(decision="reinstate", files=PROGRAM[1:2]),
+    "a text that a gate admits": TRIED,
+    "a new text that a gate rejects": TRIED._replace(
+        decision="reject", gate="reject", base=b"", runner="é" * 512, cases=NOISY
+    ),
+    "a gate that is undecided without cases": TRIED._replace(gate="undecided", cases=()),
+    "a program that a gate admits": TRIED._replace(files=PROGRAM, cases=(*CASES[:1], COMPARED)),
+    "256 held-out cases": TRIED._replace(
+        cases=tuple(COMPARED._replace(name=f"skills/c/cases/{one}.yaml") for one in range(256))
+    ),
     "numbers": SMALL._replace(numbers=(NamedNumber("failures", 3), NamedNumber("uses", 2**53 - 1))),
     "a slug and names of 64 characters": SMALL._replace(
         skill="s" * 64, limits=(NamedNumber("l" * 64, 1),)
@@ -59,6 +92,24 @@ _GOOD: dict[str, Verdict] = {
 
 _FILE = {"path": "skill.py", "blob": HERE.hex()}
 _CASE = {"kind": "author", "name": "a", "outcome": "pass"}
+_COMPARED = {
+    "kind": "held_out",
+    "name": "skills/c/cases/a.yaml",
+    "outcome": "pass",
+    "document": HERE.hex(),
+    "before": "fp",
+    "after": "pp",
+    "outputs": [HERE.hex()] * 4,
+}
+_GATE = {"decision": "admit", "gate": "admit", "text": THERE.hex(), "runner": "sandbox"}
+
+
+def _compared(**fields: Any) -> dict[str, Any]:
+    """Return a verdict of a gate with one case; None leaves one of its fields out."""
+    case = {**_COMPARED, **fields}
+    return {**_GATE, "cases": [{key: value for key, value in case.items() if value is not None}]}
+
+
 _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no format": ({"format": None}, "unsupported_version"),
     "the format of a receipt": ({"format": "brain v1 receipt"}, "unsupported_version"),
@@ -133,6 +184,60 @@ _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a version that is empty": ({"versions": {"python": ""}}, "bad_field"),
     "a version that is a number": ({"versions": {"python": 3}}, "bad_field"),
     "null": ({"reason": [None]}, "bad_field"),
+    "an unknown word of a gate": ({**_GATE, "gate": "maybe"}, "bad_field"),
+    "an empty word of a gate that is told": ({"decision": "admit", "gate": ""}, "bad_field"),
+    "a gate that retires": ({**_GATE, "decision": "retire"}, "bad_field"),
+    "a gate that reinstates": ({**_GATE, "decision": "reinstate"}, "bad_field"),
+    "a gate without a text": ({**_GATE, "text": None}, "bad_field"),
+    "a gate without a runner": ({**_GATE, "runner": None}, "bad_field"),
+    "a runner without a name": ({**_GATE, "runner": ""}, "bad_field"),
+    "a base that is no digest": ({**_GATE, "base": "aa"}, "bad_field"),
+    "a text without a gate": ({"text": THERE.hex()}, "bad_field"),
+    "a base without a gate": ({"base": THERE.hex()}, "bad_field"),
+    "a runner without a gate": ({"runner": "sandbox"}, "bad_field"),
+    "a held-out case without a gate": ({"cases": [_COMPARED]}, "bad_field"),
+    "a guard without a gate": ({"cases": [{**_COMPARED, "kind": "guard"}]}, "bad_field"),
+    "a held-out case without a document": (_compared(document=None), "bad_field"),
+    "a held-out case without rounds before": (_compared(before=None), "bad_field"),
+    "a held-out case without rounds after": (_compared(after=None), "bad_field"),
+    "a held-out case without outputs": (_compared(outputs=None), "bad_field"),
+    "a held-out case with a payload": (_compared(payload=HERE.hex()), "bad_field"),
+    "a held-out case with an output": (_compared(output=HERE.hex()), "bad_field"),
+    "a held-out case whose name is no path": (_compared(name="skills/../a.yaml"), "bad_field"),
+    "rounds that do not pair": (_compared(after="p"), "bad_field"),
+    "three outputs for two rounds": (_compared(outputs=[HERE.hex()] * 3), "bad_field"),
+    "six outputs for two rounds": (_compared(outputs=[HERE.hex()] * 6), "bad_field"),
+    "an output that is no digest": (_compared(outputs=["aa"] * 4), "bad_field"),
+    "an outcome of a round that is unknown": (_compared(before="fx"), "bad_field"),
+    "rounds with a line feed": (_compared(before="f\n"), "bad_field"),
+    "no rounds at all": (_compared(before="", after="", outputs=[]), "bad_field"),
+    "13 rounds": (
+        _compared(before="f" * 13, after="p" * 13, outputs=[HERE.hex()] * 26),
+        "bad_field",
+    ),
+    "rounds of a case of the author": (
+        {**_GATE, "files": [_FILE], "cases": [{**_COMPARED, "kind": "author"}]},
+        "bad_field",
+    ),
+    "a document of a stub": (
+        {"files": [_FILE], "cases": [{**_CASE, "kind": "stub", "document": HERE.hex()}]},
+        "bad_field",
+    ),
+    "a case of the author without files beside a gate": (
+        {**_GATE, "cases": [_CASE, _COMPARED]},
+        "bad_field",
+    ),
+    "one case in two kinds": (
+        {**_GATE, "cases": [_COMPARED, {**_COMPARED, "kind": "guard"}]},
+        "duplicate_key",
+    ),
+    "257 held-out cases": (
+        {
+            **_GATE,
+            "cases": [{**_COMPARED, "name": f"skills/c/cases/{at}.yaml"} for at in range(257)],
+        },
+        "too_many",
+    ),
 }
 
 _BASE = (
@@ -182,6 +287,7 @@ def facts(data: bytes) -> dict[str, Any]:
         "id": blob_id(data).hex(),
         "decision": verdict.decision,
         "skill": verdict.skill,
+        "gate": verdict.gate,
         "program": verdict.program.hex(),
         "cases": {
             kind: [verdict.count_cases(kind) - failed.count(kind), failed.count(kind)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -135,3 +136,13 @@ def test_of_two_agents_that_make_one_tool_at_once_one_is_told(
         assert isinstance(failure, ToolFailure) and failure.code == "stale_base"
         assert [skill.version for skill in brain.programs.list()] == [1]
         assert brain.verify().ok
+
+
+def test_a_cancelled_trial_ends_and_keeps_nothing(tools: Toolbox) -> None:
+    cancel = Event()
+    cancel.set()
+    head = tools._brain.head
+    with pytest.raises(ToolFailure) as caught:
+        tools.call("create_skill", creation("count_words"), cancel=cancel)
+    assert "cancelled" in caught.value.text
+    assert tools._brain.head == head and tools._brain.programs.attempts() == []

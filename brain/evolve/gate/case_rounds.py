@@ -1,0 +1,143 @@
+"""Run cases old against new, round by round, until the gate decides or the limits are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...gating.case_types import Case
+from ...gating.gate_decision import decide
+from ...gating.gate_types import CaseRow, GateDecision, GateRules
+from ...verdicts.gate_verdict import GateCase
+from .case_runner import CaseOutput, CaseRunner, SkillsUnderTest
+
+Judge = Callable[[Case, Sequence[bytes]], Sequence[str]]
+"""Returns for each output of a case whether it passed: p or f."""
+_ERROR = "e"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateLimits:
+    """Limits of one attempt: of its cases, its runs of them, and its time.
+
+    Of more cases than these, the same ones are tried each time.
+    """
+
+    cases: int = 64
+    guards: int = 32
+    runs: int = 2400
+    seconds: float = 1800.0
+
+
+DEFAULT_LIMITS = GateLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedCases:
+    """What was tried in whole rounds. `stopped` says why no further ones were, "" if decided."""
+
+    cases: tuple[GateCase, ...]
+    decision: GateDecision
+    stopped: str = ""
+
+
+@dataclass(slots=True)
+class _CaseCourse:
+    """The outcomes of one case so far."""
+
+    case: Case
+    is_guard: bool
+    before: str = ""
+    after: str = ""
+    outputs: list[bytes] = field(default_factory=list)
+
+    @property
+    def row(self) -> CaseRow:
+        return CaseRow(
+            name=self.case.path, before=self.before, after=self.after, is_guard=self.is_guard
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseRounds:
+    """Tries cases with a runner, without a change (`old`) and with it (`new`).
+
+    `clock` tells seconds. `judge` compares outputs with what their case expects.
+    """
+
+    runner: CaseRunner
+    judge: Judge
+    old: SkillsUnderTest
+    new: SkillsUnderTest
+    rules: GateRules
+    limits: GateLimits
+    clock: Callable[[], float]
+
+    def run(self, cases: Sequence[Case], guards: Sequence[Case]) -> TriedCases | None:
+        """Try the cases; None if the time was over before a round was.
+
+        Whatever `runner` raises because nothing can be run is raised.
+        """
+        deadline = self.clock() + self.limits.seconds
+        courses = [
+            *(_CaseCourse(case, False) for case in cases),
+            *(_CaseCourse(case, True) for case in guards),
+        ]
+        max_rounds = 1 if self.runner.repeats_itself else self.rules.max_rounds
+        decision: GateDecision | None = None
+        stopped = ""
+        for number in range(max_rounds):
+            if 2 * len(courses) * (number + 1) > self.limits.runs:
+                stopped = f"the limit of {self.limits.runs} runs was reached"
+                break
+            if not self._run_round(courses, number, deadline):
+                stopped = f"it took longer than {self.limits.seconds:g} s"
+                break
+            rows = [course.row for course in courses]
+            decision = decide(rows, self.rules, repeats_itself=self.runner.repeats_itself)
+            if decision.gate != "undecided":
+                break
+            stopped = self._find_too_many_errors(courses)
+            if stopped:
+                break
+        if decision is None:
+            return None
+        tried = tuple(
+            GateCase(case=one.case, row=one.row, outputs=tuple(one.outputs)) for one in courses
+        )
+        is_open = decision.gate == "undecided"
+        return TriedCases(cases=tried, decision=decision, stopped=stopped if is_open else "")
+
+    def _run_round(self, courses: Sequence[_CaseCourse], number: int, deadline: float) -> bool:
+        """Run each case twice; a round that is not finished in time leaves no outcome."""
+        pairs = []
+        for course in courses:
+            if self.clock() > deadline:
+                return False
+            outputs = (
+                self.runner.run(self.old, course.case, number),
+                self.runner.run(self.new, course.case, number),
+            )
+            pairs.append((outputs, self._judge(course.case, outputs)))
+        for course, (outputs, (before, after)) in zip(courses, pairs, strict=True):
+            course.before += before
+            course.after += after
+            course.outputs += [one.error.encode() if one.error else one.output for one in outputs]
+        return True
+
+    def _judge(self, case: Case, outputs: Sequence[CaseOutput]) -> list[str]:
+        letters = iter(self.judge(case, [one.output for one in outputs if not one.error]))
+        return [_ERROR if one.error else next(letters) for one in outputs]
+
+    def _find_too_many_errors(self, courses: Sequence[_CaseCourse]) -> str:
+        """Return why a runner that fails more often than not is asked no more, "" if it is.
+
+        A program that fails gives the same outcome each time, and is judged by it.
+        """
+        if self.runner.repeats_itself:
+            return ""
+        letters = "".join(course.before + course.after for course in courses)
+        errors = letters.count("e")
+        if 2 * errors <= len(letters):
+            return ""
+        return f"{errors} of {len(letters)} runs ended in an error"

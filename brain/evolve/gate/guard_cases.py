@@ -1,0 +1,51 @@
+"""Choose the cases of a trial: held-out ones of the skill, and of others that it could touch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ...gating.case_types import Case
+from ...programs.tool_name import tool_name
+from .model_runner import case_text
+from .skills_under_test import PlannedSkills
+
+
+def list_held_out(held_out: Iterable[Case], slug: str, limit: int) -> list[Case]:
+    """Return the held-out cases of a skill, at most `limit`: always the same ones."""
+    return _take([case for case in held_out if case.skill == slug], limit)
+
+
+def find_guards(
+    held_out: Iterable[Case], old: PlannedSkills, new: PlannedSkills, limit: int
+) -> list[Case]:
+    """Return the held-out cases of other skills that a change could touch, at most `limit`.
+
+    Those of a skill with a program are touched if it calls the changed skill by its name, and
+    those of a text if the prompt for their input is another one.
+    """
+    is_touched = {}
+    found = []
+    for case in held_out:
+        if case.skill == new.slug:
+            continue
+        if case.skill not in is_touched:
+            is_touched[case.skill] = _calls(new, case.skill)
+        calls = is_touched[case.skill]
+        if calls or (calls is None and old.prompt(case_text(case)) != new.prompt(case_text(case))):
+            found.append(case)
+    return _take(found, limit)
+
+
+def _calls(skills: PlannedSkills, slug: str) -> bool | None:
+    """Tell whether the program of a skill names the tool of the changed one; None without one."""
+    program = skills.program(slug)
+    if program is None:
+        return None
+    name = re.escape(tool_name(skills.slug))
+    return re.search(rf"\b{name}\b", program.code.decode("utf-8", "replace")) is not None
+
+
+def _take(cases: Sequence[Case], limit: int) -> list[Case]:
+    """Return at most `limit` cases, in an order that only their documents decide."""
+    return sorted(sorted(cases, key=lambda case: case.blob)[:limit], key=lambda case: case.path)

@@ -1,0 +1,116 @@
+"""Find the sequences of skills that recur: frequent, contiguous, and none inside a longer one.
+
+A pattern is counted once for each message in which it ends; it may begin in an earlier one of
+the same chat. One that a longer pattern contains is left out if that one counts as often, and so
+is the mere repetition of a pattern. Longer sequences than `PatternRules.max_steps` are left out
+with all that they contain as often: a skill that calls so many others is of no use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from .count_plain import MaximalSequences, Steps, find_maximal
+from .message_log import DEFAULT_PATTERN_RULES, ChatMessages, MessageLog, PatternRules
+
+if TYPE_CHECKING:
+    from ...experience.experience_protocol import SequenceBatch
+    from .count_bulk import BulkCounter
+
+MAX_PATTERNS = 1_000
+"""Patterns that are returned, the most frequent ones."""
+BULK_MESSAGES = 4_000
+"""From so many messages on they are counted with numpy, where it is installed."""
+
+
+class FrequentPattern(NamedTuple):
+    """A sequence of skills, and how many messages end with it."""
+
+    skills: tuple[str, ...]
+    support: int
+
+
+class MinedPatterns(NamedTuple):
+    """Patterns, most frequent first, then the longest, then by name.
+
+    `has_longer`: some recur that have more steps than the rules allow.
+    """
+
+    patterns: list[FrequentPattern]
+    has_longer: bool
+
+
+def mine_patterns(
+    messages: ChatMessages, now: int, rules: PatternRules = DEFAULT_PATTERN_RULES
+) -> MinedPatterns:
+    """Return the patterns of messages at a time in ms."""
+    miner = PatternMiner(rules)
+    miner.add(messages)
+    return miner.mine(now)
+
+
+class PatternMiner:
+    """Finds patterns in messages as they come; what it has counted it does not count again."""
+
+    def __init__(self, rules: PatternRules = DEFAULT_PATTERN_RULES) -> None:
+        self.rules = rules
+        self._log = MessageLog(rules)
+        self._bulk: BulkCounter | None = None
+
+    def __len__(self) -> int:
+        return len(self._log)
+
+    def add(self, messages: ChatMessages) -> None:
+        """Add messages in the order of recording."""
+        self._log.extend(messages)
+
+    def add_batches(self, batches: Iterable[SequenceBatch]) -> None:
+        """Add messages as the store of experience returns very many."""
+        self._log.extend_from_batches(batches)
+
+    def mine(self, now: int) -> MinedPatterns:
+        """Return the patterns at a time in ms."""
+        if self._bulk is None and len(self._log) >= BULK_MESSAGES:
+            self._bulk = _open_bulk_counter(self._log)
+        if self._bulk is None:
+            return _list_patterns(find_maximal(self._log, now), self._log)
+        return _list_patterns(self._bulk.find_maximal(now, 2 * MAX_PATTERNS), self._log)
+
+
+def _open_bulk_counter(log: MessageLog) -> BulkCounter | None:
+    """Return a counter for very many messages, None if numpy is not installed."""
+    try:
+        from .count_bulk import BulkCounter
+    except ModuleNotFoundError:
+        return None
+    return BulkCounter(log)
+
+
+def _list_patterns(found: MaximalSequences, log: MessageLog) -> MinedPatterns:
+    names = log.names
+    patterns = [
+        FrequentPattern(tuple(names[step] for step in steps), count)
+        for steps, count in found.counts
+        if len(steps) >= log.rules.min_steps and not _repeats_a_pattern(steps, count, found)
+    ]
+    patterns.sort(key=lambda pattern: (-pattern.support, -len(pattern.skills), pattern.skills))
+    return MinedPatterns(
+        patterns=patterns[:MAX_PATTERNS],
+        has_longer=any(_find_period(steps) == len(steps) for steps in found.too_long),
+    )
+
+
+def _repeats_a_pattern(steps: Steps, count: int, found: MaximalSequences) -> bool:
+    """Tell whether a sequence is a shorter one again and again, which counts more often."""
+    period = _find_period(steps)
+    is_repetition = 1 < period < len(steps) and len(steps) % period == 0
+    return is_repetition and found.count_of(steps[:period]) > count
+
+
+def _find_period(steps: Steps) -> int:
+    """Return after how many steps a sequence repeats itself, at least once; else its length."""
+    for period in range(1, len(steps) // 2 + 1):
+        if steps[period:] == steps[:-period]:
+            return period
+    return len(steps)

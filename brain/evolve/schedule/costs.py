@@ -1,0 +1,60 @@
+"""What each evolver has cost: requests and tokens, counted as the answers come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...results import EvolverCost
+from ..model import AnswerRequest, Model, ModelAnswer
+from .stored_notes import Fields, change_fields, read_fields, read_number
+
+if TYPE_CHECKING:
+    from ...experience.experience_protocol import ExperienceStore
+
+
+def add_cost(store: ExperienceStore, evolver: str, tokens_in: int, tokens_out: int) -> None:
+    """Count one answer. Raises `StoreError`."""
+
+    def add(fields: Fields) -> Fields:
+        return {
+            "requests": read_number(fields, "requests") + 1,
+            "tokens_in": read_number(fields, "tokens_in") + tokens_in,
+            "tokens_out": read_number(fields, "tokens_out") + tokens_out,
+        }
+
+    change_fields(store, _note(evolver), add)
+
+
+def read_cost(store: ExperienceStore, evolver: str) -> EvolverCost:
+    """Return what an evolver has cost so far."""
+    fields = read_fields(store, _note(evolver))
+    return EvolverCost(
+        evolver=evolver,
+        requests=read_number(fields, "requests"),
+        tokens_in=read_number(fields, "tokens_in"),
+        tokens_out=read_number(fields, "tokens_out"),
+    )
+
+
+class MeteredModel:
+    """A `Model` whose answers count as cost of an evolver."""
+
+    def __init__(self, model: Model, store: ExperienceStore, evolver: str) -> None:
+        self._model = model
+        self._store = store
+        self._evolver = evolver
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self._model.name
+
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
+        """Return the answer of the model. Raises `ModelError`, `StoreError`."""
+        answer = self._model.answer(request)
+        add_cost(self._store, self._evolver, answer.tokens_in, answer.tokens_out)
+        return answer
+
+
+def _note(evolver: str) -> str:
+    return f"cost/{evolver}"

@@ -1,0 +1,85 @@
+"""What a job of the scheduler is, and what it is given."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...experience.experience_protocol import RateLimit
+from ...results import GateOutcome, ScheduledStep
+from .costs import MeteredModel
+
+if TYPE_CHECKING:
+    from ...experience.experience_protocol import ExperienceStore, RateStore
+    from ..brain_protocol import LearningBrain
+    from ..model import Model
+
+DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
+"""Results of a step."""
+NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clocks:
+    """`now` is the time in ms since 1970, which may jump; `seconds` never goes back."""
+
+    now: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
+    seconds: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobContext:
+    """The brain, the stores, and the model that jobs work with.
+
+    `should_stop` tells that the scheduler was asked to end; `owner` names this process.
+    """
+
+    brain: LearningBrain
+    store: ExperienceStore
+    rates: RateStore
+    model: Model | None
+    clocks: Clocks
+    should_stop: Callable[[], bool]
+    owner: str = field(default_factory=lambda: f"process {os.getpid()}")
+
+    def metered_model(self, evolver: str) -> Model | None:
+        """Return the model, whose answers count as cost of an evolver."""
+        return None if self.model is None else MeteredModel(self.model, self.store, evolver)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job: its evolver, how often it runs, and what it does.
+
+    A job with `period` (ms) runs once in each; 0 is only for a queue. `queue` is the kind of work
+    that makes it run sooner, "" for none. A job that `works_off` claims each item itself; any
+    other one is run by one process at a time. `limits` are shown by the status, and `max_tokens`
+    is the most that one attempt may cost.
+    """
+
+    evolver: str
+    run: Callable[[JobContext], Iterator[ScheduledStep]]
+    period: int = 0
+    queue: str = ""
+    works_off: bool = False
+    needs_model: bool = True
+    limits: tuple[RateLimit, ...] = ()
+    max_tokens: Callable[[Model], int] = field(default=lambda model: 0)
+
+
+def make_step(
+    evolver: str,
+    result: str,
+    reason: str,
+    *,
+    key: str = "",
+    slug: str = "",
+    outcome: GateOutcome | None = None,
+) -> ScheduledStep:
+    """Return a step of an evolver."""
+    return ScheduledStep(
+        evolver=evolver, key=key, result=result, reason=reason, slug=slug, outcome=outcome
+    )

@@ -1,0 +1,60 @@
+"""The jobs of the scheduler. A new kind of learning adds a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...results import ScheduledStep
+from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
+from ..synthesis import EVOLVER as SYNTHESIS
+from ..tool_conversation import DEFAULT_LIMITS
+from ..tool_model import has_tools
+from ..transcript import MAX_CHARS
+from .job_types import DONE, Job, JobContext, make_step
+from .synthesis_job import SYNTHESIS_LIMITS, work_off_hard_runs
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+HOUR_MS = 3_600_000
+PATTERNS, GAPS = "patterns", "gaps"
+_PROMPT_TOKENS = 20_000
+"""A bound of the prompt of a synthesis: the transcript, five skills, and earlier attempts."""
+
+
+def _max_synthesis_tokens(model: Model) -> int:
+    """Return the most tokens of one conversation; the cases of the gate come on top."""
+    if has_tools(model):
+        return DEFAULT_LIMITS.tokens + MAX_ANSWER_TOKENS + MAX_CHARS
+    return MAX_ROUNDS * (_PROMPT_TOKENS + MAX_CHARS // 2 + MAX_ANSWER_TOKENS)
+
+
+def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
+    from ..patterns.run_patterns import run_patterns
+
+    model = context.metered_model(PATTERNS)
+    for outcome in run_patterns(context.brain, model, now=context.clocks.now()):
+        yield make_step(PATTERNS, DONE, outcome.reason, slug=outcome.slug, outcome=outcome)
+
+
+def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
+    from ..gaps.run_gaps import run_gaps
+
+    model = context.metered_model(GAPS)
+    for outcome in run_gaps(context.brain, model, now=context.clocks.now()):
+        yield make_step(GAPS, DONE, outcome.reason, slug=outcome.slug, outcome=outcome)
+
+
+JOBS = (
+    Job(
+        evolver=SYNTHESIS,
+        run=work_off_hard_runs,
+        queue=SYNTHESIS,
+        works_off=True,
+        limits=SYNTHESIS_LIMITS,
+        max_tokens=_max_synthesis_tokens,
+    ),
+    Job(evolver=PATTERNS, run=_run_patterns, period=6 * HOUR_MS),
+    Job(evolver=GAPS, run=_run_gaps, period=HOUR_MS, queue=GAPS),
+)

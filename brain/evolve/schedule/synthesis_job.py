@@ -1,0 +1,217 @@
+"""Learn from queued hard runs, one at a time; safe to be killed at any step.
+
+1. An item is claimed: no other process works on it meanwhile.
+2. Each answer of the model is kept before it is used.
+3. The drafted change is kept before the gate gets it. An attempt that was killed goes on there:
+   the gate knows a change that it has recorded already.
+4. The item is finished with what became of the change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...errors import (
+    BrainError,
+    Conflict,
+    FormatError,
+    InvalidInput,
+    ModelError,
+    NotFound,
+    printable_text,
+)
+from ...experience.experience_protocol import AuditEvent, RateLimit
+from ...results import GateOutcome, ScheduledStep
+from ..answer_check import SkillDraft
+from ..synthesis import EVOLVER, build_change, draft_skill, propose_change
+from .costs import add_cost
+from .hard_runs import SYNTHESIS, HardRun, parse_hard_run
+from .job_types import BUSY, DONE, FAILED, NO_MODEL_REASON, WAITING, JobContext, make_step
+from .kept_answers import CaseModel, Interrupted, KeptAnswer, KeptAnswers, keep_answers
+from .pauses import add_failure, describe_pause, end_pause, read_pause
+from .work_progress import PreparedChange, WorkProgress, decode_progress, encode_progress
+
+if TYPE_CHECKING:
+    from ...experience.experience_protocol import ClaimedWork
+    from ...receipts import Receipt
+    from ..model import Model
+
+LEASE_MS = 15 * 60_000
+"""How long an item is this process's; after a kill, another attempt begins then at the latest."""
+WORK_SECONDS = 8 * 60.0
+"""After so long no further request is made, so that an attempt ends before its lease does."""
+MAX_CLAIMS = 50
+"""Claims of one item, also those that were killed; then the store gives it up."""
+MAX_FAILURES = 5
+MAX_BAD_ANSWERS = 2
+"""Attempts at one item with a model that gives no acceptable answer; each has several requests."""
+SYNTHESIS_LIMITS = (
+    RateLimit(name="hour", seconds=3600, most=6),
+    RateLimit(name="day", seconds=86_400, most=24),
+)
+"""Runs that a brain learns from in an hour and a day."""
+_MAX_REASON_CHARS = 400
+
+
+def work_off_hard_runs(context: JobContext) -> Iterator[ScheduledStep]:
+    """Learn from queued runs until there is none, or something says to wait."""
+    model = context.model
+    if model is None:
+        yield make_step(EVOLVER, WAITING, NO_MODEL_REASON)
+        return
+    while not context.should_stop():
+        now = context.clocks.now()
+        reason = find_reason_to_wait(context, model, now)
+        if reason:
+            yield make_step(EVOLVER, WAITING, reason)
+            return
+        work = context.store.claim_work(SYNTHESIS, now, LEASE_MS, MAX_CLAIMS)
+        if work is None:
+            return
+        step = _Attempt(context=context, model=model, work=work).make()
+        yield step
+        if step.result == WAITING:
+            return
+
+
+def find_reason_to_wait(context: JobContext, model: Model, now: int) -> str:
+    """Return why the model is not asked now, "" if it may be."""
+    pause = read_pause(context.store, model.name, now)
+    if pause is not None:
+        return describe_pause(pause)
+    counts = context.rates.read(EVOLVER, SYNTHESIS_LIMITS, now)
+    reached = [limit for limit in SYNTHESIS_LIMITS if counts.get(limit.name, 0) >= limit.most]
+    return _limit_reason(reached[0].name) if reached else ""
+
+
+def _limit_reason(limit: str) -> str:
+    return f"the limit of attempts in a {limit} is reached"
+
+
+@dataclass(kw_only=True)
+class _Attempt:
+    """One attempt at one item."""
+
+    context: JobContext
+    model: Model
+    work: ClaimedWork
+
+    def make(self) -> ScheduledStep:
+        """Learn from the item; failures are in the step. Raises `StoreError`."""
+        self._progress = decode_progress(self.work.progress)
+        self._end_at = self.context.clocks.seconds() + WORK_SECONDS
+        try:
+            run = parse_hard_run(self.work)
+            if not self._progress.is_begun:
+                store, now = self.context.rates, self.context.clocks.now()
+                limit = store.take(EVOLVER, SYNTHESIS_LIMITS, now)
+                if limit:
+                    return self._step(WAITING, _limit_reason(limit))
+            prepared = self._progress.prepared or self._prepare(run)
+            model = CaseModel(self._kept_model())
+            outcome = propose_change(self.context.brain, prepared.change, model)
+            return self._finish(run, prepared, outcome)
+        except Interrupted as error:
+            if error.cause is not None:
+                self._pause(error.cause)
+            return self._step(WAITING, error.message)
+        except ModelError as error:
+            self._pause(error)
+            is_nonsense = error.code == "bad_answer"
+            return self._fail(error, MAX_BAD_ANSWERS if is_nonsense else MAX_FAILURES)
+        except Conflict as error:
+            if error.code == "work_lost":
+                return self._step(BUSY, error.message)
+            return self._fail(error)
+        except (FormatError, InvalidInput, NotFound) as error:
+            return self._give_up(error)
+
+    def _prepare(self, run: HardRun) -> PreparedChange:
+        """Ask the model for a draft, and keep the change that follows."""
+        brain = self.context.brain
+        receipt = run.receipt or brain.receipts.read_run(run.snapshot)
+        drafted = draft_skill(brain, receipt, self._kept_model(), run.trigger)
+        slug = drafted.draft.slug if isinstance(drafted.draft, SkillDraft) else ""
+        change = build_change(receipt, self.model, drafted)
+        prepared = PreparedChange(change=change, slug=slug, reason=drafted.draft.reason)
+        self._keep(WorkProgress(failures=self._progress.failures, prepared=prepared))
+        return prepared
+
+    def _kept_model(self) -> Model:
+        """Return the model of the present stage, with the answers that the stage had before."""
+        answers = KeptAnswers(
+            self._progress.answers,
+            keep=self._keep_answers,
+            check=self._check_may_ask,
+            on_paid=partial(add_cost, self.context.store, EVOLVER),
+        )
+        return keep_answers(self.model, answers)
+
+    def _check_may_ask(self) -> None:
+        """Raise `Interrupted` near the end of the lease, or if the scheduler ends."""
+        if self.context.should_stop():
+            raise Interrupted("the scheduler ends")
+        if self.context.clocks.seconds() > self._end_at:
+            raise Interrupted("the time of this attempt is over")
+
+    def _keep_answers(self, answers: list[KeptAnswer]) -> None:
+        self._keep(replace(self._progress, answers=tuple(answers)))
+
+    def _keep(self, progress: WorkProgress) -> None:
+        self.context.store.keep_progress(self.work, encode_progress(progress))
+        self._progress = progress
+
+    def _finish(
+        self, run: HardRun, prepared: PreparedChange, outcome: GateOutcome | None
+    ) -> ScheduledStep:
+        end_pause(self.context.store)
+        done = outcome.done if outcome else "nothing"
+        reason = outcome.reason if outcome else prepared.reason
+        result = {"admitted": "success", "proposed": "success", "nothing": "skipped"}.get(
+            done, "rejected"
+        )
+        self._end(result, done, reason, run.trigger, prepared.slug)
+        text = f"{done}: {reason}" if reason else done
+        return self._step(DONE, text, slug=prepared.slug, outcome=outcome)
+
+    def _pause(self, error: ModelError) -> None:
+        context = self.context
+        add_failure(context.store, self.model.name, context.clocks.now(), error)
+
+    def _fail(self, error: BrainError, most: int = MAX_FAILURES) -> ScheduledStep:
+        """Count a failure; the next attempt asks anew."""
+        failures = self._progress.failures + 1
+        if failures >= most:
+            return self._give_up(error)
+        self._keep(WorkProgress(failures=failures))
+        return self._step(FAILED, f"{error.message} (attempt {failures} of {most})")
+
+    def _give_up(self, error: BrainError) -> ScheduledStep:
+        self._end("failed", "failed", error.message, "", "")
+        return self._step(FAILED, f"given up: {error.message}")
+
+    def _end(self, result: str, phase: str, reason: str, trigger: str, slug: str) -> None:
+        """Finish the item, and append what became of it to the audit."""
+        short = printable_text(reason, _MAX_REASON_CHARS)
+        self.context.store.finish_work(
+            self.work, json.dumps({"result": result, "slug": slug, "reason": short})
+        )
+        event = AuditEvent(
+            at=self.context.clocks.now(),
+            evolver=EVOLVER,
+            name=slug,
+            trigger_reason=f"{trigger},run={self.work.item.key},reason={short}".lstrip(","),
+            phase=phase,
+            result=result,
+        )
+        self.context.store.append_event(event)
+
+    def _step(
+        self, result: str, reason: str, *, slug: str = "", outcome: GateOutcome | None = None
+    ) -> ScheduledStep:
+        key = self.work.item.key
+        return make_step(EVOLVER, result, reason, key=key, slug=slug, outcome=outcome)

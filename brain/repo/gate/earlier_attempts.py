@@ -1,0 +1,119 @@
+"""Attempts at a skill that were not admitted: what an evolver may know of them.
+
+That is the edit, the reason and the counts. Which held-out cases there are, what they hold and
+what came out stays hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...errors import BrainError
+from ...objects.snapshot import Snapshot
+from ...results import EarlierAttempt, GateNumbers
+from ...util.utc_time import utc_time
+from ...verdicts.verdict_types import Verdict
+from ..history import diff, unified_diff
+from ..open.session import Session
+from ..read.decision_rows import read_decision_verdict
+from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
+
+MAX_EDIT_CHARS = 20_000
+"""Characters of an edit that are shown."""
+EVOLVER_TRAILER = "Evolver: "
+"""Begins the last line of the message of a change, which names who proposed it."""
+_EVOLVER = re.compile(rf"^{EVOLVER_TRAILER}([a-z]{{1,32}})$", re.MULTILINE)
+
+
+def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
+    """Return the attempts at a skill that are kept, newest first."""
+    return [
+        _describe(session, ref, snapshot_id, snapshot, verdict)
+        for ref, snapshot_id, snapshot, verdict in _iter_attempts(session, slug)
+    ]
+
+
+def find_same_attempt(session: Session, wanted: Verdict) -> EarlierAttempt | None:
+    """Return a kept attempt at the same change on the same cases, None if there is none.
+
+    `wanted` has the texts, the program, the runner, and the documents of the cases. An
+    attempt in which cases ended in errors is none: it may end differently.
+    """
+    for ref, snapshot_id, snapshot, verdict in _iter_attempts(session, wanted.skill):
+        if _what_was_tried(verdict) == _what_was_tried(wanted) and not _has_errors(verdict):
+            return _describe(session, ref, snapshot_id, snapshot, verdict)
+    return None
+
+
+def read_numbers(verdict: Verdict) -> GateNumbers | None:
+    """Return what a gate counted, None if nothing was tried."""
+    if not verdict.gate:
+        return None
+    numbers = dict(verdict.numbers)
+    milli = numbers.get("e_value_milli", 0)
+    return GateNumbers(
+        cases=numbers.get("cases", 0),
+        rounds=numbers.get("rounds", 0),
+        wins=numbers.get("wins", 0),
+        losses=numbers.get("losses", 0),
+        ties=numbers.get("ties", 0),
+        e_value=f"{milli // 1000}.{milli % 1000:03}",
+        worse=[case.name for case in verdict.gate_cases if case.outcome == "fail"],
+        more_cases=numbers.get("more_cases", 0),
+        runner=verdict.runner,
+    )
+
+
+def hide_cases(verdict: Verdict, text: str) -> str:
+    """Return a text about a verdict without the names of the cases that were tried."""
+    for case in verdict.gate_cases:
+        text = text.replace(case.name, "a held-out case")
+    return text
+
+
+def _iter_attempts(session: Session, slug: str) -> Iterator[tuple[str, bytes, Snapshot, Verdict]]:
+    for ref, snapshot_id in list_rejected_refs(session, slug):
+        snapshot = session.load_snapshot(snapshot_id)
+        verdict = read_decision_verdict(session, snapshot)
+        if verdict is not None:
+            yield ref, snapshot_id, snapshot, verdict
+
+
+def _describe(
+    session: Session, ref: str, snapshot_id: bytes, snapshot: Snapshot, verdict: Verdict
+) -> EarlierAttempt:
+    numbers = read_numbers(verdict)
+    found = _EVOLVER.search(snapshot.message)
+    return EarlierAttempt(
+        attempt=ref.removeprefix(REJECTED_REF_PREFIX),
+        slug=verdict.skill,
+        time=utc_time(snapshot.time),
+        evolver=found[1] if found else "",
+        gate=verdict.gate,
+        reason=hide_cases(verdict, verdict.reason),
+        numbers=numbers._replace(worse=()) if numbers else None,
+        cases_worse=len(numbers.worse) if numbers else 0,
+        edit=_render_edit(session, snapshot_id, snapshot),
+    )
+
+
+def _render_edit(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> str:
+    """Return the change of the attempt as a unified diff."""
+    try:
+        found = diff.diff_revisions(session, snapshot.parents[0].hex(), snapshot_id.hex())
+        patch = "".join(unified_diff.render_patch(session, found))
+    except BrainError:  # redacted since
+        return ""
+    if len(patch) <= MAX_EDIT_CHARS:
+        return patch
+    return patch[:MAX_EDIT_CHARS] + f"\n(cut after {MAX_EDIT_CHARS} characters)\n"
+
+
+def _what_was_tried(verdict: Verdict) -> tuple[object, ...]:
+    documents = sorted((case.kind, case.document) for case in verdict.gate_cases)
+    return verdict.base, verdict.text, verdict.files, verdict.runner, documents
+
+
+def _has_errors(verdict: Verdict) -> bool:
+    return any("e" in case.before + case.after for case in verdict.gate_cases)

@@ -1,0 +1,54 @@
+"""Where cases of skills lie, and which of their documents agents never see."""
+
+from __future__ import annotations
+
+from ...digest import NO_DIGEST
+from ...errors import InvalidInput
+from ...gating.case_document import parse_case
+from ...gating.case_types import MAX_CASE_BYTES
+from ...skills import SKILLS_SECTION, skill_layout
+
+CASES_FOLDER = "cases"
+CASE_SUFFIX = ".yaml"
+_FIELDS = (b"input", b"expect")
+
+
+def slug_of_case(path: str) -> str:
+    """Return the slug of the skill whose case lies at a full path, "" if there can be none."""
+    parts = path.split("/")
+    is_case = len(parts) >= 4 and parts[-2] == CASES_FOLDER and path.endswith(CASE_SUFFIX)
+    if not is_case or path.startswith(skill_layout.RETIRED_FOLDER):
+        return ""
+    return skill_layout.slug_from_name(parts[-3])
+
+
+def is_in_cases(inner: str) -> bool:
+    """Tell whether a path in the folder of a skill is that of its cases, or below.
+
+    Upper case counts too: some file systems do not tell it apart.
+    """
+    return inner.partition("/")[0].casefold() == CASES_FOLDER
+
+
+def is_hidden_case(path: str, content: bytes) -> bool:
+    """Tell whether a file is a case that agents never see: held-out, or not readable as one.
+
+    Other files of a folder `cases` are hidden from nobody.
+    """
+    slug = slug_of_case(path)
+    if not slug or (len(content) <= MAX_CASE_BYTES and not all(f in content for f in _FIELDS)):
+        return False
+    try:
+        return parse_case(slug, path, NO_DIGEST, content).is_held_out
+    except InvalidInput:
+        return True
+
+
+def new_case_path(folder: str, name: str) -> str:
+    """Return the path of a case in the folder of a skill, which ends with a slash."""
+    return f"{folder}{CASES_FOLDER}/{name}{CASE_SUFFIX}"
+
+
+def usual_folder(slug: str) -> str:
+    """Return the folder of a skill that has none yet, with a slash at the end."""
+    return f"{SKILLS_SECTION}/{slug}/"

@@ -1,0 +1,229 @@
+"""A small database file beside the store that may be deleted at any time, such as counts of uses.
+
+It is no part of the brain. Several processes and threads may write at once, and each write is one
+transaction. A file that is damaged or was written by another program is an error, never an empty
+one. The file is opened when it is needed, and made anew after somebody deleted it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..encoding import pack
+from ..errors import Locked, NotFound, StoreError
+from ..util.file_lock import LockTimeout, lock_file
+from . import database_file, schema
+from .checksums import row_checksum
+from .connection import Connection, DatabaseLabels, SqlRow
+from .file_checks import copy_owner
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideFileFormat:
+    """A kind of file beside the store.
+
+    `application_id` marks the file (SQLite header, offset 68). `tables` are the statements that
+    create its tables. `kind` is what errors call it, such as "file of uses", and `delete_hint`
+    says that deleting it loses nothing of the brain. `timeout` is in seconds, for the transaction
+    of another process. `synchronous` says what a power cut may lose: with NORMAL the last writes.
+    """
+
+    file_name: str
+    application_id: int
+    version: int
+    tables: tuple[str, ...]
+    kind: str
+    delete_hint: str
+    timeout: float
+    synchronous: str
+
+    @property
+    def labels(self) -> DatabaseLabels:
+        """The names of the file in messages."""
+        name = f"the {self.kind}"
+        return DatabaseLabels(name, name, "the folder .brain", self.delete_hint)
+
+    def encode_row(self, fields: list[object]) -> tuple[object, ...]:
+        """Return a row: its fields, texts or numbers or bytes, and their checksum."""
+        return *fields, row_checksum(pack(fields))
+
+    def decode_row(self, row: SqlRow) -> list[Any]:
+        """Return the fields of a row. Raises `StoreError` (`bad_store`) if it was changed."""
+        *fields, checksum = row
+        try:
+            is_whole = checksum == row_checksum(pack(fields))
+        except (TypeError, ValueError, OverflowError):
+            is_whole = False
+        if not is_whole:
+            raise self.damaged_row_error()
+        return fields
+
+    def damaged_row_error(self) -> StoreError:
+        """Return the error for a row that does not have the content that was written."""
+        return StoreError(f"a row of {self.file_name} is damaged", hint=self.delete_hint)
+
+
+class SideDatabase:
+    """One such file in the folder `.brain`; threads may share it.
+
+    Its methods may raise `StoreError`: `bad_store` for a file that is damaged, cut or foreign,
+    `unsupported_version`, `read_only`, `cannot_open`, `no_space`; or `Locked`.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], format: SideFileFormat) -> None:
+        self._path = os.path.join(os.fspath(folder), format.file_name)
+        self._format = format
+        self._lock = threading.Lock()
+        self._db: Connection | None = None
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._drop_connection()
+
+    def read(self, action: Callable[[Connection], T], missing: T) -> T:
+        """Return what `action` reads in one state, or `missing` without a file."""
+        with self._lock:
+            if not self._is_file_open():
+                self._drop_connection()
+            if self._db is None and not os.path.lexists(self._path):
+                return missing
+            if self._db is None:
+                self._db = _open_file(self._path, self._format)
+            with self._db.reading_one_state():
+                return action(self._db)
+
+    def fetch_all(self, sql: str, args: Sequence[object] = ()) -> list[SqlRow]:
+        """Return the rows of a statement, none without a file."""
+        no_rows: list[SqlRow] = []
+        return self.read(lambda db: db.fetch_all(sql, args), no_rows)
+
+    def write(self, action: Callable[[Connection], T]) -> T:
+        """Run `action` in a transaction; the file is created if it is missing."""
+        with self._lock:
+            try:
+                return self._run_transaction(action)
+            except StoreError as error:
+                if error.code != "store_replaced":
+                    raise
+            self._drop_connection()  # somebody deleted the file, as is allowed
+            return self._run_transaction(action)
+
+    def _run_transaction(self, action: Callable[[Connection], T]) -> T:
+        if self._db is None:
+            self._db = _open_or_create(self._path, self._format)
+        db = self._db
+        db.begin()
+        try:
+            result = action(db)
+            db.commit()
+        finally:
+            db.roll_back()
+        return result
+
+    def _is_file_open(self) -> bool:
+        """Return whether the open file, if there is one, still has its name."""
+        try:
+            if self._db is not None:
+                self._db.file_identities.check_unchanged()
+        except StoreError:
+            return False
+        return True
+
+    def _drop_connection(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _open_or_create(path: str, format: SideFileFormat) -> Connection:
+    if not os.path.lexists(path):
+        try:
+            with lock_file(os.path.dirname(path), format.timeout, "ignore"):
+                if not os.path.lexists(path):
+                    _create_file(path, format)
+        except LockTimeout:
+            raise Locked(
+                f"another process is creating {format.file_name}",
+                hint="wait until it is done, and try again",
+            ) from None
+        except OSError as error:
+            raise database_file.open_database_error(error, format.labels) from error
+    return _open_file(path, format)
+
+
+def _create_file(path: str, format: SideFileFormat) -> None:
+    """Create the file whole, under its final name only when it is done.
+
+    So an empty file is one that was damaged.
+    """
+    temporary = f"{path}.new"
+    for suffix in database_file.DATABASE_FILE_SUFFIXES:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary + suffix)
+        with suppress(FileNotFoundError):  # the log of a file that was deleted belongs to no other
+            os.unlink(path + suffix)
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(handle, 0o600)
+        copy_owner(handle, os.path.dirname(path))
+    finally:
+        os.close(handle)
+    db = database_file.open_for_writing(temporary, format.timeout, format.labels)
+    try:
+        db.execute("PRAGMA journal_mode=MEMORY")
+        db.begin()
+        for sql in format.tables:
+            db.execute(sql)
+        db.execute(f"PRAGMA application_id={format.application_id}")
+        db.execute(f"PRAGMA user_version={format.version}")
+        db.commit()
+    finally:
+        db.close()
+    os.rename(temporary, path)
+
+
+def _open_file(path: str, format: SideFileFormat) -> Connection:
+    def check(db: Connection) -> None:
+        _check_content(db, format)
+
+    try:
+        database_file.check_database_files(path, format.labels)
+    except NotFound as error:
+        raise StoreError(error.message, code="store_replaced", hint="try again") from error
+    writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
+    if not writable:
+        return database_file.open_for_reading(path, format.timeout, format.labels, check)
+    db = database_file.open_guarded(path, format.timeout, format.labels, check)
+    db.execute(f"PRAGMA synchronous={format.synchronous}")
+    return db
+
+
+def _check_content(db: Connection, format: SideFileFormat) -> None:
+    """Check that the file is one of this program and version, with exactly its tables.
+
+    Raises `StoreError` (`bad_store`, `unsupported_version`).
+    """
+    (((application,),), ((version,),)) = (
+        db.fetch_all("PRAGMA application_id"),
+        db.fetch_all("PRAGMA user_version"),
+    )
+    if application != format.application_id:
+        raise StoreError(
+            f"{format.file_name} is not a {format.kind}: it is empty, or another program wrote it",
+            hint=format.delete_hint,
+        )
+    if version != format.version:
+        raise StoreError(
+            f"{format.file_name} has version {version}, and this program reads {format.version}",
+            code="unsupported_version",
+            hint=f"another release of brain wrote it: use that one, or {format.delete_hint}",
+        )
+    schema.check_table_schema(db, format.tables)

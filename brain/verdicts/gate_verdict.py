@@ -1,0 +1,114 @@
+"""Make the verdict of a change that a gate tried, with the contents that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .._version import __version__
+from ..digest import NO_DIGEST, blob_id
+from ..gating.case_types import Case
+from ..gating.gate_types import DEFAULT_RULES, CaseRow, GateDecision
+from .gate_numbers import state_numbers
+from .verdict_types import NamedText, Verdict, VerdictCase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateCase:
+    """A case that was tried: its document, its outcomes, and what came out.
+
+    `outputs` has two contents a round, before and after, and for an error its message.
+    """
+
+    case: Case
+    row: CaseRow
+    outputs: Sequence[bytes] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRecord:
+    """What a gate tried and what it says.
+
+    `base` and `text` are the blob ids of SKILL.md before and after the change; `base` is empty if
+    the skill is new. `trial` is the verdict of the trial of its program, if it has one: its files,
+    cases and limits are in the verdict of the gate too.
+    """
+
+    skill: str
+    base: bytes = NO_DIGEST
+    text: bytes
+    runner: str
+    repeats_itself: bool
+    decision: GateDecision
+    cases: Sequence[GateCase]
+    trial: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deciding:
+    """What was done: `decision` is admit or reject, `decider` one of DECIDERS.
+
+    `decided_by` names the rule or the person. `reason` is that of the gate unless given.
+    """
+
+    decision: str
+    decider: str
+    decided_by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateVerdict:
+    """A verdict, and the contents of the outputs that it names."""
+
+    verdict: Verdict
+    contents: tuple[bytes, ...] = field(repr=False)
+
+
+def build_gate_verdict(record: GateRecord, deciding: Deciding) -> GateVerdict:
+    """Return the verdict of a change that a gate tried.
+
+    Its cases are those of the trial, then those of the gate.
+    """
+    trial = record.trial or Verdict(
+        decision=deciding.decision,
+        skill=record.skill,
+        decider=deciding.decider,
+        decided_by=deciding.decided_by,
+        versions=(NamedText("brain", __version__),),
+    )
+    max_rounds = 1 if record.repeats_itself else DEFAULT_RULES.max_rounds
+    verdict = trial._replace(
+        decision=deciding.decision,
+        decider=deciding.decider,
+        decided_by=deciding.decided_by,
+        reason=deciding.reason or record.decision.reason,
+        cases=(*trial.cases, *(_describe_case(one, record.decision) for one in record.cases)),
+        numbers=(*trial.numbers, *state_numbers(record.decision, max_rounds)),
+        gate=record.decision.gate,
+        base=record.base,
+        text=record.text,
+        runner=record.runner,
+    )
+    contents = dict.fromkeys(content for one in record.cases for content in one.outputs)
+    return GateVerdict(verdict=verdict, contents=tuple(contents))
+
+
+def _describe_case(tried: GateCase, decision: GateDecision) -> VerdictCase:
+    case, row = tried.case, tried.row
+    is_worse = row.name in decision.worse
+    return VerdictCase(
+        kind="guard" if row.is_guard else "held_out",
+        name=case.path,
+        outcome="fail" if is_worse else "pass",
+        detail=_describe_loss(row) if is_worse else "",
+        document=case.blob,
+        before=row.before,
+        after=row.after,
+        outputs=tuple(map(blob_id, tried.outputs)),
+    )
+
+
+def _describe_loss(row: CaseRow) -> str:
+    before, after = row.before.count("p"), row.after.count("p")
+    return f"passed {before} of {len(row.before)} before, {after} of {len(row.after)} after"

@@ -1,0 +1,99 @@
+"""Patterns as the miner finds them, against a miner that tries every sequence."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.evolve.patterns import count_bulk, mine
+from brain.evolve.patterns.message_log import LATE_MS, PatternRules
+from brain.evolve.patterns.mine import FrequentPattern, PatternMiner, mine_patterns
+
+NOW = 1_700_000_000_000
+RULES = PatternRules(min_count=2, max_steps=4, gap_ms=100, window_ms=2_000)
+
+_times = st.one_of(
+    st.integers(NOW - 2_500, NOW),
+    st.integers(0, 10),
+    st.integers(NOW + LATE_MS - 5, NOW + 2 * LATE_MS),
+)
+_skills = st.lists(st.sampled_from("abc"), max_size=6).map(tuple)
+_messages = st.lists(st.tuples(st.sampled_from("xy"), _times, _skills), max_size=25)
+_steady = st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 130), _skills), max_size=25).map(
+    lambda rows: [
+        (chat, NOW - 2_500 + sum(gap for _, gap, _ in rows[: at + 1]), skills)
+        for at, (chat, _, skills) in enumerate(rows)
+    ]
+)
+
+
+@pytest.fixture(params=["plain", "bulk", "changes"], autouse=True)
+def counted_by(request, monkeypatch):
+    """Count without numpy, with it, and with it only what changed since the first time."""
+    monkeypatch.setattr(mine, "BULK_MESSAGES", 1 << 60 if request.param == "plain" else 0)
+    if request.param == "changes":
+        monkeypatch.setattr(count_bulk, "_REBUILD_SHARE", 0)
+
+
+@given(messages=st.one_of(_messages, _steady))
+def test_the_patterns_are_those_of_a_miner_that_tries_every_sequence(messages):
+    found = mine_patterns(messages, NOW, RULES)
+
+    assert found.patterns == _mine_by_trying(messages, NOW)
+
+
+@given(
+    messages=st.one_of(_messages, _steady),
+    cuts=st.lists(st.integers(0, 25), max_size=3).map(sorted),
+    passed=st.lists(st.integers(0, 900), min_size=4, max_size=4),
+)
+def test_messages_that_come_bit_by_bit_give_the_patterns_of_all_together(messages, cuts, passed):
+    miner = PatternMiner(RULES)
+    now, begin = NOW - 1_500, 0
+    for end, ms in zip([*cuts, len(messages)], passed, strict=False):
+        miner.add(messages[begin:end])
+        begin, now = end, now + ms
+        found = miner.mine(now)
+
+        assert found.patterns == _mine_by_trying(messages[:end], now)
+
+
+def _mine_by_trying(messages, now):
+    """Return the patterns, by counting each sequence in each message anew."""
+    counts = {}
+    before = {}
+    for chat, at, skills in messages:
+        if not skills:
+            continue
+        last_at, last = before.get(chat, (at, ()))
+        steps = (*(last if abs(at - last_at) <= RULES.gap_ms else ()), *skills)
+        before[chat] = at, steps
+        if now - RULES.window_ms <= at <= now + LATE_MS:
+            ends = range(len(steps) - len(skills) + 1, len(steps) + 1)
+            seen = {
+                steps[end - length : end]
+                for end in ends
+                for length in range(1, min(end, RULES.max_steps + 1) + 1)
+            }
+            for sequence in seen:
+                counts[sequence] = counts.get(sequence, 0) + 1
+    frequent = {steps: n for steps, n in counts.items() if n >= RULES.min_count}
+    return sorted(
+        (
+            FrequentPattern(steps, count)
+            for steps, count in frequent.items()
+            if 2 <= len(steps) <= RULES.max_steps
+            and not any(
+                len(other) == len(steps) + 1
+                and steps in (other[1:], other[:-1])
+                and frequent[other] >= count
+                for other in frequent
+            )
+            and not any(
+                len(steps) > size
+                and steps[:size] * (len(steps) // size) == steps
+                and frequent.get(steps[:size], 0) > count
+                for size in range(2, len(steps))
+            )
+        ),
+        key=lambda one: (-one.support, -len(one.skills), one.skills),
+    )

@@ -1,0 +1,118 @@
+"""The score of a failed goal: the signals, their weights, and the threshold."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain.evolve.gaps.gap_score import (
+    ERROR_KEYWORDS,
+    format_score,
+    has_error_keyword,
+    has_reflection_keyword,
+    is_above_threshold,
+    score_gap,
+)
+
+MISSING = "ModuleNotFoundError: No module named 'yaml'"
+LACKING = "I have no tool that reads YAML."
+
+
+@pytest.mark.parametrize(
+    ("failures", "error", "reflections", "percent"),
+    [
+        (0, "", (), 0),
+        (1, "", (), 20),
+        (2, "", (), 40),
+        (3, "", (), 60),
+        (300, "", (), 60),
+        (-1, "", (), 0),
+        (1, MISSING, (), 40),
+        (1, "", (LACKING,), 40),
+        (1, MISSING, (LACKING,), 60),
+        (2, MISSING, (), 60),
+        (3, MISSING, ("It went well.", LACKING), 100),
+        (3, "exit status 1", ("It went well.",), 60),
+    ],
+)
+def test_each_signal_has_its_weight(
+    failures: int, error: str, reflections: tuple[str, ...], percent: int
+) -> None:
+    score = score_gap(failures, error, reflections)
+    assert score.percent == percent
+    assert score.is_due == (percent > 50)
+
+
+def test_a_score_at_the_threshold_is_not_above_it() -> None:
+    assert [is_above_threshold(percent) for percent in (49, 50, 51)] == [False, False, True]
+
+
+def test_a_score_is_shown_as_a_decimal_number() -> None:
+    assert [format_score(percent) for percent in (0, 5, 60, 100)] == [
+        "0.00",
+        "0.05",
+        "0.60",
+        "1.00",
+    ]
+
+
+@pytest.mark.parametrize("keyword", ERROR_KEYWORDS)
+def test_each_keyword_of_an_error_counts_in_any_case(keyword: str) -> None:
+    assert has_error_keyword(f"run 7: {keyword}: yaml")
+    assert has_error_keyword(keyword.upper())
+
+
+@pytest.mark.parametrize("error", ["", "exit status 1", "notfound", "disabledness", "timed out"])
+def test_other_errors_do_not_count(error: str) -> None:
+    assert not has_error_keyword(error)
+
+
+def test_a_keyword_far_behind_the_beginning_of_an_error_is_not_looked_for() -> None:
+    assert not has_error_keyword("x" * 5_000 + " ImportError")
+
+
+@pytest.mark.parametrize(
+    "reflection",
+    [
+        "I have no tool for this.",
+        "There is no skill to parse a schema",
+        "Missing skill: parse_json_schema",
+        "I lack a tool that reads PDF files.",
+        "Unable to parse the schema.",
+        "I cannot parse TOML.",
+        "We still cannot convert these units",
+        "The agent was unable to open the archive",
+        "Third try.\nCannot decode the message",
+        'It printed "ok", but I can\'t read it.',
+    ],
+)
+def test_an_agent_that_says_what_it_lacks_is_heard(reflection: str) -> None:
+    assert has_reflection_keyword(reflection)
+
+
+@pytest.mark.parametrize(
+    "reflection",
+    [
+        "",
+        "It went well, and no tool was needed.",
+        "No tools are required here",
+        "I cannot recommend it enough.",
+        "I can't wait to use it again.",
+        "We cannot thank the reviewers enough.",
+        "I cannot rule out a race.",
+        'The program printed "cannot open file", as expected.',
+        "The output was `unable to lock`; I retried, and it worked.",
+        "> I cannot parse TOML\nThe user quoted this.",
+        "The log:\n```\ncannot connect\n```\nThen it worked.",
+        "The log:\n    cannot connect\nThen it worked.",
+        "The server said 'no tool of this name' once.",
+        "The user cannot log in, so I reset the password.",
+        "Scanners cannot see the page.",
+    ],
+)
+def test_praise_quotations_and_other_people_are_not_taken_for_a_gap(reflection: str) -> None:
+    assert not has_reflection_keyword(reflection)
+
+
+@pytest.mark.parametrize("piece", ["`", '"', "```", "i i i ", "cannot ", "no ", "> ", "\n    "])
+def test_a_long_reflection_is_scanned_in_bounded_time(piece: str) -> None:
+    assert has_reflection_keyword(piece * 200_000) in (False, True)

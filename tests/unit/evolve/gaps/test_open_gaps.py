@@ -1,0 +1,154 @@
+"""Failed goals: counted exactly, also by many processes, and forgotten when they succeed."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from brain.evolve.gaps.gap_reporter import note_report
+from brain.evolve.gaps.open_gaps import (
+    GAPS,
+    MAX_GAPS_PER_NOTE,
+    GapReport,
+    add_gap_work,
+    find_open_gap,
+    gap_key,
+    list_open_gaps,
+    parse_gap_work,
+    record_failure,
+    record_success,
+)
+from brain.experience.sqlite_experience import SqliteExperience
+from tests.support.processes import TIMEOUT_SECONDS
+
+GOAL = "Parse the schema of the invoice"
+PROCESSES = 32
+PLANTED = "ghp_" + "a1B2c3D4e5" * 4
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteExperience]:
+    with closing(SqliteExperience(tmp_path)) as opened:
+        yield opened
+
+
+def failure(goal: str = GOAL, at: int = 1_000, **more: object) -> GapReport:
+    return GapReport(goal=goal, at=at, **more)  # type: ignore[arg-type]
+
+
+def test_failures_of_one_goal_are_counted_whatever_its_case_and_spaces(
+    store: SqliteExperience,
+) -> None:
+    record_failure(store, failure(at=1))
+    record_failure(store, failure("  parse the SCHEMA of\nthe invoice. ", at=2))
+    gap = record_failure(store, failure(at=3, error="ImportError: yaml"))
+    assert (gap.failures, gap.since, gap.last, gap.goal) == (3, 1, 3, GOAL)
+    assert (gap.error, gap.has_error_keyword) == ("ImportError: yaml", True)
+    assert list_open_gaps(store) == [gap]
+
+
+def test_the_same_goal_with_another_tool_is_counted_apart(store: SqliteExperience) -> None:
+    record_failure(store, failure(tool="terminal"))
+    record_failure(store, failure(tool="browser"))
+    assert [gap.failures for gap in list_open_gaps(store)] == [1, 1]
+    record_success(store, GOAL, "browser")
+    assert [gap.tool for gap in list_open_gaps(store)] == ["terminal"]
+
+
+def test_a_success_ends_the_row_of_failures_at_every_tool(store: SqliteExperience) -> None:
+    for tool in ("", "terminal"):
+        record_failure(store, failure(tool=tool))
+    record_failure(store, failure("Another goal"))
+    record_success(store, GOAL.upper())
+    assert [gap.goal for gap in list_open_gaps(store)] == ["Another goal"]
+    assert record_failure(store, failure(at=9)).failures == 1
+
+
+def test_a_success_of_what_never_failed_writes_nothing(
+    store: SqliteExperience, tmp_path: Path
+) -> None:
+    record_success(store, GOAL)
+    assert list_open_gaps(store) == []
+    assert not (tmp_path / "evolution.db").exists()
+
+
+def test_reflections_of_all_failures_count(store: SqliteExperience) -> None:
+    record_failure(store, failure(reflections=("I have no tool for this.",)))
+    gap = record_failure(store, failure(reflections=("It took long.",)))
+    assert gap.reflections == ("I have no tool for this.", "It took long.")
+    assert (gap.score.percent, gap.score.is_due) == (60, True)
+
+
+def test_texts_are_cut_and_hold_no_secrets(store: SqliteExperience) -> None:
+    gap = record_failure(
+        store,
+        failure(f"Use {PLANTED} " + "x" * 9_000, error=f"{PLANTED}\0\ud800", reflections=(PLANTED,)),
+    )
+    assert PLANTED not in str(store.read_note("gaps/" + gap.key[0]))
+    assert len(gap.goal.encode()) <= 600
+    assert find_open_gap(store, gap.key) == gap
+
+
+def test_the_oldest_gap_of_a_full_note_is_forgotten(store: SqliteExperience) -> None:
+    digit = gap_key("0", "")[0]
+    goals = [str(n) for n in range(5_000) if gap_key(str(n), "")[0] == digit]
+    for at, goal in enumerate(goals[: MAX_GAPS_PER_NOTE + 2]):
+        record_failure(store, failure(goal, at=at))
+    found = {gap.goal for gap in list_open_gaps(store)}
+    assert found == set(goals[2 : MAX_GAPS_PER_NOTE + 2])
+
+
+def test_the_newest_gap_stays_though_the_clock_was_set_back(store: SqliteExperience) -> None:
+    digit = gap_key("0", "")[0]
+    goals = [str(n) for n in range(5_000) if gap_key(str(n), "")[0] == digit]
+    for goal in goals[:MAX_GAPS_PER_NOTE]:
+        record_failure(store, failure(goal, at=1_000_000))
+    assert record_failure(store, failure(goals[MAX_GAPS_PER_NOTE], at=1)).failures == 1
+
+
+@pytest.mark.parametrize("text", ["", "{", "7", "[7, null]", '[{"key": "0"}]', "[" * 100_000])
+def test_a_malformed_note_begins_anew(store: SqliteExperience, text: str) -> None:
+    name = "gaps/" + gap_key(GOAL, "")[0]
+    assert store.write_note(name, None, text)
+    assert list_open_gaps(store) == []
+    assert record_failure(store, failure()).failures == 1
+
+
+def test_a_queued_gap_is_read_back_as_it_was(store: SqliteExperience) -> None:
+    gap = record_failure(store, failure(error="not found", reflections=("a", "b")))
+    assert add_gap_work(store, gap, 0, 5)
+    assert not add_gap_work(store, gap, 0, 6)
+    ((item, result),) = store.list_work(GAPS)
+    assert (parse_gap_work(item), result) == (gap, "")
+
+
+def count_failures(folder: str, process: int) -> None:
+    with closing(SqliteExperience(folder)) as store:
+        for number in range(4):
+            note_report(store, failure(at=1_000 * process + number))
+
+
+def test_processes_at_once_count_exactly(store: SqliteExperience, tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    children = [
+        context.Process(target=count_failures, args=(str(tmp_path), process))
+        for process in range(PROCESSES)
+    ]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(TIMEOUT_SECONDS)
+    assert [child.exitcode for child in children] == [0] * PROCESSES
+    (gap,) = list_open_gaps(store)
+    assert gap.failures == PROCESSES * 4
+    episodes = {json.loads(item.data)["failures"] for item, _ in store.list_work(GAPS)}
+    assert episodes == set(range(3, PROCESSES * 4 + 1))
+    below = [event.trigger_reason for event in store.read_events(GAPS)]
+    assert sorted(below) == [
+        f"gap_score=0.{n}0,goal={gap.key[:8]},reason=below the threshold" for n in (2, 4)
+    ]
