@@ -14,7 +14,7 @@ from ..read.decision_rows import read_decision_verdict
 from ..read.rejected_refs import REJECTED_REF_PREFIX
 from ..skills.upsert import NO_BASE_VERSION
 from .plan_change import PlannedChange
-from .record_change import DecidedChange, build_request
+from .record_change import DecidedChange, request_to_write
 
 
 def accept_attempt(
@@ -55,7 +55,7 @@ def accept_attempt(
         program=planned.program,
         message=f"Accept attempt {attempt}",
     )
-    return record_acquired(session, build_request(planned, decided.message, None), decided)
+    return record_acquired(session, request_to_write(planned, decided.message, None), decided)
 
 
 def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> PlannedChange:
