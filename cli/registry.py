@@ -183,6 +183,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Model": {
             "model": ("config", "Set the model that makes skills from runs."),
             "embedder": ("config", "Set the embedder that selects skills by meaning."),
+            "experience": ("config", "Set where experience is stored."),
         },
     },
     "tools": {
