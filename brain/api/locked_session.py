@@ -32,6 +32,19 @@ class LockedSession:
         self.session = session
         self.open_ledger = open_ledger
         self._lock = threading.RLock()
+        self._background: list[threading.Thread] = []
+
+    def start_background(self, action: Callable[[], object]) -> None:
+        """Call `action`, which raises nothing, in a thread; it must not change the brain."""
+        self._background = [thread for thread in self._background if thread.is_alive()]
+        thread = threading.Thread(target=action, name="brain-background")
+        self._background.append(thread)
+        thread.start()
+
+    def wait_for_background(self) -> None:
+        """Wait until all that `start_background` began has ended."""
+        for thread in list(self._background):
+            thread.join()
 
     def run(self, action: Callable[..., T], *args: Any) -> T:
         """Call `action(session, *args)`, one thread at a time."""
