@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..chain.ledger_protocol import Ledger
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
+    from ..util.background_worker import BackgroundWorker
     from ..util.progress import Progress
 
 T = TypeVar("T")
@@ -32,19 +33,27 @@ class LockedSession:
         self.session = session
         self.open_ledger = open_ledger
         self._lock = threading.RLock()
-        self._background: list[threading.Thread] = []
+        self._background: BackgroundWorker | None = None
 
     def start_background(self, action: Callable[[], object]) -> None:
-        """Call `action`, which raises nothing, in a thread; it must not change the brain."""
-        self._background = [thread for thread in self._background if thread.is_alive()]
-        thread = threading.Thread(target=action, name="brain-background")
-        self._background.append(thread)
-        thread.start()
+        """Call `action`, which raises nothing, in another thread; it must not use the session."""
+        with self._lock:
+            if self._background is None:
+                from ..util.background_worker import BackgroundWorker
+
+                self._background = BackgroundWorker("brain-background")
+            self._background.put(action)
 
     def wait_for_background(self) -> None:
-        """Wait until all that `start_background` began has ended."""
-        for thread in list(self._background):
-            thread.join()
+        """Wait until all that `start_background` was given is done."""
+        if self._background is not None:
+            self._background.wait()
+
+    def end_background(self) -> None:
+        """Finish all that `start_background` was given, and end its thread."""
+        background, self._background = self._background, None
+        if background is not None:
+            background.close()
 
     def run(self, action: Callable[..., T], *args: Any) -> T:
         """Call `action(session, *args)`, one thread at a time."""

@@ -102,7 +102,7 @@ class BrainParts:
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
-        self._locked.wait_for_background()
+        self._locked.end_background()
         self._session.close()
 
     def __enter__(self) -> Self:
