@@ -11,6 +11,7 @@ from ...errors import Conflict
 from ...programs.program import Program
 from ...receipts import Receipt
 from ...results import Decided, Upserted
+from ...skills.skill_layout import category_from_path
 from ...verdicts.verdict_types import Verdict
 from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session
@@ -76,6 +77,7 @@ def build_request(planned: PlannedChange, message: str, receipt: Receipt | None)
         base=planned.base,
         message=message,
         receipt=receipt,
+        category=category_from_path(planned.path) if is_new else "",
         check=check,
     )
 
