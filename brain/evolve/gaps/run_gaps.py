@@ -194,7 +194,9 @@ class _GapRun:
         proposed = list_proposed(self.store.list_work(GAPS))
         if not proposed:
             return
-        callable_slugs = {one.slug for one in self.brain.programs.list() if one.status == "runnable"}
+        callable_slugs = {
+            one.slug for one in self.brain.programs.list() if one.status == "runnable"
+        }
         for item, slug in proposed:
             gap = parse_gap_work(item)
             note = f"gaps/accepted/{slug}"
@@ -204,7 +206,12 @@ class _GapRun:
             remember_capability(self.brain, gap, name, self.now)
             if self.store.write_note(note, None, str(self.now)):
                 append_gap_event(
-                    self.store, gap, self.now, gap_audit.COMPLETE_PHASE, gap_audit.SUCCESS, name=name
+                    self.store,
+                    gap,
+                    self.now,
+                    gap_audit.COMPLETE_PHASE,
+                    gap_audit.SUCCESS,
+                    name=name,
                 )
 
 
@@ -316,9 +323,7 @@ class _Attempt:
     def _propose(self, checked: CheckedDraft) -> None:
         """Propose the program to the gate. Raises `_Ended` unless it is admitted."""
         draft = checked.draft
-        request = build_request(
-            self.run.brain, checked.program, draft.program.description
-        )
+        request = build_request(self.run.brain, checked.program, draft.program.description)
         calls = self._conversation.calls if self._conversation else []
         change = ProposedChange(
             name=draft.slug,
