@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..repo.open.session import Session
     from .branches import BranchesPart
     from .files import FilesPart
+    from .gaps import GapsPart
     from .gate import GatePart
     from .history import HistoryPart
     from .imports import ImportsPart
@@ -93,6 +94,8 @@ class BrainParts:
     """Find secrets."""
     proofs: ProofsPart = _lazy_part()
     """Proofs that anybody can check without the brain."""
+    gaps: GapsPart = _lazy_part()
+    """Goals that fail repeatedly, and the skills that are learned for them."""
     imports: ImportsPart = _lazy_part()
     """Record states of other programs' files."""
 
