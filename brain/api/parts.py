@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
     from .branches import BranchesPart
+    from .evolution import EvolutionPart
     from .files import FilesPart
     from .gaps import GapsPart
     from .gate import GatePart
@@ -153,3 +154,10 @@ class BrainParts:
         from .proposals import ProposalsPart
 
         return ProposalsPart(self._locked, type(self))
+
+    @cached_property
+    def evolution(self) -> EvolutionPart:
+        """Learn from runs by a scheduler, and see what it would do next."""
+        from .evolution import EvolutionPart
+
+        return EvolutionPart(self._locked, self)

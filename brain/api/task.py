@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import BrainError
+from ..programs.tool_name import slug_of_tool
 from .locked_session import LockedSession
 
 if TYPE_CHECKING:
@@ -28,8 +29,11 @@ class Task:
         locked: LockedSession,
         run: Run,
         on_success: Callable[[Task], object] | None = None,
+        *,
+        chat: str = "",
     ) -> None:
         self._locked = locked
+        self._chat = chat or run.header.agent or run.header.run
         self._run = run
         self._on_success = on_success
         self._outcome = ""
@@ -43,6 +47,11 @@ class Task:
         """The skills that were rolled back or retired after this run failed."""
         self.usage_error: BrainError | None = None
         """Why the uses of skills in this run could not be counted, None if they were."""
+        self.queue_error: BrainError | None = None
+        """Why this run, which was hard, could not be queued to learn from; None otherwise."""
+        self.sequence_error: BrainError | None = None
+        """Why the skills that this run used were not recorded for patterns; None otherwise."""
+        self._is_learned = False
 
     @property
     def id(self) -> str:
@@ -86,6 +95,14 @@ class Task:
         """
         self._last_error = error or self._last_error
         self._record("tool", name, input, output, error, took=took, version=version)
+        if version and not error:
+            self._run.add_use(slug_of_tool(name), took)
+
+    def record_inner_call(
+        self, name: str, *, took: int = 0, error: str = "", version: str = ""
+    ) -> None:
+        """Record what a program of a skill called or fetched, which the agent itself did not."""
+        self._record("tool", name, error=error, took=took, version=version)
 
     def record_skill_load(self, slug: str, version: str | int = "", *, path: str = "") -> None:
         """Record that a skill was read, by default at its version in the head.
@@ -98,6 +115,7 @@ class Task:
         read_version = str(version) or self._version_at_head(slug)
         self._record("skill_load", slug, version=read_version)
         self._run.loaded_skills[runs.LoadedSkill(path or slug, read_version)] = None
+        self._run.add_use(slug)
 
     def record_memory_read(self, path: str, output: object = "") -> None:
         """Record that a memory was read."""
@@ -161,6 +179,8 @@ class Task:
         outcome = self._outcome or "success"
         self.snapshot = self._locked.run(runs.close_run, self._run, outcome, self._reason)
         self._count_loaded_skills(outcome)
+        self._queue_if_hard(outcome)
+        self._record_used_skills()
         self._report_goal(outcome)
         return self.snapshot
 
@@ -174,7 +194,34 @@ class Task:
         if not self._run.closed:
             self.snapshot = self._locked.run(runs.abandon_run, self._run, reason)
             self._count_loaded_skills("unknown")
+            self._queue_if_hard("unknown")
+            self._record_used_skills()
         return self.snapshot
+
+    def mark_learned(self) -> None:
+        """Note that a model has learned from this run, so that it is not queued for one."""
+        self._is_learned = True
+
+    def _queue_if_hard(self, outcome: str) -> None:
+        """Queue the ended run for `brain evolve run`, if it was hard; this never fails the run."""
+        if self._is_learned or not self._run.tool_calls.calls:
+            return
+        from ..evolve.schedule import hard_runs
+
+        try:
+            self._locked.run(hard_runs.queue_ended_run, self._run, outcome, self.snapshot)
+        except BrainError as error:
+            self.queue_error = error
+
+    def _record_used_skills(self) -> None:
+        """Record which skills the run used, in order, for patterns; this never fails the run."""
+        if not self._run.used_skills:
+            return
+        from ..evolve.patterns import recording
+
+        self.sequence_error = self._locked.run(
+            recording.try_to_record_run, self._run.header, self._run.used_skills, self._chat
+        )
 
     def _count_loaded_skills(self, outcome: str) -> None:
         """Count the uses of the skills that the run has read; the run has ended by now."""

@@ -8,12 +8,14 @@ with all that they contain as often: a skill that calls so many others is of no 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from .count_plain import MaximalSequences, Steps, find_maximal
 from .message_log import DEFAULT_PATTERN_RULES, ChatMessages, MessageLog, PatternRules
 
 if TYPE_CHECKING:
+    from ...experience.experience_protocol import SequenceBatch
     from .count_bulk import BulkCounter
 
 MAX_PATTERNS = 1_000
@@ -62,6 +64,10 @@ class PatternMiner:
     def add(self, messages: ChatMessages) -> None:
         """Add messages in the order of recording."""
         self._log.extend(messages)
+
+    def add_batches(self, batches: Iterable[SequenceBatch]) -> None:
+        """Add messages as the store of experience returns very many."""
+        self._log.extend_from_batches(batches)
 
     def mine(self, now: int) -> MinedPatterns:
         """Return the patterns at a time in ms."""

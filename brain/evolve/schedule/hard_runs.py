@@ -9,12 +9,13 @@ from ...errors import FormatError
 from ...experience.experience_protocol import WorkItem
 from ...receipts import Receipt, decode_receipt, encode_receipt
 from ...repo.open.manifest import OFF, load_learning_policy
+from ...repo.receipts import runs
 from ..triggers import find_trigger, find_trigger_by_counts
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore
-    from ...receipts.tool_calls import ToolCallCounts
     from ...repo.open.session import Session
+    from ...repo.receipts.runs import Run
 
 SYNTHESIS = "synthesis"
 """The kind of these items; their key is the id of the run."""
@@ -35,23 +36,21 @@ class HardRun(NamedTuple):
     receipt: Receipt | None
 
 
-def find_ended_trigger(session: Session, counts: ToolCallCounts) -> str:
-    """Return why a run that ended is hard by the manifest, "" if it is not or nothing is learned.
+def queue_ended_run(session: Session, run: Run, outcome: str, snapshot: str | None) -> None:
+    """Queue a run that ended, if it is hard by the manifest and did not fail.
 
-    Raises `InvalidInput` (`bad_manifest`).
+    `snapshot` carries its last receipt. Raises `StoreError`, `InvalidInput` (`bad_manifest`).
     """
-    if not counts.calls:
-        return ""
     policy, mode = load_learning_policy(session)
-    return "" if mode == OFF else find_trigger_by_counts(counts, policy)
-
-
-def queue_recorded_run(
-    store: ExperienceStore, run: str, snapshot: str, trigger: str, now: int
-) -> bool:
-    """Queue a run that a snapshot carries; tell whether it was not known."""
+    trigger = find_trigger_by_counts(run.tool_calls, policy)
+    if mode == OFF or not trigger or outcome not in LEARNED_OUTCOMES:
+        return
+    store, now = session.experience.store, session.timestamp_ms()
+    if snapshot is None:
+        queue_receipt(store, runs.read_open_run(session, run), trigger, now)
+        return
     data = json.dumps({"trigger": trigger, "snapshot": snapshot})
-    return store.add_work(WorkItem(kind=SYNTHESIS, key=run, at=now, data=data))
+    store.add_work(WorkItem(kind=SYNTHESIS, key=run.header.run, at=now, data=data))
 
 
 def queue_receipt(store: ExperienceStore, receipt: Receipt, trigger: str, now: int) -> bool:
