@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
+    from ..evolve.gaps.gap_reporter import GapReporter
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
     from ..util.background_worker import BackgroundWorker
@@ -32,6 +33,8 @@ class LockedSession:
     def __init__(self, session: Session, open_ledger: OpenLedger | None = None) -> None:
         self.session = session
         self.open_ledger = open_ledger
+        self.gap_reporter: GapReporter | None = None
+        """Notes failed goals, from the first report on."""
         self._lock = threading.RLock()
         self._background: BackgroundWorker | None = None
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .branches import BranchesPart
     from .evolution import EvolutionPart
     from .files import FilesPart
+    from .gaps import GapsPart
     from .gate import GatePart
     from .history import HistoryPart
     from .imports import ImportsPart
@@ -94,6 +95,8 @@ class BrainParts:
     """Find secrets."""
     proofs: ProofsPart = _lazy_part()
     """Proofs that anybody can check without the brain."""
+    gaps: GapsPart = _lazy_part()
+    """Goals that fail repeatedly, and the skills that are learned for them."""
     imports: ImportsPart = _lazy_part()
     """Record states of other programs' files."""
 

@@ -41,6 +41,8 @@ class Task:
         self._outcome = ""
         self._reason = ""
         self._scope: AbstractContextManager[None] | None = None
+        self._last_error = ""
+        self._reflections: list[str] = []
         self.snapshot: str | None = None
         """The last snapshot of the run, once it has ended."""
         self.health_changes: list[results.HealthChange] = []
@@ -93,6 +95,7 @@ class Task:
 
         `version` is that of the skill whose program ran, "" for other tools.
         """
+        self._last_error = error or self._last_error
         self._record("tool", name, input, output, error, took=took, version=version)
         if version and not error:
             self._run.add_use(slug_of_tool(name), took)
@@ -119,6 +122,13 @@ class Task:
     def record_memory_read(self, path: str, output: object = "") -> None:
         """Record that a memory was read."""
         self._record("memory_read", path, output=output)
+
+    def reflect(self, text: str) -> None:
+        """Note what the agent says of its work, such as that it lacks a tool.
+
+        If the task fails, this is a signal to learn from: see `brain.gaps`. It is no step.
+        """
+        self._reflections.append(text)
 
     def upsert_skill(
         self,
@@ -173,6 +183,7 @@ class Task:
         self._count_loaded_skills(outcome)
         self._queue_if_hard(outcome)
         self._record_used_skills()
+        self._report_goal(outcome)
         return self.snapshot
 
     def abandon(self, reason: str = "") -> str | None:
@@ -240,6 +251,17 @@ class Task:
             )
         except BrainError as error:
             self.usage_error = error
+
+    def _report_goal(self, outcome: str) -> None:
+        """Report that the goal failed or succeeded, which takes no time and never fails."""
+        from .gaps import GapsPart
+
+        goal, gaps = self._run.header.task, GapsPart(self._locked)
+        if goal and outcome == "failure":
+            error = "\n".join(filter(None, (self._reason, self._last_error)))
+            gaps.report(goal, error, reflections=self._reflections)
+        elif goal and outcome == "success":
+            gaps.report_success(goal)
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()
