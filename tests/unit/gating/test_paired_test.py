@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +54,25 @@ def test_half_of_the_rounds_won_counts_as_half_a_score() -> None:
 def test_repeating_the_same_outcomes_adds_no_evidence() -> None:
     once = e_value_of_scores([1, 1, 1, -1], 1)
     assert e_value_of_scores([12, 12, 12, -12], 12) == once
+
+
+def test_the_ten_lines_of_the_page_give_the_same_evidence() -> None:
+    page = (Path(__file__).parents[3] / "docs/evolution_gate_numbers.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Callable[[list[Fraction]], Fraction]] = {}
+    exec(code, names)
+    for balances in ([], [1] * 5, [5, 3, 0, -1, 2, 2, -5], [12, -12, 7]):
+        rounds = max(balances, default=1)
+        scores = [Fraction(balance, rounds) for balance in balances]
+        assert names["evidence"](scores) == e_value_of_scores(balances, rounds)
+
+
+def test_the_table_of_the_page_is_right() -> None:
+    page = (Path(__file__).parents[3] / "docs/evolution_gate_numbers.md").read_text("utf-8")
+    head, values = (
+        [cell.strip() for cell in row.split("|")[2:-1]]
+        for row in re.findall(r"^\| (?:better, none worse|E) \|.*$", page, re.MULTILINE)
+    )
+    for wins, value in zip(map(int, head), values, strict=True):
+        digits = len(value.partition(".")[2])
+        assert f"{float(e_value(wins, 0)):.{digits}f}" == value
