@@ -194,7 +194,14 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     },
     "evolve": {
         "Runs": {
-            "synthesize": ("evolve.synthesize", "Create or improve a skill from a run."),
+            "synthesize": ("evolve.synthesize", "Propose a new or better skill from a run."),
+            "run": ("evolve.run", "Learn from hard runs, patterns and gaps as they come."),
+            "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
+        },
+        "Gate": {
+            "case": ("", "Add and list the cases that changes are tried on."),
+            "try": ("evolve.gate", "Try a change of a skill on its held-out cases."),
+            "accept": ("evolve.gate", "Admit an attempt that the gate did not."),
         },
         "Skills that run": {
             "acquire": ("evolve.programs", "Make a skill that runs, if it passes its tests."),
@@ -224,6 +231,13 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "evolve.usage",
                 "Bring back a retired skill, or an earlier version of one.",
             ),
+        },
+    },
+    "evolve case": {
+        "Cases": {
+            "add": ("evolve.cases", "Add a case: an input, and what the output must be like."),
+            "list": ("evolve.cases", "List the cases of a skill, or of all skills."),
+            "show": ("evolve.cases", "Show a case: its input, and what is expected."),
         },
     },
 }

@@ -267,6 +267,7 @@ class Brain(BrainParts):
         agent: str = "",
         model: str = "",
         run: str = "",
+        chat: str = "",
         on_success: Callable[[Task], object] | None = None,
     ) -> Task:
         """Start a recorded run: `with brain.task("Audit the vault") as task: …`.
@@ -275,15 +276,15 @@ class Brain(BrainParts):
         snapshot carries a receipt of the steps before it. At the end a last snapshot carries
         the outcome; a run without steps records nothing. Without `with`, use
         `task.activate()` around its writes, and `task.close()`. `run` is the id of the run if
-        it has one already. `on_success` is called at the end of a block that raised nothing,
+        it has one already, and `chat` the conversation that it belongs to, by default the agent:
+        see `brain.patterns`. `on_success` is called at the end of a block that raised nothing,
         still within the run, as by `brain.evolve.Learner` to learn from it.
         """
         from ..repo.receipts import runs
         from .task import Task
 
-        return Task(
-            self._locked, self._locked.run(runs.begin_run, task, agent, model, run), on_success
-        )
+        begun = self._locked.run(runs.begin_run, task, agent, model, run)
+        return Task(self._locked, begun, on_success, chat=chat)
 
     # Verify and maintain
 
@@ -379,11 +380,12 @@ class Brain(BrainParts):
         anyway: bool = False,
         dry_run: bool = False,
     ) -> results.Synthesized:
-        """Ask a model to make a skill of a finished run, or to improve one, if it was hard.
+        """Ask a model to draft a skill from a finished run, if it was hard, and propose it.
 
         `run` has all steps, as `receipts.read_run` returns it. `policy` says which runs are
-        hard, by default the manifest; `anyway` takes any run. The snapshot carries a receipt
-        of the model calls. Raises `ModelError`, or as `skills.upsert`; then nothing changed.
+        hard, by default the manifest; `anyway` takes any run. The gate decides what becomes of
+        the draft; its snapshot carries a receipt of the model calls. Raises `ModelError`, or
+        `Conflict` (`evolution_off`); then nothing changed.
         """
         from ..evolve.synthesis import synthesize
 

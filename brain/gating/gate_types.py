@@ -13,8 +13,8 @@ GateWord = Literal["admit", "reject", "undecided"]
 class GateRules:
     """`threshold` is the E-value that admits: 1 / alpha, where alpha bounds false admissions.
 
-    A runner that repeats itself runs one round, another `min_rounds` to `max_rounds`. Fewer than
-    `min_cases` held-out cases never admit by rule.
+    A runner that repeats itself runs one round, another `min_rounds` to `max_rounds`: after five, a
+    case that lost one in two stands out. Fewer than `min_cases` held-out cases never admit by rule.
     """
 
     threshold: int = 20
@@ -43,8 +43,10 @@ class CaseRow:
 class GateDecision:
     """The decision with its numbers, over the held-out cases of the skill itself.
 
-    `worse` names the cases, guards too, that got worse. `more_cases` is how many more cases such
-    as these it would take to admit; 0 if that is not known or not needed.
+    `wins`, `losses` and `ties` count pairs of runs, one a case and round. `reason` names no case,
+    since evolvers may read it. `worse` names the cases, guards too, that got worse. `more_cases`
+    is how many more cases such as these it would take to admit; 0 if that is not known or not
+    needed.
     """
 
     gate: GateWord

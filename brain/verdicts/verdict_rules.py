@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .verdict_types import Verdict
+from .gate_rules import find_gate_contradictions
+from .verdict_types import GATE_KINDS, Verdict
 
 _CASES_OF_ADMISSION = {
     "author": "a case of the author",
@@ -19,6 +20,8 @@ def find_contradictions(verdict: Verdict, has_parameters: bool = True) -> Iterat
     `has_parameters` tells whether the program takes any; one without needs no unseen payload.
     """
     failed = verdict.failed_cases
+    if verdict.decider == "person":  # a person may admit although cases of the gate got worse
+        failed = [case for case in failed if case.kind not in GATE_KINDS]
     if verdict.decision in ("admit", "reinstate") and failed:
         yield f"it says {verdict.decision}, but its case {failed[0].name} failed"
     if verdict.decision == "admit" and verdict.files:
@@ -27,6 +30,7 @@ def find_contradictions(verdict: Verdict, has_parameters: bool = True) -> Iterat
         yield "it says reject, but nothing failed and it gives no reason"
     if verdict.decision == "retire" and not verdict.reason:
         yield "it says retire, but gives no reason"
+    yield from find_gate_contradictions(verdict)
 
 
 def _find_missing_trials(verdict: Verdict, has_parameters: bool) -> Iterator[str]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import printable_text
+from ..results.text_format import DECISION_WORDS
 from .verdict_types import Verdict
+
+_GATE_SAYS = {
+    "admit": "the gate admits it",
+    "reject": "the gate rejects it",
+    "undecided": "the gate is undecided",
+}
 
 
 def summarize_verdict(verdict: Verdict, to_version: str) -> str:
@@ -14,6 +21,8 @@ def summarize_verdict(verdict: Verdict, to_version: str) -> str:
     `to_version` is that of the skill afterwards, "" if it is gone.
     """
     reason = printable_text(verdict.reason)
+    if verdict.gate:
+        return _describe_gate_decision(verdict)
     if verdict.decision == "admit":
         who = "its tests" if verdict.cases else printable_text(verdict.decided_by)
         return _with_reason(f"admitted by {who}", ", ".join(_describe_trial(verdict)) or reason)
@@ -29,6 +38,34 @@ def summarize_verdict(verdict: Verdict, to_version: str) -> str:
 
 def _with_reason(words: str, reason: str) -> str:
     return f"{words}: {reason}" if reason else words
+
+
+def _describe_gate_decision(verdict: Verdict) -> str:
+    """Return who decided what, and what the gate says with its numbers."""
+    done = DECISION_WORDS[verdict.decision]
+    said = f"{_GATE_SAYS[verdict.gate]}: {', '.join(_describe_numbers(verdict))}"
+    if verdict.decider == "person":
+        by_person = f"{done} by {printable_text(verdict.decided_by)}"
+        return f"{_with_reason(by_person, printable_text(verdict.reason))}; {said}"
+    trial = ", ".join(_describe_trial(verdict)) if verdict.files else ""
+    return f"{done}, {said}; {trial}" if trial else f"{done}, {said}"
+
+
+def _describe_numbers(verdict: Verdict) -> Iterator[str]:
+    numbers = dict(verdict.numbers)
+    cases, rounds = numbers.get("cases", 0), numbers.get("rounds", 0)
+    yield f"{cases} held-out {'case' if cases == 1 else 'cases'}"
+    if rounds > 1:
+        yield f"{rounds} rounds"
+    yield f"{numbers.get('wins', 0)} won"
+    yield f"{numbers.get('losses', 0)} lost"
+    whole, thousandths = divmod(numbers.get("e_value_milli", 0), 1000)
+    yield f"E {whole}.{thousandths // 100}"
+    if worse := sum(case.outcome == "fail" for case in verdict.gate_cases):
+        yield f"{worse} got worse"
+    if more := numbers.get("more_cases", 0):
+        yield f"{more} more would do"
+    yield f"run by {printable_text(verdict.runner)}"
 
 
 def _describe_trial(verdict: Verdict) -> Iterator[str]:

@@ -5,13 +5,16 @@
 3. The verdict is about this operation: the same decision and the same skill
    (`verdict_mismatch`).
 4. The files that were tried are those of the skill in the bundle of the snapshot. Only a `retire`
-   or a `reinstate` may leave them out (`verdict_mismatch`).
+   or a `reinstate` may leave them out, and what a gate tried if it leaves the program as it was
+   (`verdict_mismatch`).
 5. The versions of the operation are those of the skill before and after (`verdict_mismatch`), and
    rise if the skill was written (`version_not_raised`).
 6. A `reinstate` that names files names those of a program that an earlier snapshot of its lineage
    admitted (`verdict_mismatch`).
 7. The payloads and outputs that the verdict names are stored, or were redacted
    (`missing_case`, a warning, since their ids stay).
+8. What a gate tried is this change, on cases that were held out and stood in the brain before: see
+   `gate_check` (`verdict_mismatch`).
 
 A verdict that cannot be read because it was redacted is a note: it admits nothing any more.
 """
@@ -31,7 +34,7 @@ from ..objects.operation import DECISION_KINDS
 from ..objects.snapshot import Snapshot
 from ..programs import SCHEMA_FILE
 from ..repo.open.session import Session
-from ..repo.read.read_verdicts import read_verdict
+from ..repo.read.read_verdicts import blobs_of_case, read_verdict
 from ..results import Finding
 from ..skills.skill_version import compare_versions
 from ..util import strict_json
@@ -46,6 +49,7 @@ from .decided_skill import (
     read_version,
 )
 from .findings import error_finding, finding_from_error
+from .gate_check import GateCheck
 
 _MAX_SCHEMA_DEPTH = 64
 """Nesting of a schema that is read."""
@@ -56,6 +60,7 @@ class DecisionCheck:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._gate_check = GateCheck(session)
         self._admissions: dict[tuple[ProgramFile, ...], list[bytes]] = defaultdict(list)
         self._reinstated: list[tuple[bytes, Verdict]] = []
 
@@ -151,9 +156,13 @@ class DecisionCheck:
         before, after = bundles
         place = RETIRED if kind == "retire" else IN_USE
         # 4. The files are those that were tried.
-        if (verdict.files or kind in ("admit", "reject")) and not any(
-            read_program(self._session, after, text.path) == verdict.files
-            for text in find_texts(self._session, after, slug, place)
+        if (
+            (verdict.files or kind in ("admit", "reject"))
+            and not any(
+                read_program(self._session, after, text.path) == verdict.files
+                for text in find_texts(self._session, after, slug, place)
+            )
+            and not (verdict.gate and not verdict.files and self._keeps_program(*bundles, slug))
         ):
             message = f"the files of {slug} are not those that its verdict is about"
             yield "verdict_mismatch", message
@@ -173,6 +182,17 @@ class DecisionCheck:
             and compare_versions(to_version, from_version) <= 0
         ):
             yield "version_not_raised", f"{slug} does not rise: {from_version} → {to_version}"
+        # 8. What a gate tried is this change, on cases that stood there before.
+        for message in self._gate_check.find_mismatches(verdict, before, after):
+            yield "verdict_mismatch", message
+
+    def _keeps_program(self, before: Bundle, after: Bundle, slug: str) -> bool:
+        """Tell whether a skill has the same program in both bundles, or none."""
+        return any(
+            read_program(self._session, before, text.path)
+            == read_program(self._session, after, text.path)
+            for text in find_texts(self._session, after, slug)
+        )
 
     def _load_bundles(self, snapshot: Snapshot) -> tuple[Bundle, Bundle] | None:
         """Return the bundles before and after, None if one is not stored, reported by itself."""
@@ -194,12 +214,7 @@ class DecisionCheck:
         return any(read_version(self._session, text) in (version, None) for text in texts)
 
     def _find_missing_cases(self, verdict: Verdict, name: str) -> Iterator[Finding]:
-        named = {
-            blob: case.name
-            for case in verdict.cases
-            for blob in (case.payload, case.output)
-            if blob != NO_DIGEST
-        }
+        named = {blob: case.name for case in verdict.cases for blob in sorted(blobs_of_case(case))}
         missing = self._session.reader.find_missing(named)
         missing.difference_update(self._session.reader.find_redactions(list(missing)))
         if missing:

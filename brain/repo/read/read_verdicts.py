@@ -7,7 +7,7 @@ from ...digest import NO_DIGEST
 from ...errors import BrainError, FormatError
 from ...store.protocol import StoreReader
 from ...verdicts.verdict_json import decode_verdict
-from ...verdicts.verdict_types import Verdict
+from ...verdicts.verdict_types import Verdict, VerdictCase
 
 
 def read_verdict(reader: StoreReader, blob: bytes) -> Verdict:
@@ -41,10 +41,16 @@ def read_verdict_state(reader: StoreReader, blob: bytes) -> tuple[str, Verdict |
 
 
 def read_verdict_blobs(reader: StoreReader, blob: bytes) -> set[bytes]:
-    """Return the payloads, outputs and files that a verdict names; none if it cannot be read."""
+    """Return all blobs that a verdict names; none if it cannot be read."""
     try:
         verdict = read_verdict(reader, blob)
     except BrainError:  # reported by `brain verify`
         return set()
-    cases = {named for case in verdict.cases for named in (case.payload, case.output)}
-    return (cases | {file.blob for file in verdict.files}) - {NO_DIGEST}
+    named = {blob for case in verdict.cases for blob in blobs_of_case(case)}
+    named.update((verdict.base, verdict.text, *(file.blob for file in verdict.files)))
+    return named - {NO_DIGEST}
+
+
+def blobs_of_case(case: VerdictCase) -> set[bytes]:
+    """Return the blobs that a case names: its payload or document, and what came out."""
+    return {case.payload, case.output, case.document, *case.outputs} - {NO_DIGEST}

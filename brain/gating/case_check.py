@@ -1,0 +1,81 @@
+"""Compare an output with what its case expects."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..errors import printable_text
+from ..programs.test_cases import is_meaningful
+from ..util import strict_json
+from ..util.json_schema import equal_json
+from .case_types import Case, Expectation
+
+MAX_OUTPUT_DEPTH = 64
+MAX_OUTPUT_VALUES = 100_000
+_SHOWN_CHARS = 120
+
+
+def find_fault(case: Case, output: bytes) -> str:
+    """Return why an output is wrong, "" if it is right; the `check` of a case is run elsewhere.
+
+    The text shows what was expected, so an evolver may see it for practice cases only.
+    """
+    text = output.decode("utf-8", "replace").strip()
+    value = read_output(output)
+    if not is_meaningful(value):
+        return "the output says nothing: it is empty or null"
+    expect = case.expect
+    if expect.has_equals and not _equals(expect, value, text):
+        return f"expected {_show(expect.equals)}, got {_show(value)}"
+    for part in expect.contains:
+        if part not in text and not _holds(value, part):
+            return f"expected {_show(part)} in the output, got {_show(value)}"
+    for part in expect.excludes:
+        if part in text or _holds(value, part):
+            return f"expected no {_show(part)} in the output, got {_show(value)}"
+    return ""
+
+
+def read_output(output: bytes) -> Any:
+    """Return an output as the JSON value that it is, else as text without blanks at its ends.
+
+    The `check` of a case is given this value.
+    """
+    text = output.decode("utf-8", "replace").strip()
+    if (
+        strict_json.nesting_depth(output, MAX_OUTPUT_DEPTH) > MAX_OUTPUT_DEPTH
+        or strict_json.count_values(output, MAX_OUTPUT_VALUES) > MAX_OUTPUT_VALUES
+    ):
+        return text
+    try:
+        return strict_json.parse_unbounded_json(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def check_row(case: Case, output: bytes) -> tuple[Any, Any]:
+    """Return the arguments of the `check` of a case: its input and the output."""
+    return case.input, read_output(output)
+
+
+def _equals(expect: Expectation, value: Any, text: str) -> bool:
+    if isinstance(expect.equals, str):
+        wanted = expect.equals.strip()
+        return wanted == text or (isinstance(value, str) and wanted == value.strip())
+    return equal_json(expect.equals, value)
+
+
+def _holds(value: Any, part: str) -> bool:
+    """Tell whether a text stands in a value, as its JSON shows it or in one of its texts."""
+    if isinstance(value, str):
+        return part in value
+    if isinstance(value, list):
+        return any(_holds(item, part) for item in value)
+    if isinstance(value, dict):
+        return any(part in name or _holds(item, part) for name, item in value.items())
+    return False
+
+
+def _show(value: Any) -> str:
+    return printable_text(json.dumps(value, ensure_ascii=False), _SHOWN_CHARS)

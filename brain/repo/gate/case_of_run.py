@@ -1,0 +1,85 @@
+"""Make a case of a skill from a recorded run that went well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InvalidInput, NotFound, printable_text
+from ...gating.case_check import read_output
+from ...gating.case_types import Expectation
+from ...programs.tool_name import tool_name
+from ...receipts import Receipt, RunStep
+from ...receipts.receipt_types import TextExcerpt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOfRun:
+    """What a run gave a skill, and what came out; `source` names the run."""
+
+    input: Mapping[str, Any] | str
+    expect: Expectation
+    source: str
+
+
+def case_of_run(run: Receipt, slug: str, step: int = 0) -> CaseOfRun:
+    """Return the case of a run.
+
+    That is the payload and the output of a call of the skill: of the step of this number, from 1,
+    or of the last call. Without such calls it is the task and the last answer of the model. Raises
+    `NotFound` (`no_step`), or `InvalidInput` (`not_whole`) for a text that the receipt has only an
+    excerpt of.
+    """
+    source = f"receipt {run.run[:16]}"
+    call = _find_call(run, slug, step)
+    if call is not None:
+        payload, output = read_output(_read_whole(call.input).encode()), _read_whole(call.output)
+        if not isinstance(payload, dict):
+            raise NotFound(f"step {step} has no JSON object as input", code="no_step", hint=_HINT)
+        return CaseOfRun(
+            input=payload,
+            expect=Expectation(has_equals=True, equals=read_output(output.encode())),
+            source=source,
+        )
+    answers = [one for one in run.steps if one.kind == "llm" and not one.error]
+    if run.outcome != "success" or not answers or not run.task.strip():
+        raise NotFound(
+            f"the run has no call of {tool_name(slug)} that went well, and no task with an answer",
+            code="no_step",
+            hint=_HINT,
+        )
+    answer = _read_whole(answers[-1].output)
+    return CaseOfRun(
+        input=run.task, expect=Expectation(has_equals=True, equals=answer), source=source
+    )
+
+
+_HINT = "`brain receipt show` lists the steps; or give the case with --input and --equals"
+
+
+def _find_call(run: Receipt, slug: str, number: int) -> RunStep | None:
+    """Return a call of a skill that went well: that of a number, or the last one."""
+    names = (slug, tool_name(slug))
+    calls = {
+        at: one
+        for at, one in enumerate(run.steps, 1)
+        if one.kind == "tool" and one.name in names and not one.error
+    }
+    if number and number not in calls:
+        raise NotFound(
+            f"step {number} of the run is no call of {printable_text(slug)} that went well",
+            code="no_step",
+            hint=_HINT,
+        )
+    return calls[number] if number else next(reversed(calls.values()), None)
+
+
+def _read_whole(text: TextExcerpt | None) -> str:
+    if text is None or text.redacted or len(text.excerpt.encode()) != text.size:
+        raise InvalidInput(
+            "the receipt has only a part of a text, or one without its secrets",
+            code="not_whole",
+            hint="give the case with --input and --equals",
+        )
+    return text.excerpt

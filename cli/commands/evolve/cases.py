@@ -1,0 +1,184 @@
+"""The commands of `brain evolve case`: what changes of a skill are tried on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brain import limits
+from brain.errors import InvalidInput, NotFound, printable_text
+
+from ...command import WRITE_EXITS, argument, brain_command, option, repeated_option
+from ...context import App
+from ...output import emit
+from ...params import NonEmptyType, SlugType
+from ...render.human_format import align_columns, short_id
+from ...render.run_report import read_receipt_file
+from ...terminal import escape, escape_lines
+from ...user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.gating.case_types import Expectation
+    from brain.receipts import Receipt
+    from brain.repo.gate.case_of_run import CaseOfRun
+    from brain.results import CaseAdded, SkillCase
+
+_SHOWN_CHARS = 60
+
+
+@brain_command(
+    "add",
+    examples=(
+        'brain evolve case add words --input \'{"text": "a b"}\' --equals \'{"words": 2}\'',
+        "brain evolve case add sort-tickets --input 'The site is down' --contains urgent",
+        "brain evolve case add count-words --from @~1",
+    ),
+    exits=WRITE_EXITS,
+)
+@argument("slug", type=SlugType())
+@option("--input", metavar="JSON|TEXT", help="The arguments of a program, or a text for a model.")
+@option("--equals", metavar="JSON|TEXT", help="What the output must be.")
+@repeated_option("--contains", metavar="TEXT", help="What the output must hold; repeatable.")
+@repeated_option("--excludes", metavar="TEXT", help="What the output must not hold; repeatable.")
+@option("--check", metavar="FILE", type=None, help="Python with check(input, output).")
+@option("--from", "source", metavar="REV|FILE", help="Make the case of a recorded run.")
+@option("--step", type=click.IntRange(1), metavar="N", help="Of its step N.")
+@option("--name", type=NonEmptyType(), help="The name of the case.  [default: by its input]")
+def evolve_case_add_command(
+    app: App,
+    slug: str,
+    input: str | None,
+    equals: str | None,
+    contains: tuple[str, ...],
+    excludes: tuple[str, ...],
+    check: str | None,
+    source: str | None,
+    step: int | None,
+    name: str | None,
+) -> None:
+    """Add a case: an input, and what the output must be like.
+
+    A change of the skill is tried on its cases, without the change and with it. The hash of
+    the input says whether a case is held out: such cases decide, and agents and evolvers
+    never see them. The others are for practice. The skill need not exist yet. With --from,
+    input and output are those of a call of the skill in a recorded run, or its task and the
+    answer; what you give besides replaces the expected output.
+    """
+    if (input is None) == (source is None):
+        raise click.UsageError("Give either --input or --from.")
+    expect = _read_expectation(equals, contains, excludes, check)
+    if source is None:
+        if expect is None:
+            raise click.UsageError("Give --equals, --contains, --excludes or --check.")
+        added = app.brain.gate.add_case(
+            slug, _read_case_input(input or ""), expect, name=name or ""
+        )
+    else:
+        found = _read_case_of_run(app, source, slug, step or 0)
+        added = app.brain.gate.add_case(
+            slug, found.input, expect or found.expect, found.source, name=name or ""
+        )
+    emit(app, added, _added_lines(added))
+
+
+def _read_expectation(
+    equals: str | None, contains: Sequence[str], excludes: Sequence[str], check: str | None
+) -> Expectation | None:
+    from brain.gating.case_check import read_output
+    from brain.gating.case_types import Expectation
+
+    if equals is None and not contains and not excludes and check is None:
+        return None
+    code = b"" if check is None else read_input(check, limits.MAX_PROGRAM_BYTES, "the check")
+    try:
+        text = code.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the check is not UTF-8", code="not_text", hint="save it so") from error
+    return Expectation(
+        has_equals=equals is not None,
+        equals=None if equals is None else read_output(equals.encode()),
+        contains=tuple(contains),
+        excludes=tuple(excludes),
+        check=text,
+    )
+
+
+def _read_case_input(text: str) -> dict[str, Any] | str:
+    from brain.gating.case_check import read_output
+
+    value = read_output(text.encode("utf-8", "surrogatepass"))
+    return value if isinstance(value, dict) else text
+
+
+def _read_case_of_run(app: App, source: str, slug: str, step: int) -> CaseOfRun:
+    from brain.repo.gate.case_of_run import case_of_run
+
+    data = read_receipt_file(source)
+    receipts = app.brain.receipts
+    run: Receipt = receipts.read_run(source) if data is None else receipts.read_run_file(data)
+    return case_of_run(run, slug, step)
+
+
+def _added_lines(added: CaseAdded) -> Iterator[str]:
+    verb = "added" if added.changed else "is there already"
+    yield escape(f"Case {added.name} of {added.slug} {verb}: {added.split}")
+    yield f"Snapshot {short_id(added.snapshot)}"
+
+
+@brain_command("list", examples=("brain evolve case list", "brain evolve case list count-words"))
+@argument("slug", metavar="[SKILL]", required=False, default="")
+def evolve_case_list_command(app: App, slug: str) -> None:
+    """List the cases of a skill, or of all skills.
+
+    Held-out cases are listed too: this command is for people.
+    """
+    found = app.brain.gate.list_cases(slug)
+    emit(app, {"cases": found}, _list_lines(found))
+
+
+def _list_lines(found: Sequence[SkillCase]) -> Iterator[str]:
+    if not found:
+        yield "No cases."
+    yield from align_columns(
+        (
+            escape(one.slug),
+            escape(one.name),
+            one.split or "broken",
+            escape(one.problem or printable_text(_as_text(one.input), _SHOWN_CHARS)),
+        )
+        for one in found
+    )
+
+
+@brain_command("show", examples=("brain evolve case show count-words two-words",))
+@argument("slug", type=SlugType())
+@argument("name", type=NonEmptyType())
+def evolve_case_show_command(app: App, slug: str, name: str) -> None:
+    """Show a case: its input, and what is expected."""
+    found = next((one for one in app.brain.gate.list_cases(slug) if one.name == name), None)
+    if found is None:
+        raise NotFound(
+            f"{slug} has no case {printable_text(name)}",
+            code="no_case",
+            hint=f"`brain evolve case list {slug}` lists them",
+        )
+    emit(app, found, _case_lines(found))
+
+
+def _case_lines(case: SkillCase) -> Iterator[str]:
+    yield escape(f"{case.path}: {case.problem or case.split}")
+    if case.problem:
+        return
+    yield escape_lines(f"input: {_as_text(case.input)}")
+    for name, value in case.expect.items():
+        shown = f"\n{value.rstrip()}" if name == "check" else f" {_as_text(value)}"
+        yield escape_lines(f"{name}:{shown}")
+    if case.source:
+        yield escape(f"source: {case.source}")
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,181 @@
+"""The commands of the gate: `brain evolve try` and `brain evolve accept`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from brain import limits
+from brain.programs.program import is_program_file
+
+from ...command import TRIAL_EXITS, argument, brain_command, flag, option
+from ...context import App
+from ...error_report import NOT_ADMITTED, Failure
+from ...options import message_option
+from ...output import emit
+from ...params import NonEmptyType, SlugType
+from ...render.human_format import short_id
+from ...render.ledgers import commitment_lines, raise_if_not_committed
+from ...terminal import escape
+from ...user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.evolve.gate.case_runner import CaseRunner
+    from brain.evolve.gate.proposed_change import ProposedChange
+    from brain.results import Decided, GateNumbers, GateOutcome
+
+
+@brain_command(
+    "try",
+    examples=(
+        "brain evolve try count-words -f count-words",
+        "brain evolve try sort-tickets -f sort-tickets.md --runner model",
+    ),
+    exits=TRIAL_EXITS,
+)
+@argument("slug", type=SlugType())
+@option(
+    "-f",
+    "--file",
+    "path",
+    metavar="FOLDER|FILE",
+    type=None,
+    required=True,
+    help="The skill with the change: its folder, or its SKILL.md.",
+)
+@option("-d", "--description", metavar="TEXT", help="One line that says when to use the skill.")
+@option(
+    "--runner",
+    type=click.Choice(("model", "sandbox")),
+    help="What runs the cases.  [default: the sandbox for a program, else the model]",
+)
+@message_option
+def evolve_try_command(
+    app: App,
+    slug: str,
+    path: str,
+    description: str | None,
+    runner: str | None,
+    message: str | None,
+) -> None:
+    """Try a change of a skill on its held-out cases.
+
+    The cases run without the change and with it. What helps, and makes no case worse, is
+    proposed to a person, or admitted if the manifest says evolution: mode: gated. What does
+    not is kept: see 'brain evolve attempts'. Without held-out cases nothing can be tried, and
+    the change is proposed.
+    """
+    from brain.evolve.gate.gate import Gate
+
+    change = _read_change(slug, Path(path), description, message or "")
+    outcome = Gate(app.brain, runner=_open_runner(runner, has_program=bool(change.files))).propose(
+        change
+    )
+    emit(app, outcome, outcome_lines(outcome))
+    raise_if_not_committed(outcome.commitment)
+    if outcome.done in ("rejected", "kept"):
+        raise Failure(
+            outcome.done,
+            f"the change of {slug} is not admitted",
+            f"`brain evolve accept {outcome.attempt}` admits it all the same",
+            NOT_ADMITTED,
+        )
+
+
+def _read_change(slug: str, path: Path, description: str | None, message: str) -> ProposedChange:
+    from brain import Brain
+    from brain.evolve.gate.proposed_change import ProposedChange
+
+    if path.is_dir():
+        body, others = Brain.skills.read_folder(path)
+        files = {inner: data for inner, data in others.items() if is_program_file(inner)}
+    else:
+        body, files = read_input(str(path), limits.MAX_SKILL_BYTES, "the text of the skill"), {}
+    return ProposedChange(
+        name=slug,
+        evolver="person",
+        description=description,
+        body=body,
+        files=files,
+        message=message,
+    )
+
+
+def _open_runner(name: str | None, *, has_program: bool) -> CaseRunner | None:
+    """Return the runner of a name; without one, a program needs none and a text a model."""
+    if name == "sandbox" or (name is None and has_program):
+        return None
+    from brain.errors import NotFound
+    from brain.evolve.gate.model_runner import ModelRunner
+
+    from ...settings.user_models import open_user_model
+
+    try:
+        return ModelRunner(open_user_model())
+    except NotFound:  # no model is configured
+        if name == "model":
+            raise
+        return None
+
+
+def outcome_lines(outcome: GateOutcome) -> Iterator[str]:
+    """Say what became of a proposed change."""
+    what = {
+        "admitted": f"{outcome.slug} admitted, version {outcome.version}",
+        "proposed": f"{outcome.slug} proposed, as {outcome.proposal}",
+        "rejected": f"{outcome.slug} rejected",
+        "kept": f"{outcome.slug} left undecided",
+        "nothing": f"{outcome.slug} unchanged",
+    }[outcome.done]
+    yield escape(f"{what}: {outcome.reason}" if outcome.reason else what)
+    if outcome.numbers is not None:
+        yield from _number_lines(outcome.numbers)
+    if outcome.attempt:
+        yield escape(f"Attempt {outcome.attempt}")
+    if outcome.snapshot:
+        yield f"Snapshot {short_id(outcome.snapshot)}"
+    if outcome.done == "proposed":
+        yield escape(f"Review it with `brain proposal show {outcome.proposal}`")
+    yield from commitment_lines(outcome.commitment)
+
+
+def _number_lines(numbers: GateNumbers) -> Iterator[str]:
+    yield escape(
+        f"{numbers.cases} cases, {numbers.rounds} rounds by {numbers.runner}: {numbers.wins} wins,"
+        f" {numbers.losses} losses, {numbers.ties} ties, E = {numbers.e_value}"
+    )
+    for path in numbers.worse:
+        yield escape(f"Worse: {path}")
+    if numbers.more_cases:
+        yield f"About {numbers.more_cases} more cases such as these would decide."
+
+
+@brain_command(
+    "accept",
+    examples=(
+        "brain evolve accept sort-tickets/1f00c2d4",
+        "brain evolve accept sort-tickets/1f00c2d4 --although-worse --reason 'That case is wrong'",
+    ),
+    exits=TRIAL_EXITS,
+)
+@argument("attempt", type=NonEmptyType())
+@option("--reason", metavar="TEXT", help="Why, for the verdict.")
+@flag("--although-worse", help="Also if cases got worse.")
+def evolve_accept_command(app: App, attempt: str, reason: str | None, although_worse: bool) -> None:
+    """Admit an attempt that the gate did not.
+
+    ATTEMPT is as 'brain evolve attempts' lists it. The verdict keeps the numbers of the gate
+    and says that a person decided. If the skill was changed since, try the change again.
+    """
+    decided = app.brain.gate.accept(attempt, reason=reason or "", although_worse=although_worse)
+    emit(app, decided, _accepted_lines(decided))
+    raise_if_not_committed(decided.commitment)
+
+
+def _accepted_lines(decided: Decided) -> Iterator[str]:
+    yield escape(f"{decided.slug} admitted, version {decided.version}, by a person")
+    yield f"Snapshot {short_id(decided.snapshot)}"
+    yield from commitment_lines(decided.commitment)

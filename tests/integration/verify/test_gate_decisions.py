@@ -1,0 +1,349 @@
+"""Verification holds what a gate decided to its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain import Brain
+from brain.digest import blob_id
+from brain.gating.case_types import Expectation
+from brain.verdicts.gate_verdict import Deciding
+from brain.verdicts.verdict_types import NamedNumber, Verdict, VerdictCase
+from tests.support.brain_templates import copy_brain
+from tests.support.decisions import put_verdict, record
+from tests.support.gate_decisions import (
+    AFTER,
+    BY_RULE,
+    CASES,
+    GREET,
+    GUARD,
+    GUARDS,
+    OTHER,
+    RIGHT,
+    TEXT_PATH,
+    WRONG,
+    add_cases,
+    build,
+    decide_by_gate,
+    gained,
+    gate_admission,
+    gate_rejection,
+    inputs_of_half,
+    make_document,
+    skill_text,
+    try_cases,
+)
+
+Edits = dict[str, bytes | None]
+FIRST = min(CASES, key=lambda path: blob_id(CASES[path]))
+"""The case that a gate tries first."""
+LAST = max(CASES, key=lambda path: blob_id(CASES[path]))
+BY_ADA = Deciding(decision="admit", decider="person", decided_by="Ada", reason="it is mine")
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
+        yield opened
+
+
+def _make_brain(root: Path) -> None:
+    with Brain.init(root, author="tester") as made:
+        add_cases(made)
+
+
+def verified(brain: Brain) -> list[tuple[str, str]]:
+    found = brain.verify(deep=True).findings
+    return [(one.code, one.severity) for one in found]
+
+
+def test_what_the_gate_admits_by_its_cases_is_valid(brain: Brain) -> None:
+    decide_by_gate(brain, gate_admission())
+    assert verified(brain) == []
+
+
+def test_a_rejected_change_beside_the_branch_is_valid(brain: Brain) -> None:
+    verdict = gate_rejection()
+    assert (verdict.gate, [case.name for case in verdict.failed_cases]) == ("reject", [GUARD])
+    here = decide_by_gate(brain, verdict)
+    with brain._session.store.transaction() as tx:
+        tx.update_ref(f"rejected/{GREET}/{here.hex()[:8]}", None, here)
+    brain.undo()
+    assert [one for one in verified(brain) if one[0] != "ref_mismatch"] == []
+
+
+def test_a_noisy_runner_admits_over_rounds(brain: Brain) -> None:
+    rows = [(path, "fefff", "ppppp") for path in CASES]
+    verdict = build(try_cases(rows, repeats_itself=False)).verdict
+    assert verdict.gate == "admit" and NamedNumber("rounds", 5) in verdict.numbers
+    decide_by_gate(brain, verdict)
+    assert verified(brain) == []
+
+
+def test_a_new_skill_has_cases_before_it_has_a_text(brain: Brain) -> None:
+    record(brain, {TEXT_PATH: None}, ("snapshot",))
+    verdict = gate_admission()._replace(base=b"")
+    blob = put_verdict(brain, verdict, RIGHT, WRONG)
+    record(brain, {TEXT_PATH: AFTER}, ("admit", GREET, "", "2", blob))
+    assert verified(brain) == []
+
+
+def test_a_person_may_admit_what_the_gate_did_not(brain: Brain) -> None:
+    for tried in (gained(guard="f"), try_cases([(path, "f", "p") for path in list(CASES)[:3]])):
+        verdict = build(tried, BY_ADA).verdict
+        assert verdict.gate in ("reject", "undecided")
+        decide_by_gate(brain, verdict)
+        assert verified(brain) == []
+        assert "Ada" in brain.history.why(GREET).decisions[0].summary
+        brain.undo()
+
+
+def test_a_person_may_admit_an_attempt_whose_cases_were_edited_since(brain: Brain) -> None:
+    record(brain, {FIRST: None, LAST: make_document("Greet a guest who left.")}, ("snapshot",))
+    decide_by_gate(brain, build(gained(guard="f"), BY_ADA).verdict)
+    assert verified(brain) == []
+
+
+def test_cases_that_are_deleted_or_edited_later_break_no_decision(brain: Brain) -> None:
+    decide_by_gate(brain, gate_admission())
+    record(brain, {FIRST: None, LAST: b"input: 3\n"}, ("snapshot",))
+    assert verified(brain) == []
+
+
+def test_a_gate_may_try_the_cases_of_the_smallest_ids_only(brain: Brain) -> None:
+    rows = [(path, "f", "p") for path in CASES if path != LAST]
+    decide_by_gate(brain, build(try_cases(rows)).verdict)
+    assert verified(brain) == []
+
+
+def _without(verdict: Verdict, path: str) -> Verdict:
+    return verdict._replace(cases=tuple(one for one in verdict.cases if one.name != path))
+
+
+def _with_case(path: str, **fields: Any) -> Verdict:
+    """Return the admission with some fields of one case changed."""
+    verdict = gate_admission()
+    cases = [one._replace(**fields) if one.name == path else one for one in verdict.cases]
+    return verdict._replace(cases=tuple(cases))
+
+
+def _with_number(name: str, value: int) -> Verdict:
+    verdict = gate_admission()
+    rows = [NamedNumber(name, value) if row.name == name else row for row in verdict.numbers]
+    return verdict._replace(numbers=tuple(rows))
+
+
+def _moved(path: str, to: str) -> Verdict:
+    return _with_case(path, name=to)
+
+
+def _replaced(path: str, document: bytes) -> Verdict:
+    return _with_case(path, document=blob_id(document))
+
+
+def _undecided() -> Verdict:
+    return build(try_cases([(path, "f", "p") for path in list(CASES)[:3]])).verdict
+
+
+def _noisy(before: str, after: str) -> Verdict:
+    rows = [(path, before, after) for path in CASES]
+    return build(try_cases(rows, repeats_itself=False)).verdict
+
+
+def _cut(verdict: Verdict, path: str, rounds: int) -> Verdict:
+    """Return a verdict in which one case has fewer rounds."""
+    cases = [
+        one._replace(
+            before=one.before[:rounds], after=one.after[:rounds], outputs=one.outputs[: 2 * rounds]
+        )
+        if one.name == path
+        else one
+        for one in verdict.cases
+    ]
+    return verdict._replace(cases=tuple(cases))
+
+
+CONTRADICTIONS: dict[str, Callable[[], Verdict]] = {
+    "a rule that admits what is undecided": _undecided,
+    "a rule that admits what the gate rejects": lambda: gate_rejection()._replace(
+        decision="admit",
+        cases=tuple(one._replace(outcome="pass", detail="") for one in gate_rejection().cases),
+    ),
+    "a rule that rejects what the gate admits": lambda: gate_admission()._replace(
+        decision="reject"
+    ),
+    "a word that the cases do not say": lambda: _undecided()._replace(gate="admit"),
+    "a word for fewer cases than it takes": lambda: _without(gate_admission(), LAST)._replace(
+        cases=gate_admission().cases[:4]
+    ),
+    "no case at all": lambda: gate_admission()._replace(cases=()),
+    "a win that was none": lambda: _with_case(FIRST, before="p"),
+    "a loss that is a win by the numbers": lambda: _with_case(FIRST, before="p", after="f"),
+    "an error that passes": lambda: _with_case(FIRST, after="e"),
+    "a guard that got worse": lambda: _with_case(GUARD, after="f"),
+    "a guard that counts for the gain": lambda: _with_case(GUARD, kind="held_out"),
+    "a case of the skill that does not count": lambda: _with_case(FIRST, kind="guard"),
+    "a case that is said to fail": lambda: _with_case(FIRST, outcome="fail"),
+    "a number of wins": lambda: _with_number("wins", 9),
+    "a number of losses": lambda: _with_number("losses", 1),
+    "a number of ties": lambda: _with_number("ties", 1),
+    "a number of cases": lambda: _with_number("cases", 9),
+    "a number of rounds": lambda: _with_number("rounds", 2),
+    "a number of missing cases": lambda: _with_number("more_cases", 1),
+    "an E-value": lambda: _with_number("e_value_milli", 10**6),
+    "a runner of 7 rounds": lambda: _with_number("max_rounds", 7),
+    "a noisy runner after one round": lambda: _with_number("max_rounds", 12),
+    "no numbers": lambda: gate_admission()._replace(numbers=()),
+    "rounds of a runner that repeats itself": lambda: _noisy("fffff", "ppppp")._replace(
+        numbers=tuple(
+            NamedNumber("max_rounds", 1) if row.name == "max_rounds" else row
+            for row in _noisy("fffff", "ppppp").numbers
+        )
+    ),
+    "a case of fewer rounds than the others": lambda: _cut(_noisy("fffff", "ppppp"), FIRST, 4),
+    "a gate that goes on after it knew": lambda: _noisy("ffffff", "pppppp"),
+}
+
+
+@pytest.mark.parametrize("attack", CONTRADICTIONS)
+def test_a_word_of_the_gate_that_its_cases_do_not_say_is_an_error(
+    brain: Brain, attack: str
+) -> None:
+    here = decide_by_gate(brain, CONTRADICTIONS[attack]())
+    found = [one for one in brain.verify().findings if one.severity == "error"]
+    assert {(one.code, one.snapshot) for one in found} >= {("bad_verdict", here.hex())}
+
+
+SHOWN = make_document(next(inputs_of_half(held_out=False)))
+NEW = make_document(list(islice(inputs_of_half(held_out=True), 20))[-1])
+LOOSER = make_document(next(inputs_of_half(held_out=True)), Expectation(contains=("l",)))
+NEW_PATH = f"skills/{GREET}/cases/new.yaml"
+MISMATCHES: dict[str, Callable[[], tuple[Edits, Verdict]]] = {
+    "a verdict about another text": lambda: (
+        {TEXT_PATH: skill_text(GREET, "2", "Say nothing.")},
+        gate_admission(),
+    ),
+    "a verdict that compares with another text": lambda: (
+        {},
+        gate_admission()._replace(base=blob_id(b"an easier one")),
+    ),
+    "a verdict about a new skill that is an old one": lambda: (
+        {},
+        gate_admission()._replace(base=b""),
+    ),
+    "a case that the change brings": lambda: ({NEW_PATH: NEW}, _moved_to_new(NEW)),
+    "a case that the change loosens": lambda: ({FIRST: LOOSER}, _replaced(FIRST, LOOSER)),
+    "a case that the change removes": lambda: ({FIRST: None}, gate_admission()),
+    "a case that never stood there": lambda: ({}, _moved_to_new(NEW)),
+    "another document than stood there": lambda: ({}, _replaced(FIRST, LOOSER)),
+    "a case outside of a folder of cases": lambda: (
+        {},
+        _moved(FIRST, f"skills/{GREET}/SKILL.md"),
+    ),
+    "a case of another skill as its own": lambda: (
+        {},
+        build(try_cases([*((path, "f", "p") for path in CASES)])).verdict._replace(
+            cases=tuple(
+                one._replace(name=GUARD, document=blob_id(GUARDS[GUARD]))
+                if one.name == FIRST
+                else one
+                for one in gate_admission().cases[:-1]
+            )
+        ),
+    ),
+    "a case that was left out": lambda: (
+        {},
+        build(try_cases([(path, "f", "p") for path in CASES if path != FIRST])).verdict,
+    ),
+}
+
+
+def _moved_to_new(document: bytes) -> Verdict:
+    return _with_case(FIRST, name=NEW_PATH, document=blob_id(document))
+
+
+@pytest.mark.parametrize("attack", MISMATCHES)
+def test_a_gate_that_tried_other_than_the_change_on_standing_cases_is_an_error(
+    brain: Brain, attack: str
+) -> None:
+    edits, verdict = MISMATCHES[attack]()
+    here = decide_by_gate(brain, verdict, edits)
+    found = [one for one in brain.verify().findings if one.severity == "error"]
+    assert {(one.code, one.snapshot) for one in found} == {("verdict_mismatch", here.hex())}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [SHOWN, b"input: hello\n", b"not a case", b"x" * 70_000],
+    ids=["practice", "half a case", "no case", "too large"],
+)
+def test_a_document_that_holds_no_held_out_case_is_an_error(brain: Brain, document: bytes) -> None:
+    record(brain, {FIRST: document}, ("snapshot",))
+    here = decide_by_gate(brain, _replaced(FIRST, document))
+    found = [one for one in brain.verify().findings if one.severity == "error"]
+    assert [(one.code, one.snapshot) for one in found] == [("verdict_mismatch", here.hex())]
+    assert FIRST in found[0].message
+
+
+def test_a_redacted_document_is_not_asked(brain: Brain) -> None:
+    decide_by_gate(brain, gate_admission())
+    brain.files.redact(FIRST, reason="a test")
+    assert brain.verify().ok
+
+
+def test_an_output_that_is_missing_is_a_warning_and_one_redacted_is_nothing(brain: Brain) -> None:
+    decide_by_gate(brain, gate_admission())
+    brain._session.store._db.execute("DELETE FROM blobs WHERE id = ?", (blob_id(RIGHT),))  # type: ignore[attr-defined]
+    found = brain.verify()
+    assert found.ok and [one.code for one in found.findings] == ["missing_case"]
+    redacting = record(brain, {}, ("redact", "a.md", blob_id(RIGHT), "a test"))
+    with brain._session.store.transaction() as tx:
+        tx.redact_blob(blob_id(RIGHT), redacting, lambda others: set())
+    assert verified(brain) == []
+
+
+def test_garbage_collection_keeps_outputs_and_documents(brain: Brain) -> None:
+    decide_by_gate(brain, gate_admission())
+    record(brain, {FIRST: None}, ("snapshot",))
+    brain.gc(grace=0)
+    named = [*map(blob_id, CASES.values()), blob_id(RIGHT), blob_id(WRONG)]
+    assert not brain._session.reader.find_missing(named)
+    assert verified(brain) == []
+
+
+def test_a_text_of_a_skill_with_a_program_changes_without_a_trial_of_the_program(
+    brain: Brain,
+) -> None:
+    code = f"skills/{GREET}/skill.py"
+    record(brain, {code: b"print(2)\n"}, ("snapshot",))
+    decide_by_gate(brain, gate_admission())
+    assert verified(brain) == []
+    brain.undo()
+    decide_by_gate(brain, gate_admission(), {code: b"print(3)\n"})
+    assert verified(brain) == [("verdict_mismatch", "error")]
+
+
+def test_a_guard_may_lie_in_a_category(brain: Brain) -> None:
+    path = f"skills/text/{OTHER}-2/cases/a.yaml"
+    record(brain, {path: GUARDS[GUARD]}, ("snapshot",))
+    case = gate_admission().cases[-1]
+    moved = VerdictCase(**{**case._asdict(), "name": path})
+    decide_by_gate(brain, gate_admission()._replace(cases=(*gate_admission().cases[:-1], moved)))
+    assert verified(brain) == []
+
+
+def test_numbers_of_other_kinds_may_stand_beside_those_of_the_gate(brain: Brain) -> None:
+    verdict = gate_admission()
+    decide_by_gate(brain, verdict._replace(numbers=(*verdict.numbers, NamedNumber("uses", 3))))
+    assert verified(brain) == []
+
+
+def test_a_decision_by_a_rule_under_another_name_keeps_the_rules(brain: Brain) -> None:
+    decide_by_gate(brain, build(gained(guard="f"), replace(BY_RULE, decided_by="Ada")).verdict)
+    assert ("bad_verdict", "error") in verified(brain)
