@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...errors import BrainError
 from ...gating.case_types import Case
-from .gap_brain import GapBrain
+from .brain_protocol import GapBrain
 from .gap_prompt import gap_message
 from .open_gaps import OpenGap
 

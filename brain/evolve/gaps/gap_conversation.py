@@ -16,7 +16,7 @@ from ..answer_check import NoSkill, UnfitAnswer
 from ..conversation import MAX_ROUNDS, ModelCall
 from ..model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from ..synthesis_prompt import retry_message
-from .gap_brain import GapBrain
+from .brain_protocol import GapBrain
 from .gap_draft import GapDraft, check_definition, parse_gap_answer
 from .gap_progress import MAX_KEPT_ANSWER_CHARS, GapProgress
 from .gap_prompt import GAP_ANSWER_SCHEMA, GAP_SYSTEM_PROMPT

@@ -42,9 +42,10 @@ def queue_open_gaps(store: ExperienceStore, now: int) -> None:
     results = _results_by_episode(store.list_work(GAPS))
     for gap in list_open_gaps(store):
         earlier = results[gap.episode]
-        if gap.score.is_due and all(_allows_another(result) for result in earlier):
-            if sum(map(_is_model_failure, earlier)) < MAX_TRIES_OF_MODEL:
-                add_gap_work(store, gap, len(earlier), now)
+        is_free = all(map(_allows_another, earlier))
+        failures = sum(map(_is_model_failure, earlier))
+        if gap.score.is_due and is_free and failures < MAX_TRIES_OF_MODEL:
+            add_gap_work(store, gap, len(earlier), now)
 
 
 def describe_next(gap: OpenGap, items: Iterable[tuple[WorkItem, str]]) -> str:

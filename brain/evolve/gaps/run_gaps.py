@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ...errors import BrainError, Conflict, InvalidInput, ModelError, SandboxError, StoreError
 from ...experience.experience_protocol import RateLimit
@@ -50,7 +50,6 @@ from .gap_queue import (
     SUPERSEDED,
     EndedAttempt,
     list_proposed,
-    parse_ended,
     queue_open_gaps,
 )
 from .gap_score import format_score
@@ -59,7 +58,7 @@ from .open_gaps import GAPS, OpenGap, find_open_gap, parse_gap_work
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore, RateStore
     from ..model import Model
-    from .gap_brain import GapBrain
+    from .brain_protocol import GapBrain, ProposingGate
 
 GAP_LIMITS = (
     RateLimit(name="hourly", seconds=3_600, most=2),
@@ -71,12 +70,6 @@ LEASE_MS = 30 * 60_000
 MAX_CLAIMS = 10
 _MAX_ATTEMPTS = 100
 """Items that one call works off."""
-
-
-class ProposingGate(Protocol):
-    """What tries a change: `Gate`."""
-
-    def propose(self, change: ProposedChange) -> GateOutcome: ...
 
 
 def run_gaps(
@@ -194,25 +187,18 @@ class _GapRun:
         proposed = list_proposed(self.store.list_work(GAPS))
         if not proposed:
             return
-        callable_slugs = {
-            one.slug for one in self.brain.programs.list() if one.status == "runnable"
-        }
+        programs = self.brain.programs.list()
+        runnable = {program.slug for program in programs if program.status == "runnable"}
         for item, slug in proposed:
             gap = parse_gap_work(item)
             note = f"gaps/accepted/{slug}"
-            if gap is None or slug not in callable_slugs or self.store.read_note(note) is not None:
+            if gap is None or slug not in runnable or self.store.read_note(note) is not None:
                 continue
             name = slug.replace("-", "_")
             remember_capability(self.brain, gap, name, self.now)
             if self.store.write_note(note, None, str(self.now)):
-                append_gap_event(
-                    self.store,
-                    gap,
-                    self.now,
-                    gap_audit.COMPLETE_PHASE,
-                    gap_audit.SUCCESS,
-                    name=name,
-                )
+                ended = gap_audit.COMPLETE_PHASE, gap_audit.SUCCESS
+                append_gap_event(self.store, gap, self.now, *ended, name=name)
 
 
 @dataclass(kw_only=True)
@@ -323,7 +309,9 @@ class _Attempt:
     def _propose(self, checked: CheckedDraft) -> None:
         """Propose the program to the gate. Raises `_Ended` unless it is admitted."""
         draft = checked.draft
-        request = build_request(self.run.brain, checked.program, draft.program.description)
+        request = build_request(
+            self.run.brain, checked.program, draft.program.description
+        )
         calls = self._conversation.calls if self._conversation else []
         change = ProposedChange(
             name=draft.slug,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..gate.brain_protocol import GatedBrain, _GatePart
+from ..brain_protocol import LearningBrain, _LearningGate, _Programs
 
 if TYPE_CHECKING:
-    import builtins
     from collections.abc import Mapping, Sequence
 
     from ... import results
@@ -15,16 +14,11 @@ if TYPE_CHECKING:
     from ...gating.case_types import Case
     from ...repo.open.gap_policy import GapPolicy
     from ...repo.programs.acquire import AcquireRequest
+    from ..gate.proposed_change import ProposedChange
 
 
-class _Skills(Protocol):
-    def select(self, task: str, limit: int = 10) -> builtins.list[results.Selected]: ...
-    def view(self, slug: str, rev: str = "@") -> results.SkillView: ...
-
-
-class _Programs(Protocol):
+class _GapPrograms(_Programs, Protocol):
     def acquire(self, request: AcquireRequest) -> results.Decided: ...
-    def list(self) -> builtins.list[results.SkillProgram]: ...
     def read_definition(self, code: bytes) -> Mapping[str, Any]: ...
 
 
@@ -36,13 +30,20 @@ class _History(Protocol):
     def why(self, slug: str) -> results.SkillReasons: ...
 
 
-class _Gate(_GatePart, Protocol):
-    def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]: ...
+class _GapGate(_LearningGate, Protocol):
     def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
     def practice_cases(self, slug: str) -> Sequence[Case]: ...
 
 
-class _Stores(Protocol):
+class ProposingGate(Protocol):
+    """What tries a change: `Gate`."""
+
+    def propose(self, change: ProposedChange) -> results.GateOutcome: ...
+
+
+class GapStores(Protocol):
+    """The stores of experience and of rates."""
+
     @property
     def store(self) -> ExperienceStore: ...
     @property
@@ -51,23 +52,21 @@ class _Stores(Protocol):
 
 class _Gaps(Protocol):
     def read_policy(self) -> GapPolicy: ...
-    def open_stores(self) -> _Stores: ...
+    def open_stores(self) -> GapStores: ...
 
 
-class GapBrain(GatedBrain, Protocol):
+class GapBrain(LearningBrain, Protocol):
     """An open brain, as learning from gaps uses it."""
 
     @property
     def id(self) -> str: ...
     @property
-    def skills(self) -> _Skills: ...
-    @property
-    def programs(self) -> _Programs: ...
+    def programs(self) -> _GapPrograms: ...
     @property
     def memory(self) -> _Memory: ...
     @property
     def history(self) -> _History: ...
     @property
-    def gate(self) -> _Gate: ...
+    def gate(self) -> _GapGate: ...
     @property
     def gaps(self) -> _Gaps: ...
