@@ -409,7 +409,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
     ("evolve-acquire", ["evolve", "acquire", "words", "-f", "words", "-d", "Words"], program),
     ("evolve-admit", ["evolve", "admit", "--all"], None),
-    ("evolve-try", ["evolve", "try", "words", "-f", "words"], acquired),
+    ("evolve-try", ["evolve", "try", "words", "-f", "skills/words"], acquired),
     ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
     ("evolve-case-list", ["evolve", "case", "list"], add_cases),
     ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
@@ -457,7 +457,7 @@ def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
 
 def test_every_command_with_json_is_among_the_calls() -> None:
     called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN
-    called |= {"demo", "mcp-serve", "proposal-accept", "watch"}
+    called |= {"demo", "evolve-accept", "mcp-serve", "proposal-accept", "watch"}
     assert called == {"-".join(path) for path in LEAVES}
 
 
