@@ -85,7 +85,8 @@ $(VENV)/test: $(VENV)/installed
 	@touch $@
 
 # The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes,
-# what runs the compiler of contracts, and what the sandbox of skills is made of.
+# what runs the compiler of contracts, what the sandbox of skills is made of, and the servers that
+# agents share experience by; the tests start their own on sockets in temporary folders.
 $(VENV)/tools: $(VENV)/node | $(BIN)/python
 	@touch $@
 
@@ -108,6 +109,9 @@ $(VENV)/programs: | $(BIN)/python
 		command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
 		command -v setpriv >/dev/null && command -v prlimit >/dev/null || \
 			missing="$$missing util-linux"; \
+		command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+		command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+			missing="$$missing postgresql"; \
 		$(BIN)/python -c 'import ctypes.util as u, sys; sys.exit(not u.find_library("seccomp"))' || \
 			missing="$$missing libseccomp2"; \
 	fi; \

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
     from brain.chain.ledger_protocol import Ledger
+    from brain.experience.experience_settings import ExperienceSettings
     from brain.repo.open.session import SigningKeyProvider
     from brain.search.embedding import Embedder
 
@@ -60,6 +61,7 @@ class App:
                 embedder=self.open_embedder,
                 progress=self.show_progress,
                 roots=self.pinned_roots,
+                experience=self.load_experience_settings,
             )
         return self._brain
 
@@ -122,6 +124,12 @@ class App:
         from .settings import user_roots
 
         return user_roots.read_pinned_roots(brain)
+
+    def load_experience_settings(self) -> ExperienceSettings | None:
+        """Return the user's settings of the store of experience, None without any."""
+        from .settings import user_experience
+
+        return user_experience.load_experience_settings()
 
     def open_embedder(self) -> Embedder | None:
         """Open the embedder of the user, once."""

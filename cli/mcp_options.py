@@ -77,6 +77,7 @@ def open_brain_pool(
             ledgers=app.open_ledger,
             embedder=app.open_embedder,
             roots=app.pinned_roots,
+            experience=app.load_experience_settings,
         )
 
     mode = brain_pool.WRITE_MODE

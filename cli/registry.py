@@ -183,6 +183,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Model": {
             "model": ("config", "Set the model that makes skills from runs."),
             "embedder": ("config", "Set the embedder that selects skills by meaning."),
+            "experience": ("config", "Set where experience is stored."),
         },
     },
     "tools": {
@@ -193,7 +194,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     },
     "evolve": {
         "Runs": {
-            "synthesize": ("evolve.synthesize", "Create or improve a skill from a run."),
+            "synthesize": ("evolve.synthesize", "Propose a new or better skill from a run."),
+            "run": ("evolve.run", "Learn from hard runs, patterns and gaps as they come."),
+            "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
         },
         "Gate": {
             "case": ("", "Add and list the cases that changes are tried on."),

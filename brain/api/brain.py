@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
     from ..evolve.model import Model
+    from ..experience.experience_settings import LoadExperienceSettings
     from ..receipts import Receipt
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.manifest import SynthesisPolicy
@@ -70,18 +71,16 @@ class Brain(BrainParts):
         embedder: OpenEmbedder | None = None,
         progress: Progress | None = None,
         roots: PinnedRootsProvider | None = None,
+        experience: LoadExperienceSettings | None = None,
     ) -> Self:
         """Open the brain in the folder `path`; `find` also looks in the folders above.
 
         `sign_with` returns a private key (32 bytes) to sign each snapshot as it is recorded.
         `ledgers` opens a ledger by name, for the commit policy of the manifest. `embedder`
-        opens an embedder, for selection by meaning. `progress` is called during long work on
-        the user's cache: rebuilding it for a large brain takes seconds. `roots` returns the
-        root keys that the user has pinned for a brain id: `verify` requires them, and prompts
-        say whether their keys signed the snapshot; `brain.trust.pinned_roots` keeps such keys.
-
-        A store without write permission can be read. Raises `NoBrain`, or `StoreError` for a
-        damaged store.
+        opens an embedder, for selection by meaning; `experience` says where experience is stored.
+        `progress` is called during long work on the cache. `roots` returns the root keys that the
+        user has pinned for a brain id, for `verify` and prompts. A store that cannot be written
+        can be read. Raises `NoBrain`, or `StoreError` for damage.
         """
         from ..repo.open.open_session import open_session
 
@@ -90,6 +89,7 @@ class Brain(BrainParts):
         session.open_embedder = embedder
         session.progress = progress
         session.pinned_roots_provider = roots
+        session.load_experience_settings = experience
         return cls(session, ledgers)
 
     @classmethod
@@ -267,6 +267,7 @@ class Brain(BrainParts):
         agent: str = "",
         model: str = "",
         run: str = "",
+        chat: str = "",
         on_success: Callable[[Task], object] | None = None,
     ) -> Task:
         """Start a recorded run: `with brain.task("Audit the vault") as task: …`.
@@ -275,15 +276,15 @@ class Brain(BrainParts):
         snapshot carries a receipt of the steps before it. At the end a last snapshot carries
         the outcome; a run without steps records nothing. Without `with`, use
         `task.activate()` around its writes, and `task.close()`. `run` is the id of the run if
-        it has one already. `on_success` is called at the end of a block that raised nothing,
+        it has one already, and `chat` the conversation that it belongs to, by default the agent:
+        see `brain.patterns`. `on_success` is called at the end of a block that raised nothing,
         still within the run, as by `brain.evolve.Learner` to learn from it.
         """
         from ..repo.receipts import runs
         from .task import Task
 
-        return Task(
-            self._locked, self._locked.run(runs.begin_run, task, agent, model, run), on_success
-        )
+        begun = self._locked.run(runs.begin_run, task, agent, model, run)
+        return Task(self._locked, begun, on_success, chat=chat)
 
     # Verify and maintain
 
@@ -379,11 +380,12 @@ class Brain(BrainParts):
         anyway: bool = False,
         dry_run: bool = False,
     ) -> results.Synthesized:
-        """Ask a model to make a skill of a finished run, or to improve one, if it was hard.
+        """Ask a model to draft a skill from a finished run, if it was hard, and propose it.
 
         `run` has all steps, as `receipts.read_run` returns it. `policy` says which runs are
-        hard, by default the manifest; `anyway` takes any run. The snapshot carries a receipt
-        of the model calls. Raises `ModelError`, or as `skills.upsert`; then nothing changed.
+        hard, by default the manifest; `anyway` takes any run. The gate decides what becomes of
+        the draft; its snapshot carries a receipt of the model calls. Raises `ModelError`, or
+        `Conflict` (`evolution_off`); then nothing changed.
         """
         from ..evolve.synthesis import synthesize
 

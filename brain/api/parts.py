@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
     from .branches import BranchesPart
+    from .evolution import EvolutionPart
     from .files import FilesPart
+    from .gaps import GapsPart
     from .gate import GatePart
     from .history import HistoryPart
     from .imports import ImportsPart
     from .ledger import LedgerPart
     from .memory import MemoryPart
     from .merge import MergePart
+    from .patterns import PatternsPart
     from .programs import ProgramsPart
     from .prompt import PromptPart
     from .proofs import ProofsPart
@@ -85,6 +88,8 @@ class BrainParts:
     """The trust file, and pinned root keys."""
     signatures: SignaturesPart = _lazy_part()
     """Sign snapshots, and list signatures."""
+    patterns: PatternsPart = _lazy_part()
+    """Sequences of skills that recur."""
     receipts: ReceiptsPart = _lazy_part()
     """The records of runs."""
     prompt: PromptPart = _lazy_part()
@@ -93,6 +98,8 @@ class BrainParts:
     """Find secrets."""
     proofs: ProofsPart = _lazy_part()
     """Proofs that anybody can check without the brain."""
+    gaps: GapsPart = _lazy_part()
+    """Goals that fail repeatedly, and the skills that are learned for them."""
     imports: ImportsPart = _lazy_part()
     """Record states of other programs' files."""
 
@@ -101,6 +108,7 @@ class BrainParts:
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
+        self._locked.end_background()
         self._session.close()
 
     def __enter__(self) -> Self:
@@ -150,3 +158,10 @@ class BrainParts:
         from .proposals import ProposalsPart
 
         return ProposalsPart(self._locked, type(self))
+
+    @cached_property
+    def evolution(self) -> EvolutionPart:
+        """Learn from runs by a scheduler, and see what it would do next."""
+        from .evolution import EvolutionPart
+
+        return EvolutionPart(self._locked, self)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import BrainError
+from ..programs.tool_name import slug_of_tool
 from .locked_session import LockedSession
 
 if TYPE_CHECKING:
     from .. import results
+    from ..experience.open_stores import BrainExperience
     from ..receipts import Receipt
     from ..repo.receipts.runs import Run
 
@@ -28,19 +31,29 @@ class Task:
         locked: LockedSession,
         run: Run,
         on_success: Callable[[Task], object] | None = None,
+        *,
+        chat: str = "",
     ) -> None:
         self._locked = locked
+        self._chat = chat or run.header.agent or run.header.run
         self._run = run
         self._on_success = on_success
         self._outcome = ""
         self._reason = ""
         self._scope: AbstractContextManager[None] | None = None
+        self._last_error = ""
+        self._reflections: list[str] = []
         self.snapshot: str | None = None
         """The last snapshot of the run, once it has ended."""
         self.health_changes: list[results.HealthChange] = []
         """The skills that were rolled back or retired after this run failed."""
         self.usage_error: BrainError | None = None
         """Why the uses of skills in this run could not be counted, None if they were."""
+        self.queue_error: BrainError | OSError | None = None
+        """Why this run, which was hard, could not be queued to learn from; None otherwise."""
+        self.sequence_error: BrainError | None = None
+        """Why the skills that this run used were not recorded for patterns; None otherwise."""
+        self._is_learned = False
 
     @property
     def id(self) -> str:
@@ -82,7 +95,16 @@ class Task:
 
         `version` is that of the skill whose program ran, "" for other tools.
         """
+        self._last_error = error or self._last_error
         self._record("tool", name, input, output, error, took=took, version=version)
+        if version and not error:
+            self._run.add_use(slug_of_tool(name), took)
+
+    def record_inner_call(
+        self, name: str, *, took: int = 0, error: str = "", version: str = ""
+    ) -> None:
+        """Record what a program of a skill called or fetched, which the agent itself did not."""
+        self._record("tool", name, error=error, took=took, version=version)
 
     def record_skill_load(self, slug: str, version: str | int = "", *, path: str = "") -> None:
         """Record that a skill was read, by default at its version in the head.
@@ -95,10 +117,18 @@ class Task:
         read_version = str(version) or self._version_at_head(slug)
         self._record("skill_load", slug, version=read_version)
         self._run.loaded_skills[runs.LoadedSkill(path or slug, read_version)] = None
+        self._run.add_use(slug)
 
     def record_memory_read(self, path: str, output: object = "") -> None:
         """Record that a memory was read."""
         self._record("memory_read", path, output=output)
+
+    def reflect(self, text: str) -> None:
+        """Note what the agent says of its work, such as that it lacks a tool.
+
+        If the task fails, this is a signal to learn from: see `brain.gaps`. It is no step.
+        """
+        self._reflections.append(text)
 
     def upsert_skill(
         self,
@@ -151,6 +181,9 @@ class Task:
         outcome = self._outcome or "success"
         self.snapshot = self._locked.run(runs.close_run, self._run, outcome, self._reason)
         self._count_loaded_skills(outcome)
+        self._queue_if_hard(outcome)
+        self._record_used_skills()
+        self._report_goal(outcome)
         return self.snapshot
 
     def abandon(self, reason: str = "") -> str | None:
@@ -163,7 +196,48 @@ class Task:
         if not self._run.closed:
             self.snapshot = self._locked.run(runs.abandon_run, self._run, reason)
             self._count_loaded_skills("unknown")
+            self._queue_if_hard("unknown")
+            self._record_used_skills()
         return self.snapshot
+
+    def mark_learned(self) -> None:
+        """Note that a model has learned from this run, so that it is not queued for one."""
+        self._is_learned = True
+
+    def _queue_if_hard(self, outcome: str) -> None:
+        """Queue the ended run for `brain evolve run`, if it was hard; this never fails the run.
+
+        The store of experience is written in the background: it waits for the disk or a server.
+        """
+        if self._is_learned or not self._run.tool_calls.calls:
+            return
+        from ..evolve.triggers import find_ended_trigger
+
+        try:
+            trigger = self._locked.run(find_ended_trigger, self._run.tool_calls, outcome)
+            if trigger:
+                experience = self._locked.session.experience
+                self._locked.start_background(partial(self._queue, trigger, experience))
+        except BrainError as error:
+            self.queue_error = error
+
+    def _queue(self, trigger: str, experience: BrainExperience) -> None:
+        from ..evolve.schedule.hard_runs import queue_ended_run
+
+        try:
+            queue_ended_run(experience.store, self._run, trigger, self.snapshot)
+        except (BrainError, OSError) as error:
+            self.queue_error = error
+
+    def _record_used_skills(self) -> None:
+        """Record which skills the run used, in order, for patterns; this never fails the run."""
+        if not self._run.used_skills:
+            return
+        from ..evolve.patterns import recording
+
+        self.sequence_error = self._locked.run(
+            recording.try_to_record_run, self._run.header, self._run.used_skills, self._chat
+        )
 
     def _count_loaded_skills(self, outcome: str) -> None:
         """Count the uses of the skills that the run has read; the run has ended by now."""
@@ -177,6 +251,17 @@ class Task:
             )
         except BrainError as error:
             self.usage_error = error
+
+    def _report_goal(self, outcome: str) -> None:
+        """Report that the goal failed or succeeded, which takes no time and never fails."""
+        from .gaps import GapsPart
+
+        goal, gaps = self._run.header.task, GapsPart(self._locked)
+        if goal and outcome == "failure":
+            error = "\n".join(filter(None, (self._reason, self._last_error)))
+            gaps.report(goal, error, reflections=self._reflections)
+        elif goal and outcome == "success":
+            gaps.report_success(goal)
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()

@@ -10,6 +10,7 @@ from ..errors import ModelError
 from .model import AnswerRequest, ModelAnswer
 from .tool_model import ToolCall, ToolReply, ToolRequest
 
+Scripted = TypeVar("Scripted")
 ScriptedAnswer = str | Mapping[str, Any] | ModelError
 """A text, an object to answer as JSON, or an error to raise."""
 
@@ -31,6 +32,7 @@ class FakeModel:
         """Return the next answer. Raises `ModelError` (`no_answer`) after the last one."""
         self.requests.append(request)
         scripted = _next_of(self._answers)
+        assert not isinstance(scripted, ModelError)
         text = scripted if isinstance(scripted, str) else json.dumps(scripted, ensure_ascii=False)
         input_chars = len(request.system) + sum(len(message.text) for message in request.messages)
         return ModelAnswer(text, input_chars // 4, len(text) // 4)
@@ -52,6 +54,7 @@ class FakeToolModel(FakeModel):
         """Return the next reply. Raises `ModelError` (`no_answer`) after the last one."""
         self.asked.append(request)
         scripted = _next_of(self._replies)
+        assert not isinstance(scripted, ModelError)
         if isinstance(scripted, str):
             return ToolReply(scripted, (), 10, len(scripted) // 4)
         name, arguments = scripted
@@ -60,10 +63,7 @@ class FakeToolModel(FakeModel):
         return ToolReply("", (call,), 10, len(text) // 4)
 
 
-Scripted = TypeVar("Scripted")
-
-
-def _next_of(script: list[Scripted | ModelError]) -> Scripted:
+def _next_of(script: list[Scripted]) -> Scripted:
     """Take the next item of a script; raise it if it is an error."""
     if not script:
         raise ModelError(

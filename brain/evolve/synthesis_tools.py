@@ -37,18 +37,17 @@ ANSWER_TOOL = "answer"
 _TEXT = {"type": "string"}
 
 
-def _spec(name: str, description: str, **parameters: Mapping[str, Any]) -> ToolSpec:
+def _spec(tool: str, description: str, **parameters: Mapping[str, Any]) -> ToolSpec:
     schema = {
         "type": "object",
         "properties": parameters,
         "required": list(parameters),
         "additionalProperties": False,
     }
-    return ToolSpec(name, description, schema)
+    return ToolSpec(tool, description, schema)
 
 
 _FILE = {"enum": list(DRAFT_FILES), "description": "The file of the skill."}
-_ANSWER_FIELDS = {name: part for name, part in ANSWER_SCHEMA["properties"].items()}
 TOOL_SPECS = (
     _spec("skills_list", "List all skills: name and description."),
     _spec("skill_view", "Show the text of a skill.", name=_TEXT),
@@ -63,7 +62,7 @@ TOOL_SPECS = (
     ToolSpec(
         ANSWER_TOOL,
         "Decide, and end the conversation. The body may be left out if you wrote SKILL.md.",
-        {**ANSWER_SCHEMA, "properties": _ANSWER_FIELDS},
+        ANSWER_SCHEMA,
     ),
 )
 

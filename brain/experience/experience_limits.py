@@ -39,6 +39,11 @@ MAX_TIME = 1 << 53
 MAX_PERIOD_SECONDS = 366 * 86_400
 """The longest period of a limit."""
 
+CONNECT_TIMEOUT_SECONDS = 5
+"""How long to wait for a connection to a server."""
+SERVER_TIMEOUT_SECONDS = 20
+"""How long to wait for an answer of a server."""
+
 _HEX_DIGEST = re.compile(r"(?:[0-9a-f]{2}){0,64}", re.ASCII)
 
 
@@ -101,6 +106,18 @@ def check_work_item(item: WorkItem) -> None:
     check_time("the time of an item", item.at)
 
 
+def check_claim(kind: str, now: int, lease: int) -> None:
+    """Check a claim before it is made."""
+    check_text("the kind of an item", kind)
+    check_time("the time of a claim", now)
+    check_time("a lease", lease)
+
+
+def check_progress(progress: str) -> None:
+    """Check the progress of an item."""
+    check_text("the progress of an item", progress, MAX_PROGRESS_BYTES)
+
+
 def check_result(result: str) -> None:
     """Check the result of an item."""
     if not result:
@@ -152,3 +169,8 @@ def work_lost_error(work: ClaimedWork) -> Conflict:
 def too_much_work_error() -> InvalidInput:
     """Return the error for an item too many."""
     return bad_experience_error(f"{MAX_WORK} items wait already, and none of them is done")
+
+
+def too_many_notes_error() -> InvalidInput:
+    """Return the error for a note too many."""
+    return bad_experience_error(f"there are {MAX_NOTES} notes already")

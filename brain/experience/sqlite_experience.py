@@ -114,16 +114,14 @@ class SqliteExperience:
 
     def claim_work(self, kind: str, now: int, lease: int, max_attempts: int) -> ClaimedWork | None:
         """Claim the oldest item that is free, or whose lease ended; None if there is none."""
-        experience_limits.check_text("the kind of an item", kind)
-        experience_limits.check_time("the time of a claim", now)
-        experience_limits.check_time("a lease", lease)
+        experience_limits.check_claim(kind, now, lease)
         return self._file.write(
             lambda db: sqlite_work.claim_work(db, kind, now, lease, max_attempts)
         )
 
     def keep_progress(self, work: ClaimedWork, progress: str) -> None:
         """Keep what the next attempt begins with. Raises `Conflict` (`work_lost`)."""
-        experience_limits.check_text("the progress", progress, experience_limits.MAX_PROGRESS_BYTES)
+        experience_limits.check_progress(progress)
         self._file.write(lambda db: sqlite_work.keep_progress(db, work, progress))
 
     def finish_work(self, work: ClaimedWork, result: str) -> None:
@@ -294,7 +292,7 @@ def _write_note(db: Connection, name: str, old: str | None, new: str) -> bool:
         return False
     ((notes,),) = db.fetch_all("SELECT count(*) FROM notes")
     if old is None and notes >= MAX_NOTES:
-        raise experience_limits.bad_experience_error(f"there are {MAX_NOTES} notes already")
+        raise experience_limits.too_many_notes_error()
     db.execute(
         "INSERT OR REPLACE INTO notes (name, text, checksum) VALUES (?, ?, ?)", _encode([name, new])
     )

@@ -58,8 +58,8 @@ class GateOutcome(NamedTuple):
 class ScheduledStep(NamedTuple):
     """What the scheduler did, or why it did nothing.
 
-    `evolver` is synthesis, patterns or gaps; `key` names what it was about: a run or "". `result` is
-    done, failed, waiting or busy (another process does it). `outcome` is what the gate said.
+    `evolver` is synthesis, patterns or gaps; `key` is the run that it was about, or "". `result`
+    is done, failed, waiting or busy (another process does it). `outcome` is what the gate said.
     """
 
     evolver: str

@@ -89,7 +89,7 @@ class SideDatabase:
             self._drop_connection()
 
     def read(self, action: Callable[[Connection], T], missing: T) -> T:
-        """Return what `action` reads in one state, or `missing` if there is no file."""
+        """Return what `action` reads in one state, or `missing` without a file."""
         with self._lock:
             if not self._is_file_open():
                 self._drop_connection()
@@ -101,7 +101,7 @@ class SideDatabase:
                 return action(self._db)
 
     def fetch_all(self, sql: str, args: Sequence[object] = ()) -> list[SqlRow]:
-        """Return the rows of a statement, none if there is no file."""
+        """Return the rows of a statement, none without a file."""
         no_rows: list[SqlRow] = []
         return self.read(lambda db: db.fetch_all(sql, args), no_rows)
 

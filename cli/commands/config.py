@@ -1,4 +1,4 @@
-"""The commands of `brain config`: ledgers, signing, model, embedder."""
+"""The commands of `brain config`: ledgers, signing, model, embedder, experience."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..error_report import USAGE, Failure
 from ..output import emit
 from ..params import CountType, TextType
 from ..render.ledgers import ledger_lines
-from ..settings import user_keys, user_signing
+from ..settings import user_experience, user_keys, user_signing
 from ..settings.evm_ledgers import describe_ledger, merge_ledger_settings
 from ..settings.settings_folder import ledger_settings_path
 from ..settings.user_ledgers import LOCAL_LEDGER, ledgers_folder
@@ -258,8 +258,41 @@ def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
     emit(app, document, embedder_lines(document))
 
 
+_URL_TEXT = TextType("bad_experience_url")
+
+
+@brain_command(
+    "experience",
+    examples=(
+        "brain config experience postgresql+psycopg://learner@db.example.org/agents",
+        "brain config experience --rates unix:///run/redis/redis.sock",
+        "brain config experience",
+        "brain config experience --off",
+    ),
+    exits=BASIC_EXITS,
+)
+@argument("url", required=False, type=_URL_TEXT)
+@option("--rates", type=_URL_TEXT, metavar="URL", help="Where attempts to learn are counted.")
+@flag("--off", help="Use the file of each brain again.")
+def config_experience_command(app: App, off: bool, **changes: Any) -> None:
+    """Set where experience is stored: what agents did, and attempts to learn from it.
+
+    By default each brain has a file .brain/evolution.db. URL names a PostgreSQL database
+    that agents on several machines share, --rates one of Redis or PostgreSQL for the limits
+    on attempts. Both need the packages of 'agent-brain[experience]'. BRAIN_EXPERIENCE_URL
+    and BRAIN_RATES_URL take precedence. URLs are shown without user and password; PostgreSQL
+    also reads passwords from ~/.pgpass.
+    """
+    from brain.experience.experience_settings import EXPERIENCE_SETTINGS
+
+    path = user_experience.experience_settings_path()
+    store = _SettingsStore(path, EXPERIENCE_SETTINGS, user_experience.merge_experience_settings)
+    document = user_experience.describe_experience(_update_settings(app, store, off, changes))
+    emit(app, document, user_experience.experience_lines(document))
+
+
 class _SettingsStore(NamedTuple):
-    """The settings file of the model or of the embedder, and how changes are merged into it."""
+    """A settings file, such as that of the model, and how changes are merged into it."""
 
     path: Path
     format: SettingsFormat[Any]
@@ -283,7 +316,7 @@ def _update_settings(app: App, store: _SettingsStore, off: bool, options: dict[s
     if changes:
         settings = store.merge(settings, changes)
         store.format.save(store.path, settings)
-        if settings.key_file:
+        if getattr(settings, "key_file", ""):
             _warn_unreadable_key(app, store.format, settings.key_file)
     return settings
 

@@ -10,6 +10,10 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...experience.experience_protocol import SequenceBatch
 
 NO_STEP = 0
 """The number that stands where there is no step before."""
@@ -20,6 +24,8 @@ _CHUNK_STEPS = 100_000
 
 ChatMessages = Iterable[tuple[str, int, Sequence[str]]]
 """Messages in the order of recording: chat, time in ms since 1970, and skills."""
+_Messages = Iterable[tuple[str, int, list[int]]]
+"""The same with numbers of skills."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,7 @@ class MessageLog:
         self.times = array("q")
         self._numbers: defaultdict[str, int] = defaultdict()
         self._numbers.default_factory = lambda: len(self._numbers) + 1
-        self._chats: dict[str, tuple[int, tuple[int, ...]]] = {}
+        self._chats: dict[str, tuple[int, list[int]]] = {}
 
     def __len__(self) -> int:
         return len(self.times)
@@ -72,17 +78,34 @@ class MessageLog:
 
     def extend(self, messages: ChatMessages) -> None:
         """Add messages; those without skills are left out."""
-        number_of, chats = self._numbers.__getitem__, self._chats
-        gap, last_steps = self.rules.gap_ms, -self.rules.max_steps
+        number_of = self._numbers.__getitem__
+        self._extend((chat, at, [*map(number_of, skills)]) for chat, at, skills in messages)
+
+    def extend_from_batches(self, batches: Iterable[SequenceBatch]) -> None:
+        """Add messages as the store of experience returns very many."""
+        self._extend(self._iter_batches(batches))
+
+    def _iter_batches(self, batches: Iterable[SequenceBatch]) -> _Messages:
+        numbers: list[int] = []
+        for batch in batches:
+            numbers += map(self._numbers.__getitem__, batch.skill_names[len(numbers) :])
+            steps = [*map(numbers.__getitem__, batch.skills)]
+            chats = map(batch.chat_names.__getitem__, batch.chats)
+            begin = 0
+            for chat, at, end in zip(chats, batch.at, batch.ends, strict=True):
+                yield chat, at, steps[begin:end]
+                begin = end
+
+    def _extend(self, messages: _Messages) -> None:
+        chats, gap, last_steps = self._chats, self.rules.gap_ms, -self.rules.max_steps
         steps: list[int] = []  # appending to lists is faster than to arrays
         starts: list[int] = []
         counts: list[int] = []
         times: list[int] = []
         first = len(self.steps)
-        for chat, at, skills in messages:
-            if not skills:
+        for chat, at, own in messages:
+            if not own:
                 continue
-            own = tuple(map(number_of, skills))
             steps.append(NO_STEP)
             before = chats.get(chat)
             if before is not None and -gap <= at - before[0] <= gap:

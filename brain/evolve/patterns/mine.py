@@ -8,12 +8,14 @@ with all that they contain as often: a skill that calls so many others is of no 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from .count_plain import MaximalSequences, Steps, find_maximal
 from .message_log import DEFAULT_PATTERN_RULES, ChatMessages, MessageLog, PatternRules
 
 if TYPE_CHECKING:
+    from ...experience.experience_protocol import SequenceBatch
     from .count_bulk import BulkCounter
 
 MAX_PATTERNS = 1_000
@@ -32,10 +34,12 @@ class FrequentPattern(NamedTuple):
 class MinedPatterns(NamedTuple):
     """Patterns, most frequent first, then the longest, then by name.
 
-    `has_longer`: some recur that have more steps than the rules allow.
+    `messages` is how many were counted. `has_longer`: some sequences recur that have more steps
+    than the rules allow.
     """
 
     patterns: list[FrequentPattern]
+    messages: int
     has_longer: bool
 
 
@@ -62,6 +66,10 @@ class PatternMiner:
     def add(self, messages: ChatMessages) -> None:
         """Add messages in the order of recording."""
         self._log.extend(messages)
+
+    def add_batches(self, batches: Iterable[SequenceBatch]) -> None:
+        """Add messages as the store of experience returns very many."""
+        self._log.extend_from_batches(batches)
 
     def mine(self, now: int) -> MinedPatterns:
         """Return the patterns at a time in ms."""
@@ -91,6 +99,7 @@ def _list_patterns(found: MaximalSequences, log: MessageLog) -> MinedPatterns:
     patterns.sort(key=lambda pattern: (-pattern.support, -len(pattern.skills), pattern.skills))
     return MinedPatterns(
         patterns=patterns[:MAX_PATTERNS],
+        messages=found.messages,
         has_longer=any(_find_period(steps) == len(steps) for steps in found.too_long),
     )
 

@@ -9,17 +9,15 @@ from ...errors import FormatError
 from ...experience.experience_protocol import WorkItem
 from ...receipts import Receipt, decode_receipt, encode_receipt
 from ...repo.open.manifest import OFF, load_learning_policy
-from ..triggers import find_trigger, find_trigger_by_counts
+from ..triggers import LEARNED_OUTCOMES, find_trigger
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore
-    from ...receipts.tool_calls import ToolCallCounts
     from ...repo.open.session import Session
+    from ...repo.receipts.runs import Run
 
 SYNTHESIS = "synthesis"
 """The kind of these items; their key is the id of the run."""
-LEARNED_OUTCOMES = ("success", "unknown", "")
-"""Outcomes of runs to learn a procedure from; failed ones are for the analysis of gaps."""
 _MAX_RECEIPT_BYTES = 200_000
 
 
@@ -35,23 +33,20 @@ class HardRun(NamedTuple):
     receipt: Receipt | None
 
 
-def find_ended_trigger(session: Session, counts: ToolCallCounts) -> str:
-    """Return why a run that ended is hard by the manifest, "" if it is not or nothing is learned.
+def queue_ended_run(
+    store: ExperienceStore, run: Run, trigger: str, snapshot: str | None
+) -> None:
+    """Queue a run that ended; `snapshot` carries its last receipt, if one does.
 
-    Raises `InvalidInput` (`bad_manifest`).
+    Raises `StoreError`.
     """
-    if not counts.calls:
-        return ""
-    policy, mode = load_learning_policy(session)
-    return "" if mode == OFF else find_trigger_by_counts(counts, policy)
-
-
-def queue_recorded_run(
-    store: ExperienceStore, run: str, snapshot: str, trigger: str, now: int
-) -> bool:
-    """Queue a run that a snapshot carries; tell whether it was not known."""
+    now = run.session.timestamp_ms()
+    if snapshot is None:
+        receipt = run.header._replace(steps=run.pending_steps(0), outcome="unknown", ended=now)
+        queue_receipt(store, receipt, trigger, now)
+        return
     data = json.dumps({"trigger": trigger, "snapshot": snapshot})
-    return store.add_work(WorkItem(kind=SYNTHESIS, key=run, at=now, data=data))
+    store.add_work(WorkItem(kind=SYNTHESIS, key=run.header.run, at=now, data=data))
 
 
 def queue_receipt(store: ExperienceStore, receipt: Receipt, trigger: str, now: int) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 FIRST_PAUSE_MS = 60_000
 MAX_PAUSE_MS = 6 * 3_600_000
 _GROWTH = 4
+_MAX_GROWTHS = 8
 _NOTE = "model pause"
 _MAX_REASON_CHARS = 300
 
@@ -28,7 +29,10 @@ class ModelPause(NamedTuple):
 
 def pause_length(failures: int) -> int:
     """Return the ms to wait after so many failures in a row: 1, 4, 16, 64 … minutes, at most 6 h."""
-    return min(FIRST_PAUSE_MS * _GROWTH ** min(max(failures, 1) - 1, 8), MAX_PAUSE_MS)
+    length = FIRST_PAUSE_MS
+    for _ in range(1, min(failures, _MAX_GROWTHS)):
+        length *= _GROWTH
+    return min(length, MAX_PAUSE_MS)
 
 
 def read_pause(store: ExperienceStore, model: str, now: int) -> ModelPause | None:

@@ -49,7 +49,10 @@ MAX_CLAIMS = 50
 MAX_FAILURES = 5
 MAX_BAD_ANSWERS = 2
 """Attempts at one item with a model that gives no acceptable answer; each has several requests."""
-SYNTHESIS_LIMITS = (RateLimit("hour", 3600, 6), RateLimit("day", 86_400, 24))
+SYNTHESIS_LIMITS = (
+    RateLimit(name="hour", seconds=3600, most=6),
+    RateLimit(name="day", seconds=86_400, most=24),
+)
 """Runs that a brain learns from in an hour and a day."""
 _MAX_REASON_CHARS = 400
 

@@ -20,6 +20,7 @@ from ...objects.node_cache import NodeCache
 from ...objects.snapshot import Snapshot
 from ...store.protocol import ObjectKind, Store, StoreReader
 from .discovery import CONTROL_FOLDER, is_safe_cache_path
+from .side_stores import SideStores
 
 if TYPE_CHECKING:
     from ...cache.derived_cache import DerivedCache, StagedDerivation
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ...search.session_cache import SearchCache
     from ...skills.index_lines import IndexText
     from ...skills.skill_metadata import SkillMetadata
-    from ...usage.usage_store import UsageStore
 
 SigningKeyProvider = Callable[[], bytes]
 """Returns a private key, 32 bytes; called whenever one is needed, and not before."""
@@ -47,7 +47,7 @@ def current_time_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Session:
+class Session(SideStores):
     """The state that every operation needs: store, objects in memory, cache, and settings.
 
     `clock` returns milliseconds since 1970. `reader` is the store, or its open transaction.
@@ -60,7 +60,7 @@ class Session:
 
     `progress` is called during long work on the cache. `sign_with` returns the key that signs
     each new snapshot, and `last_recorded` is the last of these; `open_embedder` opens the
-    embedder of selection by meaning;
+    embedder of selection by meaning; `load_experience_settings` says where experience is stored;
     `pinned_roots_provider` returns the root keys that the user pinned, and
     `verified_signatures` has the signatures already verified against them. `search_cache`
     keeps the skills of the head for selection.
@@ -72,6 +72,7 @@ class Session:
     def __init__(
         self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = current_time_ms
     ) -> None:
+        super().__init__()
         self.root = root
         self.store = store
         self.author = validate_text(author, limits.MAX_AUTHOR_BYTES, "author")
@@ -90,7 +91,6 @@ class Session:
         self.snapshots_in_cache: set[bytes] = set()
         self.complete_snapshots: set[bytes] = set()
         self._cache: DerivedCache | None = None
-        self._usage: UsageStore | None = None
         self._cache_redactions = b""
         self._redaction_digest = (-1, b"")
         self.declared_names: dict[bytes, str] = {}
@@ -109,18 +109,8 @@ class Session:
             self.search_cache.close()
         if self._cache is not None:
             self._cache.close()
-        if self._usage is not None:
-            self._usage.close()
+        self.close_side_stores()
         self.store.close()
-
-    @property
-    def usage(self) -> UsageStore:
-        """The counts of uses of skills; threads may share them."""
-        if self._usage is None:
-            from ...usage.usage_store import UsageStore
-
-            self._usage = UsageStore(self.control_folder)
-        return self._usage
 
     @property
     def cache(self) -> DerivedCache:

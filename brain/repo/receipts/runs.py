@@ -25,6 +25,7 @@ from ...objects.tree_entry import TreeEntry
 from ...receipts import RUN_OUTCOMES, Receipt, RunStep, encode_receipt, keep_text
 from ...receipts.size_budget import SizeBudget, shorten_without_secrets
 from ...receipts.tool_calls import ToolCallCounts
+from ...receipts.used_skills import UsedSkill
 from ..core.current_run import CURRENT_RUN
 from ..core.transaction import locked_write_transaction
 from ..open.session import Session
@@ -36,6 +37,8 @@ from ..read.receipt_steps import build_edit_steps
 _RUN_ID_BYTES = 16
 _MAX_MESSAGE_CHARS = 120
 _MAX_NAME_CHARS = 200
+MAX_USED_SKILLS = 10_000
+"""Uses of skills that one run remembers, the first ones."""
 MAX_JOINED_STEPS = 200_000
 """The most steps of one run that are joined."""
 
@@ -51,7 +54,7 @@ class Run:
     """A run in progress; threads may share it. `header` is its receipt without the parts.
 
     `loaded_skills` are those that the run has read, each once, in order. `tool_calls` counts
-    all calls of tools so far.
+    all calls of tools so far, and `used_skills` are the skills that were read or called, in order.
     """
 
     def __init__(self, session: Session, header: Receipt) -> None:
@@ -61,6 +64,7 @@ class Run:
         self.ending = ("", "")
         self.loaded_skills: dict[LoadedSkill, None] = {}
         self.tool_calls = ToolCallCounts()
+        self.used_skills: list[UsedSkill] = []
         self._lock = threading.Lock()
         self._pending: list[RunStep] = []
         self._size_budget = SizeBudget()
@@ -96,6 +100,11 @@ class Run:
                 )
             self._pending.append(fitted)
             self.tool_calls = self.tool_calls.add(step)
+
+    def add_use(self, slug: str, took: int = 0) -> None:
+        """Remember that the run used a skill, which took so many ms and ended now."""
+        if len(self.used_skills) < MAX_USED_SKILLS:
+            self.used_skills.append(UsedSkill(slug, max(self.session.timestamp_ms() - took, 0)))
 
     def pending_steps(self, after: int) -> tuple[RunStep, ...]:
         """Return the steps that no snapshot carries yet, without the first `after`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,10 @@ class ClientBrain:
             if is_idle or recorded.unrecorded_calls >= MAX_UNRECORDED_CALLS:
                 self.end_session(session_id)
         if session not in self._sessions:
-            task = self.brain.task(f"A session of {self._name}", agent=self._name)
+            run = secrets.token_hex(16)
+            task = self.brain.task(
+                f"A session of {self._name}", agent=self._name, run=run, chat=run
+            )
             self._sessions[session] = _RecordedSession(task, Toolbox(self.brain, task))
         current = self._sessions[session]
         current.last_call = now

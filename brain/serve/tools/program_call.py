@@ -135,7 +135,7 @@ def _record_steps(task: Task, name: str, arguments: Any, run: ProgramRun) -> Non
         version=str(run.version),
     )
     for call in run.calls:
-        task.record_tool_call(
+        task.record_inner_call(
             call.target if call.kind == "call" else f"fetch {call.target}",
             took=call.wall_ms,
             error=call.error,

@@ -1,0 +1,96 @@
+"""`brain.evolution`: learn from runs by a scheduler, and see what it would do next."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from .locked_session import LockedSession, Part
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..evolve.brain_protocol import LearningBrain
+    from ..evolve.model import Model
+    from ..evolve.schedule.job_types import Clocks, JobContext
+    from ..receipts import Receipt
+
+
+class EvolutionPart(Part):
+    """Work for models that waits in the store of experience, and the scheduler that does it."""
+
+    def __init__(self, locked: LockedSession, brain: LearningBrain) -> None:
+        super().__init__(locked)
+        self._brain = brain
+
+    def run_due(
+        self,
+        model: Model | None,
+        *,
+        clocks: Clocks | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> Iterator[results.ScheduledStep]:
+        """Do what is due now, until it should stop: synthesis of queued runs, patterns, gaps.
+
+        Without a model, what needs one waits. Raises `StoreError` if the store of experience
+        does not answer.
+        """
+        from ..evolve.schedule.scheduler import Scheduler
+
+        context = self._context(model, clocks, should_stop)
+        yield from Scheduler(context, time.sleep).run_due()
+
+    def run(
+        self,
+        model: Model | None,
+        stop: threading.Event,
+        *,
+        clocks: Clocks | None = None,
+        wait: Callable[[float], object] | None = None,
+    ) -> Iterator[results.ScheduledStep]:
+        """Do what is due, again and again, until `stop` is set.
+
+        An attempt that is interrupted so keeps its answers. `wait` waits for some seconds, by
+        default until `stop` is set.
+        """
+        from ..evolve.schedule.scheduler import Scheduler
+
+        context = self._context(model, clocks, stop.is_set)
+        yield from Scheduler(context, wait or stop.wait).run()
+
+    def status(
+        self, model: Model | None, *, clocks: Clocks | None = None
+    ) -> results.EvolutionStatus:
+        """Return what would be done next, what it has cost, and what was decided last."""
+        from ..evolve.schedule.status import read_status
+
+        return read_status(self._context(model, clocks, lambda: False))
+
+    def queue_run(self, run: Receipt) -> bool:
+        """Queue an imported run to learn from, if it is hard; tell whether it was queued.
+
+        A run is queued once. Raises `StoreError`, or `InvalidInput` (`bad_manifest`).
+        """
+        from ..evolve.schedule.hard_runs import queue_if_hard
+
+        session = self._locked.session
+        return self._locked.run(
+            queue_if_hard, session.experience.store, run, session.timestamp_ms()
+        )
+
+    def _context(
+        self, model: Model | None, clocks: Clocks | None, should_stop: Callable[[], bool]
+    ) -> JobContext:
+        from ..evolve.schedule.job_types import Clocks, JobContext
+
+        self._locked.wait_for_background()
+        session = self._locked.session
+        return JobContext(
+            brain=self._brain,
+            store=session.experience.store,
+            rates=session.experience.rates,
+            model=model,
+            clocks=clocks or Clocks(),
+            should_stop=should_stop,
+        )
