@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from ...digest import DIGEST_SIZE, NO_DIGEST, is_hex
-from ...errors import BrainError, NotFound
+from ...errors import BrainError, InvalidInput, NotFound
 from ...gating.case_document import parse_case
 from ...gating.case_types import MAX_CASE_BYTES, Case
 from ...objects.operation import DECISION_KINDS, evidence_blob
@@ -73,7 +73,16 @@ def find_gate_verdict(session: Session, target: str) -> FoundVerdict:
         return _find_by_snapshot(session, attempt)
     if is_slug(target) and (last := _find_last(session, target)) is not None:
         return last
-    return _find_by_snapshot(session, resolve_revision(session, target))
+    return _find_by_snapshot(session, _resolve(session, target))
+
+
+def _resolve(session: Session, target: str) -> bytes:
+    try:
+        return resolve_revision(session, target)
+    except InvalidInput as error:
+        if error.code != "bad_revision" or not is_slug(target):
+            raise
+        raise _no_verdict_error(f"no gate has decided about {target} here") from error
 
 
 def _find_by_blob(session: Session, blob: bytes) -> FoundVerdict:

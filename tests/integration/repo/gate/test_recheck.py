@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain, NotFound
+from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.errors import SandboxError
 from brain.gating.case_types import Expectation
@@ -116,10 +116,17 @@ def test_of_a_skill_it_is_the_last_decision_of_a_gate(brain: Brain) -> None:
     assert caught.value.code == "no_verdict" and caught.value.hint
 
 
-def test_what_decides_nothing_has_no_verdict(brain: Brain) -> None:
+@pytest.mark.parametrize("target", ["@", GREET, "no-such-skill"])
+def test_what_no_gate_decided_has_no_verdict(brain: Brain, target: str) -> None:
     with pytest.raises(NotFound) as caught:
-        again(brain, "@")
-    assert caught.value.code == "no_verdict"
+        again(brain, target)
+    assert caught.value.code == "no_verdict" and caught.value.hint
+
+
+def test_a_revision_that_is_none_is_an_error(brain: Brain) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        again(brain, "No Such Thing")
+    assert caught.value.code == "bad_revision"
 
 
 @pytest.mark.parametrize("letter", ["p", "f"])
