@@ -202,6 +202,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "case": ("", "Add and list the cases that changes are tried on."),
             "try": ("evolve.gate", "Try a change of a skill on its held-out cases."),
             "accept": ("evolve.gate", "Admit an attempt that the gate did not."),
+            "recheck": ("evolve.recheck", "Derive the numbers of a decision again, offline."),
         },
         "Skills that run": {
             "acquire": ("evolve.programs", "Make a skill that runs, if it passes its tests."),

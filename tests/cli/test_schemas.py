@@ -15,7 +15,7 @@ import yaml
 from brain import Brain, results
 from tests.cli.conftest import Call, validate
 from tests.cli.test_help import LEAVES
-from tests.support import agent_transcripts
+from tests.support import agent_transcripts, gate_decisions
 from tests.support.acquired import creation
 from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
@@ -124,6 +124,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("evolve-try", results.GateOutcome),
         ("gateNumbers", results.GateNumbers),
         ("evolve-case-add", results.CaseAdded),
+        ("evolve-recheck", results.Recheck),
         ("skillCase", results.SkillCase),
     ],
 )
@@ -244,6 +245,13 @@ def add_cases(cli: Call) -> None:
     """Add cases, five or more of them held out."""
     for number in range(16):
         assert cli(*CASE_ADD, f"Audit vault {number}", "--name", f"vault-{number}").status == 0
+
+
+def decide_change(_: Call) -> None:
+    """Record a change of a skill that a gate admits."""
+    with Brain.open(Path(), author="ada") as brain:
+        gate_decisions.add_cases(brain)
+        gate_decisions.decide_by_gate(brain, gate_decisions.gate_admission())
 
 
 def pin(cli: Call) -> None:
@@ -413,6 +421,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
     ("evolve-case-list", ["evolve", "case", "list"], add_cases),
     ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
+    ("evolve-recheck", ["evolve", "recheck", "greet"], decide_change),
     ("evolve-attempts", ["evolve", "attempts"], None),
     ("evolve-allow", ["evolve", "allow", "words"], acquired),
     ("evolve-import-registry", ["evolve", "import-registry", "registry"], registry),
