@@ -42,8 +42,15 @@ def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
     from ..gaps.run_gaps import run_gaps
 
     model = context.metered_model(GAPS)
-    for outcome in run_gaps(context.brain, model, now=context.clocks.now()):
-        yield make_step(GAPS, DONE, outcome.reason, slug=outcome.slug, outcome=outcome)
+    for done in run_gaps(context.brain, model, now=context.clocks.now()):
+        yield make_step(
+            GAPS,
+            DONE,
+            f"{done.phase} {done.result}: {done.reason}",
+            key=done.key,
+            slug=done.slug,
+            outcome=done.outcome,
+        )
 
 
 JOBS = (
