@@ -11,7 +11,7 @@ from .locked_session import LockedSession, Part
 
 if TYPE_CHECKING:
     from .. import results
-    from ..evolve.brain_protocol import LearningBrain
+    from ..evolve.gaps.brain_protocol import GapBrain
     from ..evolve.model import Model
     from ..evolve.schedule.job_types import Clocks, JobContext
     from ..receipts import Receipt
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class EvolutionPart(Part):
     """Work for models that waits in the store of experience, and the scheduler that does it."""
 
-    def __init__(self, locked: LockedSession, brain: LearningBrain) -> None:
+    def __init__(self, locked: LockedSession, brain: GapBrain) -> None:
         super().__init__(locked)
         self._brain = brain
 
