@@ -194,7 +194,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     },
     "evolve": {
         "Runs": {
-            "synthesize": ("evolve.synthesize", "Create or improve a skill from a run."),
+            "synthesize": ("evolve.synthesize", "Propose a new or better skill from a run."),
+            "run": ("evolve.run", "Learn from hard runs, patterns and gaps as they come."),
+            "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
         },
         "Gate": {
             "case": ("", "Add and list the cases that changes are tried on."),

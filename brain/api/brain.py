@@ -380,11 +380,12 @@ class Brain(BrainParts):
         anyway: bool = False,
         dry_run: bool = False,
     ) -> results.Synthesized:
-        """Ask a model to make a skill of a finished run, or to improve one, if it was hard.
+        """Ask a model to draft a skill from a finished run, if it was hard, and propose it.
 
         `run` has all steps, as `receipts.read_run` returns it. `policy` says which runs are
-        hard, by default the manifest; `anyway` takes any run. The snapshot carries a receipt
-        of the model calls. Raises `ModelError`, or as `skills.upsert`; then nothing changed.
+        hard, by default the manifest; `anyway` takes any run. The gate decides what becomes of
+        the draft; its snapshot carries a receipt of the model calls. Raises `ModelError`, or
+        `Conflict` (`evolution_off`); then nothing changed.
         """
         from ..evolve.synthesis import synthesize
 

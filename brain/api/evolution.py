@@ -25,16 +25,20 @@ class EvolutionPart(Part):
         self._brain = brain
 
     def run_due(
-        self, model: Model | None, *, clocks: Clocks | None = None
+        self,
+        model: Model | None,
+        *,
+        clocks: Clocks | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[results.ScheduledStep]:
-        """Do what is due now: synthesis of queued runs, patterns, gaps.
+        """Do what is due now, until it should stop: synthesis of queued runs, patterns, gaps.
 
         Without a model, what needs one waits. Raises `StoreError` if the store of experience
         does not answer.
         """
         from ..evolve.schedule.scheduler import Scheduler
 
-        context = self._context(model, clocks, lambda: False)
+        context = self._context(model, clocks, should_stop)
         yield from Scheduler(context, time.sleep).run_due()
 
     def run(
@@ -80,6 +84,7 @@ class EvolutionPart(Part):
     ) -> JobContext:
         from ..evolve.schedule.job_types import Clocks, JobContext
 
+        self._locked.wait_for_background()
         session = self._locked.session
         return JobContext(
             brain=self._brain,

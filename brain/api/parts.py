@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .branches import BranchesPart
     from .evolution import EvolutionPart
     from .files import FilesPart
+    from .gaps import GapsPart
     from .gate import GatePart
     from .history import HistoryPart
     from .imports import ImportsPart
@@ -97,6 +98,8 @@ class BrainParts:
     """Find secrets."""
     proofs: ProofsPart = _lazy_part()
     """Proofs that anybody can check without the brain."""
+    gaps: GapsPart = _lazy_part()
+    """Goals that fail repeatedly, and the skills that are learned for them."""
     imports: ImportsPart = _lazy_part()
     """Record states of other programs' files."""
 
@@ -105,6 +108,7 @@ class BrainParts:
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
+        self._locked.end_background()
         self._session.close()
 
     def __enter__(self) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +14,7 @@ from .locked_session import LockedSession
 
 if TYPE_CHECKING:
     from .. import results
+    from ..experience.open_stores import BrainExperience
     from ..receipts import Receipt
     from ..repo.receipts.runs import Run
 
@@ -39,13 +41,15 @@ class Task:
         self._outcome = ""
         self._reason = ""
         self._scope: AbstractContextManager[None] | None = None
+        self._last_error = ""
+        self._reflections: list[str] = []
         self.snapshot: str | None = None
         """The last snapshot of the run, once it has ended."""
         self.health_changes: list[results.HealthChange] = []
         """The skills that were rolled back or retired after this run failed."""
         self.usage_error: BrainError | None = None
         """Why the uses of skills in this run could not be counted, None if they were."""
-        self.queue_error: BrainError | None = None
+        self.queue_error: BrainError | OSError | None = None
         """Why this run, which was hard, could not be queued to learn from; None otherwise."""
         self.sequence_error: BrainError | None = None
         """Why the skills that this run used were not recorded for patterns; None otherwise."""
@@ -91,6 +95,7 @@ class Task:
 
         `version` is that of the skill whose program ran, "" for other tools.
         """
+        self._last_error = error or self._last_error
         self._record("tool", name, input, output, error, took=took, version=version)
         if version and not error:
             self._run.add_use(slug_of_tool(name), took)
@@ -117,6 +122,13 @@ class Task:
     def record_memory_read(self, path: str, output: object = "") -> None:
         """Record that a memory was read."""
         self._record("memory_read", path, output=output)
+
+    def reflect(self, text: str) -> None:
+        """Note what the agent says of its work, such as that it lacks a tool.
+
+        If the task fails, this is a signal to learn from: see `brain.gaps`. It is no step.
+        """
+        self._reflections.append(text)
 
     def upsert_skill(
         self,
@@ -171,6 +183,7 @@ class Task:
         self._count_loaded_skills(outcome)
         self._queue_if_hard(outcome)
         self._record_used_skills()
+        self._report_goal(outcome)
         return self.snapshot
 
     def abandon(self, reason: str = "") -> str | None:
@@ -192,14 +205,28 @@ class Task:
         self._is_learned = True
 
     def _queue_if_hard(self, outcome: str) -> None:
-        """Queue the ended run for `brain evolve run`, if it was hard; this never fails the run."""
+        """Queue the ended run for `brain evolve run`, if it was hard; this never fails the run.
+
+        The store of experience is written in the background: it waits for the disk or a server.
+        """
         if self._is_learned or not self._run.tool_calls.calls:
             return
-        from ..evolve.schedule import hard_runs
+        from ..evolve.triggers import find_ended_trigger
 
         try:
-            self._locked.run(hard_runs.queue_ended_run, self._run, outcome, self.snapshot)
+            trigger = self._locked.run(find_ended_trigger, self._run.tool_calls, outcome)
+            if trigger:
+                experience = self._locked.session.experience
+                self._locked.start_background(partial(self._queue, trigger, experience))
         except BrainError as error:
+            self.queue_error = error
+
+    def _queue(self, trigger: str, experience: BrainExperience) -> None:
+        from ..evolve.schedule.hard_runs import queue_ended_run
+
+        try:
+            queue_ended_run(experience.store, self._run, trigger, self.snapshot)
+        except (BrainError, OSError) as error:
             self.queue_error = error
 
     def _record_used_skills(self) -> None:
@@ -224,6 +251,17 @@ class Task:
             )
         except BrainError as error:
             self.usage_error = error
+
+    def _report_goal(self, outcome: str) -> None:
+        """Report that the goal failed or succeeded, which takes no time and never fails."""
+        from .gaps import GapsPart
+
+        goal, gaps = self._run.header.task, GapsPart(self._locked)
+        if goal and outcome == "failure":
+            error = "\n".join(filter(None, (self._reason, self._last_error)))
+            gaps.report(goal, error, reflections=self._reflections)
+        elif goal and outcome == "success":
+            gaps.report_success(goal)
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()

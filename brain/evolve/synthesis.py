@@ -7,19 +7,16 @@ model may try again; if the last attempt fails, an error is raised and the brain
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .. import limits
 from ..errors import BrainError, NotFound
-from ..receipts import Receipt, RunStep, keep_text
-from ..receipts.size_budget import shorten_without_secrets
+from ..receipts import Receipt
 from ..results import GateOutcome, Synthesized
 from . import synthesis_prompt
 from .answer_check import NoSkill, SkillDraft
+from .call_receipt import build_call_receipt
 from .conversation import (
     CallRecorder,
     Conversation,
@@ -127,7 +124,12 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
         files=draft.files,
         base=draft.expected_base,
         message=mask_text(draft.reason),
-        receipt=_build_receipt(receipt, model, drafted.calls),
+        receipt=build_call_receipt(
+            f"Learn from run {receipt.run}: {receipt.task}",
+            SYNTHESIS_AGENT,
+            model.name,
+            drafted.calls,
+        ),
     )
 
 
@@ -218,32 +220,3 @@ class Learner:
         change = build_change(receipt, self._model, drafted)
         outcome = propose_change(self._brain, change, self._model)
         return describe_synthesis(self._model.name, drafted, outcome)
-
-
-def _build_receipt(receipt: Receipt, model: Model, calls: Sequence[ModelCall]) -> Receipt:
-    """Return the receipt of a synthesis; the upsert adds its own step."""
-    now = time.time_ns() // 1_000_000
-    steps = tuple(
-        RunStep(
-            "llm",
-            now,
-            shorten_without_secrets(model.name, limits.MAX_STEP_NAME_BYTES),
-            input=keep_text(call.prompt),
-            output=keep_text(call.answer.text),
-            tokens_in=call.answer.tokens_in,
-            tokens_out=call.answer.tokens_out,
-        )
-        for call in calls
-    )
-    return Receipt(
-        run=secrets.token_hex(16),
-        task=shorten_without_secrets(
-            f"Learn from run {receipt.run}: {receipt.task}", limits.MAX_TASK_BYTES
-        ),
-        agent=SYNTHESIS_AGENT,
-        model=shorten_without_secrets(model.name, limits.MAX_STEP_NAME_BYTES),
-        started=now,
-        ended=now,
-        steps=steps,
-        outcome="success",
-    )

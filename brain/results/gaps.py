@@ -71,6 +71,7 @@ class GapResult(NamedTuple):
     goal: str
     score: str
     capability_name: str
+    slug: str
     phase: str
     result: str
     reason: str

@@ -52,6 +52,11 @@ def open_user_model() -> Model:
     return open_endpoint(settings, _read_model_key(settings))
 
 
+def find_user_model() -> Model | None:
+    """Open the model that is configured, None if none is. Raises as `open_user_model`."""
+    return open_user_model() if model_settings_path().exists() else None
+
+
 def merge_model_settings(before: ModelConfig | None, changes: Mapping[str, Any]) -> ModelConfig:
     """Return `before` with `changes`; a change of the provider drops all other settings.
 

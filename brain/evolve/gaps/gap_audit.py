@@ -18,7 +18,7 @@ SUCCESS, SKIPPED, REJECTED, FAILED = GAP_RESULTS = ("success", "skipped", "rejec
 """Skipped: nothing was tried, or a proposal waits. Rejected: by a check or by the gate."""
 SCORE_PHASE, RATE_PHASE, MODEL_PHASE = "score", "rate_limit", "model"
 VALIDATION_PHASE, GATE_PHASE, PROPOSED_PHASE = "validation", "gate", "proposed"
-COMPLETE_PHASE = "complete"
+INTERRUPTED_PHASE, COMPLETE_PHASE = "interrupted", "complete"
 MAX_REASON_CHARS = 400
 _SHORT_KEY = 8
 

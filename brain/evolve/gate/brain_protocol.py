@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
     from typing import Self
 
     from ... import results
@@ -45,4 +46,9 @@ class GatedBrain(Protocol):
     @property
     def proposals(self) -> _Proposals: ...
     def __enter__(self) -> Self: ...
-    def __exit__(self, *error: object) -> None: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...

@@ -103,4 +103,5 @@ def _build_request(change: ProposedChange) -> ChangeRequest:
         body=body,
         files=change.files,
         base=str(change.base),
+        category=change.category,
     )

@@ -15,7 +15,8 @@ class ProposedChange:
     `evolver` is who proposes it: synthesis, patterns, gaps, grind or person. `body` and
     `description` are as for an upsert; None keeps them. `files` are the whole new program, by
     path in the folder of the skill; empty keeps the program. `base` is the version that the
-    evolver has read, "" for the present one. `receipt` is the run in which it was made.
+    evolver has read, "" for the present one. `receipt` is the run in which it was made. `category`
+    is the folder below skills/ for a new skill.
     """
 
     name: str
@@ -26,3 +27,4 @@ class ProposedChange:
     base: str | int = ""
     message: str = ""
     receipt: Receipt | None = None
+    category: str = ""

@@ -28,6 +28,7 @@ class ChangeRequest:
     """A new text or a new program of a skill; `base`, `description` and `body` as for an upsert.
 
     `files` are the whole new program, by path in the folder of the skill; empty keeps it.
+    `category` is the folder below skills/ for a new skill.
     """
 
     name: str
@@ -35,6 +36,7 @@ class ChangeRequest:
     body: bytes | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
     base: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ def _plan(txn: WriteTransaction, head: bytes, request: ChangeRequest) -> Planned
     name = request.name
     target = name if is_slug(name) or "/" in name else ""
     wanted = "" if "/" in name else slugify(name)
-    slug, path, prior = locate_prior_text(txn, name, wanted, of=target)
+    slug, path, prior = locate_prior_text(txn, name, wanted, request.category, target)
     old = (
         None
         if prior is None
@@ -122,6 +124,7 @@ def _plan(txn: WriteTransaction, head: bytes, request: ChangeRequest) -> Planned
         description=request.description,
         body=request.body,
         base=request.base,
+        category=request.category,
         of=target,
         if_changed=True,
     )

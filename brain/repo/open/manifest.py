@@ -150,6 +150,12 @@ def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
     return manifest.synthesis, manifest.evolution
 
 
+def turns_evolution_off(session: Session) -> bool:
+    """Tell whether the manifest says that nothing is learned; raises as `load_manifest`."""
+    content = _read_manifest(session, session.head())
+    return bool(content and b"evolution" in content and parse_manifest(content).evolution == OFF)
+
+
 def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
     """Tell, without parsing, whether `load_commit_policy` may return a policy, or raise."""
     try:

@@ -74,7 +74,7 @@ def evolve_try_command(
     outcome = Gate(app.brain, runner=_open_runner(runner, has_program=bool(change.files))).propose(
         change
     )
-    emit(app, outcome, _outcome_lines(outcome))
+    emit(app, outcome, outcome_lines(outcome))
     raise_if_not_committed(outcome.commitment)
     if outcome.done in ("rejected", "kept"):
         raise Failure(
@@ -121,7 +121,8 @@ def _open_runner(name: str | None, *, has_program: bool) -> CaseRunner | None:
         return None
 
 
-def _outcome_lines(outcome: GateOutcome) -> Iterator[str]:
+def outcome_lines(outcome: GateOutcome) -> Iterator[str]:
+    """Say what became of a proposed change."""
     what = {
         "admitted": f"{outcome.slug} admitted, version {outcome.version}",
         "proposed": f"{outcome.slug} proposed, as {outcome.proposal}",

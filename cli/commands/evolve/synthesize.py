@@ -10,10 +10,11 @@ from ...context import App
 from ...output import emit
 from ...params import NonEmptyType
 from ...render.human_format import pluralize
-from ...render.ledgers import commitment_lines, raise_if_not_committed
+from ...render.ledgers import raise_if_not_committed
 from ...render.run_report import read_receipt_file
 from ...settings.user_models import open_user_model
 from ...terminal import escape, escape_lines
+from .gate import outcome_lines
 
 if TYPE_CHECKING:
     from brain.results import Synthesized
@@ -32,14 +33,15 @@ if TYPE_CHECKING:
 @flag("--anyway", help="Ask the model even if the run was not hard.")
 @flag("--dry-run", help="Print the skill; record nothing.")
 def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool) -> None:
-    """Create or improve a skill from a run.
+    """Propose a new or better skill from a run.
 
     REV is a snapshot of a recorded run, by default the head. FILE is a receipt, or a
     transcript that `brain receipt import` reads; a file takes precedence over a revision
     of the same name. A run is hard if it had five or more tool calls, or if a call
     failed and a later one succeeded; the manifest can change that. Of a hard run, the
     model that `brain config model` names reads the transcript, without secrets, and the
-    related skills. Its answer is checked and becomes the next version of a skill.
+    related skills. Its answer is checked and goes through the gate, which tries it on the
+    held-out cases of the skill: see 'brain evolve case'. By default it becomes a proposal.
     """
     model = open_user_model()
     data = read_receipt_file(source)
@@ -56,18 +58,14 @@ def _synthesis_lines(result: Synthesized) -> Iterator[str]:
         return
     if result.decision == "nothing":
         yield escape(f"No skill was made: {result.reason}")
-    elif result.snapshot is None:
+    elif result.outcome is None:
         verb = "improve" if result.decision == "improved" else "create"
         yield escape(f"Would {verb} {result.slug}: {result.description}")
         yield ""
         yield escape_lines(result.body.rstrip("\n"))
         yield ""
-    elif result.previous_version is None:
-        yield escape(f"{result.slug} added at version {result.version}: {result.reason}")
     else:
-        yield escape(
-            f"{result.slug} upgraded {result.previous_version} → {result.version}: {result.reason}"
-        )
+        yield escape(f"Drafted {result.slug}: {result.reason}")
+        yield from outcome_lines(result.outcome)
     model = f"{result.model}, {pluralize(result.requests, 'request')}"
     yield escape(f"Asked {model}, {result.tokens_in} tokens in, {result.tokens_out} out")
-    yield from commitment_lines(result.commitment)

@@ -1,0 +1,72 @@
+"""The operations of `brain.Brain` that learning from gaps calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..brain_protocol import LearningBrain, _LearningGate, _Programs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ... import results
+    from ...experience.experience_protocol import ExperienceStore, RateStore
+    from ...gating.case_types import Case
+    from ...repo.open.gap_policy import GapPolicy
+    from ...repo.programs.acquire import AcquireRequest
+    from ..gate.proposed_change import ProposedChange
+
+
+class _GapPrograms(_Programs, Protocol):
+    def acquire(self, request: AcquireRequest) -> results.Decided: ...
+    def read_definition(self, code: bytes) -> Mapping[str, Any]: ...
+
+
+class _Memory(Protocol):
+    def add(self, target: str, content: str, *, message: str = "") -> results.MemoryChanged: ...
+
+
+class _History(Protocol):
+    def why(self, slug: str) -> results.SkillReasons: ...
+
+
+class _GapGate(_LearningGate, Protocol):
+    def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
+    def practice_cases(self, slug: str) -> Sequence[Case]: ...
+
+
+class ProposingGate(Protocol):
+    """What tries a change: `Gate`."""
+
+    def propose(self, change: ProposedChange) -> results.GateOutcome: ...
+
+
+class GapStores(Protocol):
+    """The stores of experience and of rates."""
+
+    @property
+    def store(self) -> ExperienceStore: ...
+    @property
+    def rates(self) -> RateStore: ...
+
+
+class _Gaps(Protocol):
+    def read_policy(self) -> GapPolicy: ...
+    def open_stores(self) -> GapStores: ...
+
+
+class GapBrain(LearningBrain, Protocol):
+    """An open brain, as learning from gaps uses it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def programs(self) -> _GapPrograms: ...
+    @property
+    def memory(self) -> _Memory: ...
+    @property
+    def history(self) -> _History: ...
+    @property
+    def gate(self) -> _GapGate: ...
+    @property
+    def gaps(self) -> _Gaps: ...

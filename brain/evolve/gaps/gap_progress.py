@@ -1,0 +1,60 @@
+"""What an attempt at a gap keeps, so that a process that takes it over pays nothing twice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ..model import ModelAnswer
+
+MAX_KEPT_ANSWER_CHARS = 100_000
+"""Characters of an answer; a longer one is refused anyway, and only its beginning is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapProgress:
+    """How far an attempt is.
+
+    `is_counted` tells that it counts under the limits. `requests` were begun, and `answers` came;
+    if there are fewer answers, a process died while the model worked, and may have paid for it.
+    `admitted` is the name of the capability once the gate has admitted it, at `admitted_at`.
+    """
+
+    is_counted: bool = False
+    requests: int = 0
+    answers: tuple[ModelAnswer, ...] = ()
+    admitted: str = ""
+    admitted_at: int = 0
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a request was begun and its answer is lost."""
+        return self.requests > len(self.answers)
+
+    def with_request(self) -> GapProgress:
+        """Return the progress with one more request, to keep before it is made."""
+        return replace(self, requests=self.requests + 1)
+
+    def with_answer(self, answer: ModelAnswer) -> GapProgress:
+        """Return the progress with the answer to the last request."""
+        return replace(self, answers=(*self.answers, answer))
+
+    def encode(self) -> str:
+        """Return the progress as text."""
+        return json.dumps(asdict(self))
+
+
+def parse_progress(text: str) -> GapProgress:
+    """Return the progress in a text, which is "" at first.
+
+    What is malformed counts as interrupted, so that nothing is asked again.
+    """
+    if not text:
+        return GapProgress()
+    try:
+        fields: dict[str, Any] = json.loads(text)
+        answers = tuple(ModelAnswer(*answer) for answer in fields.pop("answers"))
+        return GapProgress(**fields, answers=answers)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return GapProgress(is_counted=True, requests=1)

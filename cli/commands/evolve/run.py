@@ -1,0 +1,144 @@
+"""The commands `brain evolve run` and `brain evolve status`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from brain.errors import Conflict
+
+from ... import signals
+from ...command import OVERWRITE_EXITS, READ_EXITS, brain_command, flag, option
+from ...context import App
+from ...output import emit, emit_line
+from ...render.human_format import local_time, pluralize
+from ...settings.user_models import find_user_model
+from ...terminal import escape
+from .gate import outcome_lines
+
+if TYPE_CHECKING:
+    from brain.results import EvolutionStatus, EvolverStatus, ScheduledStep
+
+NO_MODEL_NOTE = (
+    "Note: no model is configured, so hard runs wait in the queue; choose one with"
+    " `brain config model`"
+)
+
+
+@brain_command(
+    "run",
+    examples=(
+        "brain evolve run",
+        "brain evolve run --once --json",
+        "brain evolve run --print-unit systemd > ~/.config/systemd/user/brain-evolve.service",
+    ),
+    exits=OVERWRITE_EXITS,
+    json_help="Print one JSON document per line for each step.",
+)
+@flag("--once", help="Do what is due now, and end.")
+@option(
+    "--print-unit",
+    type=click.Choice(("systemd", "launchd")),
+    help="Print a unit file that starts this command; start nothing.",
+)
+def evolve_run_command(app: App, once: bool, print_unit: str | None) -> None:
+    """Learn from hard runs, patterns and gaps as they come.
+
+    Hard runs wait in a queue: tasks in Python, MCP sessions, and transcripts that `brain
+    watch` imports. Each is shown to the model, and what it drafts goes through the gate.
+    Patterns are mined every six hours, gaps every hour. Several of these may run at once: a
+    run or a job belongs to one of them. After a kill, the next one goes on with the answers
+    that were paid for. After a failure of the model it waits, each time longer. Ctrl-C or
+    SIGTERM ends it once the model has answered; a second one at once.
+    """
+    if print_unit:
+        _print_unit(app, print_unit)
+        return
+    if app.brain.gate.read_mode() == "off":
+        raise Conflict(
+            "this brain learns nothing: its evolution is off",
+            code="evolution_off",
+            hint="set evolution.mode in manifest.yaml to propose or gated",
+        )
+    model = find_user_model()
+    if model is None:
+        app.print_note(NO_MODEL_NOTE)
+    stop = threading.Event()
+    with signals.stop_on_signal(stop.set):
+        if once:
+            steps = app.brain.evolution.run_due(model, should_stop=stop.is_set)
+        else:
+            app.print_note(f"Learning in {escape(str(app.brain.root))}; Ctrl-C ends it")
+            steps = app.brain.evolution.run(model, stop)
+        for step in steps:
+            emit_line(app, step, step_lines(step))
+
+
+def step_lines(step: ScheduledStep) -> Iterator[str]:
+    """Describe a step of the scheduler."""
+    about = f" {step.key}" if step.key else ""
+    yield escape(f"{step.evolver}{about}: {step.result}: {step.reason}")
+    if step.outcome is not None:
+        for line in outcome_lines(step.outcome):
+            yield f"  {line}"
+
+
+def _print_unit(app: App, kind: str) -> None:
+    from ...render import service_unit
+
+    unit = service_unit.build_unit(kind, app.brain_folder())
+    emit(app, {"kind": kind, "text": unit}, [unit.rstrip("\n")])
+
+
+@brain_command(
+    "status",
+    examples=("brain evolve status", "brain evolve status --json"),
+    exits=READ_EXITS,
+)
+def evolve_status_command(app: App) -> None:
+    """Show what learning would do next, and what it has cost.
+
+    One line each for synthesis, patterns and gaps: what waits, when it runs next or why it
+    waits, and how many tokens its next attempt may take at most. Then the tokens used so far,
+    the limits of attempts, the last decisions with their reasons, and what does not answer.
+    Nothing is asked and nothing is changed.
+    """
+    status = app.brain.evolution.status(find_user_model())
+    emit(app, status, _status_lines(status))
+
+
+def _status_lines(status: EvolutionStatus) -> Iterator[str]:
+    yield escape(f"Mode {status.mode}, {status.model or 'no model'}")
+    for problem in status.problems:
+        yield escape(f"Problem: {problem}")
+    for evolver in status.evolvers:
+        yield escape(_evolver_line(evolver))
+    for cost in status.costs:
+        if cost.requests:
+            yield escape(
+                f"{cost.evolver} has cost {pluralize(cost.requests, 'request')},"
+                f" {cost.tokens_in} tokens in, {cost.tokens_out} out"
+            )
+    for rate in status.rates:
+        attempts = "unknown" if rate.attempts is None else str(rate.attempts)
+        yield escape(f"{rate.evolver}: {attempts} of {rate.most} attempts in this {rate.limit}")
+    if status.decisions:
+        yield "Last decisions:"
+    for one in status.decisions:
+        name = one.name or "-"
+        about = f"{one.evolver} {name} {one.phase}, {one.result}: {one.trigger_reason}"
+        yield escape(f"  {local_time(one.time)}  {about}")
+
+
+def _evolver_line(evolver: EvolverStatus) -> str:
+    parts = [f"{evolver.evolver}: {evolver.waiting} waiting"]
+    if evolver.next is not None:
+        parts.append(f"next {local_time(evolver.next)}")
+    if evolver.reason:
+        parts.append(evolver.reason)
+    if evolver.max_tokens:
+        parts.append(f"at most {evolver.max_tokens} tokens")
+    return ", ".join(parts)
