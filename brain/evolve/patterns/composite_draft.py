@@ -144,8 +144,8 @@ def _argument(node: ast.Call, position: int, name: str) -> str | None:
     """Return an argument that stands in the code as a text, None for any other."""
     values = [keyword.value for keyword in node.keywords if keyword.arg == name]
     value = values[0] if values else next(iter(node.args[position:]), None)
-    is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
-    return value.value if is_text else None  # type: ignore[union-attr,return-value]
+    text = value.value if isinstance(value, ast.Constant) else None
+    return text if isinstance(text, str) else None
 
 
 def _repair(code: str) -> str:

@@ -7,7 +7,7 @@ the output of the last one. Examples whose arguments are held out are for the ga
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,7 @@ def _read_step(step: RunStep) -> tuple[dict[str, Any], Any] | None:
     if step.error or arguments is None or output is None:
         return None
     payload = _parse(arguments)
-    return (payload, _parse(output)) if isinstance(payload, Mapping) else None
+    return (payload, _parse(output)) if isinstance(payload, dict) else None
 
 
 def _read_whole(text: TextExcerpt | None) -> str | None:
