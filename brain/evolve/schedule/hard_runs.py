@@ -33,9 +33,7 @@ class HardRun(NamedTuple):
     receipt: Receipt | None
 
 
-def queue_ended_run(
-    store: ExperienceStore, run: Run, trigger: str, snapshot: str | None
-) -> None:
+def queue_ended_run(store: ExperienceStore, run: Run, trigger: str, snapshot: str | None) -> None:
     """Queue a run that ended; `snapshot` carries its last receipt, if one does.
 
     Raises `StoreError`.
