@@ -17,7 +17,7 @@ from .synthesis_job import SYNTHESIS_LIMITS, work_off_hard_runs
 if TYPE_CHECKING:
     from ..gaps.brain_protocol import GapBrain
     from ..model import Model
-    from ..patterns.pattern_brain import PatternBrain
+    from ..patterns.brain_protocol import PatternBrain
 
 HOUR_MS = 3_600_000
 PATTERNS, GAPS = "patterns", "gaps"
