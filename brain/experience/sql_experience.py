@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, insert, select, text, update
 
-from ..errors import StoreError
+from ..errors import InvalidInput, StoreError
 from . import experience_limits, sql_work
 from .experience_limits import MAX_EVENTS, MAX_NOTES, MAX_SEQUENCES
 from .experience_protocol import (
@@ -227,8 +227,10 @@ def _decode_sequence(row: Row[Any]) -> StoredSequence:
             run=row.run,
         )
         experience_limits.check_sequences([sequence])
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (InvalidInput, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged_row_error(row.number) from error
+    if type(skills) is not list:
+        raise _damaged_row_error(row.number)
     return StoredSequence(number=row.number, sequence=sequence)
 
 
