@@ -84,6 +84,7 @@ class EvolutionPart(Part):
     ) -> JobContext:
         from ..evolve.schedule.job_types import Clocks, JobContext
 
+        self._locked.wait_for_background()
         session = self._locked.session
         return JobContext(
             brain=self._brain,

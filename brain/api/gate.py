@@ -143,7 +143,7 @@ class GatePart(Part):
         """Return the program of a skill at a snapshot, None without one."""
         from ..repo.gate import head_skills
 
-        return self._locked.run(head_skills.read_program, snapshot, slug)
+        return self._locked.run(head_skills.read_program_at, snapshot, slug)
 
     def find_same_attempt(self, verdict: Verdict) -> results.EarlierAttempt | None:
         """Return a kept attempt at the same change on the same cases, None without one."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..evolve.gaps.gap_reporter import GapReporter
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
+    from ..util.background_worker import BackgroundWorker
     from ..util.progress import Progress
 
 T = TypeVar("T")
@@ -35,6 +36,27 @@ class LockedSession:
         self.gap_reporter: GapReporter | None = None
         """Notes failed goals, from the first report on."""
         self._lock = threading.RLock()
+        self._background: BackgroundWorker | None = None
+
+    def start_background(self, action: Callable[[], object]) -> None:
+        """Call `action`, which raises nothing, in another thread; it must not use the session."""
+        with self._lock:
+            if self._background is None:
+                from ..util.background_worker import BackgroundWorker
+
+                self._background = BackgroundWorker("brain-background")
+            self._background.put(action)
+
+    def wait_for_background(self) -> None:
+        """Wait until all that `start_background` was given is done."""
+        if self._background is not None:
+            self._background.wait()
+
+    def end_background(self) -> None:
+        """Finish all that `start_background` was given, and end its thread."""
+        background, self._background = self._background, None
+        if background is not None:
+            background.close()
 
     def run(self, action: Callable[..., T], *args: Any) -> T:
         """Call `action(session, *args)`, one thread at a time."""

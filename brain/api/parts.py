@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .ledger import LedgerPart
     from .memory import MemoryPart
     from .merge import MergePart
+    from .patterns import PatternsPart
     from .programs import ProgramsPart
     from .prompt import PromptPart
     from .proofs import ProofsPart
@@ -87,6 +88,8 @@ class BrainParts:
     """The trust file, and pinned root keys."""
     signatures: SignaturesPart = _lazy_part()
     """Sign snapshots, and list signatures."""
+    patterns: PatternsPart = _lazy_part()
+    """Sequences of skills that recur."""
     receipts: ReceiptsPart = _lazy_part()
     """The records of runs."""
     prompt: PromptPart = _lazy_part()
@@ -103,6 +106,7 @@ class BrainParts:
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
+        self._locked.end_background()
         self._session.close()
 
     def __enter__(self) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +14,7 @@ from .locked_session import LockedSession
 
 if TYPE_CHECKING:
     from .. import results
+    from ..experience.open_stores import BrainExperience
     from ..receipts import Receipt
     from ..repo.receipts.runs import Run
 
@@ -47,7 +49,7 @@ class Task:
         """The skills that were rolled back or retired after this run failed."""
         self.usage_error: BrainError | None = None
         """Why the uses of skills in this run could not be counted, None if they were."""
-        self.queue_error: BrainError | None = None
+        self.queue_error: BrainError | OSError | None = None
         """Why this run, which was hard, could not be queued to learn from; None otherwise."""
         self.sequence_error: BrainError | None = None
         """Why the skills that this run used were not recorded for patterns; None otherwise."""
@@ -203,14 +205,28 @@ class Task:
         self._is_learned = True
 
     def _queue_if_hard(self, outcome: str) -> None:
-        """Queue the ended run for `brain evolve run`, if it was hard; this never fails the run."""
+        """Queue the ended run for `brain evolve run`, if it was hard; this never fails the run.
+
+        The store of experience is written in the background: it waits for the disk or a server.
+        """
         if self._is_learned or not self._run.tool_calls.calls:
             return
-        from ..evolve.schedule import hard_runs
+        from ..evolve.triggers import find_ended_trigger
 
         try:
-            self._locked.run(hard_runs.queue_ended_run, self._run, outcome, self.snapshot)
+            trigger = self._locked.run(find_ended_trigger, self._run.tool_calls, outcome)
+            if trigger:
+                experience = self._locked.session.experience
+                self._locked.start_background(partial(self._queue, trigger, experience))
         except BrainError as error:
+            self.queue_error = error
+
+    def _queue(self, trigger: str, experience: BrainExperience) -> None:
+        from ..evolve.schedule.hard_runs import queue_ended_run
+
+        try:
+            queue_ended_run(experience.store, self._run, trigger, self.snapshot)
+        except (BrainError, OSError) as error:
             self.queue_error = error
 
     def _record_used_skills(self) -> None:

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 from ..receipts import RunStep
 from ..receipts.tool_calls import ToolCallCounts
-from ..repo.open.manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
+from ..repo.open.manifest import DEFAULT_SYNTHESIS, OFF, SynthesisPolicy, load_learning_policy
+from ..repo.open.session import Session
 
 TOOL_CALLS = "tool_calls"
 RECOVERY = "recovery"
+LEARNED_OUTCOMES = ("success", "unknown", "")
+"""Outcomes of runs to learn a procedure from; failed ones are for the analysis of gaps."""
 
 
 def find_trigger(steps: Iterable[RunStep], policy: SynthesisPolicy = DEFAULT_SYNTHESIS) -> str:
@@ -30,3 +33,14 @@ def find_trigger_by_counts(counts: ToolCallCounts, policy: SynthesisPolicy) -> s
     if counts.calls >= policy.tools:
         return TOOL_CALLS
     return RECOVERY if policy.recovery and counts.has_recovery else ""
+
+
+def find_ended_trigger(session: Session, counts: ToolCallCounts, outcome: str) -> str:
+    """Return why a run that ended is to be learned from, by the manifest; "" if it is not.
+
+    Raises `InvalidInput` (`bad_manifest`).
+    """
+    policy, mode = load_learning_policy(session)
+    if mode == OFF or outcome not in LEARNED_OUTCOMES:
+        return ""
+    return find_trigger_by_counts(counts, policy)

@@ -12,6 +12,9 @@ from .experience_limits import CONNECT_TIMEOUT_SECONDS, SERVER_TIMEOUT_SECONDS
 
 T = TypeVar("T")
 
+_ANSWER_TIMEOUT_SECONDS = SERVER_TIMEOUT_SECONDS + 1.0
+"""A server that is well ends a statement itself before that."""
+
 _SERVER_SETTINGS = " ".join(
     f"-c {name}={SERVER_TIMEOUT_SECONDS * 1000}"
     for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
@@ -29,7 +32,7 @@ class _LimitedConnection(psycopg.Connection[Any]):
         return super().wait(self._limit(gen), *args, **kwargs)
 
     def _limit(self, gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
-        deadline = time.monotonic() + SERVER_TIMEOUT_SECONDS + 1
+        deadline = time.monotonic() + _ANSWER_TIMEOUT_SECONDS
         try:
             wanted = next(gen)
             while True:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .history import *  # noqa: F403
     from .ledgers import *  # noqa: F403
     from .merges import *  # noqa: F403
+    from .patterns import *  # noqa: F403
     from .programs import *  # noqa: F403
     from .skills import *  # noqa: F403
     from .trust import *  # noqa: F403
@@ -49,6 +50,7 @@ _NAMES = {
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
         "Switched Tag"
     ),
+    "patterns": "PatternResult SkillPattern SkillPatterns",
     "programs": (
         "Attempt AttemptView Decided ImportedRegistry ImportedSkill ProgramCall ProgramRun "
         "RefusedSkill SkillProgram"

@@ -121,6 +121,10 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("runCounted", results.RunCounted),
         ("pinned", results.Pinned),
         ("decided", results.Decided),
+        ("evolve-try", results.GateOutcome),
+        ("gateNumbers", results.GateNumbers),
+        ("evolve-case-add", results.CaseAdded),
+        ("skillCase", results.SkillCase),
     ],
 )
 def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
@@ -231,6 +235,15 @@ def use_and_retire(cli: Call) -> None:
                 task.record_skill_load("reentrancy")
                 task.set_outcome(outcome, "the tests fail")
     assert cli("evolve", "retire", "reentrancy", "--reason", "old").status == 0
+
+
+CASE_ADD = "evolve case add reentrancy --contains guard --input".split()
+
+
+def add_cases(cli: Call) -> None:
+    """Add cases, five or more of them held out."""
+    for number in range(16):
+        assert cli(*CASE_ADD, f"Audit vault {number}", "--name", f"vault-{number}").status == 0
 
 
 def pin(cli: Call) -> None:
@@ -394,6 +407,10 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
     ("evolve-acquire", ["evolve", "acquire", "words", "-f", "words", "-d", "Words"], program),
     ("evolve-admit", ["evolve", "admit", "--all"], None),
+    ("evolve-try", ["evolve", "try", "words", "-f", "words"], acquired),
+    ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
+    ("evolve-case-list", ["evolve", "case", "list"], add_cases),
+    ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
     ("evolve-attempts", ["evolve", "attempts"], None),
     ("evolve-allow", ["evolve", "allow", "words"], acquired),
     ("evolve-import-registry", ["evolve", "import-registry", "registry"], registry),

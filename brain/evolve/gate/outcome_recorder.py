@@ -42,9 +42,9 @@ class OutcomeRecorder:
             return self._propose_undecided(result)
         decided = self._decide(result, "reject")
         is_undecided = result.record is not None and result.record.decision.gate == "undecided"
-        is_kept = is_undecided or (result.record is None and result.trial is None)
-        kept = self.brain.gate.record(decided)
-        return self._outcome(decided.verdict, "kept" if is_kept else "rejected", kept)
+        is_open = is_undecided or (result.record is None and result.trial is None)
+        attempt = self.brain.gate.record(decided)
+        return self._outcome(decided.verdict, "kept" if is_open else "rejected", attempt)
 
     def describe_equal(self) -> GateOutcome:
         """Return the outcome of a change that changes nothing."""
@@ -126,8 +126,8 @@ class OutcomeRecorder:
         """Propose what too few cases tried, and keep what they said as an attempt."""
         proposed = self._propose_untried(result)
         decided = self._decide(result, "reject")
-        kept = self.brain.gate.record(decided)
-        outcome = self._outcome(decided.verdict, "proposed", kept)
+        attempt = self.brain.gate.record(decided)
+        outcome = self._outcome(decided.verdict, "proposed", attempt)
         return outcome._replace(proposal=proposed.proposal, snapshot=proposed.snapshot)
 
     def _outcome(self, verdict: Verdict, done: str, decided: Decided | None = None) -> GateOutcome:

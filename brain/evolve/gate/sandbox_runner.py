@@ -51,7 +51,7 @@ class SandboxRunner:
         def run_called(name: str, payload: dict[str, Any], broker: Broker) -> RunOutcome:
             called = skills.program(slug_of_tool(name))
             if called is None:
-                return RunOutcome(ok=False, error=f"there is no skill {name}")
+                return RunOutcome(ok=False, error=f"no skill is called {name}")
             return self._run(called, payload, broker)
 
         return Broker(tool_name(slug), run_skill=run_called)
@@ -61,7 +61,9 @@ class SandboxRunner:
             return run_program(
                 self._sandbox, program, payload, limits=self._limits, answer=broker.answer
             )
-        except InvalidInput as error:  # the payload does not fit the schema, or that is none
+        except (
+            InvalidInput
+        ) as error:  # the payload does not fit the schema, or the schema is damaged
             return RunOutcome(ok=False, error=error.message)
 
 

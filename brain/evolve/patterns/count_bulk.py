@@ -138,7 +138,7 @@ class BulkCounter:
             tree = self._tree
         else:
             tree = self._count_changes(counted, np.flatnonzero(changed))
-        return self._select_maximal(tree, limit)
+        return self._select_maximal(tree, limit, int(np.count_nonzero(counted)))
 
     def _build_base(self, counted: _Flags) -> None:
         self._levels, self._tree, self._in_base = [], _bare_tree(), counted
@@ -250,7 +250,7 @@ class BulkCounter:
             places=chosen,
         )
 
-    def _select_maximal(self, tree: _Tree, limit: int) -> MaximalSequences:
+    def _select_maximal(self, tree: _Tree, limit: int, messages: int) -> MaximalSequences:
         rules = self._log.rules
         frequent = np.flatnonzero((tree.counts >= rules.min_count) & (tree.lengths > 1))
         covering = np.zeros(len(tree.counts), np.int64)
@@ -266,6 +266,7 @@ class BulkCounter:
             counts = tree.counts[maximal]
             maximal = maximal[counts >= np.partition(counts, -limit)[-limit]]
         return MaximalSequences(
+            messages=messages,
             counts=[(tree.read(node), int(tree.counts[node])) for node in maximal.tolist()],
             too_long=map(tree.read, too_long.tolist()),
             count_of=lambda steps: self._count_of(tree, steps),

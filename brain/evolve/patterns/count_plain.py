@@ -15,10 +15,11 @@ Steps = tuple[int, ...]
 class MaximalSequences(NamedTuple):
     """Frequent sequences with their counts; `count_of` is 0 for one that is not frequent.
 
-    `counts` has those that no frequent sequence, one step longer, contains as often; `too_long`
+    `messages` were counted. `counts` has those that no frequent sequence, one step longer, contains as often; `too_long`
     those of one step more than the rules allow.
     """
 
+    messages: int
     counts: list[tuple[Steps, int]]
     too_long: Sequence[Steps] | Iterator[Steps]
     count_of: Callable[[Steps], int]
@@ -35,6 +36,7 @@ def find_maximal(log: MessageLog, now: int) -> MaximalSequences:
     }
     most = log.rules.max_steps
     return MaximalSequences(
+        messages=sum(log.is_counted(at, now) for at in log.times),
         counts=[
             (steps, count)
             for steps, count in found.items()

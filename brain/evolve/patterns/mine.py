@@ -34,10 +34,12 @@ class FrequentPattern(NamedTuple):
 class MinedPatterns(NamedTuple):
     """Patterns, most frequent first, then the longest, then by name.
 
-    `has_longer`: some recur that have more steps than the rules allow.
+    `messages` is how many were counted. `has_longer`: some sequences recur that have more steps
+    than the rules allow.
     """
 
     patterns: list[FrequentPattern]
+    messages: int
     has_longer: bool
 
 
@@ -97,6 +99,7 @@ def _list_patterns(found: MaximalSequences, log: MessageLog) -> MinedPatterns:
     patterns.sort(key=lambda pattern: (-pattern.support, -len(pattern.skills), pattern.skills))
     return MinedPatterns(
         patterns=patterns[:MAX_PATTERNS],
+        messages=found.messages,
         has_longer=any(_find_period(steps) == len(steps) for steps in found.too_long),
     )
 

@@ -9,8 +9,7 @@ from ...errors import FormatError
 from ...experience.experience_protocol import WorkItem
 from ...receipts import Receipt, decode_receipt, encode_receipt
 from ...repo.open.manifest import OFF, load_learning_policy
-from ...repo.receipts import runs
-from ..triggers import find_trigger, find_trigger_by_counts
+from ..triggers import LEARNED_OUTCOMES, find_trigger
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 SYNTHESIS = "synthesis"
 """The kind of these items; their key is the id of the run."""
-LEARNED_OUTCOMES = ("success", "unknown", "")
-"""Outcomes of runs to learn a procedure from; failed ones are for the analysis of gaps."""
 _MAX_RECEIPT_BYTES = 200_000
 
 
@@ -36,18 +33,17 @@ class HardRun(NamedTuple):
     receipt: Receipt | None
 
 
-def queue_ended_run(session: Session, run: Run, outcome: str, snapshot: str | None) -> None:
-    """Queue a run that ended, if it is hard by the manifest and did not fail.
+def queue_ended_run(
+    store: ExperienceStore, run: Run, trigger: str, snapshot: str | None
+) -> None:
+    """Queue a run that ended; `snapshot` carries its last receipt, if one does.
 
-    `snapshot` carries its last receipt. Raises `StoreError`, `InvalidInput` (`bad_manifest`).
+    Raises `StoreError`.
     """
-    policy, mode = load_learning_policy(session)
-    trigger = find_trigger_by_counts(run.tool_calls, policy)
-    if mode == OFF or not trigger or outcome not in LEARNED_OUTCOMES:
-        return
-    store, now = session.experience.store, session.timestamp_ms()
+    now = run.session.timestamp_ms()
     if snapshot is None:
-        queue_receipt(store, runs.read_open_run(session, run), trigger, now)
+        receipt = run.header._replace(steps=run.pending_steps(0), outcome="unknown", ended=now)
+        queue_receipt(store, receipt, trigger, now)
         return
     data = json.dumps({"trigger": trigger, "snapshot": snapshot})
     store.add_work(WorkItem(kind=SYNTHESIS, key=run.header.run, at=now, data=data))

@@ -13,8 +13,9 @@ from ..read import skill_lookup
 from ..read.decision_rows import read_decision_verdict
 from ..read.rejected_refs import REJECTED_REF_PREFIX
 from ..skills.upsert import NO_BASE_VERSION
+from .earlier_attempts import read_numbers
 from .plan_change import PlannedChange
-from .record_change import DecidedChange, build_request
+from .record_change import DecidedChange, request_to_write
 
 
 def accept_attempt(
@@ -39,13 +40,7 @@ def accept_attempt(
             code="not_accepted",
             hint="mend what its tests found, and try it again",
         )
-    worse = [case.name for case in verdict.gate_cases if case.outcome == "fail"]
-    if worse and not although_worse:
-        raise Conflict(
-            f"{len(worse)} of the cases got worse, such as {printable_text(worse[0])}",
-            code="case_worse",
-            hint="give --although-worse if that is meant",
-        )
+    _refuse_worse(verdict, although_worse=although_worse)
     planned = _read_planned(session, snapshot_id, verdict)
     decided = DecidedChange(
         planned=planned,
@@ -55,7 +50,24 @@ def accept_attempt(
         program=planned.program,
         message=f"Accept attempt {attempt}",
     )
-    return record_acquired(session, build_request(planned, decided.message, None), decided)
+    return record_acquired(session, request_to_write(planned, decided.message, None), decided)
+
+
+def _refuse_worse(verdict: Verdict, *, although_worse: bool) -> None:
+    numbers = read_numbers(verdict)
+    if although_worse or numbers is None:
+        return
+    reason = ""
+    if numbers.worse:
+        reason = f"{len(numbers.worse)} of the cases got worse, such as {numbers.worse[0]}"
+    elif numbers.losses > numbers.wins:
+        reason = f"the cases got worse as a whole: {numbers.losses} losses, {numbers.wins} wins"
+    if reason:
+        raise Conflict(
+            printable_text(reason),
+            code="case_worse",
+            hint="give --although-worse if that is meant",
+        )
 
 
 def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> PlannedChange:

@@ -33,7 +33,7 @@ def body_of(text: bytes) -> str:
     return frontmatter.load_leniently(text)[1]
 
 
-def read_program(session: Session, snapshot: bytes, slug: str) -> Program | None:
+def read_program_at(session: Session, snapshot: bytes, slug: str) -> Program | None:
     """Return the program of a skill by its slug, None without one that can be read."""
     bundle = session.bundle_of(snapshot)
     try:

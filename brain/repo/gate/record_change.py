@@ -43,7 +43,7 @@ def record_change(session: Session, decided: DecidedChange) -> Decided:
     """
     is_admitted = decided.verdict.decision == "admit"
     record = record_acquired if is_admitted else record_rejected
-    request = build_request(decided.planned, decided.message, decided.receipt)
+    request = request_to_write(decided.planned, decided.message, decided.receipt)
     return record(session, request, decided)
 
 
@@ -54,11 +54,13 @@ def record_untried(
 
     Raises as `record_change`.
     """
-    request = build_request(planned, message, receipt)
+    request = request_to_write(planned, message, receipt)
     return upsert_skill(session, request._replace(base=""))
 
 
-def build_request(planned: PlannedChange, message: str, receipt: Receipt | None) -> UpsertRequest:
+def request_to_write(
+    planned: PlannedChange, message: str, receipt: Receipt | None
+) -> UpsertRequest:
     """Return the request that writes exactly the planned text."""
 
     def check(before: bytes | None, after: bytes) -> None:

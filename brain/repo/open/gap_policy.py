@@ -1,10 +1,10 @@
 """The settings `evolution.gaps` of manifest.yaml: how skills are learned from failed goals.
 
-    evolution:
-      mode: propose
-      gaps:
-        periodic: true            # look for gaps every hour; the report of a failure stays without
-        when_rates_fail: refuse   # or allow: attempt a gap though nobody can count attempts
+evolution:
+  mode: propose
+  gaps:
+    periodic: true            # look for gaps every hour; the report of a failure stays without
+    when_rates_fail: refuse   # or allow: attempt a gap though nobody can count attempts
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _SHOWN_CHARS = 60
 @brain_command(
     "add",
     examples=(
-        'brain evolve case add count-words --input \'{"text": "one two"}\' --equals \'{"words": 2}\'',
+        'brain evolve case add words --input \'{"text": "a b"}\' --equals \'{"words": 2}\'',
         "brain evolve case add sort-tickets --input 'The site is down' --contains urgent",
         "brain evolve case add count-words --from @~1",
     ),

@@ -1,0 +1,53 @@
+"""The operations of `brain.Brain` that patterns call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..brain_protocol import LearningBrain, _LearningGate, _Programs, _Receipts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ... import results
+    from ...experience.experience_protocol import ExperienceStore
+    from ...gating.case_types import Case, Expectation
+
+
+class _CasesGate(_LearningGate, Protocol):
+    def cases(self, slug: str) -> Sequence[Case]: ...
+    def add_case(
+        self,
+        slug: str,
+        input: Mapping[str, Any] | str,
+        expect: Expectation,
+        source: str = "",
+    ) -> results.CaseAdded: ...
+
+
+class _DefinedPrograms(_Programs, Protocol):
+    def read_definition(self, code: bytes) -> Mapping[str, Any]: ...
+
+
+class _Log(Protocol):
+    def log(self, rev: str = "@", limit: int | None = None) -> Iterator[results.SnapshotInfo]: ...
+
+
+class _Patterns(Protocol):
+    def open_store(self) -> ExperienceStore: ...
+    def list(self, chat: str = "", *, now: int | None = None) -> results.SkillPatterns: ...
+
+
+class PatternBrain(LearningBrain, Protocol):
+    """An open brain, as making skills of patterns uses it."""
+
+    @property
+    def gate(self) -> _CasesGate: ...
+    @property
+    def programs(self) -> _DefinedPrograms: ...
+    @property
+    def receipts(self) -> _Receipts: ...
+    @property
+    def history(self) -> _Log: ...
+    @property
+    def patterns(self) -> _Patterns: ...

@@ -1,0 +1,21 @@
+"""Servers for the suites of stores: each is started once, when a test first needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.experience_servers import DatabaseServer, run_postgres, run_redis
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[DatabaseServer]:
+    with run_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[DatabaseServer]:
+    with run_redis() as server:
+        yield server

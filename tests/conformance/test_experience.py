@@ -1,0 +1,368 @@
+"""What every store of experience promises: the file of a brain, and databases that agents share."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brain.errors import Conflict, InvalidInput
+from brain.experience.experience_protocol import (
+    RESULT_GAVE_UP,
+    AuditEvent,
+    ExperienceStore,
+    SkillSequence,
+    WorkItem,
+)
+from brain.experience.sql_experience import SqlExperience
+from brain.experience.sqlite_experience import SqliteExperience
+
+KINDS = ["file", "sqlite", "postgres"]
+OpenStore = Callable[[], ExperienceStore]
+
+
+@pytest.fixture(params=KINDS)
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+    """Opens the same store again and again, as several agents do."""
+    opened: list[ExperienceStore] = []
+    brain = uuid.uuid4().hex
+
+    def open_another() -> ExperienceStore:
+        if request.param == "file":
+            store: ExperienceStore = SqliteExperience(tmp_path)
+        elif request.param == "sqlite":
+            store = SqlExperience(f"sqlite:///{tmp_path}/shared.db", brain)
+        else:
+            store = SqlExperience(request.getfixturevalue("postgres").url, brain)
+        opened.append(store)
+        return store
+
+    yield open_another
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> ExperienceStore:
+    return open_store()
+
+
+def make_sequence(number: int = 0, at: int = 1000, chat: str = "a chat") -> SkillSequence:
+    skills = ("search", "search", f"skill {number}")
+    context_hash = f"{number:064x}"
+    return SkillSequence(
+        chat=chat, at=at, skills=skills, context_hash=context_hash, run=f"run {number}"
+    )
+
+
+def make_item(key: str = "a gap", at: int = 5) -> WorkItem:
+    return WorkItem(kind="gaps", key=key, at=at, data='{"goal": "…"}')
+
+
+def read_columns(
+    store: ExperienceStore, after: int = 0, since: int = 0
+) -> list[tuple[object, ...]]:
+    """Return number, time, chat and skills of each row of the batches."""
+    rows: list[tuple[object, ...]] = []
+    for batch in store.read_batches(after, since):
+        assert len(batch.numbers) > 0
+        starts = [0, *batch.ends]
+        for row, number in enumerate(batch.numbers):
+            skills = batch.skills[starts[row] : starts[row + 1]]
+            names = tuple(batch.skill_names[index] for index in skills)
+            rows.append((number, batch.at[row], batch.chat_names[batch.chats[row]], names))
+    return rows
+
+
+def test_a_new_store_is_empty(store: ExperienceStore) -> None:
+    assert list(store.read_sequences()) == []
+    assert list(store.read_batches()) == []
+    assert store.list_work() == []
+    assert store.claim_work("gaps", 1000, 10, 3) is None
+    assert store.read_events() == []
+    assert store.read_note("patterns") is None
+    assert store.forget_sequences(10**15) == 0
+
+
+def test_sequences_come_back_whole_and_in_order(store: ExperienceStore) -> None:
+    recorded = [make_sequence(number, at=9000 - number) for number in range(10)]
+    store.record_sequences(recorded[:3])
+    store.record_sequences([])
+    store.record_sequences(recorded[3:])
+    found = list(store.read_sequences())
+    assert [one.sequence for one in found] == recorded
+    assert [one.number for one in found] == list(range(1, 11))
+
+
+def test_sequences_without_context_and_run_and_with_odd_names_come_back(
+    store: ExperienceStore,
+) -> None:
+    odd = SkillSequence(chat="", at=0, skills=("", "ä\n\"'", "日本", "%s"))
+    store.record_sequences([odd])
+    assert [one.sequence for one in store.read_sequences()] == [odd]
+    assert read_columns(store) == [(1, 0, "", odd.skills)]
+
+
+def test_batches_hold_the_same_sequences_in_columns(store: ExperienceStore) -> None:
+    recorded = [make_sequence(n % 7, at=n, chat=f"chat {n % 3}") for n in range(600)]
+    for start in range(0, 600, 50):
+        store.record_sequences(recorded[start : start + 50])
+    expected = [(n + 1, one.at, one.chat, one.skills) for n, one in enumerate(recorded)]
+    assert read_columns(store) == expected
+
+
+def test_names_have_one_index_in_all_batches_of_a_reading(store: ExperienceStore) -> None:
+    for number in range(5000):  # more than one batch
+        if number % 1000 == 0:
+            store.record_sequences([make_sequence(n) for n in range(number, number + 1000)])
+    names: dict[int, str] = {}
+    for batch in store.read_batches():
+        for index in batch.skills:
+            assert names.setdefault(index, batch.skill_names[index]) == batch.skill_names[index]
+    assert len(names) == len(set(names.values())) == 5001
+
+
+@pytest.mark.parametrize(("after", "since"), [(4, 0), (0, 1007), (3, 1005), (10, 0), (0, 2000)])
+def test_reading_begins_after_a_number_and_at_a_time(
+    store: ExperienceStore, after: int, since: int
+) -> None:
+    for number in range(10):
+        store.record_sequences([make_sequence(number, at=1000 + number)])
+    expected = [n for n in range(1, 11) if n > after and 999 + n >= since]
+    assert [one.number for one in store.read_sequences(after, since)] == expected
+    assert [row[0] for row in read_columns(store, after, since)] == expected
+
+
+def test_a_reader_that_stopped_finds_what_was_recorded_since(open_store: OpenStore) -> None:
+    writer, reader = open_store(), open_store()
+    last, found = 0, []
+    for number in range(300):
+        writer.record_sequences([make_sequence(number)])
+        if number % 7 == 0:
+            for one in reader.read_sequences(after=last):
+                found.append(one.sequence)
+                last = one.number
+    found += [one.sequence for one in reader.read_sequences(after=last)]
+    assert found == [make_sequence(number) for number in range(300)]
+
+
+def test_forgetting_removes_what_is_older_and_keeps_the_numbers(store: ExperienceStore) -> None:
+    store.record_sequences([make_sequence(n, at=n) for n in (5, 1, 8, 2, 9)])
+    assert store.forget_sequences(5) == 2
+    assert [(one.number, one.sequence.at) for one in store.read_sequences()] == [
+        (1, 5),
+        (3, 8),
+        (5, 9),
+    ]
+    assert store.forget_sequences(100) == 3
+    store.record_sequences([make_sequence()])
+    assert [one.number for one in store.read_sequences()] == [6]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        SkillSequence(chat="c", at=1, skills=()),
+        SkillSequence(chat="c", at=1, skills=("s",) * 10_001),
+        SkillSequence(chat="c", at=-1, skills=("s",)),
+        SkillSequence(chat="c", at=1 << 60, skills=("s",)),
+        SkillSequence(chat="c" * 513, at=1, skills=("s",)),
+        SkillSequence(chat="c\0", at=1, skills=("s",)),
+        SkillSequence(chat="c", at=1, skills=("\ud800",)),
+        SkillSequence(chat="c", at=1, skills=tuple("s" * 500 + str(n) for n in range(600))),
+        SkillSequence(chat="c", at=1, skills=("s",), context_hash="the message itself"),
+        SkillSequence(chat="c", at=1, skills=("s",), run="r" * 200),
+    ],
+)
+def test_a_sequence_beyond_the_limits_is_refused_and_nothing_of_its_batch_is_recorded(
+    store: ExperienceStore, bad: SkillSequence
+) -> None:
+    with pytest.raises(InvalidInput) as error:
+        store.record_sequences([make_sequence(), bad])
+    assert error.value.code == "bad_experience"
+    assert list(store.read_sequences()) == []
+
+
+def test_the_longest_sequences_are_recorded(store: ExperienceStore) -> None:
+    long = SkillSequence(chat="c", at=1, skills=tuple(f"s{n % 50}" for n in range(10_000)))
+    wide = SkillSequence(chat="c", at=1, skills=tuple("s" * 500 + str(n) for n in range(500)))
+    recorded = [long, wide] * 8
+    store.record_sequences(recorded)
+    assert [one.sequence for one in store.read_sequences()] == recorded
+    assert [row[3] for row in read_columns(store)] == [one.skills for one in recorded]
+
+
+def test_work_is_added_once(store: ExperienceStore) -> None:
+    assert store.add_work(make_item())
+    assert not store.add_work(make_item(at=6))
+    assert store.add_work(make_item("another"))
+    assert store.add_work(WorkItem(kind="patterns", key="a gap", at=5, data="{}"))
+    assert [item.key for item, _ in store.list_work("gaps")] == ["a gap", "another"]
+    assert store.list_work()[0] == (make_item(), "")
+
+
+def test_work_is_claimed_in_the_order_of_adding_and_by_one_at_a_time(open_store: OpenStore) -> None:
+    first, second = open_store(), open_store()
+    for key in ("one", "two"):
+        first.add_work(make_item(key))
+    claims = [store.claim_work("gaps", 1000, 50, 3) for store in (first, second)]
+    assert [claim and claim.item.key for claim in claims] == ["one", "two"]
+    assert claims[0] is not None
+    assert (claims[0].attempt, claims[0].until, claims[0].progress) == (1, 1050, "")
+    assert first.claim_work("gaps", 1049, 50, 3) is None
+    assert first.claim_work("patterns", 1049, 50, 3) is None
+
+
+def test_work_is_claimed_again_after_its_lease_with_its_progress(open_store: OpenStore) -> None:
+    first, second = open_store(), open_store()
+    first.add_work(make_item())
+    claim = first.claim_work("gaps", 1000, 50, 3)
+    assert claim is not None
+    first.keep_progress(claim, "an answer")
+    again = second.claim_work("gaps", 1050, 50, 3)
+    assert again is not None
+    assert (again.attempt, again.progress) == (2, "an answer")
+    for late in (
+        lambda: first.keep_progress(claim, "too late"),
+        lambda: first.finish_work(claim, "too late"),
+    ):
+        with pytest.raises(Conflict) as error:
+            late()
+        assert error.value.code == "work_lost"
+    second.finish_work(again, "admitted")
+    assert second.list_work() == [(make_item(), "admitted")]
+    assert second.claim_work("gaps", 9000, 50, 3) is None
+    assert not second.add_work(make_item())
+
+
+def test_finished_work_cannot_be_finished_again(store: ExperienceStore) -> None:
+    store.add_work(make_item())
+    claim = store.claim_work("gaps", 1000, 50, 3)
+    assert claim is not None
+    with pytest.raises(InvalidInput):
+        store.finish_work(claim, "")
+    store.finish_work(claim, "rejected")
+    with pytest.raises(Conflict):
+        store.finish_work(claim, "admitted")
+    assert store.list_work() == [(make_item(), "rejected")]
+
+
+def test_work_is_given_up_after_its_attempts(store: ExperienceStore) -> None:
+    store.add_work(make_item("hard"))
+    for attempt in (1, 2):
+        claim = store.claim_work("gaps", attempt * 100, 100, 2)
+        assert claim is not None and claim.attempt == attempt
+    store.add_work(make_item("next"))
+    claim = store.claim_work("gaps", 300, 100, 2)
+    assert claim is not None and claim.item.key == "next"
+    assert store.list_work() == [(make_item("hard"), RESULT_GAVE_UP), (make_item("next"), "")]
+
+
+def test_a_clock_that_is_set_back_neither_hangs_work_nor_gives_it_to_two(
+    open_store: OpenStore,
+) -> None:
+    first, second = open_store(), open_store()
+    first.add_work(make_item())
+    claim = first.claim_work("gaps", 1_000_000, 100, 3)
+    assert claim is not None
+    assert second.claim_work("gaps", 500, 100, 3) is None
+    assert second.claim_work("gaps", 599, 100, 3) is None
+    first.keep_progress(claim, "still mine")
+    again = second.claim_work("gaps", 600, 100, 3)
+    assert again is not None and again.progress == "still mine"
+
+
+def test_old_work_that_is_done_makes_room(
+    store: ExperienceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sqlite_work", "sql_work"):
+        monkeypatch.setattr(f"brain.experience.{module}.MAX_WORK", 2)
+    store.add_work(make_item("one"))
+    store.add_work(make_item("two"))
+    with pytest.raises(InvalidInput):
+        store.add_work(make_item("three"))
+    claim = store.claim_work("gaps", 1000, 50, 3)
+    assert claim is not None
+    store.finish_work(claim, "done")
+    assert store.add_work(make_item("three"))
+    assert [item.key for item, _ in store.list_work()] == ["two", "three"]
+
+
+def make_event(number: int, evolver: str = "gaps") -> AuditEvent:
+    return AuditEvent(
+        at=number,
+        evolver=evolver,
+        name=f"skill {number}",
+        trigger_reason="three failures",
+        phase="gate",
+        result="rejected",
+    )
+
+
+def test_events_are_read_last_ones_first_to_last(store: ExperienceStore) -> None:
+    written = [make_event(n, "gaps" if n % 2 else "patterns") for n in range(6)]
+    for event in written:
+        store.append_event(event)
+    assert store.read_events() == written
+    assert store.read_events(last=2) == written[4:]
+    assert store.read_events("gaps", 2) == [written[3], written[5]]
+    assert store.read_events("synthesis") == []
+
+
+def test_the_oldest_events_are_forgotten(
+    store: ExperienceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sqlite_experience", "sql_experience"):
+        monkeypatch.setattr(f"brain.experience.{module}.MAX_EVENTS", 3)
+    for number in range(5):
+        store.append_event(make_event(number))
+    assert [event.at for event in store.read_events()] == [2, 3, 4]
+
+
+def test_the_oldest_sequences_are_forgotten(
+    store: ExperienceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sqlite_experience", "sql_experience"):
+        monkeypatch.setattr(f"brain.experience.{module}.MAX_SEQUENCES", 300)
+    for _ in range(10):
+        store.record_sequences([make_sequence()] * 100)
+    numbers = [one.number for one in store.read_sequences()]
+    assert numbers[-1] == 1000
+    assert 300 <= len(numbers) <= 300 + 4096
+
+
+def test_a_note_is_replaced_only_if_it_is_still_what_was_read(open_store: OpenStore) -> None:
+    first, second = open_store(), open_store()
+    assert not first.write_note("state", "something", "1")
+    assert first.write_note("state", None, "1")
+    assert not second.write_note("state", None, "2")
+    assert second.write_note("state", "1", "2")
+    assert not first.write_note("state", "1", "3")
+    assert first.read_note("state") == "2"
+    assert first.read_note("other") is None
+
+
+def test_a_large_note_comes_back(store: ExperienceStore) -> None:
+    text = "é" * (1 << 20)
+    assert store.write_note("state", None, text)
+    assert store.read_note("state") == text
+
+
+def test_brains_in_one_database_see_nothing_of_each_other(
+    request: pytest.FixtureRequest,
+) -> None:
+    url = request.getfixturevalue("postgres").url
+    one, other = SqlExperience(url, uuid.uuid4().hex), SqlExperience(url, uuid.uuid4().hex)
+    one.record_sequences([make_sequence()])
+    one.add_work(make_item())
+    one.append_event(make_event(1))
+    one.write_note("state", None, "1")
+    assert list(other.read_sequences()) == other.list_work() == other.read_events() == []
+    assert other.claim_work("gaps", 1000, 50, 3) is None
+    assert other.read_note("state") is None
+    assert other.forget_sequences(10**15) == 0
+    assert other.add_work(make_item())
+    one.close()
+    other.close()

@@ -1,0 +1,261 @@
+"""The gate: what a change does to held-out cases decides what becomes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, Conflict, InvalidInput
+from brain.evolve.gate.case_rounds import GateLimits
+from brain.evolve.gate.case_runner import SkillsUnderTest
+from brain.evolve.gate.gate import Gate
+from brain.evolve.gate.proposed_change import ProposedChange
+from brain.gating.case_types import Case, Expectation
+from tests.support.gated_brains import (
+    GREETING,
+    SKILL,
+    ScriptedRunner,
+    add_cases,
+    greet_if_asked,
+    make_gated_brain,
+    propose,
+    set_mode,
+)
+
+BETTER = "# Greet\n\nSay hello to guests.\n"
+SAME = "# Greet\n\nWelcome all guests.\n"
+
+
+def answer_nothing(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    raise RuntimeError("no answer")
+
+
+def test_a_change_that_helps_is_admitted_with_its_numbers(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        outcome = propose(brain, BETTER)
+        assert (outcome.gate, outcome.done, outcome.version) == ("admit", "admitted", 2)
+        assert outcome.numbers.wins == 60 and outcome.numbers.rounds == 5
+        assert "Say hello" in brain.skills.view(SKILL).body
+        assert brain.head == outcome.snapshot and outcome.changed
+        assert brain.verify(deep=True).findings == []
+
+
+def test_by_default_a_person_decides_about_what_helps(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path, mode="propose") as brain:
+        head = brain.head
+        outcome = propose(brain, BETTER)
+        assert (outcome.gate, outcome.done) == ("admit", "proposed") and brain.head == head
+        (proposal,) = brain.proposals.list()
+        assert (proposal.name, proposal.snapshot) == (outcome.proposal, outcome.snapshot)
+        again = propose(brain, BETTER)
+        assert again.proposal == outcome.proposal and not again.changed
+        brain.proposals.accept(proposal.snapshot)
+        assert "Say hello" in brain.skills.view(SKILL).body
+        assert brain.verify(deep=True).findings == []
+
+
+def test_a_change_without_gain_is_rejected_and_stays_visible(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        head = brain.head
+        outcome = propose(brain, SAME)
+        assert (outcome.gate, outcome.done) == ("reject", "rejected") and brain.head == head
+        (attempt,) = brain.gate.earlier_attempts(SKILL)
+        assert attempt.attempt == outcome.attempt and attempt.evolver == "synthesis"
+        assert "+Welcome all guests." in attempt.edit and "no gain" in attempt.reason
+        assert brain.verify(deep=True).findings == []
+
+
+def test_the_same_change_is_not_tried_until_it_passes(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        first = propose(brain, SAME)
+        runner = ScriptedRunner(greet_if_asked)
+        change = ProposedChange(name=SKILL, evolver="gaps", body=SAME)
+        again = Gate(brain, runner=runner).propose(change)
+        assert again.attempt == first.attempt and again.done == "rejected" and runner.runs == 0
+        assert len(brain.gate.earlier_attempts(SKILL)) == 1
+        add_cases(brain, SKILL, 13)  # another case: another question
+        Gate(brain, runner=runner).propose(change)
+        assert runner.runs > 0
+
+
+def test_a_change_that_harms_a_case_is_rejected_whatever_it_gains(tmp_path: Path) -> None:
+    def trade(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        is_changed = "Say hello" in (skills.text(SKILL) or "")
+        return GREETING if is_changed is not case.name.endswith("-3") else "go away"
+
+    with make_gated_brain(tmp_path) as brain:
+        outcome = propose(brain, BETTER, trade)
+        assert outcome.gate == "reject" and len(outcome.numbers.worse) == 1
+        (attempt,) = brain.gate.earlier_attempts(SKILL)
+        assert attempt.cases_worse == 1
+        shown = repr(attempt)
+        assert "greet-3" not in shown and "guest" not in attempt.reason
+
+
+def test_a_skill_that_harms_the_task_of_another_one_is_rejected(tmp_path: Path) -> None:
+    def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        assert isinstance(case.input, str)
+        knows_rules = "Know the rules" in skills.prompt(case.input)
+        return GREETING if knows_rules is (case.skill == "guest-rules") else "go away"
+
+    with make_gated_brain(tmp_path) as brain:
+        for number in range(20):
+            task = f"Name rule {number} for a guest"
+            brain.gate.add_case("guest-rules", task, Expectation(contains=(GREETING,)))
+        change = ProposedChange(
+            name="guest-rules",
+            evolver="synthesis",
+            description="Greet a guest by the rules",
+            body="# Rules\n\nKnow the rules.\n",
+        )
+        outcome = Gate(brain, runner=ScriptedRunner(follow)).propose(change)
+        assert outcome.gate == "reject" and outcome.numbers.wins > 0
+        assert {path.split("/")[1] for path in outcome.numbers.worse} == {SKILL}
+        assert brain.verify(deep=True).findings == []
+
+
+def test_without_cases_nothing_is_tried_and_a_person_is_asked(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path, cases=0) as brain:
+        head = brain.head
+        outcome = propose(brain, BETTER)
+        assert (outcome.gate, outcome.done, outcome.numbers) == ("", "proposed", None)
+        assert brain.head == head and brain.gate.earlier_attempts(SKILL) == []
+        assert [one.name for one in brain.proposals.list()] == [outcome.proposal]
+
+
+def test_too_few_cases_admit_nothing_but_keep_their_numbers(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path, cases=3) as brain:
+        outcome = propose(brain, BETTER)
+        assert (outcome.gate, outcome.done) == ("undecided", "proposed")
+        assert outcome.numbers.more_cases > 0
+        assert outcome.proposal and outcome.attempt
+        assert "Say hello" not in brain.skills.view(SKILL).body
+
+
+def test_a_brain_that_learns_nothing_runs_nothing(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path, mode="off") as brain:
+        runner = ScriptedRunner(greet_if_asked)
+        change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
+        with pytest.raises(Conflict) as caught:
+            Gate(brain, runner=runner).propose(change)
+        assert caught.value.code == "evolution_off" and runner.runs == 0
+
+
+def test_an_equal_text_does_nothing(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        head = brain.head
+        outcome = propose(brain, "# Greet\n\nWelcome guests.\n")
+        assert (outcome.done, outcome.changed, brain.head) == ("nothing", False, head)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["cases/greet-1.yaml", "../../manifest.yaml", "../../trust.json", "../other/SKILL.md", "a.md"],
+)
+def test_a_change_names_only_the_program_of_its_skill(tmp_path: Path, path: str) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        head = brain.head
+        change = ProposedChange(
+            name=SKILL, evolver="synthesis", files={"skill.py": b"", path: b"evil"}
+        )
+        with pytest.raises(InvalidInput) as caught:
+            Gate(brain).propose(change)
+        assert caught.value.code == "bad_change" and brain.head == head
+
+
+def test_a_model_that_fails_ends_the_attempt_early(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        runner = ScriptedRunner(answer_nothing)
+        change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
+        outcome = Gate(brain, runner=runner).propose(change)
+        assert (outcome.gate, outcome.done) == ("undecided", "kept")
+        assert "24 of 24 runs ended in an error" in outcome.reason and runner.runs == 24
+        again = Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
+        assert again.done == "admitted"  # errors are no reason not to try again
+        assert brain.verify(deep=True).findings == []
+
+
+def test_limits_of_cases_runs_and_time_hold(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        runner = ScriptedRunner(greet_if_asked)
+        few = GateLimits(cases=6, runs=24)
+        change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
+        outcome = Gate(brain, runner=runner, limits=few).propose(change)
+        assert runner.runs == 24 and outcome.numbers.cases == 6
+        assert outcome.done == "kept" and "24 runs" in outcome.reason
+        late = propose(brain, BETTER, limits=GateLimits(seconds=-1.0))
+        assert (late.gate, late.done) == ("", "kept") and "no round" in late.reason
+
+
+def test_a_skill_that_changes_meanwhile_is_tried_again_as_it_is_then(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        pending = ["# Greet\n\nMind the step.\n"]
+
+        def interfere(skills: SkillsUnderTest, case: Case, number: int) -> str:
+            if pending:
+                with Brain.open(tmp_path, author="bob") as other:
+                    other.skills.upsert(SKILL, pending.pop())
+            return greet_if_asked(skills, case, number)
+
+        outcome = propose(brain, BETTER, interfere)
+        assert (outcome.done, outcome.version, outcome.previous_version) == ("admitted", 3, 2)
+        assert brain.verify(deep=True).findings == []
+
+
+def test_manual_edits_are_recorded_before_a_change_is_tried(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        text = tmp_path / "skills" / SKILL / "SKILL.md"
+        text.write_text(text.read_text().replace("Welcome", "Warmly welcome"))
+        outcome = propose(brain, BETTER)
+        assert outcome.done == "admitted"
+        assert any(
+            "Warmly" in piece for piece in brain.history.patch(brain.history.diff("@~1", "@"))
+        )
+
+
+def test_a_person_admits_what_the_gate_did_not(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        outcome = propose(brain, SAME)
+        decided = brain.gate.accept(outcome.attempt, reason="It reads better")
+        assert (decided.decision, decided.version) == ("admit", 2)
+        assert "all guests" in brain.skills.view(SKILL).body
+        assert brain.verify(deep=True).findings == []
+
+
+def test_a_worse_case_is_accepted_only_if_that_is_said(tmp_path: Path) -> None:
+    def get_worse(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        return "go away" if "all guests" in (skills.text(SKILL) or "") else GREETING
+
+    with make_gated_brain(tmp_path) as brain:
+        outcome = propose(brain, SAME, get_worse)
+        with pytest.raises(Conflict) as caught:
+            brain.gate.accept(outcome.attempt)
+        assert caught.value.code == "case_worse"
+        assert brain.gate.accept(outcome.attempt, although_worse=True).changed
+        assert brain.verify(deep=True).findings == []
+
+
+def test_an_attempt_at_an_older_text_is_not_accepted(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        outcome = propose(brain, SAME)
+        brain.skills.upsert(SKILL, "# Greet\n\nOther.\n")
+        with pytest.raises(Conflict) as caught:
+            brain.gate.accept(outcome.attempt)
+        assert caught.value.code == "stale_base"
+        assert "Other." in brain.skills.view(SKILL).body
+
+
+def test_a_broken_case_of_another_skill_stops_nothing(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        brain.files.edit("skills/other/cases/x.yaml", lambda _: b"input: [\nexpect: 1\n")
+        assert propose(brain, BETTER).done == "admitted"
+
+
+def test_modes_change_with_the_manifest(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        assert brain.gate.read_mode() == "gated"
+        set_mode(brain, "off")
+        assert brain.gate.read_mode() == "off"
+        brain.files.edit("manifest.yaml", lambda _: b"name: x\n")
+        assert brain.gate.read_mode() == "propose"
