@@ -12,8 +12,8 @@ import pytest
 
 from brain.errors import StoreError
 from brain.experience.experience_protocol import AuditEvent, RateLimit, SkillSequence, WorkItem
+from brain.experience.experience_settings import EXPERIENCE_FILE_NAME
 from brain.experience.sqlite_experience import SqliteExperience
-from brain.experience.sqlite_tables import EXPERIENCE_FILE_NAME
 
 LIMIT = RateLimit(name="daily", seconds=86_400, most=5)
 SEQUENCE = SkillSequence(chat="a chat", at=1000, skills=("search", "write"), run="a run")
