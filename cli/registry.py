@@ -196,6 +196,10 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Runs": {
             "synthesize": ("evolve.synthesize", "Propose a new or better skill from a run."),
             "run": ("evolve.run", "Learn from hard runs, patterns and gaps as they come."),
+            "gaps": (
+                "evolve.gaps",
+                "Show goals that fail repeatedly, and what would be learned.",
+            ),
             "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
         },
         "Gate": {

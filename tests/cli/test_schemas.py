@@ -204,6 +204,12 @@ def propose(cli: Call) -> str:
         return agent.skills.upsert("Proposed", "P.\n").snapshot
 
 
+def fail_goal(cli: Call) -> None:
+    with Brain.open(".") as opened:
+        opened.gaps.report("Count the words", "ImportError: words")
+        opened.gaps.wait()
+
+
 def easy_run(cli: Call) -> None:
     """Configure a model, and record a run that is not hard."""
     cli("config", "model", "openai:x", "--base-url", "http://localhost:1/v1")
@@ -427,6 +433,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-import-registry", ["evolve", "import-registry", "registry"], registry),
     ("skill-run", ["skill", "run", "words", '{"text": "a b"}'], acquired),
     ("evolve-stats", ["evolve", "stats"], use_and_retire),
+    ("evolve-gaps", ["evolve", "gaps"], fail_goal),
     ("evolve-count", ["evolve", "count", "session.jsonl"], transcript),
     ("evolve-pin", ["evolve", "pin", "reentrancy"], None),
     ("evolve-unpin", ["evolve", "unpin", "reentrancy"], pin),

@@ -15,8 +15,8 @@ Steps = tuple[int, ...]
 class MaximalSequences(NamedTuple):
     """Frequent sequences with their counts; `count_of` is 0 for one that is not frequent.
 
-    `messages` were counted. `counts` has those that no frequent sequence, one step longer, contains as often; `too_long`
-    those of one step more than the rules allow.
+    `messages` were counted. `counts` has those that no frequent sequence of one step more
+    contains as often; `too_long` those of one step more than the rules allow.
     """
 
     messages: int
