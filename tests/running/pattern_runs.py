@@ -62,10 +62,10 @@ def answer(code: str = COMPOSITE, **more: object) -> dict[str, object]:
     }
 
 
-def make_brain(folder: Path, sandbox: Sandbox, mode: str = "gated") -> Brain:
-    """Create a brain with the skills count-words and double-it."""
+def make_brain(folder: Path, sandbox: Sandbox) -> Brain:
+    """Create a brain in the mode gated with the skills count-words and double-it."""
     brain = Brain.init(folder)
-    (folder / "manifest.yaml").write_text(f"evolution:\n  mode: {mode}\n")
+    (folder / "manifest.yaml").write_text("evolution:\n  mode: gated\n")
     brain.snapshot("Set the mode")
     cases = [TestCase(payload={"number": n}, output={"double": 2 * n}) for n in (3, 5)]
     files = {
