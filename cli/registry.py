@@ -201,6 +201,10 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "Show goals that fail repeatedly, and what would be learned.",
             ),
             "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
+            "patterns": (
+                "evolve.patterns",
+                "List the sequences of skills that recur, and what was made of them.",
+            ),
         },
         "Gate": {
             "case": ("", "Add and list the cases that changes are tried on."),
