@@ -196,7 +196,15 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Runs": {
             "synthesize": ("evolve.synthesize", "Propose a new or better skill from a run."),
             "run": ("evolve.run", "Learn from hard runs, patterns and gaps as they come."),
+            "gaps": (
+                "evolve.gaps",
+                "Show goals that fail repeatedly, and what would be learned.",
+            ),
             "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
+            "patterns": (
+                "evolve.patterns",
+                "List the sequences of skills that recur, and what was made of them.",
+            ),
         },
         "Gate": {
             "case": ("", "Add and list the cases that changes are tried on."),

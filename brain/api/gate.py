@@ -166,11 +166,11 @@ class GatePart(Part):
 
         return self._locked.run(head_skills.read_program_at, snapshot, slug)
 
-    def find_same_attempt(self, verdict: Verdict) -> results.EarlierAttempt | None:
+    def find_same_attempt(self, path: str, verdict: Verdict) -> results.EarlierAttempt | None:
         """Return a kept attempt at the same change on the same cases, None without one."""
         from ..repo.gate import earlier_attempts
 
-        return self._locked.run(earlier_attempts.find_same_attempt, verdict)
+        return self._locked.run(earlier_attempts.find_same_attempt, path, verdict)
 
     def is_proposed(self, name: str) -> bool:
         """Tell whether a proposal of this name waits for a person."""

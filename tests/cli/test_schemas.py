@@ -204,6 +204,12 @@ def propose(cli: Call) -> str:
         return agent.skills.upsert("Proposed", "P.\n").snapshot
 
 
+def fail_goal(cli: Call) -> None:
+    with Brain.open(".") as opened:
+        opened.gaps.report("Count the words", "ImportError: words")
+        opened.gaps.wait()
+
+
 def easy_run(cli: Call) -> None:
     """Configure a model, and record a run that is not hard."""
     cli("config", "model", "openai:x", "--base-url", "http://localhost:1/v1")
@@ -410,12 +416,14 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-embedder", ["config", "embedder"], None),
     ("config-embedder", ["config", "embedder", "x", "--base-url", "http://localhost:1/v1"], None),
     ("config-embedder", ["config", "embedder", "--folder", "model"], None),
+    ("config-experience", ["config", "experience"], None),
+    ("config-experience", ["config", "experience", "--rates", "redis://h/0"], None),
     ("config-model", ["config", "model"], None),
     ("config-model", ["config", "model", "openai:x", "--base-url", "http://localhost:1/v1"], None),
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
     ("evolve-acquire", ["evolve", "acquire", "words", "-f", "words", "-d", "Words"], program),
     ("evolve-admit", ["evolve", "admit", "--all"], None),
-    ("evolve-try", ["evolve", "try", "words", "-f", "words"], acquired),
+    ("evolve-try", ["evolve", "try", "words", "-f", "skills/words"], acquired),
     ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
     ("evolve-case-list", ["evolve", "case", "list"], add_cases),
     ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
@@ -425,6 +433,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-import-registry", ["evolve", "import-registry", "registry"], registry),
     ("skill-run", ["skill", "run", "words", '{"text": "a b"}'], acquired),
     ("evolve-stats", ["evolve", "stats"], use_and_retire),
+    ("evolve-gaps", ["evolve", "gaps"], fail_goal),
     ("evolve-count", ["evolve", "count", "session.jsonl"], transcript),
     ("evolve-pin", ["evolve", "pin", "reentrancy"], None),
     ("evolve-unpin", ["evolve", "unpin", "reentrancy"], pin),
@@ -464,7 +473,7 @@ def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
 
 def test_every_command_with_json_is_among_the_calls() -> None:
     called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN
-    called |= {"demo", "mcp-serve", "proposal-accept", "watch"}
+    called |= {"demo", "evolve-accept", "mcp-serve", "proposal-accept", "watch"}
     assert called == {"-".join(path) for path in LEAVES}
 
 

@@ -11,13 +11,12 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError
 from ...results import Notice
 from .gap_audit import SCORE_PHASE, SKIPPED, append_gap_event
-from .open_gaps import GapReport, add_gap_work, record_failure, record_success
+from .open_gaps import GapReport, GoalSuccess, add_gap_work, record_failure, record_success
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
@@ -29,16 +28,11 @@ _MAX_NOTICES = 20
 OpenExperience = Callable[[], AbstractContextManager["ExperienceStore"]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoalSuccess:
-    """A goal that succeeded, which ends the row of its failures."""
-
-    goal: str
-    tool: str = ""
-
-
 class GapReporter:
-    """Notes reports of one brain in order. `on_due` is called after a gap became due."""
+    """Notes reports of one brain in order.
+
+    `on_due` is called, in a thread that nothing waits for, after a gap became due.
+    """
 
     def __init__(self, open_store: OpenExperience) -> None:
         self.on_due: Callable[[], object] | None = None
@@ -75,16 +69,24 @@ class GapReporter:
         while batch := self._take_batch():
             due = [self._try_to_note(report) for report in batch]
             if any(due) and self.on_due is not None:
-                self.on_due()
+                threading.Thread(
+                    target=self._act_on_due, name="brain-gaps-due", daemon=True
+                ).start()
+
+    def _act_on_due(self) -> None:
+        on_due = self.on_due
+        try:
+            if on_due is not None:
+                on_due()
+        except Exception as error:  # noqa: BLE001  nothing that fails here may reach the agent
+            self._add_notice_of("gap_not_attempted", "a gap was not attempted", error)
 
     def _try_to_note(self, report: GapReport | GoalSuccess) -> bool:
         try:
             with self._open_store() as store:
                 return note_report(store, report)
         except Exception as error:  # noqa: BLE001  no fault of a store may reach the agent
-            message = error.message if isinstance(error, BrainError) else repr(error)
-            with self._changed:
-                self._add_notice("gap_not_noted", f"a failed goal was not noted: {message}")
+            self._add_notice_of("gap_not_noted", "a failed goal was not noted", error)
             return False
 
     def _take_batch(self) -> list[GapReport | GoalSuccess]:
@@ -96,6 +98,11 @@ class GapReporter:
                 self._thread = None
                 self._changed.notify_all()
             return batch
+
+    def _add_notice_of(self, code: str, what: str, error: Exception) -> None:
+        message = error.message if isinstance(error, BrainError) else repr(error)
+        with self._changed:
+            self._add_notice(code, f"{what}: {message}")
 
     def _add_notice(self, code: str, message: str) -> None:
         self._notices.append(Notice(code, "", message))

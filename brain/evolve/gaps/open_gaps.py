@@ -55,6 +55,14 @@ class GapReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GoalSuccess:
+    """A goal that succeeded, which ends the row of its failures."""
+
+    goal: str
+    tool: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenGap:
     """A goal that failed `failures` times in a row, `since` and `last` being ms since 1970.
 

@@ -42,6 +42,7 @@ OPERATIONS = {
     "evolve case list": "gate.list_cases",
     "evolve case show": "gate.list_cases",
     "evolve count": "receipts.read_run_files programs.count_imported",
+    "evolve gaps": "gaps.list gaps.log",
     "evolve import-registry": "programs.import_registry",
     "evolve pin": "programs.pin",
     "evolve reinstate": "programs.reinstate",
@@ -128,7 +129,7 @@ WITHOUT_BRAIN = (
 )
 """Commands about the user, a chain, or the program; and those of `brain.serve`."""
 PARTS = (
-    "branches files gate history imports ledger memory merge prompt proofs proposals receipts "
+    "branches files gaps gate history imports ledger memory merge prompt proofs proposals receipts "
     "secrets signatures skills trust"
 ).split()
 

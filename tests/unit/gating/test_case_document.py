@@ -150,6 +150,22 @@ def test_what_is_no_case_is_refused(text: str, said: str) -> None:
     assert caught.value.hint
 
 
+def test_a_list_may_have_64_texts() -> None:
+    texts = [f"t{number}" for number in range(65)]
+    case = parse(document(f"expect: {{contains: [{', '.join(texts[:64])}]}}"))
+    assert case.expect.contains == tuple(texts[:64])
+    with pytest.raises(InvalidInput):
+        parse(document(f"expect: {{contains: [{', '.join(texts)}]}}"))
+
+
+def test_a_document_may_have_65536_bytes() -> None:
+    text = document("expect: {contains: [two]}") + "# "
+    text += "x" * (65536 - len(text))
+    assert parse(text).name == "two-words"
+    with pytest.raises(InvalidInput):
+        parse(text + "x")
+
+
 def test_bytes_that_are_not_utf8_are_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_case("count", PATH, b"", b"input: \xff")

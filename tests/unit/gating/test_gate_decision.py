@@ -75,6 +75,7 @@ def test_fewer_than_five_cases_never_admit_by_rule() -> None:
 def test_no_cases_are_undecided_and_need_five() -> None:
     decision = decide_program([])
     assert (decision.gate, decision.more_cases, decision.e_value) == ("undecided", 5, 1)
+    assert (decision.cases, decision.rounds) == (0, 0)
 
 
 def test_one_loss_of_a_program_is_a_case_made_worse() -> None:
@@ -193,8 +194,27 @@ def test_rows_that_are_no_whole_rounds_are_refused(sides: tuple[str, str]) -> No
         (Fraction(1, 40), "0.0"),
         (Fraction(19999, 1000), "19.9"),
         (Fraction(12345, 100), "123"),
-        (Fraction(10**9), "more than 1000000"),
+        (Fraction(9999, 100), "99.9"),
+        (Fraction(100), "100"),
+        (Fraction(10**6 - 1), "999999"),
+        (Fraction(10**6), "1000000 or more"),
     ],
 )
 def test_an_e_value_is_shown_rounded_down(value: Fraction, shown: str) -> None:
     assert show_e(value) == shown
+
+
+def test_reaching_the_threshold_exactly_is_enough() -> None:
+    rules = GateRules(threshold=2, min_cases=2)
+    better = [("f" * 26, "p" * wins + "f" * (26 - wins)) for wins in (13, 15)]
+    worse = [(after, before) for before, after in better]
+    decision = decide(make_rows(*better), rules, repeats_itself=False)
+    assert decision.e_value == 2 and decision.gate == "admit"
+    three = [*worse, ("p" * 26, "p" * 26)]
+    rejected = decide(make_rows(*three), GateRules(threshold=2), repeats_itself=False)
+    assert rejected.gate == "reject"
+    assert rejected.worse or "E of the losses = 2.0" in rejected.reason
+
+
+def test_a_row_is_a_case_of_the_skill_itself_unless_it_says_otherwise() -> None:
+    assert decide_program([CaseRow(name="a", before="f", after="p")]).cases == 1

@@ -87,7 +87,9 @@ def test_reflections_of_all_failures_count(store: SqliteExperience) -> None:
 def test_texts_are_cut_and_hold_no_secrets(store: SqliteExperience) -> None:
     gap = record_failure(
         store,
-        failure(f"Use {PLANTED} " + "x" * 9_000, error=f"{PLANTED}\0\ud800", reflections=(PLANTED,)),
+        failure(
+            f"Use {PLANTED} " + "x" * 9_000, error=f"{PLANTED}\0\ud800", reflections=(PLANTED,)
+        ),
     )
     assert PLANTED not in str(store.read_note("gaps/" + gap.key[0]))
     assert len(gap.goal.encode()) <= 600
