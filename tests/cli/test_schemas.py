@@ -15,7 +15,7 @@ import yaml
 from brain import Brain, results
 from tests.cli.conftest import Call, validate
 from tests.cli.test_help import LEAVES
-from tests.support import agent_transcripts
+from tests.support import agent_transcripts, gate_decisions
 from tests.support.acquired import creation
 from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
@@ -125,6 +125,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("evolve-try", results.GateOutcome),
         ("gateNumbers", results.GateNumbers),
         ("evolve-case-add", results.CaseAdded),
+        ("evolve-recheck", results.Recheck),
         ("skillCase", results.SkillCase),
     ],
 )
@@ -251,6 +252,13 @@ def add_cases(cli: Call) -> None:
     """Add cases, five or more of them held out."""
     for number in range(16):
         assert cli(*CASE_ADD, f"Audit vault {number}", "--name", f"vault-{number}").status == 0
+
+
+def decide_change(_: Call) -> None:
+    """Record a change of a skill that a gate admits."""
+    with Brain.open(Path(), author="ada") as brain:
+        gate_decisions.add_cases(brain)
+        gate_decisions.decide_by_gate(brain, gate_decisions.gate_admission())
 
 
 def pin(cli: Call) -> None:
@@ -418,10 +426,11 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-status", ["evolve", "status"], easy_run),
     ("evolve-acquire", ["evolve", "acquire", "words", "-f", "words", "-d", "Words"], program),
     ("evolve-admit", ["evolve", "admit", "--all"], None),
-    ("evolve-try", ["evolve", "try", "words", "-f", "words"], acquired),
+    ("evolve-try", ["evolve", "try", "words", "-f", "skills/words"], acquired),
     ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
     ("evolve-case-list", ["evolve", "case", "list"], add_cases),
     ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
+    ("evolve-recheck", ["evolve", "recheck", "greet"], decide_change),
     ("evolve-attempts", ["evolve", "attempts"], None),
     ("evolve-allow", ["evolve", "allow", "words"], acquired),
     ("evolve-import-registry", ["evolve", "import-registry", "registry"], registry),
@@ -467,7 +476,7 @@ def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
 
 def test_every_command_with_json_is_among_the_calls() -> None:
     called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN
-    called |= {"demo", "mcp-serve", "proposal-accept", "watch"}
+    called |= {"demo", "evolve-accept", "mcp-serve", "proposal-accept", "watch"}
     assert called == {"-".join(path) for path in LEAVES}
 
 

@@ -176,7 +176,7 @@ def _edit_skill_file(
 
 
 def _refuse_cases(inner: str) -> None:
-    """Refuse files below cases/: whoever changes a skill does not change what it is tried on."""
+    """Refuse files below cases/: an agent does not change what its skills are tried on."""
     if is_in_cases(inner):
         raise ToolFailure(
             f"{printable_text(inner)} is not written: a skill is tried on its cases.",
