@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -12,8 +11,6 @@ if TYPE_CHECKING:
     from ..experience.experience_protocol import ExperienceStore
     from ..repo.open.session import Session
     from .locked_session import LockedSession
-
-logger = logging.getLogger(__name__)
 
 SKILLS_ENABLED_VARIABLE = "SKILLS_ENABLED"
 """Turns learning from gaps off in the environment, if it is false, 0, no or off."""
@@ -34,7 +31,9 @@ def submit_report(locked: LockedSession, report: GapReport | GoalSuccess) -> Non
         if not (are_skills_disabled() or locked.run(_is_off)):
             open_reporter(locked).submit(report)
     except Exception as error:  # noqa: BLE001  the agent goes on whatever happens here
-        logger.warning("a goal is not noted: %s", error)
+        import logging  # loading it takes longer than all of a report
+
+        logging.getLogger(__name__).warning("a goal is not noted: %s", error)
 
 
 def submit_success(locked: LockedSession, goal: str, tool: str = "") -> None:
