@@ -201,11 +201,16 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "Show goals that fail repeatedly, and what would be learned.",
             ),
             "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
+            "patterns": (
+                "evolve.patterns",
+                "List the sequences of skills that recur, and what was made of them.",
+            ),
         },
         "Gate": {
             "case": ("", "Add and list the cases that changes are tried on."),
             "try": ("evolve.gate", "Try a change of a skill on its held-out cases."),
             "accept": ("evolve.gate", "Admit an attempt that the gate did not."),
+            "recheck": ("evolve.recheck", "Derive the numbers of a decision again, offline."),
         },
         "Skills that run": {
             "acquire": ("evolve.programs", "Make a skill that runs, if it passes its tests."),

@@ -195,6 +195,11 @@ _MODEL_TEXT = TextType("bad_model")
 @option("--max-tokens", type=CountType(), help="Maximum length of an answer.  [default: 8000]")
 @option("--timeout", type=CountType(), help="Timeout of a request in seconds.  [default: 120]")
 @option("--retries", type=CountType(), help="How often to retry.  [default: 2]")
+@option(
+    "--tool-rounds",
+    type=CountType(),
+    help="Let it look at skills with tools, in so many replies.  [default: 0, no tools]",
+)
 @flag("--off", help="Remove the model.")
 def config_model_command(app: App, off: bool, **changes: Any) -> None:
     """Set the model that makes skills from runs.

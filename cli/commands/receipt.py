@@ -18,6 +18,7 @@ from brain.errors import VerificationFailed
 from ..command import VERIFY_EXITS, argument, brain_command, exit_statuses, flag, option
 from ..context import App
 from ..error_report import CONFLICT, NO_BRAIN, USAGE, Failure
+from ..imported_runs import record_for_patterns
 from ..options import output_option, overwrite_option
 from ..output import emit
 from ..params import NonEmptyType, TextType
@@ -183,6 +184,8 @@ def receipt_import_command(app: App, file: str, **options: Any) -> None:
     An export of Hermes has many sessions, and a file of spans can have many traces: each is
     a run. Choose one with --run, or write the receipts of all with --each, as
     FOLDER/ID.json. An existing file with other content is replaced only with --overwrite.
+
+    In a brain, the order in which a run used skills is recorded for 'brain evolve patterns'.
     """
     from brain import Brain
     from brain.limits import MAX_TRANSCRIPT_BYTES
@@ -197,10 +200,12 @@ def receipt_import_command(app: App, file: str, **options: Any) -> None:
     if wanted.as_list:
         runs = [_imported_receipt(receipt) for receipt in receipts]
         emit(app, ImportedRuns(runs), _run_lines(runs))
-    elif wanted.folder is not None:
+        return
+    if wanted.folder is not None:
         _write_each(app, receipts, wanted.folder, wanted.overwrite)
     else:
         _write_one(app, receipts, wanted.output, wanted.overwrite)
+    record_for_patterns(app, receipts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,7 @@ def _mine_by_trying(messages, now):
                 len(steps) > size
                 and steps[:size] * (len(steps) // size) == steps
                 and frequent.get(steps[:size], 0) > count
-                for size in range(2, len(steps))
+                for size in range(1, len(steps))
             )
         ),
         key=lambda one: (-one.support, -len(one.skills), one.skills),

@@ -7,6 +7,7 @@ killed process leaves whole lines only.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import signal
@@ -44,6 +45,14 @@ def open_store(kind: str, place: str) -> Any:
     from brain.experience.sql_experience import SqlExperience
 
     return SqlExperience(place, os.environ.get(BRAIN_VARIABLE, "a brain"))
+
+
+def import_store(kind: str) -> None:
+    """Import what a store of this kind needs, without opening one."""
+    names = {"file": ["sqlite_experience"], "redis": ["redis_rates"]}
+    shared = ["sql_experience", "postgres_connection"]
+    for name in names.get(kind, shared):
+        importlib.import_module(f"brain.experience.{name}")
 
 
 def _say(*words: object) -> None:
@@ -90,6 +99,7 @@ ACTIONS: dict[str, Callable[[Any], None]] = {
 
 def main(action: str, kind: str, place: str, processes: str) -> int:
     """Fork, let all begin, and wait for them."""
+    import_store(kind)  # once, and not in each process
     gate, release = os.pipe()
     children = []
     for _ in range(int(processes)):

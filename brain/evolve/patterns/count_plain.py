@@ -15,8 +15,8 @@ Steps = tuple[int, ...]
 class MaximalSequences(NamedTuple):
     """Frequent sequences with their counts; `count_of` is 0 for one that is not frequent.
 
-    `messages` were counted. `counts` has those that no frequent sequence, one step longer, contains as often; `too_long`
-    those of one step more than the rules allow.
+    `messages` were counted. `counts` has those that no frequent sequence of one step more
+    contains as often; `too_long` those of one step more than the rules allow.
     """
 
     messages: int
@@ -40,7 +40,7 @@ def find_maximal(log: MessageLog, now: int) -> MaximalSequences:
         counts=[
             (steps, count)
             for steps, count in found.items()
-            if len(steps) <= most and steps not in covered
+            if 1 < len(steps) <= most and steps not in covered
         ],
         too_long=[steps for steps in found if len(steps) > most],
         count_of=lambda steps: found.get(steps, 0),
@@ -48,7 +48,7 @@ def find_maximal(log: MessageLog, now: int) -> MaximalSequences:
 
 
 def count_frequent(log: MessageLog, now: int) -> dict[Steps, int]:
-    """Return the frequent sequences, from two steps to one more than the rules allow.
+    """Return the frequent sequences, up to one step more than the rules allow.
 
     A sequence is counted once for each message in which it ends. Those that end with the same
     steps are grouped, and only a frequent group is extended to the front.
@@ -70,7 +70,7 @@ def count_frequent(log: MessageLog, now: int) -> dict[Steps, int]:
                         longer[(step, *sequence)] = extended
                         found[(step, *sequence)] = count
         groups = longer
-    return {sequence: count for sequence, count in found.items() if len(sequence) > 1}
+    return found
 
 
 def _list_ends(log: MessageLog, now: int) -> list[tuple[int, int]]:

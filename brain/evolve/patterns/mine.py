@@ -2,7 +2,7 @@
 
 A pattern is counted once for each message in which it ends; it may begin in an earlier one of
 the same chat. One that a longer pattern contains is left out if that one counts as often, and so
-is the mere repetition of a pattern. Longer sequences than `PatternRules.max_steps` are left out
+is the mere repetition of a shorter one that counts more often. Longer sequences than `PatternRules.max_steps` are left out
 with all that they contain as often: a skill that calls so many others is of no use.
 """
 
@@ -105,9 +105,9 @@ def _list_patterns(found: MaximalSequences, log: MessageLog) -> MinedPatterns:
 
 
 def _repeats_a_pattern(steps: Steps, count: int, found: MaximalSequences) -> bool:
-    """Tell whether a sequence is a shorter one again and again, which counts more often."""
+    """Tell whether a sequence is a shorter one, or one step, again and again, in more messages."""
     period = _find_period(steps)
-    is_repetition = 1 < period < len(steps) and len(steps) % period == 0
+    is_repetition = period < len(steps) and len(steps) % period == 0
     return is_repetition and found.count_of(steps[:period]) > count
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ...results import ScheduledStep
 from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
@@ -11,11 +11,12 @@ from ..synthesis import EVOLVER as SYNTHESIS
 from ..tool_conversation import DEFAULT_LIMITS
 from ..tool_model import has_tools
 from ..transcript import MAX_CHARS
-from .job_types import DONE, Job, JobContext, make_step
+from .job_types import DONE, FAILED, Job, JobContext, make_step
 from .synthesis_job import SYNTHESIS_LIMITS, work_off_hard_runs
 
 if TYPE_CHECKING:
     from ..model import Model
+    from ..patterns.brain_protocol import PatternBrain
 
 HOUR_MS = 3_600_000
 PATTERNS, GAPS = "patterns", "gaps"
@@ -34,23 +35,18 @@ def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
     from ..patterns.run_patterns import run_patterns
 
     model = context.metered_model(PATTERNS)
-    for outcome in run_patterns(context.brain, model, now=context.clocks.now()):
-        yield make_step(PATTERNS, DONE, outcome.reason, slug=outcome.slug, outcome=outcome)
+    for found in run_patterns(cast("PatternBrain", context.brain), model, now=context.clocks.now()):
+        yield make_step(PATTERNS, DONE, found.reason, slug=found.slug, outcome=found.outcome)
 
 
 def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
     from ..gaps.run_gaps import run_gaps
 
     model = context.metered_model(GAPS)
-    for done in run_gaps(context.brain, model, now=context.clocks.now()):
-        yield make_step(
-            GAPS,
-            DONE,
-            f"{done.phase} {done.result}: {done.reason}",
-            key=done.key,
-            slug=done.slug,
-            outcome=done.outcome,
-        )
+    for gap in run_gaps(context.brain, model, now=context.clocks.now()):
+        result = FAILED if gap.result == "failed" else DONE
+        reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
+        yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
 
 
 JOBS = (

@@ -94,7 +94,29 @@ MANAGE_SKILLS = Tool(
     idempotent=True,
 )
 
+_CREATE_PARTS = CREATE_SKILL.parameters["properties"]
+SKILL_MANAGER = Tool(
+    name="skill_manager",
+    description="Create, list or delete skills that run.",
+    parameters=object_schema(
+        ("action",),
+        action={
+            "type": "string",
+            "enum": ["create", *MANAGE_ACTIONS],
+            "description": "What to do.",
+        },
+        code=_CREATE_PARTS["python_code"],
+        **{name: part for name, part in _CREATE_PARTS.items() if name != "python_code"},
+    ),
+    read_only=False,
+    destructive=True,
+    idempotent=True,
+)
+"""Another name of both, as agents of another assistant call them; it is not offered."""
+
 PROGRAM_TOOLS: tuple[Tool, ...] = (CREATE_SKILL, MANAGE_SKILLS)
 """The tools for skills that run, in the order in which they are offered."""
-RESERVED_NAMES = frozenset(tool.name for tool in (*TOOLS, *PROGRAM_TOOLS)) | {"list_lessons"}
+RESERVED_NAMES = frozenset(
+    (*(tool.name for tool in (*TOOLS, *PROGRAM_TOOLS, SKILL_MANAGER)), "list_lessons")
+)
 """Names that no acquired tool can have."""

@@ -15,10 +15,11 @@ from .history_tools import brain_diff, brain_log, brain_snapshot, brain_verify
 from .manage_skills import manage_skills
 from .memory_tool import memory
 from .program_call import ReportProgress, RunControl, call_program
-from .program_definitions import CREATE_SKILL, PROGRAM_TOOLS
+from .program_definitions import CREATE_SKILL, PROGRAM_TOOLS, SKILL_MANAGER
 from .program_tools import has_sandbox, list_built_in_tools, list_program_tools
 from .secret_guard import refuse_secrets
 from .skill_manage import skill_manage
+from .skill_manager import skill_manager
 from .skill_read import skill_view, skills_list
 from .tool import Tool, ToolResult
 from .tool_definitions import TOOLS
@@ -43,11 +44,13 @@ _TOOL_FUNCTIONS: dict[str, ToolFunction] = {
 _PROGRAM_FUNCTIONS: dict[str, ToolFunction] = {
     "create_skill": create_skill,
     "manage_skills": manage_skills,
+    "skill_manager": skill_manager,
 }
 """Only where programs can run."""
-_PARAMETER_SCHEMAS = {tool.name: tool.parameters for tool in (*TOOLS, *PROGRAM_TOOLS)}
+_CALLABLE_TOOLS = (*TOOLS, *PROGRAM_TOOLS, SKILL_MANAGER)
+_PARAMETER_SCHEMAS = {tool.name: tool.parameters for tool in _CALLABLE_TOOLS}
 _UNSIGNED = "the snapshot lacks a signature that this brain requires; a person has to sign it."
-_WRITE_TOOLS = {tool.name for tool in (*TOOLS, *PROGRAM_TOOLS) if not tool.read_only}
+_WRITE_TOOLS = {tool.name for tool in _CALLABLE_TOOLS if not tool.read_only}
 
 
 class Toolbox:

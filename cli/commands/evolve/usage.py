@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, option
 from ...context import App
+from ...imported_runs import record_for_patterns
 from ...options import message_option
 from ...output import emit
 from ...params import NonEmptyType, SlugType, TextType
@@ -81,7 +82,8 @@ def evolve_count_command(app: App, file: str) -> None:
 
     FILE is a transcript that 'brain receipt import' reads, or a receipt; - is standard
     input. Each run is counted once, whatever file it is in. Skills that this brain does not
-    have are left out.
+    have are left out. The order in which skills were used is recorded for 'brain evolve
+    patterns'.
     """
     from brain.limits import MAX_TRANSCRIPT_BYTES
 
@@ -89,6 +91,7 @@ def evolve_count_command(app: App, file: str) -> None:
     with named_in_errors(file):
         receipts = app.brain.receipts.read_run_files(data)
     counted = [app.brain.programs.count_imported(receipt) for receipt in receipts]
+    record_for_patterns(app, receipts)
     emit(app, CountedRuns(counted), _count_lines(counted))
 
 

@@ -1,0 +1,162 @@
+"""What a model answers about a pattern, checked before anything runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from brain.evolve.answer_check import NoSkill, UnfitAnswer
+from brain.evolve.patterns.composite_draft import (
+    CompositeDraft,
+    find_code_faults,
+    parse_composite_answer,
+)
+from brain.programs.code_check import check_code
+
+SKILLS = ("web-search", "fetch-url", "python-exec")
+CODE = """\
+from skillapi import SkillBase, SkillDefinition, SkillParameter, SkillResult, call
+
+
+class WebResearchAndExtractSkill(SkillBase):
+    def definition(self):
+        return SkillDefinition(
+            name='web_research_and_extract',
+            description='Search web, fetch the top result, and extract structured data',
+            parameters=[
+                SkillParameter(name='query', type='string', required=True),
+                SkillParameter(name='css_selector', type='string', required=False),
+            ]
+        )
+
+    async def execute(self, query: str, css_selector: str = None) -> SkillResult:
+        found = call("web_search", query=query)
+        page = call("fetch_url", url=found["url"])
+        data = call("python_exec", text=page, selector=css_selector or "")
+        return SkillResult("web_research_and_extract", True, data)
+"""
+"""The example of the seed, with a body."""
+NAME = "web_research_and_extract"
+DANGEROUS = (
+    "subprocess",
+    "os",
+    "sys",
+    "pty",
+    "ctypes",
+    "pickle",
+    "marshal",
+    "importlib",
+    "__import__",
+    "eval",
+    "exec",
+    "compile",
+)
+"""_DANGEROUS_IMPORTS of the seed."""
+
+
+def answer(**changes: object) -> str:
+    fields = {
+        "decision": "create",
+        "name": NAME,
+        "description": "Search web, fetch the top result, and extract structured data",
+        "code": CODE,
+        "payloads": ['{"query": "a"}'],
+        "check": "def check(payload, output):\n    assert output\n",
+        "reason": "it is done in every message",
+    }
+    return json.dumps({**fields, **changes})
+
+
+def parsed(**changes: object) -> CompositeDraft:
+    draft = parse_composite_answer(answer(**changes), SKILLS, ("skills_list",))
+    assert isinstance(draft, CompositeDraft)
+    return draft
+
+
+def test_the_example_of_the_seed_is_accepted() -> None:
+    draft = parsed()
+    assert (draft.slug, draft.fault) == ("web-research-and-extract", "")
+    assert draft.payloads == ({"query": "a"},)
+
+
+@pytest.mark.parametrize("name", DANGEROUS)
+def test_what_the_seed_blocks_is_refused_by_the_profile_of_the_seed(name: str) -> None:
+    used = f"{name}('1')" if name in ("__import__", "eval", "exec", "compile") else f"import {name}"
+    code = f"{used}\n{CODE}"
+    assert any(name in finding for finding in check_code(code.encode(), "seed-000", name=NAME))
+    assert name in parsed(code=code).fault
+
+
+@pytest.mark.parametrize("name", ["A", "1a", "a-b c", "a" * 50, "../etc", "a\n", "class"])
+def test_a_name_that_the_seed_refuses_is_refused(name: str) -> None:
+    try:
+        draft = parsed(name=name, code=CODE.replace(NAME, name))
+    except UnfitAnswer:
+        return
+    assert draft.fault
+
+
+def test_the_name_in_the_definition_counts_and_no_name_of_a_parameter() -> None:
+    code = CODE.replace("name='web_research_and_extract',", "name='other',").replace(
+        "name='query'", f"name='{NAME}'"
+    )
+    assert f'SkillDefinition(name="{NAME}"' in parsed(code=code).fault
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("(SkillBase)", "", "no class has SkillBase as its base"),
+        ("def definition", "def describe", "no method definition"),
+        ("async def execute", "async def run", "no method execute"),
+        ("async def execute", "def execute", "no async method execute"),
+        ("class Web", "class Other(SkillBase):\n    pass\n\n\nclass Web", "no method definition"),
+        ('call("fetch_url", url=found["url"])', "found", 'write call("fetch_url", …)'),
+        ('call("fetch_url"', 'call("delete_all"', 'write call("fetch_url", …)'),
+        (
+            '"", True'.replace('""', f'"{NAME}"'),
+            f'"{NAME}", call("delete_all")',
+            "delete_all is none",
+        ),
+        ("found = call", "name = 'x'\n        found = call(name) or call", "None is none"),
+        ("def definition", "def definition(self", "it is not Python"),
+    ],
+)
+def test_code_that_is_no_composite_is_refused(old: str, new: str, fault: str) -> None:
+    assert old in CODE
+    findings = list(find_code_faults(CODE.replace(old, new, 1), NAME, SKILLS))
+    assert any(fault in finding for finding in findings) or fault == "it is not Python", findings
+    assert findings
+
+
+def test_a_model_may_decide_that_no_skill_helps() -> None:
+    text = json.dumps({"decision": "nothing", "reason": "they differ each time"})
+    assert parse_composite_answer(text, SKILLS, ()) == NoSkill("they differ each time")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"decision": "perhaps"},
+        {"name": "skills_list"},
+        {"description": " "},
+        {"check": ""},
+        {"payloads": "{}"},
+        {"payloads": ["[1]"]},
+        {"payloads": [{}]},
+        {"payloads": ["{"]},
+        {"payloads": ['{"a": ' + "[" * 40 + "]" * 40 + "}"]},
+        {"code": "x = 1\u202e"},
+        {"description": "token ghp_" + "a1B2" * 9},
+    ],
+)
+def test_what_is_no_draft_at_all_is_said_to_the_model(changes: dict[str, object]) -> None:
+    with pytest.raises(UnfitAnswer):
+        parsed(**changes)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "no", "{}", '{"decision": 5}', "\ud800"])
+def test_nonsense_is_no_answer(text: str) -> None:
+    with pytest.raises(UnfitAnswer):
+        parse_composite_answer(text, SKILLS, ())
