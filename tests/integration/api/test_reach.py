@@ -47,6 +47,8 @@ OPERATIONS = {
     "evolve pin": "programs.pin",
     "evolve reinstate": "programs.reinstate",
     "evolve retire": "programs.retire",
+    "evolve run": "evolution.run evolution.run_due",
+    "evolve status": "evolution.status",
     "evolve stats": "programs.stats",
     "evolve synthesize": "synthesize receipts.read_run receipts.read_run_file",
     "evolve try": "gate.plan gate.record",
