@@ -16,7 +16,6 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import SkillCase
-from ...skills import SKILLS_SECTION
 from ...skills.slug import slugify
 from ..open.session import Session
 from ..read import skill_lookup
@@ -82,8 +81,8 @@ def _list_entries(session: Session, bundle: Bundle, slug: str) -> list[TreeEntry
 
 
 def _walk_all(session: Session, bundle: Bundle) -> Iterator[TreeEntry]:
-    """Yield the documents of all cases of the section `skills`."""
-    for entry in bundles.walk_section(session.nodes, bundle, SKILLS_SECTION):
+    """Yield the documents of all cases, wherever the skills of the brain lie."""
+    for entry in bundles.walk_entries(session.nodes, bundle):
         if slug_of_case(entry.path):
             yield entry
 

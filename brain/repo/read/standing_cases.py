@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ...errors import BrainError
-from ...gating.case_document import parse_case
 from ...gating.case_types import MAX_CASE_BYTES, MAX_CASES
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
@@ -30,6 +29,8 @@ class StandingCases:
         return self._held_out[document]
 
     def _read_half(self, path: str, document: bytes) -> bool | None:
+        from ...gating.case_document import parse_case  # which loads YAML
+
         reader = self._session.reader
         if reader.find_missing([document]):
             return None

@@ -37,6 +37,15 @@ def test_cases_lie_where_their_skill_lies(brain: Brain) -> None:
     assert [case.path for case in brain.gate.cases("greet")] == [added.path]
 
 
+def test_cases_of_a_client_home_are_found_where_its_skills_are(brain: Brain) -> None:
+    text = b"---\nname: greet\ndescription: Greet\n---\nGreet.\n"
+    brain.files.edit(".agents/skills/greet/SKILL.md", lambda _: text)
+    added = brain.gate.add_case("greet", next(inputs_of_half(held_out=True)), HELLO)
+    assert added.path.startswith(".agents/skills/greet/cases/")
+    (case,) = brain.gate.read_held_out(bytes.fromhex(brain.head))
+    assert (case.skill, case.path) == ("greet", added.path)
+
+
 def test_the_half_follows_from_the_input_alone(brain: Brain) -> None:
     for held_out, split in ((True, HELD_OUT), (False, PRACTICE)):
         task = next(inputs_of_half(held_out=held_out))

@@ -169,9 +169,7 @@ class TestHardRunsAreQueued:
 
 
 class TestQueuedRunsAreLearnedFrom:
-    def test_each_run_goes_through_the_gate_and_is_done(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_each_run_goes_through_the_gate_and_is_done(self, brain: Brain, clock: Clock) -> None:
         first, second = work(brain, "exit 1", ""), work(brain, *[""] * 5)
         steps = run_due(brain, FakeModel(SKILL, NOTHING), clock)
         assert [(step.key, step.result, step.slug) for step in steps] == [
@@ -405,9 +403,7 @@ class TestPeriodicJobs:
         begun.close()
 
     @pytest.mark.parametrize("jump", [-400 * 24 * HOUR, 400 * 24 * HOUR])
-    def test_a_clock_that_jumps_delays_no_job(
-        self, brain: Brain, clock: Clock, jump: int
-    ) -> None:
+    def test_a_clock_that_jumps_delays_no_job(self, brain: Brain, clock: Clock, jump: int) -> None:
         calls: list[int] = []
         jobs = (self.job(calls),)
         run_due(brain, None, clock, jobs)
@@ -446,9 +442,7 @@ class TestTheLoop:
                 stop.set()
 
         run = work(brain, "exit 1", "")
-        steps = list(
-            brain.evolution.run(FakeModel(NOTHING), stop, clocks=clock.clocks, wait=wait)
-        )
+        steps = list(brain.evolution.run(FakeModel(NOTHING), stop, clocks=clock.clocks, wait=wait))
         assert [step.key for step in steps if step.evolver == "synthesis"] == [run]
         assert waits == [30.0] * 3
 
@@ -520,9 +514,7 @@ class TestStatus:
         (decision,) = status.decisions
         assert decision.name == "oracle-manipulation" and "no held-out" in decision.trigger_reason
 
-    def test_a_store_that_does_not_answer_is_a_problem(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_a_store_that_does_not_answer_is_a_problem(self, brain: Brain, clock: Clock) -> None:
         (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
         status = brain.evolution.status(None, clocks=clock.clocks)
         assert len(status.problems) == 1 and status.evolvers == []
@@ -536,6 +528,4 @@ class TestStatus:
         set_manifest(brain, "evolution:\n  mode: off\n")
         status = brain.evolution.status(FakeModel(), clocks=clock.clocks)
         assert status.mode == "off"
-        assert {(one.next, one.reason) for one in status.evolvers} == {
-            (None, "evolution is off")
-        }
+        assert {(one.next, one.reason) for one in status.evolvers} == {(None, "evolution is off")}
