@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..evolve.gaps.gap_report import GapReport, GoalSuccess
     from ..evolve.gaps.gap_reporter import GapReporter
-    from ..evolve.gaps.open_gaps import GapReport, GoalSuccess
     from ..experience.experience_protocol import ExperienceStore
     from ..repo.open.session import Session
     from .locked_session import LockedSession
 
-logger = logging.getLogger(__name__)
-
 SKILLS_ENABLED_VARIABLE = "SKILLS_ENABLED"
 """Turns learning from gaps off in the environment, if it is false, 0, no or off."""
+_EXPERIENCE_FILE = "evolution.db"
+_EXPERIENCE_URL_VARIABLE = "BRAIN_EXPERIENCE_URL"
+"""As in `brain.experience`, which a task that succeeds does not load."""
 _FALSE_WORDS = ("false", "0", "no", "off")
 
 
@@ -29,10 +29,28 @@ def are_skills_disabled() -> bool:
 def submit_report(locked: LockedSession, report: GapReport | GoalSuccess) -> None:
     """Queue a report; return at once, and never raise."""
     try:
-        if not are_skills_disabled() and not locked.run(_is_off):
+        if not (are_skills_disabled() or locked.run(_is_off)):
             open_reporter(locked).submit(report)
     except Exception as error:  # noqa: BLE001  the agent goes on whatever happens here
-        logger.warning("a goal is not noted: %s", error)
+        import logging  # loading it takes longer than all of a report
+
+        logging.getLogger(__name__).warning("a goal is not noted: %s", error)
+
+
+def submit_success(locked: LockedSession, goal: str, tool: str = "") -> None:
+    """Report that a goal succeeded, as `submit_report`; nothing is done if none ever failed."""
+    from ..evolve.gaps.gap_report import GoalSuccess
+
+    if _may_have_failures(locked.session):
+        submit_report(locked, GoalSuccess(goal, tool))
+
+
+def _may_have_failures(session: Session) -> bool:
+    """Tell, without opening it, whether the store of experience may hold failures."""
+    is_elsewhere = (
+        session.load_experience_settings is not None or _EXPERIENCE_URL_VARIABLE in os.environ
+    )
+    return is_elsewhere or os.path.exists(session.control_folder / _EXPERIENCE_FILE)
 
 
 def open_reporter(locked: LockedSession) -> GapReporter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .gap_reports import are_skills_disabled, open_reporter, submit_report
+from .gap_reports import are_skills_disabled, open_reporter, submit_report, submit_success
 from .locked_session import LockedSession, Part
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class GapsPart(Part):
         `tool` tells goals with the same text apart. `reflections` are what the agent says of its
         work. If evolution is off in the manifest, nothing is noted.
         """
-        from ..evolve.gaps.open_gaps import GapReport
+        from ..evolve.gaps.gap_report import GapReport
 
         submit_report(
             self._locked,
@@ -52,9 +52,7 @@ class GapsPart(Part):
 
     def report_success(self, goal: str, *, tool: str = "") -> None:
         """Report that a goal succeeded, which ends the row of its failures; as `report`."""
-        from ..evolve.gaps.open_gaps import GoalSuccess
-
-        submit_report(self._locked, GoalSuccess(goal=goal, tool=tool))
+        submit_success(self._locked, goal, tool)
 
     def wait(self, timeout: float | None = None) -> builtins.list[results.Notice]:
         """Wait until what was reported is noted; return why reports could not be noted."""

@@ -254,8 +254,8 @@ class Task:
 
     def _report_goal(self, outcome: str) -> None:
         """Report that the goal failed or succeeded, which takes no time and never fails."""
-        from ..evolve.gaps.open_gaps import GapReport, GoalSuccess
-        from .gap_reports import submit_report
+        from ..evolve.gaps.gap_report import GapReport
+        from .gap_reports import submit_report, submit_success
 
         goal = self._run.header.task
         if goal and outcome == "failure":
@@ -265,7 +265,7 @@ class Task:
             report = GapReport(goal=goal, at=at, error=error, reflections=reflections)
             submit_report(self._locked, report)
         elif goal and outcome == "success":
-            submit_report(self._locked, GoalSuccess(goal=goal))
+            submit_success(self._locked, goal)
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()

@@ -274,6 +274,11 @@ class TestChecks:
         fail(brain)
         run_gaps(brain, FakeModel(gap_answer()), now=NOW)
         assert find_base(brain, "count-words") == "1"
+        code = brain.root / "skills/generated/count-words/skill.py"
+        code.write_text(code.read_text() + "# by a person\n")
+        brain.snapshot()
+        assert find_base(brain, "count-words") is None
+        brain.programs.admit("count-words")
         brain.skills.upsert("count-words", "# Better\n")
         assert find_base(brain, "count-words") is None
 

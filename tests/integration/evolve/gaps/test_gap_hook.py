@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,8 +16,9 @@ import pytest
 
 from brain import Brain
 from brain.evolve.gaps.gap_audit import GAP_RESULTS, append_gap_event, describe_event
+from brain.evolve.gaps.gap_report import GapReport, GoalSuccess
 from brain.evolve.gaps.gap_reporter import MAX_WAITING_REPORTS, GapReporter
-from brain.evolve.gaps.open_gaps import GAPS, GapReport, GoalSuccess, record_failure
+from brain.evolve.gaps.open_gaps import GAPS, record_failure
 from brain.experience.sqlite_experience import SqliteExperience
 from brain.results import FailedGoal
 from tests.support.processes import TIMEOUT_SECONDS
@@ -185,3 +188,42 @@ def test_the_audit_stays_json_lines_under_writers_at_once(tmp_path: Path) -> Non
     assert len(lines) == 8 * 20
     assert all(len(line.splitlines()) == 1 for line in lines)
     assert {json.loads(line)["result"] for line in lines} == set(GAP_RESULTS)
+
+
+def test_a_report_loads_next_to_nothing_in_the_thread_of_the_agent(tmp_path: Path) -> None:
+    Brain.init(tmp_path).close()
+    code = f"""
+import sys
+from brain import Brain
+import brain.api.task
+from brain.evolve.gaps.gap_reporter import GapReporter
+noted = []
+GapReporter._note_all = lambda self: noted.append(self)
+with Brain.open({str(tmp_path)!r}) as opened:
+    before = set(sys.modules)
+    opened.gaps.report("Count words", "ImportError: words")
+loaded = sorted(set(sys.modules) - before)
+assert not [name for name in loaded if "experience" in name or "secrets" in name], loaded
+assert len(loaded) < 8, loaded
+import os
+os._exit(0)  # the reporter, which notes nothing here, is not waited for
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_reports_are_noted_before_the_interpreter_ends(tmp_path: Path) -> None:
+    Brain.init(tmp_path).close()
+    code = f"""
+from brain import Brain
+with Brain.open({str(tmp_path)!r}) as opened:
+    opened.gaps.report("Count words")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with Brain.open(tmp_path) as brain:
+        assert [gap.goal for gap in open_gaps(brain)] == ["Count words"]
+
+
+def test_a_success_where_nothing_ever_failed_starts_nothing(brain: Brain) -> None:
+    with brain.task(GOAL):
+        pass
+    assert brain._locked.gap_reporter is None

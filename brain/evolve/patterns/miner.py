@@ -2,8 +2,9 @@
 
 A pattern is counted once for each message in which it ends; it may begin in an earlier one of
 the same chat. One that a longer pattern contains is left out if that one counts as often, and so
-is the mere repetition of a shorter one that counts more often. Longer sequences than `PatternRules.max_steps` are left out
-with all that they contain as often: a skill that calls so many others is of no use.
+is the mere repetition of a shorter one that counts more often. Sequences of more steps than
+`PatternRules.max_steps` are left out with all that they contain as often: a skill that calls so
+many others is of no use.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ class MinedPatterns(NamedTuple):
     has_longer: bool
 
 
-def mine_patterns(
+def find_patterns(
     messages: ChatMessages, now: int, rules: PatternRules = DEFAULT_PATTERN_RULES
 ) -> MinedPatterns:
     """Return the patterns of messages at a time in ms."""
     miner = PatternMiner(rules)
     miner.add(messages)
-    return miner.mine(now)
+    return miner.find_patterns(now)
 
 
 class PatternMiner:
@@ -71,7 +72,7 @@ class PatternMiner:
         """Add messages as the store of experience returns very many."""
         self._log.extend_from_batches(batches)
 
-    def mine(self, now: int) -> MinedPatterns:
+    def find_patterns(self, now: int) -> MinedPatterns:
         """Return the patterns at a time in ms."""
         if self._bulk is None and len(self._log) >= BULK_MESSAGES:
             self._bulk = _open_bulk_counter(self._log)
