@@ -17,6 +17,7 @@ from .error_report import (
     LOCKED,
     NO_BRAIN,
     NOT_ADMITTED,
+    NOT_CHECKED,
     OK,
     SKILL_FAILED,
     SKILL_REFUSED,
@@ -44,6 +45,7 @@ EXIT_MEANINGS = {
     NOT_ADMITTED: "the program of the skill is not admitted",
     SKILL_REFUSED: "the skill refused its arguments",
     SKILL_FAILED: "the skill failed",
+    NOT_CHECKED: "not all could be checked",
     INTERRUPTED: "interrupted",
 }
 """Exit status to its meaning, the same for all commands."""
@@ -68,6 +70,8 @@ COMMIT_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN, LOCKED, CONFLICT)
 
 TRIAL_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT, NOT_ADMITTED)
 """Of a command that tries programs of skills."""
+RECHECK_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN, NOT_CHECKED)
+"""Of a command that derives a verdict again."""
 RUN_EXITS = exit_statuses(NO_BRAIN, LOCKED, NOT_ADMITTED, SKILL_REFUSED, SKILL_FAILED)
 """Of a command that runs one."""
 

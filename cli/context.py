@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from brain.experience.experience_settings import ExperienceSettings
     from brain.repo.open.session import SigningKeyProvider
     from brain.search.embedding import Embedder
+    from brain.util.progress import Progress
 
     from .progress_bar import ProgressBar
 
@@ -51,19 +52,23 @@ class App:
         Raises `NoBrain`.
         """
         if self._brain is None:
-            from brain import Brain
-
-            self._brain = Brain.open(
-                self.brain_folder(),
-                author=self.author,
-                sign_with=self.signing_key(),
-                ledgers=self.open_ledger,
-                embedder=self.open_embedder,
-                progress=self.show_progress,
-                roots=self.pinned_roots,
-                experience=self.load_experience_settings,
-            )
+            self._brain = self.open_brain(self.author, self.show_progress)
         return self._brain
+
+    def open_brain(self, author: str, progress: Progress | None = None) -> Brain:
+        """Open the brain once more, with all that the user's settings say."""
+        from brain import Brain
+
+        return Brain.open(
+            self.brain_folder(),
+            author=author,
+            sign_with=self.signing_key(),
+            ledgers=self.open_ledger,
+            embedder=self.open_embedder,
+            progress=progress,
+            roots=self.pinned_roots,
+            experience=self.load_experience_settings,
+        )
 
     def signing_key(self) -> SigningKeyProvider | None:
         """Return the provider of the key that signs new snapshots, None for no signature.

@@ -63,22 +63,10 @@ def open_brain_pool(
     app: App, read_only: bool, approve: bool, budget: int | None, proposal: str | None
 ) -> Iterator[BrainPool]:
     """Open the brain for clients; each is the author of its changes, unless --author is given."""
-    from brain import Brain
     from brain.serve.mcp import brain_pool
 
-    folder = app.brain_folder()
-
     def opened(author: str) -> Brain:
-        author = author if app.author_is_login else app.author
-        return Brain.open(
-            folder,
-            author=author,
-            sign_with=app.signing_key(),
-            ledgers=app.open_ledger,
-            embedder=app.open_embedder,
-            roots=app.pinned_roots,
-            experience=app.load_experience_settings,
-        )
+        return app.open_brain(author if app.author_is_login else app.author)
 
     mode = brain_pool.WRITE_MODE
     if read_only or approve:

@@ -196,6 +196,10 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Runs": {
             "synthesize": ("evolve.synthesize", "Propose a new or better skill from a run."),
             "run": ("evolve.run", "Learn from hard runs, patterns and gaps as they come."),
+            "gaps": (
+                "evolve.gaps",
+                "Show goals that fail repeatedly, and what would be learned.",
+            ),
             "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
             "patterns": (
                 "evolve.patterns",
@@ -206,6 +210,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "case": ("", "Add and list the cases that changes are tried on."),
             "try": ("evolve.gate", "Try a change of a skill on its held-out cases."),
             "accept": ("evolve.gate", "Admit an attempt that the gate did not."),
+            "recheck": ("evolve.recheck", "Derive the numbers of a decision again, offline."),
         },
         "Skills that run": {
             "acquire": ("evolve.programs", "Make a skill that runs, if it passes its tests."),

@@ -110,6 +110,10 @@ def groups() -> dict[str, Group]:
             " tests/conformance/test_store_writers.py"
             " tests/integration/repo/changes/test_redact.py",
         ),
+        "gating": _group(
+            "brain/gating",
+            tests="tests/property/test_gating_documents.py tests/property/test_gating_evidence.py",
+        ),
         "objects": _group(
             "brain/objects",
             tests="tests/conformance/test_vectors.py tests/property/test_ancestry.py"

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .locked_session import LockedSession, Part
 
 if TYPE_CHECKING:
     from .. import results
-    from ..evolve.brain_protocol import LearningBrain
+    from ..evolve.gaps.brain_protocol import GapBrain
     from ..evolve.model import Model
     from ..evolve.schedule.job_types import Clocks, JobContext
+    from ..evolve.schedule.transcript_folders import TranscriptFolders
     from ..receipts import Receipt
 
 
 class EvolutionPart(Part):
     """Work for models that waits in the store of experience, and the scheduler that does it."""
 
-    def __init__(self, locked: LockedSession, brain: LearningBrain) -> None:
+    def __init__(self, locked: LockedSession, brain: GapBrain) -> None:
         super().__init__(locked)
         self._brain = brain
 
@@ -78,6 +80,21 @@ class EvolutionPart(Part):
         return self._locked.run(
             queue_if_hard, session.experience.store, run, session.timestamp_ms()
         )
+
+    def watch_transcripts(self, folders: Sequence[Path]) -> TranscriptFolders:
+        """Return what queues hard runs of transcripts in folders, whenever it is polled."""
+        from ..evolve.schedule.transcript_folders import TranscriptFolders
+
+        session = self._locked.session
+        return TranscriptFolders(
+            folders, session.experience.store, self.queue_run, session.timestamp_ms
+        )
+
+    def take_no_model_notice(self) -> bool:
+        """Tell whether to say that runs wait for a model; True once for a brain, if they do."""
+        from ..evolve.schedule.hard_runs import take_no_model_notice
+
+        return take_no_model_notice(self._locked.session.experience.store)
 
     def _context(
         self, model: Model | None, clocks: Clocks | None, should_stop: Callable[[], bool]

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-import os
-from contextlib import closing
 from typing import TYPE_CHECKING
 
-from .locked_session import Part
+from .gap_reports import are_skills_disabled, open_reporter, submit_report, submit_success
+from .locked_session import LockedSession, Part
 
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Sequence
 
     from .. import results
-    from ..evolve.gaps.gap_reporter import GapReporter, GoalSuccess
-    from ..evolve.gaps.open_gaps import GapReport
-    from ..experience.experience_protocol import ExperienceStore
+    from ..evolve.gaps.brain_protocol import GapBrain
+    from ..evolve.model import Model
     from ..experience.open_stores import BrainExperience
     from ..repo.open.gap_policy import GapPolicy
-    from ..repo.open.session import Session
-
-logger = logging.getLogger(__name__)
-
-SKILLS_ENABLED_VARIABLE = "SKILLS_ENABLED"
-"""Turns learning from gaps off in the environment, if it is false, 0, no or off."""
-_FALSE_WORDS = ("false", "0", "no", "off")
 
 
 class GapsPart(Part):
@@ -35,6 +25,10 @@ class GapsPart(Part):
     take no time, and nothing that goes wrong with them reaches the agent.
     """
 
+    def __init__(self, locked: LockedSession, brain: GapBrain) -> None:
+        super().__init__(locked)
+        self._brain = brain
+
     def report(
         self, goal: str, error: str = "", *, tool: str = "", reflections: Sequence[str] = ()
     ) -> None:
@@ -43,23 +37,22 @@ class GapsPart(Part):
         `tool` tells goals with the same text apart. `reflections` are what the agent says of its
         work. If evolution is off in the manifest, nothing is noted.
         """
-        from ..evolve.gaps.open_gaps import GapReport
+        from ..evolve.gaps.gap_report import GapReport
 
-        self._submit(
+        submit_report(
+            self._locked,
             GapReport(
                 goal=goal,
                 at=self._locked.session.timestamp_ms(),
                 error=error,
                 tool=tool,
                 reflections=tuple(reflections),
-            )
+            ),
         )
 
     def report_success(self, goal: str, *, tool: str = "") -> None:
         """Report that a goal succeeded, which ends the row of its failures; as `report`."""
-        from ..evolve.gaps.gap_reporter import GoalSuccess
-
-        self._submit(GoalSuccess(goal=goal, tool=tool))
+        submit_success(self._locked, goal, tool)
 
     def wait(self, timeout: float | None = None) -> builtins.list[results.Notice]:
         """Wait until what was reported is noted; return why reports could not be noted."""
@@ -68,6 +61,27 @@ class GapsPart(Part):
             return []
         reporter.wait(timeout)
         return reporter.take_notices()
+
+    def run(
+        self, model: Model | None, *, now: int | None = None
+    ) -> builtins.list[results.GapResult]:
+        """Attempt the gaps that are due with a model; return what became of each.
+
+        Without a model nothing is attempted, and the results say so. `now` is ms since 1970.
+        Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`.
+        """
+        from ..evolve.gaps.run_gaps import run_gaps
+
+        at = self._locked.session.timestamp_ms() if now is None else now
+        return run_gaps(self._brain, model, now=at)
+
+    def attempt_at_once(self, model: Model | None) -> None:
+        """From now on, attempt each gap as soon as it is due, in the background.
+
+        None ends this. What goes wrong is in the notices of `wait`.
+        """
+        reporter = open_reporter(self._locked)
+        reporter.on_due = None if model is None else lambda: self.run(model)
 
     def list(self, *, now: int | None = None) -> results.OpenGaps:
         """Return the goals that fail, what would happen to them, and how many attempts count.
@@ -107,50 +121,10 @@ class GapsPart(Part):
         """
         from ..repo.open import manifest
 
-        if _is_disabled():
+        if are_skills_disabled():
             return manifest.OFF
         return self._locked.run(manifest.load_manifest).evolution
 
     def open_stores(self) -> BrainExperience:
         """Return the stores of experience and of rates. Raises `InvalidInput`."""
         return self._locked.session.experience
-
-    def _submit(self, report: GapReport | GoalSuccess) -> None:
-        try:
-            if _is_disabled() or self._locked.run(_is_off):
-                return
-            if self._locked.gap_reporter is None:
-                self._locked.gap_reporter = _make_reporter(self._locked.session)
-            self._locked.gap_reporter.submit(report)
-        except Exception as error:  # noqa: BLE001  the agent goes on whatever happens here
-            logger.warning("a goal is not noted: %s", error)
-
-
-def _is_disabled() -> bool:
-    return os.environ.get(SKILLS_ENABLED_VARIABLE, "").strip().lower() in _FALSE_WORDS
-
-
-def _is_off(session: Session) -> bool:
-    """Tell whether the manifest turns evolution off; one that cannot be read does not."""
-    from ..errors import BrainError
-    from ..repo.open import manifest
-
-    try:
-        return manifest.turns_evolution_off(session)
-    except BrainError:
-        return False
-
-
-def _make_reporter(session: Session) -> GapReporter:
-    from ..evolve.gaps.gap_reporter import GapReporter
-
-    folder, brain = session.control_folder, session.brain_id().hex()
-    load_settings = session.load_experience_settings
-
-    def open_store() -> closing[ExperienceStore]:
-        from ..experience.open_stores import BrainExperience
-
-        opened = BrainExperience(folder, brain, load_settings and load_settings())
-        return closing(opened.store)
-
-    return GapReporter(open_store)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..receipts import Receipt
     from ..repo.gate.plan_change import ChangeRequest, PlannedChange
     from ..repo.gate.record_change import DecidedChange
+    from ..sandbox.sandbox_protocol import Sandbox
     from ..search.selector import SearchDocument
     from ..verdicts.verdict_types import Verdict
 
@@ -101,6 +102,26 @@ class GatePart(Part):
         person = self._locked.session.author or "the user"
         return self._locked.run_write(accept, attempt, person, reason)
 
+    def recheck(
+        self, target: str, *, run: bool = False, sandbox: Sandbox | None = None
+    ) -> results.Recheck:
+        """Derive the verdict of a gate again, offline, and say where it differs.
+
+        `target` is the id of the verdict, an attempt, a revision, or a skill for the last decision
+        about it. With `run`, programs run again too. Raises `NotFound` (`no_verdict`), or as
+        `history.show`.
+        """
+        from ..evolve.gate.rerun import with_rerun
+        from ..repo.gate import find_verdict, recheck
+        from ..sandbox.find_sandbox import find_sandbox
+
+        found = self._locked.run(find_verdict.find_gate_verdict, target)
+        tools = recheck.RecheckTools(
+            read_case=lambda row: self._locked.run(find_verdict.read_stored_case, row),
+            find_sandbox=lambda: sandbox or find_sandbox(),
+        )
+        return recheck.recheck_verdict(found, with_rerun(tools, self, found) if run else tools)
+
     def read_mode(self) -> str:
         """Return what becomes of learned changes: propose, gated or off.
 
@@ -145,11 +166,11 @@ class GatePart(Part):
 
         return self._locked.run(head_skills.read_program_at, snapshot, slug)
 
-    def find_same_attempt(self, verdict: Verdict) -> results.EarlierAttempt | None:
+    def find_same_attempt(self, path: str, verdict: Verdict) -> results.EarlierAttempt | None:
         """Return a kept attempt at the same change on the same cases, None without one."""
         from ..repo.gate import earlier_attempts
 
-        return self._locked.run(earlier_attempts.find_same_attempt, verdict)
+        return self._locked.run(earlier_attempts.find_same_attempt, path, verdict)
 
     def is_proposed(self, name: str) -> bool:
         """Tell whether a proposal of this name waits for a person."""

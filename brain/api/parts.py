@@ -98,8 +98,6 @@ class BrainParts:
     """Find secrets."""
     proofs: ProofsPart = _lazy_part()
     """Proofs that anybody can check without the brain."""
-    gaps: GapsPart = _lazy_part()
-    """Goals that fail repeatedly, and the skills that are learned for them."""
     imports: ImportsPart = _lazy_part()
     """Record states of other programs' files."""
 
@@ -151,6 +149,13 @@ class BrainParts:
     @property
     def _session(self) -> Session:
         return self._locked.session
+
+    @cached_property
+    def gaps(self) -> GapsPart:
+        """Goals that fail repeatedly, and the skills that are learned for them."""
+        from .gaps import GapsPart
+
+        return GapsPart(self._locked, self)
 
     @cached_property
     def proposals(self) -> ProposalsPart[Self]:

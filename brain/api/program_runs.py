@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..programs import SCHEMA_FILE
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
     from ..repo.programs.admission import Runnable
     from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
+
+
+GENERATED_FOLDER = "skills/generated/"
+"""Skills below it were written by a model for a gap, and have less time."""
+GENERATED_SECONDS = 10.0
 
 
 class ProgramRunner:
@@ -87,10 +93,17 @@ class ProgramRunner:
             self._sandbox,
             runnable.program,
             check_payload(schema, payload),
-            limits=self._limits,
+            limits=_limit_generated(runnable, self._limits),
             folders=runnable.tried.folders,
             answer=broker.answer,
             cancel=self._cancel,
         )
         self.ended.append((runnable, outcome))
         return outcome
+
+
+def _limit_generated(runnable: Runnable, limits: SandboxLimits) -> SandboxLimits:
+    """Return the limits of a run, which are tighter for a generated skill."""
+    if not runnable.skill.path.startswith(GENERATED_FOLDER):
+        return limits
+    return replace(limits, wall_seconds=min(limits.wall_seconds, GENERATED_SECONDS))

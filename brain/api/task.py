@@ -254,14 +254,18 @@ class Task:
 
     def _report_goal(self, outcome: str) -> None:
         """Report that the goal failed or succeeded, which takes no time and never fails."""
-        from .gaps import GapsPart
+        from ..evolve.gaps.gap_report import GapReport
+        from .gap_reports import submit_report, submit_success
 
-        goal, gaps = self._run.header.task, GapsPart(self._locked)
+        goal = self._run.header.task
         if goal and outcome == "failure":
+            at = self._locked.session.timestamp_ms()
             error = "\n".join(filter(None, (self._reason, self._last_error)))
-            gaps.report(goal, error, reflections=self._reflections)
+            reflections = tuple(self._reflections)
+            report = GapReport(goal=goal, at=at, error=error, reflections=reflections)
+            submit_report(self._locked, report)
         elif goal and outcome == "success":
-            gaps.report_success(goal)
+            submit_success(self._locked, goal)
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()

@@ -178,6 +178,6 @@ def find_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
 
 
 def related_attempts(brain: LearningBrain, slugs: Iterable[str]) -> list[KnownAttempt]:
-    """Return earlier changes of skills that were not admitted, newest first, without their cases."""
+    """Return earlier changes of skills that were not admitted, without their cases."""
     found = (one for slug in slugs for one in brain.gate.earlier_attempts(slug)[:_MAX_ATTEMPTS])
     return [KnownAttempt(one.slug, one.reason, one.edit) for one in found]

@@ -50,6 +50,11 @@ class FakeToolModel(FakeModel):
         self._replies: list[ScriptedReply] = list(replies)
         self.asked: list[ToolRequest] = []
 
+    @property
+    def tool_rounds(self) -> int:
+        """How many replies one conversation may take."""
+        return 12
+
     def respond(self, request: ToolRequest) -> ToolReply:
         """Return the next reply. Raises `ModelError` (`no_answer`) after the last one."""
         self.asked.append(request)

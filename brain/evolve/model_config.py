@@ -26,7 +26,8 @@ class ModelConfig:
     `model` is PROVIDER:NAME. `base_url` is another endpoint with the provider's protocol, ""
     for the provider's own. `key_file` is the file with the key, "" to take it from the
     environment. `max_tokens` limits one answer, `timeout` one request, in seconds; `retries`
-    is the number of further attempts if the endpoint is busy or cannot be reached.
+    is the number of further attempts if the endpoint is busy or cannot be reached. With
+    `tool_rounds` the model may look at skills with tools, in at most so many replies.
     """
 
     model: str = ""
@@ -35,6 +36,7 @@ class ModelConfig:
     max_tokens: int = 8_000
     timeout: int = 120
     retries: int = 2
+    tool_rounds: int = 0
 
     @property
     def provider(self) -> str:
@@ -66,7 +68,12 @@ MODEL_SETTINGS = SettingsFormat(
     command="brain config model",
     code="bad_model",
     hint=f"use {', '.join(f'{name}:NAME' for name in PROVIDERS)}; see `brain config model`",
-    ranges={"max_tokens": (1, 1_000_000), "timeout": (1, 3_600), "retries": (0, 10)},
+    ranges={
+        "max_tokens": (1, 1_000_000),
+        "timeout": (1, 3_600),
+        "retries": (0, 10),
+        "tool_rounds": (0, 32),
+    },
     find_fault=_find_fault,
 )
 

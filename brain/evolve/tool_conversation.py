@@ -37,9 +37,11 @@ _RECORDED_CHARS = 24_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolLimits:
-    """Limits on one conversation: replies, tokens in and out together, and seconds."""
+    """Limits on one conversation: tokens in and out together, and seconds.
 
-    rounds: int = 12
+    The model's own settings limit its replies.
+    """
+
     tokens: int = 200_000
     seconds: float = 600.0
 
@@ -74,7 +76,7 @@ class ToolConversation:
         fault: BrainError = BrainError("it gave no answer")
         refused = 0
         self._turns.append(ToolTurn("user", first))
-        for _ in range(self._limits.rounds):
+        for _ in range(self._model.tool_rounds):
             self._check_limits(end)
             reply = self._ask()
             answer = _find_answer(reply)

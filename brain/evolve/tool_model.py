@@ -68,6 +68,10 @@ class ToolReply(NamedTuple):
 class ToolModel(Model, Protocol):
     """A language model that also calls tools. Its replies are untrusted."""
 
+    @property
+    def tool_rounds(self) -> int:
+        """How many replies one conversation may take."""
+
     def respond(self, request: ToolRequest) -> ToolReply:
         """Return the reply, in bounded time and size. Raises `ModelError`."""
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from ..util.settings_format import SettingsFormat
 from .server_urls import EXPERIENCE_SCHEMES, RATES_SCHEMES, URL_HINT, find_server_url_fault
 
+EXPERIENCE_FILE_NAME = "evolution.db"
+"""The file in `.brain` that is used without a URL."""
 EXPERIENCE_URL_VARIABLE = "BRAIN_EXPERIENCE_URL"
 RATES_URL_VARIABLE = "BRAIN_RATES_URL"
 

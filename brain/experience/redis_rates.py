@@ -18,7 +18,7 @@ from ..errors import StoreError, printable_text
 from . import experience_limits
 from .experience_limits import CONNECT_TIMEOUT_SECONDS
 from .experience_protocol import RateLimit
-from .server_urls import bad_url_error, describe_url
+from .server_urls import REDIS_SCHEMES, bad_url_error, describe_url, find_server_url_fault
 
 _TAKE = """
 for i, key in ipairs(KEYS) do
@@ -41,6 +41,9 @@ class RedisRates:
     """
 
     def __init__(self, url: str) -> None:
+        fault = find_server_url_fault(url, REDIS_SCHEMES)
+        if fault:
+            raise bad_url_error(f"the URL of rates {fault}")
         self._label = describe_url(url)
         try:
             self._client: Any = redis.Redis.from_url(
@@ -50,7 +53,7 @@ class RedisRates:
                 retry=Retry(NoBackoff(), 0),
             )
         except ValueError:
-            raise bad_url_error("the URL of the rates is malformed") from None
+            raise bad_url_error("the URL of rates is malformed") from None
         self._take = self._client.register_script(_TAKE)
 
     def close(self) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import sqlalchemy
-from sqlalchemy import Connection, Engine, event, exc
+from sqlalchemy import URL, Connection, Engine, event, exc
 
 from ..errors import BrainError, StoreError, printable_text
 from . import sql_tables
 from .experience_limits import SERVER_TIMEOUT_SECONDS
-from .server_urls import bad_url_error, describe_url
+from .server_urls import EXPERIENCE_SCHEMES, bad_url_error, describe_url, find_server_url_fault
 
 T = TypeVar("T")
 
@@ -76,15 +76,19 @@ class SqlDatabase:
 
 
 def _create_tables(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":  # two creators at once would fail
-        connection.execute(
-            sqlalchemy.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _CREATION_LOCK}
-        )
-    sql_tables.metadata.create_all(connection)
-    version = connection.scalar(sqlalchemy.select(sql_tables.versions.c.version))
+    """Create all tables, in one transaction, unless they are there."""
+    version = _read_version(connection)
     if version is None:
-        connection.execute(sql_tables.versions.insert(), {"version": sql_tables.TABLES_VERSION})
-    elif version != sql_tables.TABLES_VERSION:
+        if connection.dialect.name == "postgresql":  # two creators at once would fail
+            connection.execute(
+                sqlalchemy.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _CREATION_LOCK}
+            )
+        version = _read_version(connection)
+    if version is None:
+        sql_tables.metadata.create_all(connection)
+        version = sql_tables.TABLES_VERSION
+        connection.execute(sql_tables.versions.insert(), {"version": version})
+    if version != sql_tables.TABLES_VERSION:
         raise StoreError(
             f"the tables of experience have version {version}, and this program reads"
             f" {sql_tables.TABLES_VERSION}",
@@ -93,35 +97,41 @@ def _create_tables(connection: Connection) -> None:
         )
 
 
+def _read_version(connection: Connection) -> int | None:
+    if not sqlalchemy.inspect(connection).has_table(sql_tables.versions.name):
+        return None
+    return connection.scalar(sqlalchemy.select(sql_tables.versions.c.version))
+
+
 def _make_engine(text: str) -> Engine:
     """Return an engine that connects later. Raises `InvalidInput` (`bad_experience_url`)."""
+    fault = find_server_url_fault(text, EXPERIENCE_SCHEMES)
+    if fault:
+        raise bad_url_error(f"the URL of experience {fault}")
     try:
         url = sqlalchemy.make_url(text)
-        backend = url.get_backend_name()
     except (exc.ArgumentError, ValueError):
-        raise bad_url_error("the URL of the experience is malformed") from None
-    if backend == "postgresql":
-        from .postgres_connection import connect_to_postgres
+        raise bad_url_error("the URL of experience is malformed") from None
+    if url.get_backend_name() == "postgresql":
+        return _make_postgres_engine(url.set(drivername="postgresql+psycopg"))
+    engine = sqlalchemy.create_engine(url, connect_args={"timeout": SERVER_TIMEOUT_SECONDS})
+    event.listen(engine, "connect", _leave_transactions_to_us)
+    event.listen(engine, "begin", _begin_for_writing)
+    return engine
 
-        args, kwargs = (
-            url.set(drivername="postgresql+psycopg").get_dialect()().create_connect_args(url)
-        )
-        return sqlalchemy.create_engine(
-            "postgresql+psycopg://",
-            creator=lambda: connect_to_postgres(*args, **kwargs),
-            pool_pre_ping=True,  # after a restart of the server, the next call connects anew
-            pool_size=2,
-            max_overflow=14,
-            pool_timeout=SERVER_TIMEOUT_SECONDS,
-        )
-    if backend == "sqlite":
-        engine = sqlalchemy.create_engine(
-            url.set(drivername="sqlite"), connect_args={"timeout": SERVER_TIMEOUT_SECONDS}
-        )
-        event.listen(engine, "connect", _leave_transactions_to_us)
-        event.listen(engine, "begin", _begin_for_writing)
-        return engine
-    raise bad_url_error(f"{printable_text(backend, 40)} is not a kind of database that is known")
+
+def _make_postgres_engine(url: URL) -> Engine:
+    from .postgres_connection import connect_to_postgres
+
+    args, kwargs = url.get_dialect()().create_connect_args(url)
+    return sqlalchemy.create_engine(
+        "postgresql+psycopg://",
+        creator=lambda: connect_to_postgres(*args, **kwargs),
+        pool_pre_ping=True,  # after a restart of the server, the next call connects anew
+        pool_size=2,
+        max_overflow=14,
+        pool_timeout=SERVER_TIMEOUT_SECONDS,
+    )
 
 
 def _leave_transactions_to_us(connection: Any, _record: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, insert, select, text, update
 
-from ..errors import StoreError
+from ..errors import InvalidInput, StoreError
 from . import experience_limits, sql_work
 from .experience_limits import MAX_EVENTS, MAX_NOTES, MAX_SEQUENCES
 from .experience_protocol import (
@@ -28,6 +28,9 @@ _ROWS_PER_STATEMENT = 1000
 _ROWS_PER_READ = 4096
 _MAX_PERIODS = 1000
 """Periods of one limit whose counts are kept."""
+_SEQUENCE_COLUMNS = [
+    sequences.c[name] for name in ("number", "at", "chat", "skills", "context_hash", "run")
+]
 _EVENT_COLUMNS = [events.c[name] for name in AuditEvent.__slots__]
 
 
@@ -68,13 +71,13 @@ class SqlExperience:
 
     def _read_pages(self, after: int, since: int) -> Iterator[list[StoredSequence]]:
         while True:
-            page = select(sequences).where(
+            page = select(*_SEQUENCE_COLUMNS).where(
                 sequences.c.brain == self._brain,
                 sequences.c.number > after,
                 sequences.c.at >= since,
             )
             rows = self._fetch_all(page.order_by(sequences.c.number).limit(_ROWS_PER_READ))
-            yield [_decode_sequence(row) for row in rows]
+            yield _decode_page(rows)
             if len(rows) < _ROWS_PER_READ:
                 return
             after = rows[-1].number
@@ -215,26 +218,30 @@ def _record_sequences(db: Connection, brain: str, recorded: Sequence[SkillSequen
     db.execute(delete(sequences).where(sequences.c.brain == brain, old))
 
 
-def _decode_sequence(row: Row[Any]) -> StoredSequence:
-    """Return a sequence. Raises `StoreError` (`bad_store`) if another program wrote the row."""
-    try:
-        skills = json.loads(row.skills)
+def _decode_page(rows: Sequence[Sequence[Any]]) -> list[StoredSequence]:
+    """Return the sequences of rows. Raises `StoreError` (`bad_store`) if one was changed."""
+    page = []
+    for number, at, chat, skills, context_hash, run in rows:
+        try:
+            names = json.loads(skills)
+        except (ValueError, RecursionError) as error:
+            raise _damaged_row_error(number) from error
+        if type(names) is not list or not all(isinstance(name, str) for name in names):
+            raise _damaged_row_error(number)
         sequence = SkillSequence(
-            chat=row.chat,
-            at=row.at,
-            skills=tuple(skills),
-            context_hash=row.context_hash,
-            run=row.run,
+            chat=chat, at=at, skills=tuple(names), context_hash=context_hash, run=run
         )
-        experience_limits.check_sequences([sequence])
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged_row_error(row.number) from error
-    return StoredSequence(number=row.number, sequence=sequence)
+        page.append(StoredSequence(number=number, sequence=sequence))
+    try:
+        experience_limits.check_sequences([one.sequence for one in page])
+    except InvalidInput as error:
+        raise _damaged_row_error(page[0].number) from error
+    return page
 
 
 def _damaged_row_error(number: int) -> StoreError:
     return StoreError(
-        f"sequence {number} in the table brain_sequences is damaged",
+        f"a row of the table brain_sequences is damaged, at number {number} or soon after it",
         hint="another program wrote it: delete the row",
     )
 

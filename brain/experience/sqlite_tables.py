@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..store.side_database import SideFileFormat
-
-EXPERIENCE_FILE_NAME = "evolution.db"
+from .experience_settings import EXPERIENCE_FILE_NAME
 
 _TABLES = (
     """CREATE TABLE sequences (

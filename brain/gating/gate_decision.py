@@ -203,6 +203,6 @@ def _count_noun(count: int, noun: str) -> str:
 def show_e(value: Fraction) -> str:
     """Return an E-value as text, rounded down: it must not seem to reach what it does not."""
     if value >= _MANY:
-        return f"more than {_MANY}"
+        return f"{_MANY} or more"
     tenths = int(10 * value)
     return str(tenths // 10) if value >= 100 else f"{tenths // 10}.{tenths % 10}"

@@ -173,3 +173,55 @@ class CaseAdded(NamedTuple):
     split: str
     snapshot: str
     changed: bool
+
+
+class RecheckedCase(NamedTuple):
+    """A case of a verdict that was checked again; `kind` is held_out or guard.
+
+    `before` and `after` are the outcomes that the verdict says, a letter a round: p passed, f
+    failed, e error. `found_before` and `found_after` are those by what came out then, `ran_before`
+    and `ran_after` those of running it again, "" if it was not; ? is what could not be told.
+    `state` is same, differs or unknown; `problem` says why, "" if there is nothing to say.
+    """
+
+    path: str
+    kind: str
+    state: str
+    before: str
+    after: str
+    found_before: str
+    found_after: str
+    ran_before: str
+    ran_after: str
+    problem: str
+
+
+class RecheckedNumber(NamedTuple):
+    """A number of a gate: as the verdict says, None if it does not, and as its cases say."""
+
+    name: str
+    said: int | None
+    found: int
+
+
+class Recheck(NamedTuple):
+    """A verdict of a gate, and what was found when it was derived again.
+
+    `gate` is what it says, and `found_gate` what its cases say now, "" if they say nothing. It
+    holds if there are no `differences`, which are sentences. `unknown` are cases that could not be
+    checked, each with the reason.
+    """
+
+    verdict: str
+    snapshot: str
+    slug: str
+    decision: str
+    decider: str
+    decided_by: str
+    runner: str
+    gate: str
+    found_gate: str
+    numbers: list[RecheckedNumber]
+    cases: list[RecheckedCase]
+    differences: list[str]
+    unknown: list[str]

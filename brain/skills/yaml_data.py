@@ -1,7 +1,7 @@
 """JSON values in YAML files: every plain word has one reading, or is refused.
 
 Plain scalars are the numbers of JSON, `true`, `false`, `null`, or text. What some version of YAML
-reads otherwise, such as `yes`, `0x10`, `1_000` or a date, must be quoted.
+reads otherwise, such as `yes`, `0x10`, `0o7`, `1_000` or a date, must be quoted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _read_node(node: yaml.Node) -> Any:
         return _JSON_WORDS[text]
     if len(text) <= _MAX_NUMBER_CHARS and _JSON_NUMBER.fullmatch(text):
         return _read_number(node, text)
-    if text in AMBIGUOUS_WORDS or not is_text_node(node):
+    if text in AMBIGUOUS_WORDS or text.startswith("0o") or not is_text_node(node):
         raise _value_error(node, "has two readings in YAML")
     return text
 

@@ -193,11 +193,17 @@ def _create_file(path: str, format: SideFileFormat) -> None:
 def _open_file(path: str, format: SideFileFormat) -> Connection:
     def check(db: Connection) -> None:
         _check_content(db, format)
+        ((page_bytes,),) = db.fetch_all("PRAGMA page_size")
+        if size % page_bytes:  # the engine would take the rest for zeros
+            raise StoreError(f"{format.file_name} was cut", hint=format.delete_hint)
 
     try:
         database_file.check_database_files(path, format.labels)
-    except NotFound as error:
-        raise StoreError(error.message, code="store_replaced", hint="try again") from error
+        size = os.stat(path).st_size
+    except (NotFound, FileNotFoundError) as error:
+        raise StoreError(
+            f"{format.file_name} was deleted meanwhile", code="store_replaced", hint="try again"
+        ) from error
     writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
     if not writable:
         return database_file.open_for_reading(path, format.timeout, format.labels, check)

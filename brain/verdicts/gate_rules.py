@@ -13,19 +13,18 @@ from .verdict_types import Verdict, VerdictCase
 
 
 def derive_gate_decision(verdict: Verdict) -> GateDecision | None:
-    """Return what the gate decides by the outcomes of a verdict's cases.
+    """Return what the gate decides by the outcomes of a verdict's cases; None as `decide_rows`."""
+    return decide_rows([row_of_case(case) for case in verdict.gate_cases], find_max_rounds(verdict))
 
-    None if they are not whole rounds, as many as its runner may make.
+
+def decide_rows(rows: Sequence[CaseRow], max_rounds: int) -> GateDecision | None:
+    """Return what rows of outcomes say, by the rules that all verdicts keep.
+
+    None if they are not whole rounds, at most `max_rounds`.
     """
-    max_rounds = find_max_rounds(verdict)
-    rounds = {len(case.before) for case in verdict.gate_cases}
+    rounds = {len(row.before) for row in rows}
     if not max_rounds or len(rounds) > 1 or max(rounds, default=0) > max_rounds:
         return None
-    return decide_rows([row_of_case(case) for case in verdict.gate_cases], max_rounds)
-
-
-def decide_rows(rows: Sequence[CaseRow], max_rounds: int) -> GateDecision:
-    """Return what rows of outcomes say, by the rules that all verdicts keep."""
     return decide(rows, DEFAULT_RULES, repeats_itself=max_rounds == 1)
 
 
@@ -86,7 +85,7 @@ def _find_earlier_decision(verdict: Verdict) -> Iterator[str]:
     rounds = len(rows[0].before) if rows else 0
     for count in range(1, rounds):
         first = [replace(row, before=row.before[:count], after=row.after[:count]) for row in rows]
-        word = decide_rows(first, find_max_rounds(verdict)).gate
-        if word != "undecided":
-            yield f"its gate went on for {rounds} rounds, but after {count} it was {word}"
+        decision = decide_rows(first, find_max_rounds(verdict))
+        if decision is not None and decision.gate != "undecided":
+            yield f"its gate went on to round {rounds}, but said {decision.gate} after {count}"
             return

@@ -113,6 +113,9 @@ def mcp_serve_command(
     session has a proposal of its own, unless --proposal names one for all of them. The
     instructions, which a client reads at the start, name the skills that were written last
     and as many more as fit; 1024 tokens are 4,096 characters, where clients cut them.
+
+    If a model is configured, hard sessions are learned from meanwhile, as by `brain evolve
+    run`, unless the manifest sets the evolution mode off.
     """
     _refuse_wrong_modes(read_only, approve, proposal)
     if http is None and (token_file or no_token or allow_host or allow_origin):
@@ -126,6 +129,7 @@ def mcp_serve_command(
     from brain.serve.mcp import server_runner
 
     from .. import mcp_options
+    from ..background_learner import learn_in_background
 
     server_runner.require_sdk()
     if http is None:
@@ -137,11 +141,13 @@ def mcp_serve_command(
         with (
             mcp_options.reserve_stdout() as out,
             mcp_options.open_brain_pool(app, read_only, approve, budget, proposal) as served,
+            contextlib.nullcontext() if read_only else learn_in_background(app),
         ):
             server_runner.serve_pipes(served, source, out)
         return
     with (
         mcp_options.open_brain_pool(app, read_only, approve, budget, proposal) as served,
+        contextlib.nullcontext() if read_only else learn_in_background(app),
         contextlib.ExitStack() as listening,
     ):
         place = Path(token_file) if token_file else mcp_options.token_path(served.brain_id)

@@ -12,7 +12,7 @@ import click
 from brain.errors import BrainError
 
 from .. import signals
-from ..command import BASIC_EXITS, WRITE_EXITS, argument, brain_command, option
+from ..command import BASIC_EXITS, WRITE_EXITS, argument, brain_command, option, repeated_option
 from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
@@ -203,15 +203,28 @@ DEFAULT_MAX_WAIT_SECONDS = 10.0
     metavar="SECONDS",
     help=f"Record at the latest SECONDS after a change.  [default: {DEFAULT_MAX_WAIT_SECONDS:g}]",
 )
-def watch_command(app: App, debounce: float | None, max_wait: float | None) -> None:
+@repeated_option(
+    "--transcripts",
+    metavar="FOLDER",
+    help="Also learn from sessions of other programs that end in FOLDER; repeatable.",
+)
+def watch_command(
+    app: App, debounce: float | None, max_wait: float | None, transcripts: tuple[str, ...]
+) -> None:
     """Record changes as they happen.
 
     First records what changed since the last snapshot. Then makes a snapshot whenever a
     program changes files; its message lists the changes. Ctrl-C or SIGTERM records
     pending changes and ends the command. Errors are printed to stderr, and recording is
     retried with the next change.
+
+    With --transcripts, such as ~/.claude/projects, each transcript that was not written for
+    two minutes is read, and its hard runs are queued to learn from. If a model is
+    configured, they are learned from meanwhile, as by `brain evolve run`.
     """
     from brain.watching import WatchFailure
+
+    from ..background_learner import learn_in_background
 
     _refuse_output_into_brain(app.brain.root)
     with (
@@ -220,6 +233,7 @@ def watch_command(app: App, debounce: float | None, max_wait: float | None) -> N
             max_wait=DEFAULT_MAX_WAIT_SECONDS if max_wait is None else max_wait,
         ) as watch,
         signals.stop_on_signal(watch.stop),
+        learn_in_background(app, [Path(folder) for folder in transcripts]),
     ):
         _print_watched(app, watch.catch_up())
         app.print_note(f"Watching {escape(str(app.brain.root))}; Ctrl-C ends it")

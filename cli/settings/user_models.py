@@ -74,7 +74,7 @@ def describe_model(settings: ModelConfig | None) -> dict[str, Any]:
     """Return the settings for display; it never includes a key."""
     shown: dict[str, Any] = {"file": str(model_settings_path())}
     if settings is None:
-        names = ("model", "base_url", "key", "max_tokens", "timeout", "retries")
+        names = ("model", "base_url", "key", "max_tokens", "timeout", "retries", "tool_rounds")
         return {**shown, **dict.fromkeys(names)}
     return {
         **shown,
@@ -84,6 +84,7 @@ def describe_model(settings: ModelConfig | None) -> dict[str, Any]:
         "max_tokens": settings.max_tokens,
         "timeout": settings.timeout,
         "retries": settings.retries,
+        "tool_rounds": settings.tool_rounds,
     }
 
 
@@ -99,6 +100,8 @@ def model_lines(description: Mapping[str, Any]) -> Iterator[str]:
         f"  at most {description['max_tokens']} tokens an answer,"
         f" {description['timeout']} seconds a request, {description['retries']} retries"
     )
+    if description["tool_rounds"]:
+        yield f"  looks at skills with tools, in at most {description['tool_rounds']} replies"
 
 
 def _model_key_variables(settings: ModelConfig) -> list[str]:

@@ -74,13 +74,17 @@ def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: FakeEndpoint)
     model.replies.append(completion_reply(tool=json.dumps(SKILL)))
     told = cli("evolve", "synthesize")
     assert told.status == 0 and told.err == ""
-    assert told.out.splitlines() == [
-        "stale-price-feeds added at version 1: The price was a day old.",
-        "Asked openai:small, 1 request, 120 tokens in, 30 out",
-    ]
+    first, what, *_, review, asked = told.out.splitlines()
+    assert first == "Drafted stale-price-feeds: The price was a day old."
+    assert what.startswith("stale-price-feeds proposed, as evolve-stale-price-feeds-")
+    assert review.startswith("Review it with `brain proposal show evolve-stale-price-feeds-")
+    assert asked == "Asked openai:small, 1 request, 120 tokens in, 30 out"
+    assert not (agent / "skills/stale-price-feeds").exists()
+    (proposal,) = cli("proposal", "list", "--json").document["proposals"]
+    assert cli("proposal", "accept", proposal["snapshot"]).status == 0
     assert "# Stale feeds" in (agent / "skills/stale-price-feeds/SKILL.md").read_text()
     assert model.asked[0].headers["authorization"] == f"Bearer {KEY}"
-    shown = cli("show", "--json").document
+    shown = cli("show", proposal["snapshot"], "--json").document
     assert shown["operation"]["kind"] == "upsert" and shown["receipt"]
     assert cli("verify", "--deep").status == 0
 

@@ -15,7 +15,7 @@ import yaml
 from brain import Brain, results
 from tests.cli.conftest import Call, validate
 from tests.cli.test_help import LEAVES
-from tests.support import agent_transcripts
+from tests.support import agent_transcripts, gate_decisions
 from tests.support.acquired import creation
 from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
@@ -52,6 +52,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("snapshot", results.Recorded),
         ("watch", results.Watched),
         ("evolve-synthesize", results.Synthesized),
+        ("evolve-status", results.EvolutionStatus),
         ("skill-view", results.SkillView),
         ("verify", results.Verified),
         ("index", results.Index),
@@ -124,6 +125,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("evolve-try", results.GateOutcome),
         ("gateNumbers", results.GateNumbers),
         ("evolve-case-add", results.CaseAdded),
+        ("evolve-recheck", results.Recheck),
         ("skillCase", results.SkillCase),
     ],
 )
@@ -203,6 +205,12 @@ def propose(cli: Call) -> str:
         return agent.skills.upsert("Proposed", "P.\n").snapshot
 
 
+def fail_goal(cli: Call) -> None:
+    with Brain.open(".") as opened:
+        opened.gaps.report("Count the words", "ImportError: words")
+        opened.gaps.wait()
+
+
 def easy_run(cli: Call) -> None:
     """Configure a model, and record a run that is not hard."""
     cli("config", "model", "openai:x", "--base-url", "http://localhost:1/v1")
@@ -244,6 +252,13 @@ def add_cases(cli: Call) -> None:
     """Add cases, five or more of them held out."""
     for number in range(16):
         assert cli(*CASE_ADD, f"Audit vault {number}", "--name", f"vault-{number}").status == 0
+
+
+def decide_change(_: Call) -> None:
+    """Record a change of a skill that a gate admits."""
+    with Brain.open(Path(), author="ada") as brain:
+        gate_decisions.add_cases(brain)
+        gate_decisions.decide_by_gate(brain, gate_decisions.gate_admission())
 
 
 def pin(cli: Call) -> None:
@@ -402,20 +417,26 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-embedder", ["config", "embedder"], None),
     ("config-embedder", ["config", "embedder", "x", "--base-url", "http://localhost:1/v1"], None),
     ("config-embedder", ["config", "embedder", "--folder", "model"], None),
+    ("config-experience", ["config", "experience"], None),
+    ("config-experience", ["config", "experience", "--rates", "redis://h/0"], None),
     ("config-model", ["config", "model"], None),
     ("config-model", ["config", "model", "openai:x", "--base-url", "http://localhost:1/v1"], None),
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
+    ("evolve-run", ["evolve", "run", "--print-unit", "systemd"], None),
+    ("evolve-status", ["evolve", "status"], easy_run),
     ("evolve-acquire", ["evolve", "acquire", "words", "-f", "words", "-d", "Words"], program),
     ("evolve-admit", ["evolve", "admit", "--all"], None),
-    ("evolve-try", ["evolve", "try", "words", "-f", "words"], acquired),
+    ("evolve-try", ["evolve", "try", "words", "-f", "skills/words"], acquired),
     ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
     ("evolve-case-list", ["evolve", "case", "list"], add_cases),
     ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
+    ("evolve-recheck", ["evolve", "recheck", "greet"], decide_change),
     ("evolve-attempts", ["evolve", "attempts"], None),
     ("evolve-allow", ["evolve", "allow", "words"], acquired),
     ("evolve-import-registry", ["evolve", "import-registry", "registry"], registry),
     ("skill-run", ["skill", "run", "words", '{"text": "a b"}'], acquired),
     ("evolve-stats", ["evolve", "stats"], use_and_retire),
+    ("evolve-gaps", ["evolve", "gaps"], fail_goal),
     ("evolve-count", ["evolve", "count", "session.jsonl"], transcript),
     ("evolve-pin", ["evolve", "pin", "reentrancy"], None),
     ("evolve-unpin", ["evolve", "unpin", "reentrancy"], pin),
@@ -455,7 +476,7 @@ def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
 
 def test_every_command_with_json_is_among_the_calls() -> None:
     called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN
-    called |= {"demo", "mcp-serve", "proposal-accept", "watch"}
+    called |= {"demo", "evolve-accept", "mcp-serve", "proposal-accept", "watch"}
     assert called == {"-".join(path) for path in LEAVES}
 
 

@@ -18,6 +18,7 @@ from brain.objects import snapshot, tree_node
 from brain.objects.tree_entry import TreeEntry
 from tests.conformance.independent import changes as other_changes
 from tests.conformance.independent import evidence as other_evidence
+from tests.conformance.independent import gates as other_gates
 from tests.conformance.independent import lineage as other_lineage
 from tests.conformance.independent import objects as other
 from tests.conformance.independent import paths as other_folders
@@ -265,6 +266,8 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "proof": _proof,
     "receipt": _receipt,
     "verdict": _verdict,
+    "split": lambda vector: other_gates.read_split(vector.data),
+    "gate": lambda vector: other_gates.decide(vector.data),
     "proof-content": _proof_content,
     "signature": _signature,
     "signatures": _signatures,

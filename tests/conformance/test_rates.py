@@ -119,6 +119,7 @@ def test_impossible_limits_are_refused(
     assert error.value.code == "bad_experience"
 
 
+@pytest.mark.parametrize("place", ["file", "postgres", "redis"], indirect=True)
 def test_limits_are_exact_under_32_processes_some_of_which_are_killed(
     place: tuple[str, str],
 ) -> None:

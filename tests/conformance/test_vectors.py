@@ -56,7 +56,7 @@ from tests.support.memory_store import MemoryStore
 from tests.support.node_store import MemoryNodeStore
 from tests.support.signed_lineages import verify_signatures
 from tests.vectors import generate
-from tests.vectors.families import evidence, logs, receipts, rights, signatures, verdicts
+from tests.vectors.families import evidence, gates, logs, receipts, rights, signatures, verdicts
 from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
@@ -442,6 +442,8 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "proof": _proof,
     "receipt": _receipt,
     "verdict": _verdict,
+    "split": lambda vector: gates.split_facts(vector.data),
+    "gate": lambda vector: gates.gate_facts(vector.data),
     "proof-content": _proof_content,
     "signature": _signature,
     "signatures": _signatures,

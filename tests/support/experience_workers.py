@@ -7,6 +7,7 @@ killed process leaves whole lines only.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import signal
@@ -24,8 +25,8 @@ BRAIN_VARIABLE = "EXPERIENCE_WORKERS_BRAIN"
 """Names the brain in a shared database."""
 KEY = "a key"
 LIMITS = (
-    RateLimit(name="daily", seconds=86_400, most=60),
-    RateLimit(name="hourly", seconds=3600, most=40),
+    RateLimit(name="daily", seconds=86_400, most=50),
+    RateLimit(name="hourly", seconds=3600, most=35),
 )
 NOW = 1_700_000_000_000
 LEASE = 60_000
@@ -44,6 +45,14 @@ def open_store(kind: str, place: str) -> Any:
     from brain.experience.sql_experience import SqlExperience
 
     return SqlExperience(place, os.environ.get(BRAIN_VARIABLE, "a brain"))
+
+
+def import_store(kind: str) -> None:
+    """Import what a store of this kind needs, without opening one."""
+    names = {"file": ["sqlite_experience"], "redis": ["redis_rates"]}
+    shared = ["sql_experience", "postgres_connection"]
+    for name in names.get(kind, shared):
+        importlib.import_module(f"brain.experience.{name}")
 
 
 def _say(*words: object) -> None:
@@ -74,7 +83,7 @@ def claim_and_hang(store: Any) -> None:
 
 def record(store: Any) -> None:
     """Record sequences one by one."""
-    for number in range(40):
+    for number in range(20):
         chat = f"{os.getpid()}:{number}"
         store.record_sequences([SkillSequence(chat=chat, at=NOW, skills=("a", "b"))])
         _say("recorded", chat)
@@ -90,6 +99,7 @@ ACTIONS: dict[str, Callable[[Any], None]] = {
 
 def main(action: str, kind: str, place: str, processes: str) -> int:
     """Fork, let all begin, and wait for them."""
+    import_store(kind)  # once, and not in each process
     gate, release = os.pipe()
     children = []
     for _ in range(int(processes)):

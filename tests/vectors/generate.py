@@ -16,6 +16,7 @@ from tests.vectors.families import (
     bundles,
     changes,
     evidence,
+    gates,
     hashes,
     lineages,
     logs,
@@ -60,6 +61,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "evidence": evidence.vectors,
     "receipts": receipts.vectors,
     "verdicts": verdicts.vectors,
+    "gates": gates.vectors,
 }
 
 

@@ -52,9 +52,19 @@ class EndpointModel:
 
     def answer(self, request: AnswerRequest) -> ModelAnswer:
         """Return the answer. Raises `ModelError`, for transient failures after retries."""
+        response = self._request(
+            _to_messages(request), _request_parameters(request), request.max_tokens
+        )
+        usage = response.usage
+        return ModelAnswer(_answer_text(response), usage.input_tokens, usage.output_tokens)
+
+    def _request(
+        self, messages: list[ModelMessage], parameters: ModelRequestParameters, max_tokens: int
+    ) -> ModelResponse:
+        """Return the whole response, after retries. Raises `ModelError`."""
         for attempts_left in range(self._settings.retries, -1, -1):
             try:
-                return _run_coroutine(self._ask(request))
+                return _run_coroutine(self._ask(messages, parameters, max_tokens))
             except ModelError:
                 raise
             except Exception as error:  # noqa: BLE001  the libraries may raise anything
@@ -73,28 +83,24 @@ class EndpointModel:
                 self._sleep(delay)
         raise AssertionError("unreachable")
 
-    async def _ask(self, request: AnswerRequest) -> ModelAnswer:
-        limit = min(request.max_tokens, self._settings.max_tokens)
+    async def _ask(
+        self, messages: list[ModelMessage], parameters: ModelRequestParameters, max_tokens: int
+    ) -> ModelResponse:
+        limit = min(max_tokens, self._settings.max_tokens)
         async with AsyncExitStack() as stack:
             # Outside the timeout: its imports may take seconds.
             model = await open_provider_model(self._settings, self._key, stack)
             async with asyncio.timeout(self._settings.timeout):
                 response = await model.request(
-                    _to_messages(request),
-                    ModelSettings(max_tokens=limit),
-                    _request_parameters(request),
+                    messages, ModelSettings(max_tokens=limit), parameters
                 )
-        return self._answer(response)
-
-    def _answer(self, response: ModelResponse) -> ModelAnswer:
-        usage = response.usage
         if response.finish_reason == "length":
             raise ModelError(
-                f"{self.name}: the answer is cut off after {usage.output_tokens} tokens",
+                f"{self.name}: the answer is cut off after {response.usage.output_tokens} tokens",
                 code="answer_cut",
                 hint="allow more with `brain config model --max-tokens`",
             )
-        return ModelAnswer(_answer_text(response), usage.input_tokens, usage.output_tokens)
+        return response
 
 
 def _answer_text(response: ModelResponse) -> str:

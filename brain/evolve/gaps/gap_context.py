@@ -57,10 +57,10 @@ def _describe_wanted(brain: GapBrain, slugs: list[str]) -> Iterator[str]:
 
 
 def _describe_case(case: Case) -> str:
-    given = case.input if isinstance(case.input, str) else json.dumps(dict(case.input))
+    payload = case.input if isinstance(case.input, str) else json.dumps(dict(case.input))
     expect = case.expect
     if expect.has_equals:
         answer = f"must give {json.dumps(expect.equals)}"
     else:
         answer = f"must hold {list(expect.contains)}, and must not hold {list(expect.excludes)}"
-    return f"  for {given} it {answer}"[:_MAX_CASE_CHARS]
+    return f"  for {payload} it {answer}"[:_MAX_CASE_CHARS]

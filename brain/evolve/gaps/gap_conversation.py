@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ...errors import BrainError, InvalidInput, NotFound
 from ...programs.program import Program
+from ...results import SkillView, VersionReason
 from ..acquire import build_program
 from ..answer_check import NoSkill, UnfitAnswer
 from ..conversation import MAX_ROUNDS, ModelCall
@@ -18,7 +19,7 @@ from ..model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from ..synthesis_prompt import retry_message
 from .brain_protocol import GapBrain
 from .gap_draft import GapDraft, check_definition, parse_gap_answer
-from .gap_progress import MAX_KEPT_ANSWER_CHARS, GapProgress
+from .gap_progress import MAX_STORED_ANSWER_CHARS, GapProgress
 from .gap_prompt import GAP_ANSWER_SCHEMA, GAP_SYSTEM_PROMPT
 
 GAPS_AGENT = "brain evolve gaps"
@@ -88,7 +89,7 @@ class GapConversation:
                 GAP_SYSTEM_PROMPT, tuple(self._messages), GAP_ANSWER_SCHEMA, MAX_GAP_ANSWER_TOKENS
             )
             answer = self.model.answer(request)
-            text = answer.text[:MAX_KEPT_ANSWER_CHARS]
+            text = answer.text[:MAX_STORED_ANSWER_CHARS]
             self._keep(self.progress.with_answer(answer._replace(text=text)))
         answer = self.progress.answers[number]
         self.calls.append(ModelCall(question, answer, ""))
@@ -125,14 +126,22 @@ class GapConversation:
 def find_base(brain: GapBrain, slug: str) -> str | int | None:
     """Return the version that a new program would improve: 0 for none, None if it may not.
 
-    It may replace only what was made for gaps: every version of it carries a receipt of that.
+    It may replace only what was made for gaps: every version of it carries a receipt of that, and
+    nobody has edited it since.
     """
     try:
-        version = brain.skills.view(slug).version
+        view = brain.skills.view(slug)
     except NotFound:
         return 0
     except InvalidInput:  # several skills have this name
         return None
     made = brain.history.why(slug).versions
     is_own = all(one.work is not None and one.work.agent == GAPS_AGENT for one in made)
-    return str(version) if is_own and made else None
+    return str(view.version) if made and is_own and _is_as_made(brain, view, made[0]) else None
+
+
+def _is_as_made(brain: GapBrain, view: SkillView, newest: VersionReason) -> bool:
+    """Tell whether text and program of a skill are those of its newest version."""
+    status = {program.slug: program.status for program in brain.programs.list()}
+    written = brain.skills.view(view.slug, newest.snapshot)
+    return written.body == view.body and status.get(view.slug) == "runnable"

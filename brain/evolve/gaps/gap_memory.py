@@ -6,8 +6,8 @@ import json
 
 from ...receipts.size_budget import shorten_without_secrets
 from ...skills.visible_text import fold_to_line
-from .gap_audit import format_time
 from .brain_protocol import GapBrain
+from .gap_audit import format_time
 from .open_gaps import OpenGap
 
 META_TARGET = "meta.jsonl"

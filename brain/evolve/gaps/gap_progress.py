@@ -8,7 +8,7 @@ from typing import Any
 
 from ..model import ModelAnswer
 
-MAX_KEPT_ANSWER_CHARS = 100_000
+MAX_STORED_ANSWER_CHARS = 100_000
 """Characters of an answer; a longer one is refused anyway, and only its beginning is kept."""
 
 

@@ -19,7 +19,10 @@ SUPERSEDED = "superseded"
 
 
 class EndedAttempt(NamedTuple):
-    """How an attempt ended, as the queue keeps it; `detail` is a proposal or a slug."""
+    """How an attempt ended, as the queue keeps it.
+
+    `detail` is the slug and the proposal of what was proposed, or a rejected attempt.
+    """
 
     phase: str
     result: str
@@ -61,14 +64,16 @@ def describe_next(gap: OpenGap, items: Iterable[tuple[WorkItem, str]]) -> str:
     if ended.phase == RATE_PHASE:
         return "attempt: it waits for the limits"
     if ended.phase == PROPOSED_PHASE:
-        return f"wait for a person: proposal {ended.detail}"
+        return f"wait for a person: proposal {ended.detail.rpartition(' ')[2]}"
     return f"nothing until it fails again: {ended.phase} {ended.result}".rstrip()
 
 
 def list_proposed(items: Iterable[tuple[WorkItem, str]]) -> list[tuple[WorkItem, str]]:
     """Return the items whose skill was proposed to a person, with the slugs."""
     ended = ((item, parse_ended(result)) for item, result in items)
-    return [(item, one.detail) for item, one in ended if one.phase == PROPOSED_PHASE]
+    return [
+        (item, one.detail.partition(" ")[0]) for item, one in ended if one.phase == PROPOSED_PHASE
+    ]
 
 
 def _allows_another(result: str) -> bool:

@@ -1,52 +1,50 @@
 """Note failed goals in the store of experience, in a thread of its own.
 
-The agent only appends to a queue: it waits for no lock, file or server, and nothing that fails
-there reaches it. What could not be noted is kept as a notice. The thread ends when the queue is
-empty; the interpreter waits for it at its end.
+The agent only appends to a queue: it waits for no lock, file, server or import, and nothing that
+fails there reaches it. What could not be noted is kept as a notice. The thread ends when the queue
+is empty. At its end, the interpreter waits a little for reports that are still being noted.
 """
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...errors import BrainError
-from ...results import Notice
-from .gap_audit import SCORE_PHASE, SKIPPED, append_gap_event
-from .open_gaps import GapReport, add_gap_work, record_failure, record_success
+from .gap_report import GapReport, GoalSuccess
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
+    from ...results import Notice
 
 MAX_WAITING_REPORTS = 1_000
 """Reports that wait to be noted; of more, the oldest are dropped, and a notice says so."""
+EXIT_SECONDS = 10.0
+"""How long the end of the interpreter waits for one brain's reports."""
 _MAX_NOTICES = 20
 
 OpenExperience = Callable[[], AbstractContextManager["ExperienceStore"]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoalSuccess:
-    """A goal that succeeded, which ends the row of its failures."""
-
-    goal: str
-    tool: str = ""
-
-
 class GapReporter:
-    """Notes reports of one brain in order. `on_due` is called after a gap became due."""
+    """Notes reports of one brain in order.
+
+    `on_due` is called, in a thread that nothing waits for, after a gap became due.
+    """
 
     def __init__(self, open_store: OpenExperience) -> None:
         self.on_due: Callable[[], object] | None = None
         self._open_store = open_store
         self._changed = threading.Condition()
         self._waiting: deque[GapReport | GoalSuccess] = deque()
-        self._thread: threading.Thread | None = None
-        self._notices: deque[Notice] = deque(maxlen=_MAX_NOTICES)
+        self._is_running = False
+        self._notices: deque[tuple[str, str]] = deque(maxlen=_MAX_NOTICES)
+        _reporters.add(self)
 
     def submit(self, report: GapReport | GoalSuccess) -> None:
         """Queue a report; return at once."""
@@ -54,20 +52,23 @@ class GapReporter:
             self._waiting.append(report)
             if len(self._waiting) > MAX_WAITING_REPORTS:
                 self._waiting.popleft()
-                self._add_notice("gap_dropped", "too many failed goals wait to be noted")
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._note_all, name="brain-gaps")
-                self._thread.start()
+                self._notices.append(("gap_dropped", "too many failed goals wait to be noted"))
+            if self._is_running:
+                return
+            self._is_running = True
+        _thread.start_new_thread(self._note_all, ())  # `Thread.start` would wait for the thread
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until all reports are noted; return whether they are."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._thread is None, timeout)
+            return self._changed.wait_for(lambda: not self._is_running, timeout)
 
     def take_notices(self) -> list[Notice]:
         """Return why reports could not be noted, and forget it."""
+        from ...results import Notice
+
         with self._changed:
-            found = list(self._notices)
+            found = [Notice(code, "", message) for code, message in self._notices]
             self._notices.clear()
         return found
 
@@ -75,16 +76,22 @@ class GapReporter:
         while batch := self._take_batch():
             due = [self._try_to_note(report) for report in batch]
             if any(due) and self.on_due is not None:
-                self.on_due()
+                _thread.start_new_thread(self._act_on_due, (self.on_due,))
+
+    def _act_on_due(self, on_due: Callable[[], object]) -> None:
+        try:
+            on_due()
+        except Exception as error:  # noqa: BLE001  nothing that fails here may reach the agent
+            self._add_notice("gap_not_attempted", "a gap was not attempted", error)
 
     def _try_to_note(self, report: GapReport | GoalSuccess) -> bool:
         try:
+            from .note_report import note_report
+
             with self._open_store() as store:
                 return note_report(store, report)
         except Exception as error:  # noqa: BLE001  no fault of a store may reach the agent
-            message = error.message if isinstance(error, BrainError) else repr(error)
-            with self._changed:
-                self._add_notice("gap_not_noted", f"a failed goal was not noted: {message}")
+            self._add_notice("gap_not_noted", "a failed goal was not noted", error)
             return False
 
     def _take_batch(self) -> list[GapReport | GoalSuccess]:
@@ -93,25 +100,20 @@ class GapReporter:
             batch = list(self._waiting)
             self._waiting.clear()
             if not batch:
-                self._thread = None
+                self._is_running = False
                 self._changed.notify_all()
             return batch
 
-    def _add_notice(self, code: str, message: str) -> None:
-        self._notices.append(Notice(code, "", message))
+    def _add_notice(self, code: str, what: str, error: Exception) -> None:
+        message = getattr(error, "message", "") or repr(error)
+        with self._changed:
+            self._notices.append((code, f"{what}: {message}"))
 
 
-def note_report(store: ExperienceStore, report: GapReport | GoalSuccess) -> bool:
-    """Note a report; queue the gap if it is due, and return whether it is.
+_reporters: weakref.WeakSet[GapReporter] = weakref.WeakSet()
 
-    Raises `StoreError`.
-    """
-    if isinstance(report, GoalSuccess):
-        record_success(store, report.goal, report.tool)
-        return False
-    gap = record_failure(store, report)
-    if gap.score.is_due:
-        add_gap_work(store, gap, 0, report.at)
-    else:
-        append_gap_event(store, gap, report.at, SCORE_PHASE, SKIPPED, reason="below the threshold")
-    return gap.score.is_due
+
+@atexit.register
+def _finish_reports() -> None:
+    for reporter in list(_reporters):
+        reporter.wait(EXIT_SECONDS)

@@ -22,6 +22,7 @@ from .gap_score import GapScore, has_error_keyword, has_reflection_keyword, scor
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
+    from .gap_report import GapReport
 
 GAPS = "gaps"
 """The name of this evolver; also the kind of its work."""
@@ -37,21 +38,6 @@ _MAX_TRIES = 10_000
 _DIGEST_BYTES = 8
 
 Gaps = dict[str, "OpenGap"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GapReport:
-    """A goal that failed at `at` (ms since 1970), as its agent reports it.
-
-    `tool` tells goals with the same text apart, such as those of several tools. `reflections` are
-    what the agent said of its work.
-    """
-
-    goal: str
-    at: int
-    error: str = ""
-    tool: str = ""
-    reflections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -309,9 +309,7 @@ class _Attempt:
     def _propose(self, checked: CheckedDraft) -> None:
         """Propose the program to the gate. Raises `_Ended` unless it is admitted."""
         draft = checked.draft
-        request = build_request(
-            self.run.brain, checked.program, draft.program.description
-        )
+        request = build_request(self.run.brain, checked.program, draft.program.description)
         calls = self._conversation.calls if self._conversation else []
         change = ProposedChange(
             name=draft.slug,
@@ -339,7 +337,7 @@ class _Attempt:
                 gap_audit.SKIPPED,
                 outcome.reason or "it waits for a person",
                 name=draft.name,
-                detail=outcome.slug,
+                detail=f"{outcome.slug} {outcome.proposal}",
             )
         if outcome.done not in ("admitted", "nothing"):
             raise _Ended(

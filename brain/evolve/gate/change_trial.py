@@ -136,7 +136,7 @@ class ChangeTrial:
             text=planned.text_blob,
             runner=runner.name,
         )
-        return self._brain.gate.find_same_attempt(wanted)
+        return self._brain.gate.find_same_attempt(planned.path, wanted)
 
     def _try_cases(
         self,

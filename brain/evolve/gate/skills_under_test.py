@@ -111,10 +111,13 @@ class PlannedSkills:
         return index
 
     def _body(self, path: str) -> str:
-        if path == self._planned.path and self._text is not None:
-            return body_of(self._text)
         if path not in self._bodies:
-            self._bodies[path] = self._reader.read_body(self._planned.head, path)
+            is_own = path == self._planned.path and self._text is not None
+            self._bodies[path] = (
+                body_of(self._text or b"")
+                if is_own
+                else self._reader.read_body(self._planned.head, path)
+            )
         return self._bodies[path]
 
 

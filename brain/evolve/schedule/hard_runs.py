@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SYNTHESIS = "synthesis"
 """The kind of these items; their key is the id of the run."""
 _MAX_RECEIPT_BYTES = 200_000
+_NOTICE = "no model notice"
 
 
 class HardRun(NamedTuple):
@@ -64,6 +65,13 @@ def queue_if_hard(session: Session, store: ExperienceStore, receipt: Receipt, no
     if mode == OFF or not trigger or receipt.outcome not in LEARNED_OUTCOMES:
         return False
     return queue_receipt(store, receipt, trigger, now)
+
+
+def take_no_model_notice(store: ExperienceStore) -> bool:
+    """Tell whether runs wait, and nobody was told so before."""
+    if store.read_note(_NOTICE) or not any(not done for _, done in store.list_work(SYNTHESIS)):
+        return False
+    return store.write_note(_NOTICE, None, "said")
 
 
 def parse_hard_run(work: ClaimedWork) -> HardRun:

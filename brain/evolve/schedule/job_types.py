@@ -14,7 +14,7 @@ from .costs import MeteredModel
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore, RateStore
-    from ..brain_protocol import LearningBrain
+    from ..gaps.brain_protocol import GapBrain
     from ..model import Model
 
 DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
@@ -37,7 +37,7 @@ class JobContext:
     `should_stop` tells that the scheduler was asked to end; `owner` names this process.
     """
 
-    brain: LearningBrain
+    brain: GapBrain
     store: ExperienceStore
     rates: RateStore
     model: Model | None

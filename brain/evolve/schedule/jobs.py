@@ -15,7 +15,6 @@ from .job_types import DONE, FAILED, Job, JobContext, make_step
 from .synthesis_job import SYNTHESIS_LIMITS, work_off_hard_runs
 
 if TYPE_CHECKING:
-    from ..gaps.brain_protocol import GapBrain
     from ..model import Model
     from ..patterns.brain_protocol import PatternBrain
 
@@ -44,7 +43,7 @@ def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
     from ..gaps.run_gaps import run_gaps
 
     model = context.metered_model(GAPS)
-    for gap in run_gaps(cast("GapBrain", context.brain), model, now=context.clocks.now()):
+    for gap in run_gaps(context.brain, model, now=context.clocks.now()):
         result = FAILED if gap.result == "failed" else DONE
         reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
         yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)

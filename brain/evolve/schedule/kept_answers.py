@@ -10,7 +10,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...digest import blob_id
 from ...errors import BrainError, ModelError
@@ -99,6 +99,11 @@ class KeptToolModel(KeptModel):
     def __init__(self, model: ToolModel, answers: KeptAnswers) -> None:
         super().__init__(model, answers)
         self._tool_model = model
+
+    @property
+    def tool_rounds(self) -> int:
+        """How many replies one conversation may take."""
+        return self._tool_model.tool_rounds
 
     def respond(self, request: ToolRequest) -> ToolReply:
         """Return the reply, from an earlier attempt if it has one. Raises `ModelError`."""

@@ -28,7 +28,7 @@ class ModelPause(NamedTuple):
 
 
 def pause_length(failures: int) -> int:
-    """Return the ms to wait after so many failures in a row: 1, 4, 16, 64 … minutes, at most 6 h."""
+    """Return the ms to wait after so many failures: 1, 4, 16, 64 … minutes, at most 6 h."""
     length = FIRST_PAUSE_MS
     for _ in range(1, min(failures, _MAX_GROWTHS)):
         length *= _GROWTH

@@ -37,7 +37,6 @@ from .work_progress import PreparedChange, WorkProgress, decode_progress, encode
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork
-    from ...receipts import Receipt
     from ..model import Model
 
 LEASE_MS = 15 * 60_000

@@ -70,11 +70,12 @@ def find_cases_folder(session: Session, bundle: Bundle, slug: str) -> str:
 
 
 def _list_entries(session: Session, bundle: Bundle, slug: str) -> list[TreeEntry]:
-    folder = find_cases_folder(session, bundle, slug) + CASES_FOLDER
+    folders = dict.fromkeys((find_cases_folder(session, bundle, slug), usual_folder(slugify(slug))))
     return _limit(
         [
             entry
-            for entry in bundles.walk_below(session.nodes, bundle, folder)
+            for folder in folders
+            for entry in bundles.walk_below(session.nodes, bundle, folder + CASES_FOLDER)
             if slug_of_case(entry.path)
         ]
     )

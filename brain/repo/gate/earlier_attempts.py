@@ -7,9 +7,9 @@ what came out stays hidden.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from ...errors import BrainError
+from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
 from ...results import EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
@@ -28,20 +28,33 @@ _EVOLVER = re.compile(rf"^{EVOLVER_TRAILER}([a-z]{{1,32}})$", re.MULTILINE)
 
 def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
     """Return the attempts at a skill that are kept, newest first."""
-    return [
-        _describe(session, ref, snapshot_id, snapshot, verdict)
-        for ref, snapshot_id, snapshot, verdict in _iter_attempts(session, slug)
-    ]
+    found = []
+    for ref, snapshot_id in list_rejected_refs(session, slug):
+        snapshot = session.load_snapshot(snapshot_id)
+        verdict = read_decision_verdict(session, snapshot)
+        if verdict is not None:
+            found.append(_describe(session, ref, snapshot_id, snapshot, verdict))
+    return found
 
 
-def find_same_attempt(session: Session, wanted: Verdict) -> EarlierAttempt | None:
+def find_same_attempt(session: Session, path: str, wanted: Verdict) -> EarlierAttempt | None:
     """Return a kept attempt at the same change on the same cases, None if there is none.
 
-    `wanted` has the texts, the program, the runner, and the documents of the cases. An
-    attempt in which cases ended in errors is none: it may end differently.
+    `path` is that of the text of the skill; `wanted` has the texts, the program, the runner, and
+    the documents of the cases. An attempt in which cases ended in errors is none: it may end
+    differently. Only attempts with this text are read.
     """
-    for ref, snapshot_id, snapshot, verdict in _iter_attempts(session, wanted.skill):
-        if _what_was_tried(verdict) == _what_was_tried(wanted) and not _has_errors(verdict):
+    for ref, snapshot_id in list_rejected_refs(session, wanted.skill):
+        entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), path)
+        if entry is None or entry.blob != wanted.text:
+            continue
+        snapshot = session.load_snapshot(snapshot_id)
+        verdict = read_decision_verdict(session, snapshot)
+        if (
+            verdict is not None
+            and _what_was_tried(verdict) == _what_was_tried(wanted)
+            and not _has_errors(verdict)
+        ):
             return _describe(session, ref, snapshot_id, snapshot, verdict)
     return None
 
@@ -70,14 +83,6 @@ def hide_cases(verdict: Verdict, text: str) -> str:
     for case in verdict.gate_cases:
         text = text.replace(case.name, "a held-out case")
     return text
-
-
-def _iter_attempts(session: Session, slug: str) -> Iterator[tuple[str, bytes, Snapshot, Verdict]]:
-    for ref, snapshot_id in list_rejected_refs(session, slug):
-        snapshot = session.load_snapshot(snapshot_id)
-        verdict = read_decision_verdict(session, snapshot)
-        if verdict is not None:
-            yield ref, snapshot_id, snapshot, verdict
 
 
 def _describe(

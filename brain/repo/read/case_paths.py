@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...digest import NO_DIGEST
 from ...errors import InvalidInput
-from ...gating.case_document import parse_case
-from ...gating.case_types import MAX_CASE_BYTES
 from ...skills import SKILLS_SECTION, skill_layout
 
 CASES_FOLDER = "cases"
@@ -35,6 +33,9 @@ def is_hidden_case(path: str, content: bytes) -> bool:
 
     Other files of a folder `cases` are hidden from nobody.
     """
+    from ...gating.case_document import parse_case
+    from ...gating.case_types import MAX_CASE_BYTES
+
     slug = slug_of_case(path)
     if not slug or (len(content) <= MAX_CASE_BYTES and not all(f in content for f in _FIELDS)):
         return False

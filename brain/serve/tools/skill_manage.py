@@ -8,7 +8,7 @@ from ...errors import NotFound, ToolFailure, printable_text
 from ...repo.read.case_paths import is_in_cases
 from ...skills.slug import is_slug
 from .secret_guard import NewSecretCheck
-from .skill_read import file_argument, skill_line
+from .skill_read import file_argument, read_shown_file, skill_line
 from .text_replacement import replace_in_text
 from .tool import ToolResult, notice_line, pick_fields
 from .tool_definitions import SKILL_ACTIONS, SKILL_FOLDERS
@@ -169,14 +169,14 @@ def _edit_skill_file(
     try:
         edited = brain.skills.edit(name, check.guard(change), file=inner, message=message)
     except _FileMissing:
-        brain.skills.read_file(name, inner)  # raises an error that lists the existing files
+        read_shown_file(brain, name, inner)  # raises an error that lists the existing files
         raise
     doubts = check.doubts if inner else ()  # the notices cover the text of the skill
     return edited._replace(notices=[*edited.notices, *doubts])
 
 
 def _refuse_cases(inner: str) -> None:
-    """Refuse files below cases/: whoever changes a skill does not change what it is tried on."""
+    """Refuse files below cases/: an agent does not change what its skills are tried on."""
     if is_in_cases(inner):
         raise ToolFailure(
             f"{printable_text(inner)} is not written: a skill is tried on its cases.",

@@ -167,7 +167,7 @@ _CUT_NOTE_CHARS = 60
 def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     """Read a skill, or one of its files, now or at an earlier version."""
     name, version = arguments["name"], arguments.get("version", "")
-    skill_file = _read_shown_file(
+    skill_file = read_shown_file(
         brain, f"{name}@{version}" if version != "" else name, file_argument(arguments)
     )
     files = _file_list(skill_file.files) if not skill_file.file else ""
@@ -177,18 +177,20 @@ def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     return ToolResult(shown + files, data, False)
 
 
-def _read_shown_file(brain: Brain, skill: str, inner: str) -> SkillFile:
-    """Return a file of a skill, as if its held-out cases did not exist."""
-    if inner and is_in_cases(inner):
-        hidden = brain.gate.find_hidden_files(skill)
-        if inner in hidden:
-            shown = [file for file in brain.skills.read_file(skill).files if file not in hidden]
-            raise missing_file_error(printable_text(skill), inner, shown)
-    skill_file = brain.skills.read_file(skill, inner)
-    if not any(map(is_in_cases, skill_file.files)):
-        return skill_file
-    hidden = brain.gate.find_hidden_files(skill)
-    return skill_file._replace(files=[file for file in skill_file.files if file not in hidden])
+def read_shown_file(brain: Brain, skill: str, inner: str) -> SkillFile:
+    """Return a file of a skill, as if its held-out cases did not exist.
+
+    Raises as `brain.skills.read_file`.
+    """
+    text = brain.skills.read_file(skill)
+    has_cases = any(map(is_in_cases, text.files))
+    hidden = brain.gate.find_hidden_files(skill) if has_cases else set()
+    shown = [file for file in text.files if file not in hidden]
+    if not inner:
+        return text._replace(files=shown)
+    if inner not in shown:
+        raise missing_file_error(text.slug, inner, shown)
+    return brain.skills.read_file(skill, inner)._replace(files=shown)
 
 
 def file_argument(arguments: dict[str, Any]) -> str:

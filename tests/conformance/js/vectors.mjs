@@ -10,6 +10,7 @@ import { decode } from "./msgpack.mjs";
 import { checkFolder, fold, path } from "./paths.mjs";
 import { readEquivocation, readProof } from "./proofs.mjs";
 import { outline } from "./receipts.mjs";
+import { decideGate, readSplit } from "./gates.mjs";
 import { readVerdict } from "./verdicts.mjs";
 import { message, readRecord, verify } from "./signatures.mjs";
 import { build, buildBundle, ends, readBundle, readNode, readTree, totals } from "./trees.mjs";
@@ -100,6 +101,7 @@ export const KINDS = {
   equivocation: ofBytes(readEquivocation),
   receipt: ofBytes(outline),
   verdict: ofBytes(readVerdict),
+  ...{ split: ofBytes(readSplit), gate: ofBytes(decideGate) },
   trust: ofBytes((data) => ({ ...readTrust(data), keys: [...readTrust(data).keys.values()] })),
   signature: ({ brain, snapshot, key, signature }) => {
     need(verify(key, message(brain, snapshot), signature), "a signature that does not fit");

@@ -33,6 +33,7 @@ OPERATIONS = {
     "diff": "history.diff history.patch history.diff_stat",
     "doctor": "doctor repair",
     "evolve accept": "gate.accept",
+    "evolve recheck": "gate.recheck",
     "evolve acquire": "programs.acquire programs.read_definition",
     "evolve admit": "programs.admit",
     "evolve allow": "programs.find_runnable programs.approve",
@@ -41,10 +42,13 @@ OPERATIONS = {
     "evolve case list": "gate.list_cases",
     "evolve case show": "gate.list_cases",
     "evolve count": "receipts.read_run_files programs.count_imported",
+    "evolve gaps": "gaps.list gaps.log",
     "evolve import-registry": "programs.import_registry",
     "evolve pin": "programs.pin",
     "evolve reinstate": "programs.reinstate",
     "evolve retire": "programs.retire",
+    "evolve run": "evolution.run evolution.run_due",
+    "evolve status": "evolution.status",
     "evolve stats": "programs.stats",
     "evolve synthesize": "synthesize receipts.read_run receipts.read_run_file",
     "evolve try": "gate.plan gate.record",
@@ -127,7 +131,7 @@ WITHOUT_BRAIN = (
 )
 """Commands about the user, a chain, or the program; and those of `brain.serve`."""
 PARTS = (
-    "branches files gate history imports ledger memory merge prompt proofs proposals receipts "
+    "branches files gaps gate history imports ledger memory merge prompt proofs proposals receipts "
     "secrets signatures skills trust"
 ).split()
 

@@ -46,6 +46,12 @@ def tools(*errors: str) -> tuple[RunStep, ...]:
     )
 
 
+def accept(brain: Brain) -> None:
+    """Accept the one open proposal, as a person does."""
+    (proposal,) = brain.proposals.list()
+    brain.proposals.accept(proposal.snapshot)
+
+
 def run(*errors: str, task: str = "Audit the vault") -> Receipt:
     return Receipt(run="r1", task=task, steps=tools(*errors), outcome="success")
 
@@ -99,11 +105,15 @@ class TestOfARunThatIsOver:
         done = synthesize(brain, HARD, model)
         assert (done.decision, done.trigger, done.version) == ("created", "recovery", 1)
         assert (done.requests, done.reason) == (1, "One feed was stale.")
-        assert brain.head == done.snapshot
+        assert done.outcome is not None and done.outcome.done == "proposed"
+        assert brain.skills.list() == []
+        (proposal,) = brain.proposals.list()
+        assert (proposal.name, proposal.snapshot) == (done.outcome.proposal, done.snapshot)
+        accept(brain)
         view = brain.skills.view("oracle-manipulation")
         assert (view.body.strip(), view.description) == (BODY.strip(), SKILL["description"])
         assert "error" not in [problem.severity for problem in brain.skills.check()]
-        receipt = brain.receipts.read_run()
+        receipt = brain.receipts.read_run(done.snapshot or "")
         assert [(step.kind, step.name, step.version) for step in receipt.steps] == [
             ("llm", "scripted", ""),
             ("skill_create", "oracle-manipulation", "1"),
@@ -161,6 +171,7 @@ class TestOfARunThatIsOver:
         done = synthesize(brain, receipt, model)
         assert (done.decision, done.previous_version, done.version) == ("improved", 1, 2)
         assert "> # Oracles" in model.requests[0].messages[0].text
+        accept(brain)
         assert len(brain.skills.list()) == 1
         assert brain.skills.view("price-feeds").body.endswith("Distrust spikes.\n")
 
@@ -177,6 +188,7 @@ class TestOfARunThatIsOver:
         receipt = HARD._replace(task="oracle manipulation price read")
         done = synthesize(brain, receipt, Slow(skill(decision="improve", body=BODY + "\nEnd.\n")))
         assert done.version == 3
+        accept(brain)
         body = brain.skills.view("oracle-manipulation").body
         assert "# First" in body and "End." in body
 
@@ -282,6 +294,7 @@ class TestWhatAModelSays:
         said = {**SKILL, "path": "../../x", "files": {"a": "b"}, "version": "99", "slug": "other"}
         done = synthesize(brain, HARD, FakeModel(said))
         assert (done.slug, done.version) == ("oracle-manipulation", 1)
+        accept(brain)
         assert [skill.slug for skill in brain.skills.list()] == ["oracle-manipulation"]
 
     def test_a_failing_model_leaves_the_brain_as_it_was(self, brain: Brain) -> None:
@@ -319,7 +332,7 @@ class TestWhatAModelIsShown:
 
 
 class TestAtTheEndOfATask:
-    def test_the_skill_is_a_step_of_the_run_itself(self, brain: Brain) -> None:
+    def test_the_calls_are_steps_of_the_run_and_the_skill_is_proposed(self, brain: Brain) -> None:
         learner = Learner(brain, FakeModel(SKILL))
         with brain.task("Audit the vault", on_success=learner) as task:
             brain.files.edit("memory/log.md", lambda _: b"begun\n")
@@ -333,10 +346,11 @@ class TestAtTheEndOfATask:
             "tool",
             "tool",
             "llm",
-            "skill_create",
         ]
         assert receipt.outcome == "success"
-        assert receipt.skills_created == ["oracle-manipulation@1"]
+        made = brain.receipts.read_run(learner.result.snapshot or "")
+        assert made.skills_created == ["oracle-manipulation@1"]
+        assert made.task == f"Learn from run {receipt.run}: Audit the vault"
 
     def test_steps_before_the_last_snapshot_count(self, brain: Brain) -> None:
         learner = Learner(brain, FakeModel(SKILL))

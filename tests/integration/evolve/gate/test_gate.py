@@ -12,6 +12,7 @@ from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_types import Case, Expectation
+from brain.receipts import Receipt
 from tests.support.gated_brains import (
     GREETING,
     SKILL,
@@ -259,3 +260,30 @@ def test_modes_change_with_the_manifest(tmp_path: Path) -> None:
         assert brain.gate.read_mode() == "off"
         brain.files.edit("manifest.yaml", lambda _: b"name: x\n")
         assert brain.gate.read_mode() == "propose"
+
+
+@pytest.mark.parametrize("mode", ["gated", "propose"])
+def test_the_run_that_made_a_change_goes_with_it(tmp_path: Path, mode: str) -> None:
+    run = Receipt(run="1a2b", task="Learn", agent="brain evolve", outcome="success")
+    with make_gated_brain(tmp_path, mode=mode) as brain:
+        change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER, receipt=run)
+        outcome = Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
+        if mode == "propose":
+            brain.proposals.accept(outcome.snapshot)
+        assert brain.receipts.show(outcome.snapshot).run == "1a2b"
+        assert brain.verify(deep=True).findings == []
+
+
+def test_attempts_of_two_processes_leave_one_new_version(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain, Brain.open(tmp_path, author="bob") as other:
+        started: list[bool] = []
+
+        def race(skills: SkillsUnderTest, case: Case, number: int) -> str:
+            if not started:
+                started.append(True)
+                assert propose(other, BETTER).done == "admitted"
+            return greet_if_asked(skills, case, number)
+
+        assert propose(brain, BETTER, race).done == "nothing"  # it is so by then
+        assert brain.skills.view(SKILL).version == 2
+        assert brain.verify(deep=True).findings == []

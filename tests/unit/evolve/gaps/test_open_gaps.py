@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from brain.evolve.gaps.gap_reporter import note_report
+from brain.evolve.gaps.gap_report import GapReport
+from brain.evolve.gaps.note_report import note_report
 from brain.evolve.gaps.open_gaps import (
     GAPS,
     MAX_GAPS_PER_NOTE,
-    GapReport,
     add_gap_work,
     find_open_gap,
     gap_key,

@@ -1,0 +1,101 @@
+"""Find transcripts of other programs as they end, and queue their hard runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...errors import BrainError
+from ...limits import MAX_TRANSCRIPT_BYTES
+from ...receipts import Receipt
+from ...receipts.transcripts import read_transcripts
+from .stored_notes import change_fields, read_fields, read_number
+
+if TYPE_CHECKING:
+    from ...experience.experience_protocol import ExperienceStore
+
+QUIET_MS = 120_000
+"""A session whose file was not written for so long has ended, or rests."""
+MAX_WATCHED_FILES = 50_000
+"""Files that are looked at; further ones are left out."""
+_ENDINGS = (".jsonl", ".json")
+_NOTE = "transcripts"
+
+
+class ImportedTranscript(NamedTuple):
+    """A transcript that ended: its file, and the runs that were queued."""
+
+    file: str
+    queued: list[str]
+
+
+class TranscriptFolders:
+    """Folders, at any depth, with transcripts; `queue_run` queues a run if it is hard.
+
+    Only files that are written after this was first used on a brain are read: earlier sessions
+    would cost without having been asked for.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        store: ExperienceStore,
+        queue_run: Callable[[Receipt], bool],
+        now: Callable[[], int],
+    ) -> None:
+        self._folders = folders
+        self._store = store
+        self._queue_run = queue_run
+        self._now = now
+        self._seen: dict[str, tuple[int, int]] = {}
+
+    def poll(self) -> Iterator[ImportedTranscript]:
+        """Read the transcripts that ended since the last call. Raises `StoreError`."""
+        now = self._now()
+        fields = change_fields(
+            self._store, _NOTE, lambda old: None if old.get("since") else {"since": now}
+        )
+        since = read_number(fields or read_fields(self._store, _NOTE), "since")
+        pending = now
+        for path, stat in self._iter_files():
+            changed = stat.st_mtime_ns // 1_000_000
+            key = (stat.st_size, stat.st_mtime_ns)
+            if changed < since or self._seen.get(path) == key:
+                continue
+            if changed > now - QUIET_MS:
+                pending = min(pending, changed)
+                continue
+            self._seen[path] = key
+            queued = self._import_file(path, stat.st_size)
+            if queued:
+                yield ImportedTranscript(path, queued)
+        mark = max(since, min(pending, now - QUIET_MS))
+        change_fields(self._store, _NOTE, lambda old: None if mark == since else {"since": mark})
+
+    def _import_file(self, path: str, size: int) -> list[str]:
+        """Queue the hard runs of a file; a file that is no transcript has none."""
+        if size > MAX_TRANSCRIPT_BYTES:
+            return []
+        try:
+            receipts = read_transcripts(Path(path).read_bytes(), "")
+        except (BrainError, OSError):
+            return []
+        return [receipt.run for receipt in receipts if self._queue_run(receipt)]
+
+    def _iter_files(self) -> Iterator[tuple[str, os.stat_result]]:
+        left = MAX_WATCHED_FILES
+        for folder in self._folders:
+            for parent, _, names in os.walk(folder):
+                for name in names:
+                    if not name.endswith(_ENDINGS):
+                        continue
+                    left -= 1
+                    if left < 0:
+                        return
+                    path = os.path.join(parent, name)
+                    try:
+                        yield path, os.stat(path, follow_symlinks=False)
+                    except OSError:  # it was removed meanwhile
+                        continue

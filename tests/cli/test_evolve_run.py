@@ -1,0 +1,194 @@
+"""`brain evolve run` and `status`, and what learns in the background of other commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import plistlib
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from brain_cli.error_report import CONFLICT
+from brain_cli.render.service_unit import build_unit
+
+from brain import Brain
+from brain.errors import InvalidInput
+from tests.cli.conftest import COMMAND, Call, environment, validate
+from tests.cli.test_evolve import KEY, SKILL, work
+from tests.support.fake_model_endpoint import (
+    FakeEndpoint,
+    FakeReply,
+    completion_reply,
+    run_fake_endpoint,
+)
+from tests.support.processes import TIMEOUT_SECONDS
+
+NOTHING = '{"decision": "nothing", "reason": "Routine."}'
+
+
+@pytest.fixture
+def served() -> Iterator[FakeEndpoint]:
+    with run_fake_endpoint() as made:
+        yield made
+
+
+@pytest.fixture
+def model(
+    agent: Path, cli: Call, served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> FakeEndpoint:
+    """An endpoint that is configured, and a key for it."""
+    monkeypatch.setenv("BRAIN_MODEL_KEY", KEY)
+    monkeypatch.setenv("SKILL_EVOLUTION_ENABLED", "false")
+    told = cli("config", "model", "openai:small", "--base-url", served.url, "--retries", "0")
+    assert told.status == 0
+    return served
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+
+
+def test_once_learns_from_what_waits(agent: Path, cli: Call, model: FakeEndpoint) -> None:
+    work(agent, "exit 1", "")
+    work(agent, "exit 1", "")
+    model.replies += [completion_reply(json.dumps(SKILL)), completion_reply(NOTHING)]
+    told = cli("evolve", "run", "--once")
+    assert told.status == 0 and told.err == ""
+    assert "done: proposed: there are no held-out cases" in told.out
+    assert "Review it with `brain proposal show evolve-stale-price-feeds-" in told.out
+    assert "done: nothing: Routine." in told.out
+    assert "synthesis" not in cli("evolve", "run", "--once").out and len(model.asked) == 2
+
+
+def test_each_step_is_one_document(agent: Path, cli: Call, model: FakeEndpoint) -> None:
+    work(agent, "exit 1", "")
+    model.replies.append(completion_reply(json.dumps(SKILL)))
+    lines = cli("evolve", "run", "--once", "--json").out.splitlines()
+    for line in lines:
+        validate("evolve-run", json.loads(line))
+    step = json.loads(lines[0])
+    assert (step["evolver"], step["result"], step["slug"]) == (
+        "synthesis",
+        "done",
+        "stale-price-feeds",
+    )
+    status = cli("evolve", "status", "--json").document
+    validate("evolve-status", status)
+    assert status["decisions"][0]["name"] == "stale-price-feeds"
+    text = cli("evolve", "status").out
+    assert "Mode propose, openai:small" in text
+    assert "synthesis has cost 1 request, 120 tokens in, 30 out" in text
+    assert "synthesis: 1 of 6 attempts in this hour" in text
+
+
+def test_without_a_model_it_says_so(agent: Path, cli: Call) -> None:
+    work(agent, "exit 1", "")
+    told = cli("evolve", "run", "--once")
+    assert told.status == 0 and "no model is configured" in told.err
+    assert "synthesis: waiting: no model is configured" in told.out
+    assert "no model" in cli("evolve", "status").out
+
+
+def test_in_the_mode_off_it_is_refused(agent: Path, cli: Call, model: FakeEndpoint) -> None:
+    (agent / "manifest.yaml").write_text("evolution:\n  mode: off\n")
+    cli("snapshot")
+    told = cli("--json", "evolve", "run", "--once")
+    assert (told.error["code"], told.status) == ("evolution_off", CONFLICT)
+    assert cli("--json", "evolve", "synthesize").error["code"] == "evolution_off"
+    assert "Mode off" in cli("evolve", "status").out and model.asked == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_once_the_model_has_answered(
+    agent: Path, cli: Call, model: FakeEndpoint, number: signal.Signals
+) -> None:
+    work(agent, "exit 1", "")
+    work(agent, "exit 1", "")
+    running: list[subprocess.Popen[str]] = []
+
+    def interrupt() -> FakeReply:
+        running[0].send_signal(number)
+        return completion_reply(json.dumps(SKILL))
+
+    model.replies.append(interrupt)
+    running.append(start("evolve", "run"))
+    out, err = running[0].communicate(timeout=TIMEOUT_SECONDS)
+    assert running[0].returncode == 0, err
+    assert len(model.asked) == 1 and "Traceback" not in err
+    assert "stale-price-feeds" in out
+    with Brain.open(agent) as brain:
+        assert brain.evolution.status(None).evolvers[0].waiting == 1
+
+
+class TestUnits:
+    def test_a_systemd_unit_is_valid(self, agent: Path, cli: Call, tmp_path: Path) -> None:
+        told = cli("evolve", "run", "--print-unit", "systemd")
+        assert told.status == 0 and f'"-C" "{agent}" "evolve" "run"' in told.out
+        file = tmp_path / "brain-evolve.service"
+        file.write_text(told.out)
+        analyze = shutil.which("systemd-analyze")
+        if analyze is None:
+            pytest.skip("this machine has no systemd-analyze")
+        done = subprocess.run(
+            [analyze, "verify", "--user", "--man=no", str(file)],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+            env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)},
+        )
+        assert "brain-evolve.service" not in done.stderr + done.stdout
+
+    @pytest.mark.parametrize("name", ["a b", 'quo"te', "100%", "$HOME", "back\\slash", "ü"])
+    def test_the_folder_is_quoted(self, tmp_path: Path, name: str) -> None:
+        folder = tmp_path / name
+        folder.mkdir()
+        unit = build_unit("systemd", folder)
+        (line,) = [line for line in unit.splitlines() if line.startswith("ExecStart=")]
+        quoted = line.split('"-C" ')[1].split(' "evolve"')[0]
+        plain = quoted.strip('"').replace("%%", "%").replace("$$", "$")
+        assert plain.replace('\\"', '"').replace("\\\\", "\\") == str(folder)
+        plist = plistlib.loads(build_unit("launchd", folder).encode())
+        assert plist["ProgramArguments"][-4:] == ["-C", str(folder), "evolve", "run"]
+        assert plist["KeepAlive"] == {"SuccessfulExit": False}
+
+    def test_a_folder_with_a_line_break_is_refused(self, tmp_path: Path) -> None:
+        folder = tmp_path / "a\nExecStart=evil"
+        folder.mkdir()
+        with pytest.raises(InvalidInput, match="cannot hold"):
+            build_unit("systemd", folder)
+
+
+class TestInTheBackground:
+    def test_brain_watch_learns_from_a_hard_run(
+        self, agent: Path, cli: Call, model: FakeEndpoint
+    ) -> None:
+        work(agent, "exit 1", "")
+        model.replies.append(completion_reply(json.dumps(SKILL)))
+        watching = start("watch")
+        assert watching.stderr is not None
+        lines = iter(watching.stderr.readline, "")
+        assert any("synthesis stale-price-feeds: proposed" in line for line in lines)
+        watching.terminate()
+        watching.communicate(timeout=TIMEOUT_SECONDS)
+        assert watching.returncode == 0
+
+    def test_without_a_model_it_says_once_that_runs_wait(self, agent: Path, cli: Call) -> None:
+        work(agent, "exit 1", "")
+        notes = []
+        for _ in range(2):
+            serving = start("mcp", "serve")
+            _, err = serving.communicate(timeout=TIMEOUT_SECONDS)
+            notes.append("hard runs wait for a model" in err)
+        assert notes == [True, False]

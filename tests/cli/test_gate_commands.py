@@ -1,0 +1,106 @@
+"""`brain evolve case`, `try` and `accept`: what they print, and their exit statuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.evolve.gate.gate import Gate
+from brain.evolve.gate.proposed_change import ProposedChange
+from tests.cli.conftest import Call, validate
+from tests.support.gate_decisions import inputs_of_half
+from tests.support.gated_brains import ScriptedRunner, greet_if_asked
+
+ADD = ["evolve", "case", "add", "greet", "--contains", "hello", "--input"]
+
+
+def reject(answer: str = "go away") -> str:
+    """Let the gate reject a change of greet; return the attempt."""
+    with Brain.open(".", author="ada") as brain:
+        runner = ScriptedRunner(lambda skills, case, number: answer)
+        change = ProposedChange(
+            name="greet", evolver="gaps", body="# Greet\n\nWave.\n", description="Greet"
+        )
+        return Gate(brain, runner=runner).propose(change).attempt
+
+
+def add_cases(cli: Call, number: int = 12) -> None:
+    tasks = inputs_of_half(held_out=True)
+    for at in range(number):
+        assert cli(*ADD, next(tasks), "--name", f"c{at}").status == 0
+
+
+def test_a_case_is_added_listed_and_shown(cli: Call, agent: Path) -> None:
+    Path("check.py").write_text("def check(input, output):\n    assert output\n")
+    task = next(inputs_of_half(held_out=True))
+    added = cli(*ADD, task, "--check", "check.py", "--excludes", "error", "--name", "polite")
+    assert added.out.startswith("Case polite of greet added: held-out\n")
+    assert (
+        "is there already"
+        in cli(*ADD, task, "--check", "check.py", "--excludes", "error", "--name", "polite").out
+    )
+    assert "greet  polite  held-out" in cli("evolve", "case", "list").out
+    shown = cli("evolve", "case", "show", "greet", "polite").out
+    assert f"input: {task}" in shown and "assert output" in shown
+    assert cli("evolve", "case", "show", "greet", "none").status == 1
+
+
+@pytest.mark.parametrize("more", [[], ["--from", "@"], ["--input", "a"]])
+def test_a_case_needs_an_input_and_an_expectation(cli: Call, agent: Path, more: list[str]) -> None:
+    given = ["--input", "Hi", *more] if more != ["--input", "a"] else more
+    assert cli("evolve", "case", "add", "greet", *given).status == 2
+
+
+def test_a_case_comes_from_a_recorded_run(cli: Call, agent: Path) -> None:
+    with Brain.open(".") as brain, brain.task("Count") as task:
+        task.record_tool_call("count_words", {"text": "a b"}, '{"words": 2}')
+    added = cli("evolve", "case", "add", "count-words", "--from", "@", "--json")
+    assert added.status == 0, added.err
+    name = added.document["name"]
+    shown = cli("evolve", "case", "show", "count-words", name, "--json").document
+    assert shown["input"] == {"text": "a b"} and shown["expect"] == {"equals": {"words": 2}}
+    assert shown["source"].startswith("receipt ")
+
+
+def test_without_a_model_a_text_is_proposed_to_a_person(cli: Call, agent: Path) -> None:
+    add_cases(cli, 6)
+    Path("greet.md").write_text("# Greet\n\nSay hello.\n")
+    tried = cli("evolve", "try", "greet", "-f", "greet.md", "-d", "Greet a guest", "--json")
+    assert tried.status == 0, tried.err
+    assert tried.document["done"] == "proposed" and "no model" in tried.document["reason"]
+    assert cli("evolve", "try", "greet", "-f", "greet.md", "--runner", "model").status == 1
+
+
+def test_a_person_accepts_what_the_gate_rejected(cli: Call, agent: Path) -> None:
+    add_cases(cli)
+    attempt = reject()
+    assert attempt in cli("evolve", "attempts").out
+    accepted = cli("evolve", "accept", attempt, "--reason", "I like it", "--json")
+    assert accepted.status == 0, accepted.err
+    validate("evolve-accept", accepted.document)
+    assert accepted.document["reason"] == "I like it"
+    assert "Wave." in cli("skill", "view", "greet").out
+    assert cli("verify", "--deep").status == 0
+    assert cli("evolve", "accept", "greet/00000000").status == 1
+
+
+def test_what_got_worse_is_accepted_only_if_said(cli: Call, agent: Path) -> None:
+    add_cases(cli)
+    with Brain.open(".", author="ada") as brain:
+        brain.skills.upsert("greet", "# Greet\n\nSay hello.\n", description="Greet")
+        change = ProposedChange(name="greet", evolver="gaps", body="# Greet\n\nWave.\n")
+        outcome = Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
+    refused = cli("evolve", "accept", outcome.attempt)
+    assert refused.status == 12 and "--although-worse" in refused.err
+    assert cli("evolve", "accept", outcome.attempt, "--although-worse").status == 0
+
+
+def test_a_brain_that_learns_nothing_says_so(cli: Call, agent: Path) -> None:
+    with Path("manifest.yaml").open("a") as file:
+        file.write("evolution:\n  mode: off\n")
+    assert cli("snapshot").status == 0
+    Path("greet.md").write_text("# Greet\n\nSay hello.\n")
+    tried = cli("evolve", "try", "greet", "-f", "greet.md", "-d", "Greet")
+    assert tried.status == 12 and "evolution is off" in tried.err

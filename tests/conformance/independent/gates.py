@@ -1,0 +1,128 @@
+"""Gates in the second implementation, from docs/format/verdict.md alone."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from tests.conformance.independent.objects import context_hash, require
+
+
+def read_split(text: bytes) -> dict[str, Any]:
+    """Return whether the input of a case is held out."""
+    digest = context_hash("brain v1 case split", _canonical(json.loads(text)).encode())
+    return {"held_out": digest[0] % 2 == 0}
+
+
+def decide(text: bytes) -> dict[str, Any]:
+    """Return what the outcomes of cases say."""
+    given = json.loads(text)
+    cases, max_rounds = given["cases"], given["max_rounds"]
+    require(max_rounds in (1, 12), "the rounds of a runner")
+    lengths = {len(letters) for _, *both in cases for letters in both}
+    require(len(lengths) <= 1, "whole rounds")
+    r = max(lengths, default=0)
+    require(r <= max_rounds, "too many rounds")
+    tallies = [(kind, *_tally(before, after)) for kind, before, after in cases]
+    own = [(w, lost) for kind, w, lost in tallies if kind == "held_out"]
+    scores = [Fraction(w - lost, max(r, 1)) for w, lost in own]
+    n, wins, losses, e = len(own), sum(w for w, _ in own), sum(lost for _, lost in own), _e(scores)
+    worse = [
+        at
+        for at, (_, w, lost) in enumerate(tallies)
+        if lost
+        and (max_rounds == 1 or _e([Fraction(1)] * lost + [Fraction(-1)] * w) >= 20 * len(cases))
+    ]
+    letters = "".join(before + after for kind, before, after in cases if kind == "held_out")
+    if worse or _e([-score for score in scores]) >= 20:
+        word = "reject"
+    elif n < 5 or not r or set(letters) == {"e"} or (max_rounds == 12 and r < 5):
+        word = "undecided"
+    elif wins <= losses:
+        word = "reject"
+    elif e < 20 or any(2 * (lost - w) >= r for _, w, lost in tallies):
+        word = "undecided"
+    else:
+        word = "admit"
+    return {
+        "gate": word,
+        "worse": worse,
+        "numbers": {
+            "cases": n,
+            "rounds": r,
+            "wins": wins,
+            "losses": losses,
+            "ties": n * r - wins - losses,
+            "max_rounds": max_rounds,
+            "e_value_milli": min(int(1000 * e), 2**53 - 1),
+            "more_cases": _missing(n, r, wins, losses, e) if word == "undecided" else 0,
+        },
+    }
+
+
+def _tally(before: str, after: str) -> tuple[int, int]:
+    pairs = [(one == "p", two == "p") for one, two in zip(before, after, strict=True)]
+    return pairs.count((False, True)), pairs.count((True, False))
+
+
+def _e(scores: list[Fraction]) -> Fraction:
+    """Return half the product at x = 1, and half the integral over x from 0 to 1."""
+    powers = [Fraction(1)]
+    for score in scores:
+        if score:
+            powers = [
+                (powers[at] if at < len(powers) else 0) + (score * powers[at - 1] if at else 0)
+                for at in range(len(powers) + 1)
+            ]
+    return (sum(powers) + sum(part / (at + 1) for at, part in enumerate(powers))) / 2
+
+
+def _missing(n: int, r: int, wins: int, losses: int, e: Fraction) -> int:
+    least = max(5 - n, 0)
+    if not n or not r or e >= 20:
+        return least
+    total = None
+    if r == 1 and not losses:
+        if wins:
+            enough = next(k for k in range(wins, 256) if _e([Fraction(1)] * k) >= 20)
+            total = ceil(Fraction(enough * n, wins))
+    else:
+        a = int(1000 * e)
+        fits = (t for t in range(n + 1, 257) if a > 1000 and a**t >= 20**n * 1000**t)
+        total = next(fits, None)
+    return max(total - n, least) if total is not None and total <= 256 else 0
+
+
+def _canonical(value: Any) -> str:
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        return (
+            "{" + ",".join(f"{_canonical(name)}:{_canonical(value[name])}" for name in names) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ",".join(map(_canonical, value)) + "]"
+    if isinstance(value, float):
+        return _number(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _number(value: float) -> str:
+    """Return a number as ECMAScript does: its shortest digits, placed by their exponent."""
+    if value < 0:
+        return "-" + _number(-value)
+    if value == 0:
+        return "0"
+    _, shortest, exponent = Decimal(repr(value)).normalize().as_tuple()
+    digits = "".join(map(str, shortest))
+    point = len(digits) + int(exponent)
+    if len(digits) <= point <= 21:
+        return digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    shown = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{shown}e{point - 1:+d}"

@@ -1,0 +1,90 @@
+// Gates: which inputs are held out, and what the outcomes of cases say, in exact fractions.
+
+import { need } from "./bytes.mjs";
+import { digest } from "./digest.mjs";
+
+const THRESHOLD = 20n;
+
+/** Return whether the input of a case is held out. */
+export function readSplit(data) {
+  return { held_out: digest("brain v1 case split", Buffer.from(canonical(JSON.parse(data))))[0] % 2 === 0 };
+}
+
+/** Return what the outcomes of cases say. */
+export function decideGate(data) {
+  const { max_rounds, cases } = JSON.parse(data);
+  need(max_rounds === 1 || max_rounds === 12, "the rounds of a runner");
+  const rounds = cases.length ? cases[0][1].length : 0;
+  need(cases.every(([, before, after]) => before.length === rounds && after.length === rounds), "whole rounds");
+  need(rounds <= max_rounds, "too many rounds");
+  const rows = cases.map(([kind, before, after]) => ({ own: kind === "held_out", letters: before + after, ...tally(before, after) }));
+  const own = rows.filter((row) => row.own);
+  const balances = own.map(({ won, lost }) => won - lost);
+  const e = evidence(balances, rounds);
+  const [wins, losses] = ["won", "lost"].map((name) => own.reduce((sum, row) => sum + row[name], 0));
+  const isWorse = ({ won, lost }) =>
+    lost > 0 && (max_rounds === 1 || reaches(evidence([...Array(lost).fill(1), ...Array(won).fill(-1)], 1), THRESHOLD * BigInt(rows.length)));
+  const worse = rows.flatMap((row, at) => (isWorse(row) ? [at] : []));
+  const gate = word();
+  const numbers = { cases: own.length, rounds, wins, losses, ties: own.length * rounds - wins - losses, max_rounds };
+  const e_value_milli = Math.min(Number((1000n * e.over) / e.under), Number.MAX_SAFE_INTEGER);
+  const more_cases = gate === "undecided" ? missing(own.length, rounds, wins, losses, e) : 0;
+  return { gate, worse, numbers: { ...numbers, e_value_milli, more_cases } };
+
+  function word() {
+    if (worse.length || reaches(evidence(balances.map((balance) => -balance), rounds), THRESHOLD)) return "reject";
+    if (own.length < 5 || !rounds || own.every(({ letters }) => /^e*$/.test(letters)) || (max_rounds === 12 && rounds < 5)) return "undecided";
+    if (wins <= losses) return "reject";
+    const isDoubtful = rows.some(({ won, lost }) => 2 * (lost - won) >= rounds);
+    return reaches(e, THRESHOLD) && !isDoubtful ? "admit" : "undecided";
+  }
+}
+
+function tally(before, after) {
+  const pairs = [...before].map((letter, at) => [letter === "p", after[at] === "p"]);
+  return { won: pairs.filter(([old, now]) => !old && now).length, lost: pairs.filter(([old, now]) => old && !now).length };
+}
+
+/** Return E as a fraction: the coefficients of prod(rounds + balance x) are summed, and integrated. */
+function evidence(balances, rounds) {
+  let powers = [1n];
+  let scale = 1n;
+  for (const balance of balances.filter((each) => each !== 0)) {
+    scale *= BigInt(rounds);
+    powers = [...powers, 0n].map((part, at) => BigInt(rounds) * part + (at ? BigInt(balance) * powers[at - 1] : 0n));
+  }
+  const common = powers.reduce((product, _, at) => (product * BigInt(at + 1)) / gcd(product, BigInt(at + 1)), 1n);
+  const sum = powers.reduce((total, part, at) => total + part * (common + common / BigInt(at + 1)), 0n);
+  return { over: sum, under: 2n * common * scale };
+}
+
+const gcd = (a, b) => (b ? gcd(b, a % b) : a);
+const reaches = ({ over, under }, bar) => over >= bar * under;
+
+function missing(count, rounds, wins, losses, e) {
+  const least = Math.max(5 - count, 0);
+  if (!count || !rounds || reaches(e, THRESHOLD)) return least;
+  const total = rounds === 1 && !losses ? byWins(count, wins) : byGrowth(count, (1000n * e.over) / e.under);
+  return total && total <= 256 ? Math.max(total - count, least) : 0;
+}
+
+function byWins(count, wins) {
+  if (!wins) return 0;
+  let enough = wins;
+  while (!reaches(evidence(Array(enough).fill(1), 1), THRESHOLD)) enough += 1;
+  return Math.ceil((enough * count) / wins);
+}
+
+function byGrowth(count, milli) {
+  if (milli <= 1000n) return 0;
+  for (let total = count + 1; total <= 256; total += 1)
+    if (milli ** BigInt(total) >= THRESHOLD ** BigInt(count) * 1000n ** BigInt(total)) return total;
+  return 0;
+}
+
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)}}`;
+}

@@ -1,0 +1,103 @@
+"""Schedulers killed at each step: the next one goes on, and no answer is paid for twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.gating.case_split import is_held_out
+from brain.gating.case_types import Expectation
+from brain.gating.gate_types import DEFAULT_RULES
+from tests.support.fake_model_endpoint import (
+    FakeEndpoint,
+    FakeReply,
+    completion_reply,
+    run_fake_endpoint,
+)
+from tests.support.killed_scheduler import STEPS
+from tests.support.processes import TIMEOUT_SECONDS
+
+SKILL = {
+    "decision": "create",
+    "name": "sort-tickets",
+    "description": "Use when a ticket is sorted.",
+    "body": "# Sort tickets\n\nSay urgent when a site is down.\n",
+    "reason": "Two were sorted wrong.",
+}
+CASES = 6
+
+
+@pytest.fixture
+def served() -> Iterator[FakeEndpoint]:
+    """An endpoint that drafts the skill at its second answer, and obeys it in cases."""
+    with run_fake_endpoint() as made:
+
+        def reply() -> FakeReply:
+            system, *messages = made.asked[-1].body["messages"]
+            if "You keep the skills" in system["content"]:
+                return completion_reply(json.dumps(SKILL) if len(messages) > 1 else "what?")
+            return completion_reply("urgent" if "Say urgent" in system["content"] else "later")
+
+        made.replies = [reply] * 1000
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A brain with a hard run in its queue, and held-out cases of the skill to learn."""
+    path = tmp_path / "agent"
+    with Brain.init(path, author="tester") as brain:
+        texts = [f"Sort the ticket: site {n} is down" for n in range(40)]
+        for text in [text for text in texts if is_held_out(text)][:CASES]:
+            brain.gate.add_case("sort-tickets", text, Expectation(contains=("urgent",)))
+        with brain.task("Sort the tickets") as task:
+            task.record_tool_call("sort", error="wrong")
+            task.record_tool_call("sort")
+    return path
+
+
+def run_scheduler(
+    folder: Path, served: FakeEndpoint, step: str = "", hours: int = 0
+) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, "-m", "tests.support.killed_scheduler")
+    return subprocess.run(
+        [*command, str(folder), served.url, step, str(hours)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+    )
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_scheduler_killed_at_a_step_is_followed_by_one_that_pays_nothing_twice(
+    folder: Path, served: FakeEndpoint, step: str
+) -> None:
+    killed = run_scheduler(folder, served, step)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    at_once = run_scheduler(folder, served)
+    assert (at_once.returncode, at_once.stdout) == (0, ""), at_once.stderr
+    after = run_scheduler(folder, served, hours=1)
+    assert after.returncode == 0, after.stderr
+    asked = [json.dumps(one.body) for one in served.asked]
+    synthesis = [body for body in asked if "You keep the skills" in body]
+    assert len(synthesis) == len(set(synthesis)) == 2
+    with Brain.open(folder, author="tester") as brain:
+        (proposal,) = brain.proposals.list()
+        assert proposal.name.startswith("evolve-sort-tickets-")
+        store = brain.evolution._context(None, None, lambda: False).store
+        ((_, result),) = store.list_work("synthesis")
+        assert json.loads(result)["result"] == "success"
+        cost = brain.evolution.status(None).costs[0]
+        assert cost.requests >= len(asked) - 1
+    cases = [body for body in asked if "You keep the skills" not in body]
+    assert len(cases) == 2 * CASES * DEFAULT_RULES.min_rounds

@@ -1,0 +1,123 @@
+"""Cases of a brain: documents that people write, by hand or by command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, Conflict, InvalidInput, NotFound
+from brain.gating.case_types import HELD_OUT, PRACTICE, Expectation
+from brain.receipts import Receipt, RunStep, keep_text
+from brain.repo.gate.case_of_run import case_of_run
+from tests.support.gate_decisions import inputs_of_half
+
+HELLO = Expectation(contains=("hello",))
+
+
+@pytest.fixture
+def brain(tmp_path: Path):  # type: ignore[no-untyped-def]
+    with Brain.init(tmp_path, author="ada") as made:
+        yield made
+
+
+def test_a_case_may_come_before_its_skill(brain: Brain) -> None:
+    added = brain.gate.add_case("greet", {"name": "Ada"}, HELLO)
+    assert added.path.startswith("skills/greet/cases/") and added.changed
+    assert brain.skills.list() == []
+    brain.skills.upsert("greet", "Greet.\n")
+    (case,) = brain.gate.cases("greet")
+    assert (case.input, case.expect, case.path) == ({"name": "Ada"}, HELLO, added.path)
+
+
+def test_cases_lie_where_their_skill_lies(brain: Brain) -> None:
+    brain.skills.upsert("greet", "Greet.\n", category="manners")
+    added = brain.gate.add_case("greet", "Good day", HELLO)
+    assert added.path.startswith("skills/manners/greet/cases/")
+    assert [case.path for case in brain.gate.cases("greet")] == [added.path]
+
+
+def test_the_half_follows_from_the_input_alone(brain: Brain) -> None:
+    for held_out, split in ((True, HELD_OUT), (False, PRACTICE)):
+        task = next(inputs_of_half(held_out=held_out))
+        first = brain.gate.add_case("greet", task, HELLO, name=f"{split}-a")
+        other = brain.gate.add_case("part", task, Expectation(excludes=("no",)), "a note")
+        assert first.split == other.split == split
+    assert [case.is_held_out for case in brain.gate.practice_cases("greet")] == [False]
+
+
+def test_a_document_that_claims_the_other_half_is_refused(brain: Brain) -> None:
+    added = brain.gate.add_case("greet", next(inputs_of_half(held_out=True)), HELLO)
+    brain.files.edit(added.path, lambda old: (old or b"").replace(b"held-out", b"practice"))
+    with pytest.raises(InvalidInput) as caught:
+        brain.gate.cases("greet")
+    assert caught.value.code == "wrong_split"
+    (listed,) = brain.gate.list_cases()
+    assert "held-out" in listed.problem and listed.slug == "greet"
+
+
+def test_one_input_is_one_case(brain: Brain) -> None:
+    first = brain.gate.add_case("greet", "Hi", HELLO)
+    again = brain.gate.add_case("greet", "Hi", HELLO)
+    assert not again.changed and again.path == first.path
+    for given, name in ((Expectation(excludes=("x",)), ""), (HELLO, "other")):
+        with pytest.raises(Conflict) as caught:
+            brain.gate.add_case("greet", "Hi", given, name=name)
+        assert caught.value.code == "case_exists"
+    copy = brain.files.read(first.path)
+    brain.files.edit("skills/greet/cases/copy.yaml", lambda _: copy)
+    with pytest.raises(InvalidInput):
+        brain.gate.cases("greet")
+
+
+@pytest.mark.parametrize("name", ["A", "../x", "a/b", ".hidden", "a" * 65])
+def test_a_case_has_a_plain_name(brain: Brain, name: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        brain.gate.add_case("greet", "Hi", HELLO, name=name)
+    assert caught.value.code == "bad_name"
+
+
+def test_nothing_that_expects_nothing_is_a_case(brain: Brain) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        brain.gate.add_case("greet", "Hi", Expectation())
+    assert caught.value.code == "bad_case"
+
+
+def run(*steps: RunStep, outcome: str = "success") -> Receipt:
+    return Receipt(run="1a2b3c4d", task="Count the words", steps=steps, outcome=outcome)
+
+
+def call(name: str, given: str, output: str, error: str = "") -> RunStep:
+    return RunStep("tool", name=name, input=keep_text(given), output=keep_text(output), error=error)
+
+
+def test_a_call_of_the_skill_is_a_case() -> None:
+    steps = (
+        call("count_words", '{"text": "a"}', '{"words": 1}'),
+        call("count_words", '{"text": "a b"}', "2"),
+        call("count_words", '{"text": ""}', "", error="empty"),
+    )
+    last = case_of_run(run(*steps), "count-words")
+    assert (last.input, last.expect.equals, last.source) == ({"text": "a b"}, 2, "receipt 1a2b3c4d")
+    assert case_of_run(run(*steps), "count-words", 1).expect.equals == {"words": 1}
+    for step in (3, 4):
+        with pytest.raises(NotFound):
+            case_of_run(run(*steps), "count-words", step)
+
+
+def test_a_task_with_its_answer_is_a_case_of_a_text() -> None:
+    answer = RunStep("llm", name="m", input=keep_text("…"), output=keep_text("Three words"))
+    found = case_of_run(run(answer), "count-words")
+    assert (found.input, found.expect.equals) == ("Count the words", "Three words")
+    with pytest.raises(NotFound):
+        case_of_run(run(answer, outcome="failure"), "count-words")
+
+
+def test_what_a_receipt_holds_in_part_is_no_case() -> None:
+    long = call("count_words", '{"text": "a"}', "x" * 5000)
+    secret = "AKIA" + "IOSFODNN7EXAMPLF"
+    masked = call("count_words", '{"text": "key ' + secret + '"}', "2")
+    for step in (long, masked):
+        with pytest.raises(InvalidInput) as caught:
+            case_of_run(run(step), "count-words")
+        assert caught.value.code == "not_whole"

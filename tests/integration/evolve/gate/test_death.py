@@ -1,0 +1,50 @@
+"""A process that dies while a change is tried leaves nothing half written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.api.gate import GatePart
+from brain.evolve.gate.case_rounds import CaseRounds
+from brain.store.sqlite_transaction import SqliteTransaction
+from tests.support.gated_brains import SKILL, make_gated_brain, propose
+from tests.support.process_death import dies_before_call
+
+BETTER = "# Greet\n\nSay hello to guests.\n"
+POINTS = {
+    "the rounds": (CaseRounds, "run"),
+    "the record": (GatePart, "record"),
+    "the objects": (SqliteTransaction, "put_object"),
+    "the ref": (SqliteTransaction, "update_ref"),
+    "the log": (SqliteTransaction, "append_operation"),
+}
+
+
+@pytest.mark.parametrize("mode", ["gated", "propose"])
+@pytest.mark.parametrize("point", POINTS)
+def test_after_a_death_the_same_change_is_tried_once_more(
+    tmp_path: Path, mode: str, point: str
+) -> None:
+    with make_gated_brain(tmp_path, mode=mode) as brain:
+        head = brain.head
+        with dies_before_call(*POINTS[point]):
+            propose(brain, BETTER)
+    with Brain.open(tmp_path, author="ada") as brain:
+        assert brain.head == head and brain.verify(deep=True).findings == []
+        assert brain.proposals.list() == [] and brain.gate.earlier_attempts(SKILL) == []
+        outcome = propose(brain, BETTER)
+        assert outcome.done == ("admitted" if mode == "gated" else "proposed")
+        assert brain.verify(deep=True).findings == []
+
+
+def test_a_death_between_proposal_and_attempt_makes_no_second_proposal(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path, cases=3) as brain, dies_before_call(GatePart, "record"):
+        propose(brain, BETTER)
+    with Brain.open(tmp_path, author="ada") as brain:
+        assert len(brain.proposals.list()) == 1
+        outcome = propose(brain, BETTER)
+        assert [one.name for one in brain.proposals.list()] == [outcome.proposal]
+        assert len(brain.gate.earlier_attempts(SKILL)) == 1

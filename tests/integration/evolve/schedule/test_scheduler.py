@@ -1,0 +1,541 @@
+"""The scheduler: what it does when, what it keeps, and what it does when something fails."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain import Brain
+from brain.errors import ModelError, StoreError
+from brain.evolve import AnswerRequest, FakeModel, Learner, ModelAnswer
+from brain.evolve.schedule.job_types import Clocks, Job, JobContext, make_step
+from brain.evolve.schedule.jobs import JOBS
+from brain.evolve.schedule.kept_answers import KeptAnswer
+from brain.evolve.schedule.pauses import MAX_PAUSE_MS, pause_length
+from brain.evolve.schedule.scheduler import Scheduler
+from brain.evolve.schedule.synthesis_job import LEASE_MS, MAX_FAILURES, SYNTHESIS_LIMITS
+from brain.evolve.schedule.turns import TURN_MS
+from brain.evolve.schedule.work_progress import (
+    PreparedChange,
+    WorkProgress,
+    decode_progress,
+    encode_progress,
+)
+from brain.results import ScheduledStep
+
+BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
+SKILL = {
+    "decision": "create",
+    "name": "oracle-manipulation",
+    "description": "Use when a contract reads a price.",
+    "body": BODY,
+    "reason": "One feed was stale.",
+}
+NOTHING = {"decision": "nothing", "reason": "Routine."}
+SYNTHESIS = JOBS[:1]
+HOUR = 3_600_000
+
+
+class Clock:
+    """A clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.ms = 1_800_000_000_000
+
+    @property
+    def clocks(self) -> Clocks:
+        return Clocks(now=lambda: self.ms, seconds=lambda: self.ms / 1000)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        yield made
+
+
+def work(brain: Brain, *errors: str, task: str = "Audit the vault", **more: Any) -> str:
+    """Record a run with calls of a tool, one for each error, "" for one that worked."""
+    with brain.task(task, **more) as run:
+        for error in errors:
+            run.record_tool_call("terminal", "forge test", error=error)
+    return run.id
+
+
+def context_of(
+    brain: Brain, model: Any, clock: Clock, stop: Callable[[], bool] = lambda: False
+) -> JobContext:
+    return brain.evolution._context(model, clock.clocks, stop)
+
+
+def run_due(
+    brain: Brain, model: Any, clock: Clock, jobs: tuple[Job, ...] = SYNTHESIS
+) -> list[ScheduledStep]:
+    context = context_of(brain, model, clock)
+    return list(Scheduler(context, lambda seconds: None, jobs).run_due())
+
+
+def set_manifest(brain: Brain, text: str) -> None:
+    manifest = brain.root / "manifest.yaml"
+    manifest.write_text(manifest.read_text() + text)
+    brain.snapshot()
+
+
+def waiting(brain: Brain) -> list[str]:
+    """Return the runs in the queue that nobody has learned from."""
+    store = context_of(brain, None, Clock()).store
+    return [item.key for item, result in store.list_work("synthesis") if not result]
+
+
+class TestHardRunsAreQueued:
+    def test_a_hard_task_is_queued_once_it_ends(self, brain: Brain) -> None:
+        run = work(brain, "exit 1", "")
+        work(brain, "")
+        assert waiting(brain) == [run]
+
+    def test_five_calls_are_hard(self, brain: Brain) -> None:
+        run = work(brain, *[""] * 5)
+        assert waiting(brain) == [run]
+
+    def test_a_failed_run_is_not_queued(self, brain: Brain) -> None:
+        with pytest.raises(RuntimeError), brain.task("Look") as run:
+            run.record_tool_call("terminal", error="exit 1")
+            run.record_tool_call("terminal")
+            raise RuntimeError
+        assert waiting(brain) == []
+
+    def test_the_manifest_says_what_is_hard(self, brain: Brain) -> None:
+        set_manifest(brain, "synthesis:\n  tools: 2\n  recovery: false\n")
+        run = work(brain, "", "")
+        assert waiting(brain) == [run]
+
+    def test_in_the_mode_off_nothing_is_queued(self, brain: Brain) -> None:
+        set_manifest(brain, "evolution:\n  mode: off\n")
+        work(brain, "exit 1", "")
+        assert waiting(brain) == []
+        assert not (brain.root / ".brain/evolution.db").exists()
+
+    def test_a_run_that_a_learner_learned_from_is_not_queued(self, brain: Brain) -> None:
+        work(brain, "exit 1", "", on_success=Learner(brain, FakeModel(NOTHING)))
+        assert waiting(brain) == []
+
+    def test_a_run_whose_learner_failed_is_queued(self, brain: Brain) -> None:
+        run = work(brain, "exit 1", "", on_success=Learner(brain, FakeModel()))
+        assert waiting(brain) == [run]
+
+    def test_a_broken_store_of_experience_fails_no_run(self, brain: Brain) -> None:
+        (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
+        with brain.task("Audit") as run:
+            run.record_tool_call("terminal", error="exit 1")
+            run.record_tool_call("terminal")
+        brain._locked.wait_for_background()
+        assert isinstance(run.queue_error, StoreError) and run.snapshot
+
+    def test_a_bad_manifest_fails_no_run(self, brain: Brain) -> None:
+        (brain.root / "manifest.yaml").write_text("synthesis:\n  tools: many\n")
+        brain.snapshot()
+        with brain.task("Audit") as run:
+            run.record_tool_call("terminal", error="exit 1")
+            run.record_tool_call("terminal")
+        assert run.queue_error is not None and run.queue_error.code == "bad_manifest"
+
+    def test_an_abandoned_run_that_wrote_nothing_is_queued_with_its_receipt(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        run = brain.task("A session of claude")
+        for number in range(5):
+            run.record_tool_call("terminal", f"step {number}")
+        assert run.abandon("the session ended") is None
+        assert waiting(brain) == [run.id]
+        model = FakeModel(NOTHING)
+        run_due(brain, model, clock)
+        assert "step 4" in model.requests[0].messages[0].text
+
+    def test_an_imported_run_is_queued_once(self, brain: Brain) -> None:
+        work(brain, "exit 1", "")
+        receipt = brain.receipts.read_run()._replace(run="imported")
+        assert brain.evolution.queue_run(receipt)
+        assert not brain.evolution.queue_run(receipt)
+        assert "imported" in waiting(brain)
+
+
+class TestQueuedRunsAreLearnedFrom:
+    def test_each_run_goes_through_the_gate_and_is_done(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        first, second = work(brain, "exit 1", ""), work(brain, *[""] * 5)
+        steps = run_due(brain, FakeModel(SKILL, NOTHING), clock)
+        assert [(step.key, step.result, step.slug) for step in steps] == [
+            (first, "done", "oracle-manipulation"),
+            (second, "done", ""),
+        ]
+        assert steps[0].outcome is not None and steps[0].outcome.done == "proposed"
+        assert brain.skills.list() == [] and len(brain.proposals.list()) == 1
+        assert waiting(brain) == [] and run_due(brain, FakeModel(), clock) == []
+
+    def test_what_became_of_it_is_in_the_audit(self, brain: Brain, clock: Clock) -> None:
+        run = work(brain, "exit 1", "")
+        run_due(brain, FakeModel(SKILL), clock)
+        (event,) = context_of(brain, None, clock).store.read_events("synthesis")
+        assert (event.name, event.phase, event.result) == (
+            "oracle-manipulation",
+            "proposed",
+            "success",
+        )
+        assert f"recovery,run={run},reason=there are no held-out cases" in event.trigger_reason
+
+    def test_without_a_model_runs_wait_and_it_says_so(self, brain: Brain, clock: Clock) -> None:
+        run = work(brain, "exit 1", "")
+        (step,) = run_due(brain, None, clock)
+        assert step.result == "waiting" and "no model is configured" in step.reason
+        assert waiting(brain) == [run]
+
+    def test_in_the_mode_off_no_model_is_asked(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+        set_manifest(brain, "evolution:\n  mode: off\n")
+        model = FakeModel(SKILL)
+        (step,) = run_due(brain, model, clock)
+        assert "off" in step.reason and model.requests == []
+
+    def test_attempts_are_limited(self, brain: Brain, clock: Clock) -> None:
+        most = SYNTHESIS_LIMITS[0].most
+        for _ in range(most + 1):
+            work(brain, "exit 1", "")
+        steps = run_due(brain, FakeModel(*[NOTHING] * (most + 1)), clock)
+        assert [step.result for step in steps] == ["done"] * most + ["waiting"]
+        assert "in a hour is reached" in steps[-1].reason
+        clock.ms += HOUR
+        assert [step.result for step in run_due(brain, FakeModel(NOTHING), clock)] == ["done"]
+
+    def test_a_run_that_is_gone_is_given_up(self, brain: Brain, clock: Clock) -> None:
+        store = context_of(brain, None, clock).store
+        from brain.experience.experience_protocol import WorkItem
+
+        for key, data in (("a", "no JSON"), ("b", '{"trigger": "x", "snapshot": "ff00ff"}')):
+            store.add_work(WorkItem(kind="synthesis", key=key, at=1, data=data))
+        model = FakeModel()
+        steps = run_due(brain, model, clock)
+        assert [step.result for step in steps] == ["failed", "failed"]
+        assert waiting(brain) == [] and model.requests == []
+
+
+class TestFailuresOfTheModel:
+    def test_it_is_asked_again_after_pauses_that_grow(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+        busy = ModelError("busy", code="unavailable")
+        model = FakeModel(busy, busy, NOTHING)
+        assert [step.result for step in run_due(brain, model, clock)] == ["failed", "waiting"]
+        (step,) = run_due(brain, model, clock)
+        assert "the model failed once and is not asked before" in step.reason
+        clock.ms += LEASE_MS
+        assert run_due(brain, model, clock)[0].result == "failed"
+        (step,) = run_due(brain, model, clock)
+        assert "failed 2 times in a row" in step.reason and len(model.requests) == 2
+        clock.ms += LEASE_MS
+        assert [step.result for step in run_due(brain, model, clock)] == ["done"]
+
+    def test_pauses_are_bounded(self) -> None:
+        pauses = [pause_length(failures) for failures in range(1, 50)]
+        assert pauses[:4] == [60_000, 240_000, 960_000, 3_840_000]
+        assert pauses == sorted(pauses) and pauses[-1] == MAX_PAUSE_MS
+
+    def test_a_model_that_answers_nonsense_for_ever_is_asked_a_bounded_number_of_times(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        model = FakeModel(*["what?"] * 100)
+        for _ in range(20):
+            run_due(brain, model, clock)
+            clock.ms += MAX_PAUSE_MS
+        assert len(model.requests) == 6 and waiting(brain) == []
+        (event,) = context_of(brain, None, clock).store.read_events("synthesis")
+        assert event.result == "failed" and "gave no answer" in event.trigger_reason
+
+    def test_a_model_that_never_answers_ends_the_item(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+        model = FakeModel()
+        for _ in range(20):
+            run_due(brain, model, clock)
+            clock.ms += MAX_PAUSE_MS
+        assert len(model.requests) == MAX_FAILURES and waiting(brain) == []
+
+    def test_another_model_has_no_pause(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+        work(brain, "exit 1", "")
+        run_due(brain, FakeModel(), clock)
+        steps = run_due(brain, FakeModel(NOTHING, name="other"), clock)
+        assert [step.result for step in steps] == ["done"]
+
+    def test_a_clock_that_is_set_back_does_not_prolong_a_pause(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        work(brain, "exit 1", "")
+        run_due(brain, FakeModel(), clock)
+        clock.ms -= 365 * 24 * HOUR
+        assert run_due(brain, FakeModel(NOTHING), clock)[0].result == "done"
+
+
+class TestInterruptedAttempts:
+    def test_a_stop_keeps_the_answers_for_the_next_attempt(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        stopped: list[bool] = []
+
+        class Stopping(FakeModel):
+            def answer(self, request: AnswerRequest) -> ModelAnswer:
+                stopped.append(True)
+                return super().answer(request)
+
+        context = context_of(brain, Stopping("what?"), clock, lambda: bool(stopped))
+        (step,) = Scheduler(context, lambda seconds: None, SYNTHESIS).run_due()
+        assert (step.result, step.reason) == ("waiting", "the scheduler ends")
+        clock.ms += LEASE_MS
+        model = FakeModel(SKILL)
+        (step,) = run_due(brain, model, clock)
+        assert step.result == "done" and len(model.requests) == 1
+        assert "That answer is refused" in model.requests[0].messages[-1].text
+
+    def test_an_attempt_ends_before_its_lease(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+
+        class Slow(FakeModel):
+            def answer(self, request: AnswerRequest) -> ModelAnswer:
+                clock.ms += LEASE_MS - 60_000
+                return super().answer(request)
+
+        (step, *_) = run_due(brain, Slow("what?", SKILL), clock)
+        assert (step.result, step.reason) == ("waiting", "the time of this attempt is over")
+
+    def test_an_item_that_another_process_took_over_is_dropped(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        store = context_of(brain, None, clock).store
+
+        class Sleeping(FakeModel):
+            def answer(self, request: AnswerRequest) -> ModelAnswer:
+                later = clock.ms + LEASE_MS
+                assert store.claim_work("synthesis", later, LEASE_MS, 50) is not None
+                return super().answer(request)
+
+        (step,) = run_due(brain, Sleeping(SKILL), clock)
+        assert step.result == "busy" and brain.proposals.list() == []
+
+    def test_progress_survives_as_text(self) -> None:
+        answer = KeptAnswer("ab", "text ☃", [["1", "skills_list", "{}"]], 3, 4)
+        prepared = PreparedChange(change=None, slug="", reason="Routine.")
+        for progress in (
+            WorkProgress(),
+            WorkProgress(failures=2, answers=(answer,)),
+            WorkProgress(prepared=prepared),
+        ):
+            assert decode_progress(encode_progress(progress)) == progress
+
+    @pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"failures": 1, "answers": [1]}'])
+    def test_malformed_progress_is_begun_anew(self, text: str) -> None:
+        assert decode_progress(text) == WorkProgress()
+
+    def test_more_answers_than_fit_are_left_out(self) -> None:
+        answer = KeptAnswer("ab", "x" * 100_000, [], 3, 4)
+        kept = decode_progress(encode_progress(WorkProgress(answers=(answer,) * 20)))
+        assert 0 < len(kept.answers) < 11
+
+
+class TestPeriodicJobs:
+    @staticmethod
+    def job(calls: list[int], **more: Any) -> Job:
+        def run(context: JobContext) -> Iterator[ScheduledStep]:
+            calls.append(context.clocks.now())
+            yield make_step("later", "done", "ran")
+
+        return Job(evolver="later", run=run, period=HOUR, needs_model=False, **more)
+
+    def test_a_job_runs_once_in_its_period(self, brain: Brain, clock: Clock) -> None:
+        calls: list[int] = []
+        jobs = (self.job(calls),)
+        for minutes in (0, 1, 30, 28):
+            clock.ms += minutes * 60_000
+            run_due(brain, None, clock, jobs)
+        assert len(calls) == 1
+        clock.ms += HOUR
+        run_due(brain, None, clock, jobs)
+        assert len(calls) == 2
+
+    def test_two_schedulers_do_not_run_it_at_once(self, brain: Brain, clock: Clock) -> None:
+        seen: list[ScheduledStep] = []
+
+        def run(context: JobContext) -> Iterator[ScheduledStep]:
+            other = Job(evolver="later", run=run, period=0, needs_model=False)
+            seen.extend(run_due(brain, None, clock, (other,)))
+            yield make_step("later", "done", "ran")
+
+        steps = run_due(brain, None, clock, (Job(evolver="later", run=run, needs_model=False),))
+        assert [step.result for step in steps] == ["done"]
+        assert [step.result for step in seen] == ["busy"] and "does it" in seen[0].reason
+
+    def test_a_killed_turn_ends(self, brain: Brain, clock: Clock) -> None:
+        calls: list[int] = []
+
+        def die(context: JobContext) -> Iterator[ScheduledStep]:
+            yield make_step("later", "done", "begun")
+            raise AssertionError("unreachable")
+
+        begun = Scheduler(
+            context_of(brain, None, clock),
+            lambda seconds: None,
+            (Job(evolver="later", run=die, period=HOUR, needs_model=False),),
+        ).run_due()
+        next(begun)
+        jobs = (self.job(calls),)
+        clock.ms += TURN_MS
+        assert run_due(brain, None, clock, jobs) == []
+        clock.ms += HOUR
+        assert [step.result for step in run_due(brain, None, clock, jobs)] == ["done"]
+        begun.close()
+
+    @pytest.mark.parametrize("jump", [-400 * 24 * HOUR, 400 * 24 * HOUR])
+    def test_a_clock_that_jumps_delays_no_job(
+        self, brain: Brain, clock: Clock, jump: int
+    ) -> None:
+        calls: list[int] = []
+        jobs = (self.job(calls),)
+        run_due(brain, None, clock, jobs)
+        clock.ms += jump
+        run_due(brain, None, clock, jobs)
+        run_due(brain, None, clock, jobs)
+        assert len(calls) == 2
+
+    def test_a_failing_job_is_said_and_the_others_run(self, brain: Brain, clock: Clock) -> None:
+        def fail(context: JobContext) -> Iterator[ScheduledStep]:
+            raise StoreError("the server does not answer")
+            yield
+
+        calls: list[int] = []
+        failing = Job(evolver="failing", run=fail, period=HOUR, needs_model=False)
+        steps = run_due(brain, None, clock, (failing, self.job(calls)))
+        assert [(step.evolver, step.result) for step in steps] == [
+            ("failing", "failed"),
+            ("later", "done"),
+        ]
+
+    def test_all_jobs_of_the_table_run_on_a_new_brain(self, brain: Brain, clock: Clock) -> None:
+        assert [job.evolver for job in JOBS] == ["synthesis", "patterns", "gaps"]
+        steps = run_due(brain, FakeModel(), clock, JOBS)
+        assert [step for step in steps if step.result == "failed"] == []
+
+
+class TestTheLoop:
+    def test_it_waits_between_turns_and_ends_when_told(self, brain: Brain, clock: Clock) -> None:
+        stop = threading.Event()
+        waits: list[float] = []
+
+        def wait(seconds: float) -> None:
+            waits.append(seconds)
+            if len(waits) == 3:
+                stop.set()
+
+        run = work(brain, "exit 1", "")
+        steps = list(
+            brain.evolution.run(FakeModel(NOTHING), stop, clocks=clock.clocks, wait=wait)
+        )
+        assert [step.key for step in steps if step.evolver == "synthesis"] == [run]
+        assert waits == [30.0] * 3
+
+    def test_the_same_reason_is_said_once(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+        stop, waits = threading.Event(), iter(range(3))
+
+        def wait(seconds: float) -> None:
+            if next(waits) == 2:
+                stop.set()
+
+        context = context_of(brain, None, clock, stop.is_set)
+        steps = list(Scheduler(context, wait, SYNTHESIS).run())
+        assert [step.result for step in steps] == ["waiting"]
+
+    def test_while_the_store_is_broken_it_waits_longer_and_then_goes_on(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        context_of(brain, None, clock).store.close()
+        file = brain.root / ".brain/evolution.db"
+        good = _checkpointed(file)
+        file.write_bytes(b"no database" * 100)
+        stop = threading.Event()
+        waits: list[float] = []
+
+        def wait(seconds: float) -> None:
+            waits.append(seconds)
+            if len(waits) == 3:
+                file.write_bytes(good)
+            if len(waits) == 4:
+                stop.set()
+
+        steps = [
+            (step.evolver, step.result)
+            for step in Scheduler(
+                context_of(brain, FakeModel(NOTHING), clock, stop.is_set), wait, SYNTHESIS
+            ).run()
+        ]
+        assert steps == [("experience", "failed"), ("synthesis", "done")]
+        assert waits == [60.0, 120.0, 240.0, 30.0]
+
+
+def _checkpointed(file: Path) -> bytes:
+    """Return the content of a database with all that its log holds."""
+    with sqlite3.connect(file) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    data = file.read_bytes()
+    for suffix in ("-wal", "-shm"):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+    return data
+
+
+class TestStatus:
+    def test_it_says_what_is_next_what_it_cost_and_why(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+        run_due(brain, FakeModel(SKILL), clock)
+        work(brain, "exit 1", "")
+        status = brain.evolution.status(FakeModel(), clocks=clock.clocks)
+        assert (status.mode, status.model, status.problems) == ("propose", "scripted", [])
+        synthesis = status.evolvers[0]
+        assert (synthesis.waiting, synthesis.reason) == (1, "") and synthesis.max_tokens > 0
+        assert synthesis.next is not None
+        cost = status.costs[0]
+        assert (cost.requests, cost.tokens_in > 0, cost.tokens_out > 0) == (1, True, True)
+        hour = status.rates[0]
+        assert (hour.limit, hour.attempts, hour.most) == ("hour", 1, SYNTHESIS_LIMITS[0].most)
+        (decision,) = status.decisions
+        assert decision.name == "oracle-manipulation" and "no held-out" in decision.trigger_reason
+
+    def test_a_store_that_does_not_answer_is_a_problem(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
+        status = brain.evolution.status(None, clocks=clock.clocks)
+        assert len(status.problems) == 1 and status.evolvers == []
+        assert status.rates[0].attempts is None
+
+    def test_without_a_model_and_off_it_says_why_nothing_happens(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        status = brain.evolution.status(None, clocks=clock.clocks)
+        assert "no model is configured" in status.evolvers[0].reason
+        set_manifest(brain, "evolution:\n  mode: off\n")
+        status = brain.evolution.status(FakeModel(), clocks=clock.clocks)
+        assert status.mode == "off"
+        assert {(one.next, one.reason) for one in status.evolvers} == {
+            (None, "evolution is off")
+        }

@@ -1,0 +1,498 @@
+"""Skills for goals that fail: written by a scripted model, tried in the sandbox, and remembered."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.api.program_runs import _limit_generated
+from brain.errors import Conflict, ModelError, StoreError
+from brain.evolve import FakeModel
+from brain.evolve.gaps import run_gaps as run_gaps_module
+from brain.evolve.gaps.gap_conversation import GAPS_AGENT, find_base
+from brain.evolve.gaps.run_gaps import GAP_LIMITS, LEASE_MS, rate_key, run_gaps
+from brain.evolve.gate.proposed_change import ProposedChange
+from brain.evolve.model import AnswerRequest, ModelAnswer
+from brain.gating.case_types import Expectation
+from brain.results import GapResult, GateOutcome
+from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
+from tests.support.gap_answers import (
+    NO_SKILL,
+    SEED_SKILL,
+    gap_answer,
+    seed_answer,
+    words_code,
+)
+from tests.support.process_death import dies_before_call
+from tests.support.processes import TIMEOUT_SECONDS
+
+GOAL = "Count the words of the report"
+NOW = 1_800_000_000_000
+HOUR = 3_600_000
+DAY = 24 * HOUR
+PROCESSES = 32
+
+
+@pytest.fixture
+def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+    monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        yield made
+
+
+def set_evolution(brain: Brain, settings: str) -> None:
+    manifest = brain.root / "manifest.yaml"
+    manifest.write_text(f"{manifest.read_text()}evolution: {settings}\n")
+    brain.snapshot()
+
+
+def add_cases(brain: Brain, slug: str = "count-words") -> None:
+    for number in range(14):
+        expect = Expectation(has_equals=True, equals={"words": number})
+        brain.gate.add_case(slug, {"text": " ".join(["w"] * number)}, expect)
+
+
+def fail(brain: Brain, goal: str = GOAL, times: int = 3, **more: object) -> None:
+    for _ in range(times):
+        brain.gaps.report(goal, **more)  # type: ignore[arg-type]
+    assert brain.gaps.wait(TIMEOUT_SECONDS) == []
+
+
+def phases(brain: Brain) -> list[tuple[str, str]]:
+    """Return phase and result of the events, without those below the threshold."""
+    return [(one.phase, one.result) for one in brain.gaps.log() if one.phase != "score"]
+
+
+class RecordingGate:
+    """Says of each change what it was made to say, and keeps the changes."""
+
+    def __init__(self, done: str = "rejected") -> None:
+        self.done = done
+        self.changes: list[ProposedChange] = []
+
+    def propose(self, change: ProposedChange) -> GateOutcome:
+        self.changes.append(change)
+        return GateOutcome(
+            gate="",
+            done=self.done,
+            reason=f"it is {self.done}",
+            slug=change.name,
+            version=None,
+            previous_version=None,
+            snapshot="",
+            proposal="",
+            attempt="",
+            evolver=change.evolver,
+            numbers=None,
+            changed=False,
+        )
+
+
+class TestASkillForAGap:
+    def test_it_becomes_callable_where_a_person_wrote_cases_beforehand(self, brain: Brain) -> None:
+        set_evolution(brain, "{mode: gated}")
+        add_cases(brain)
+        for _ in range(3):
+            with pytest.raises(ValueError, match="no such tool"), brain.task(GOAL):
+                raise ValueError("no such tool")
+        assert brain.gaps.wait(TIMEOUT_SECONDS) == []
+        model = FakeModel(gap_answer())
+        (result,) = run_gaps(brain, model, now=NOW)
+        assert (result.phase, result.result, result.slug) == ("complete", "success", "count-words")
+        assert result.outcome is not None and result.outcome.gate == "admit"
+        assert brain.skills.view("count-words").path == "skills/generated/count-words/SKILL.md"
+        assert brain.programs.run("count-words", {"text": "a b c d"}).output == {"words": 4}
+        (version,) = brain.history.why("count-words").versions
+        assert version.work is not None and version.work.agent == GAPS_AGENT
+        assert phases(brain) == [("complete", "success")]
+        assert brain.verify().ok
+
+    def test_the_model_sees_practice_cases_alone(self, brain: Brain) -> None:
+        add_cases(brain)
+        fail(brain)
+        model = FakeModel(NO_SKILL)
+        run_gaps(brain, model, now=NOW)
+        shown = model.requests[0].messages[0].text
+        assert "> count-words" in shown
+        for case in brain.gate.cases("count-words"):
+            given = json.dumps(dict(case.input))  # type: ignore[arg-type]
+            assert (given in shown) <= (not case.is_held_out)
+
+    def test_it_is_proposed_only_where_there_are_no_cases(self, brain: Brain) -> None:
+        set_evolution(brain, "{mode: gated}")
+        fail(brain)
+        (result,) = run_gaps(brain, FakeModel(gap_answer()), now=NOW)
+        assert (result.phase, result.result) == ("proposed", "skipped")
+        assert brain.skills.list() == []
+        (proposal,) = brain.proposals.list()
+        assert brain.gaps.list().gaps[0].next == f"wait for a person: proposal {proposal.name}"
+        assert run_gaps(brain, FakeModel(), now=NOW + DAY) == []
+
+    def test_what_a_person_accepts_later_is_remembered_then(self, brain: Brain) -> None:
+        fail(brain)
+        run_gaps(brain, FakeModel(gap_answer()), now=NOW)
+        assert brain.memory.read("meta.jsonl").entries == []
+        (proposal,) = brain.proposals.list()
+        brain.proposals.accept(proposal.snapshot)
+        brain.programs.admit("count-words")
+        for _ in range(2):
+            run_gaps(brain, FakeModel(), now=NOW + HOUR)
+        (entry,) = brain.memory.read("meta.jsonl").entries
+        assert json.loads(entry)["capability_name"] == "count_words"
+        assert phases(brain) == [("proposed", "skipped"), ("complete", "success")]
+
+    def test_the_example_of_the_seed_passes_as_written(self, brain: Brain) -> None:
+        fail(brain)
+        (result,) = run_gaps(brain, FakeModel(seed_answer()), now=NOW)
+        assert (result.phase, result.capability_name) == ("proposed", "my_capability")
+        (proposal,) = brain.proposals.list()
+        brain.proposals.accept(proposal.snapshot)
+        assert (brain.root / "skills/generated/my-capability/skill.py").read_text() == SEED_SKILL
+        brain.programs.admit("my-capability")
+        assert brain.programs.run("my-capability", {}).output == "computed output"
+
+    def test_one_that_is_worse_than_its_cases_say_is_rejected_with_its_numbers(
+        self, brain: Brain
+    ) -> None:
+        set_evolution(brain, "{mode: gated}")
+        add_cases(brain)
+        fail(brain)
+        wrong = gap_answer(words_code("text.count(' ') + 1"), check="def check(p, o): pass")
+        (result,) = run_gaps(brain, FakeModel(wrong), now=NOW)
+        assert (result.phase, result.result) == ("gate", "rejected")
+        assert brain.skills.list() == []
+        assert brain.programs.attempts("count-words")
+
+
+class TestMemory:
+    def test_a_success_is_remembered_and_shown_in_the_next_prompt(self, brain: Brain) -> None:
+        secret = "ghp_" + "a1B2c3D4e5" * 4
+        fail(brain, f"{GOAL} with {secret}\n" + "x" * 900)
+        run_gaps(brain, FakeModel(gap_answer()), now=NOW, gate=RecordingGate("admitted"))
+        (entry,) = brain.memory.read("meta.jsonl").entries
+        record = json.loads(entry)
+        context = record.pop("task_context")
+        assert record == {
+            "capability_name": "count_words",
+            "gap_score": 0.6,
+            "timestamp": "2027-01-15T08:00:00+00:00",
+            "source": "capability_evolution_engine",
+            "tags": ["generated_skill", "capability_evolution", "count_words"],
+        }
+        assert context.startswith(GOAL) and secret not in context and len(context) <= 300
+        assert '"capability_name": "count_words"' in brain.prompt.build().prompt
+
+    def test_the_newest_records_are_shown_within_the_limit(self, brain: Brain) -> None:
+        for number in range(90):
+            brain.memory.add("meta.jsonl", json.dumps({"capability_name": f"skill_{number:02}"}))
+        prompt = brain.prompt.build()
+        assert prompt.cut == ["memory/meta.jsonl"]
+        assert "skill_89" in prompt.prompt and "skill_00" not in prompt.prompt
+
+
+class TestChecks:
+    @pytest.mark.parametrize(
+        ("code", "fault"),
+        [
+            (words_code() + "def", "line 19"),
+            ("import socket\n" + words_code(), "it uses socket, which is on the blocklist"),
+            (words_code().replace("GeneratedSkill", "Other"), "there is no class GeneratedSkill"),
+            (words_code().replace('"count_words"', '"other"'), "does not stand in the code"),
+            (words_code().replace("(SkillBase)", ""), "SkillBase as its base"),
+            (words_code().replace('"safe"', '"privileged"'), "the capability level must be safe"),
+            (words_code().replace("10.0", "30"), "timeout_seconds must be at most 10"),
+            (
+                words_code().replace('category="generated"', 'category="tools"'),
+                "the category must be generated",
+            ),
+        ],
+    )
+    def test_a_model_is_asked_again_with_the_fault(
+        self, brain: Brain, code: str, fault: str
+    ) -> None:
+        fail(brain)
+        gate = RecordingGate()
+        model = FakeModel(gap_answer(code), gap_answer())
+        (result,) = run_gaps(brain, model, now=NOW, gate=gate)
+        assert fault in model.requests[1].messages[-1].text
+        assert (result.requests, len(gate.changes)) == (2, 1)
+
+    def test_a_model_that_writes_nonsense_for_ever_ends_and_leaves_a_rejected_attempt(
+        self, brain: Brain
+    ) -> None:
+        fail(brain)
+        bad = gap_answer("import socket\n" + words_code())
+        model = FakeModel(*[bad] * 9)
+        (result,) = run_gaps(brain, model, now=NOW, gate=RecordingGate())
+        assert (result.phase, result.result, result.requests) == ("validation", "rejected", 3)
+        (attempt,) = brain.programs.attempts()
+        assert (attempt.slug, attempt.reason) == (
+            "count-words",
+            "line 1: it uses socket, which is on the blocklist",
+        )
+        assert phases(brain) == [("validation", "rejected")]
+        assert run_gaps(brain, model, now=NOW + DAY) == []
+
+    @pytest.mark.parametrize(
+        "answer",
+        ["", "nonsense", "[]", "{" * 10_000, '{"decision": 1}', "x" * 2_000_000, "\ud800"],
+    )
+    def test_what_is_no_answer_is_refused(self, brain: Brain, answer: str) -> None:
+        fail(brain)
+        (result,) = run_gaps(brain, FakeModel(*[answer] * 3), now=NOW, gate=RecordingGate())
+        assert (result.phase, result.result, result.requests) == ("validation", "rejected", 3)
+
+    def test_a_model_may_say_that_no_skill_would_help(self, brain: Brain) -> None:
+        fail(brain)
+        (result,) = run_gaps(brain, FakeModel(NO_SKILL), now=NOW)
+        assert (result.phase, result.result, result.reason) == (
+            "model",
+            "skipped",
+            "The server was down.",
+        )
+        assert run_gaps(brain, FakeModel(), now=NOW + DAY) == []
+
+    def test_what_it_did_not_make_is_never_overwritten(self, brain: Brain) -> None:
+        brain.skills.upsert("count-words", "# Mine\n", description="By a person")
+        fail(brain)
+        model = FakeModel(*[gap_answer()] * 3)
+        (result,) = run_gaps(brain, model, now=NOW)
+        assert "there is a skill count-words already" in result.reason
+        assert brain.skills.view("count-words").body.strip() == "# Mine"
+
+    def test_what_it_made_may_be_improved_until_a_person_writes_it(self, brain: Brain) -> None:
+        set_evolution(brain, "{mode: gated}")
+        add_cases(brain)
+        fail(brain)
+        run_gaps(brain, FakeModel(gap_answer()), now=NOW)
+        assert find_base(brain, "count-words") == "1"
+        code = brain.root / "skills/generated/count-words/skill.py"
+        code.write_text(code.read_text() + "# by a person\n")
+        brain.snapshot()
+        assert find_base(brain, "count-words") is None
+        brain.programs.admit("count-words")
+        brain.skills.upsert("count-words", "# Better\n")
+        assert find_base(brain, "count-words") is None
+
+    def test_a_generated_skill_has_ten_seconds(self, brain: Brain) -> None:
+        set_evolution(brain, "{mode: gated}")
+        add_cases(brain)
+        fail(brain)
+        run_gaps(brain, FakeModel(gap_answer()), now=NOW)
+        runnable = brain.programs.find_runnable("count-words")
+        assert _limit_generated(runnable, DEFAULT_LIMITS).wall_seconds == 10
+        moved = runnable.skill._replace(path="skills/count-words/SKILL.md")
+        other = replace(runnable, skill=moved)
+        assert _limit_generated(other, DEFAULT_LIMITS) == DEFAULT_LIMITS
+
+
+class TestLimits:
+    def test_attempts_count_whatever_becomes_of_them(self, brain: Brain) -> None:
+        for number in range(9):
+            fail(brain, f"{GOAL} {number}")
+        made = [self.attempt(brain, NOW + hour * HOUR) for hour in (0, 0, 1, 2, 3)]
+        assert made == [2, 0, 2, 1, 0]
+        assert self.attempt(brain, NOW + DAY) == 2
+        assert phases(brain).count(("rate_limit", "skipped")) > 0
+
+    def attempt(self, brain: Brain, now: int) -> int:
+        results = run_gaps(brain, FakeModel(*[NO_SKILL] * 9), now=now)
+        return sum(one.phase == "model" for one in results)
+
+    def test_a_clock_that_is_set_back_gives_no_hour_more_than_its_limit(self, brain: Brain) -> None:
+        for number in range(9):
+            fail(brain, f"{GOAL} {number}")
+        times = (0, HOUR, 0, HOUR, -HOUR, 0, -HOUR)
+        assert [self.attempt(brain, NOW + DAY + one) for one in times] == [2, 2, 0, 0, 1, 0, 0]
+
+    def test_a_gap_waits_where_attempts_cannot_be_counted(
+        self, brain: Brain, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fail(brain)
+        self.break_rates(brain, monkeypatch)
+        model = FakeModel(NO_SKILL)
+        (result,) = run_gaps(brain, model, now=NOW)
+        assert (result.phase, result.result) == ("rate_limit", "skipped")
+        assert "attempts cannot be counted" in result.reason
+        assert model.requests == []
+
+    def test_it_is_attempted_all_the_same_where_the_manifest_says_so(
+        self, brain: Brain, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        set_evolution(brain, "{gaps: {when_rates_fail: allow}}")
+        fail(brain)
+        self.break_rates(brain, monkeypatch)
+        (result,) = run_gaps(brain, FakeModel(NO_SKILL), now=NOW)
+        assert result.phase == "model"
+
+    def break_rates(self, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+        def take(*_: object) -> str:
+            raise StoreError("the server does not answer", code="rates_unavailable")
+
+        monkeypatch.setattr(brain.gaps.open_stores().rates, "take", take)
+
+    def test_processes_at_once_with_one_killed_keep_to_the_limits(
+        self, brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for number in range(4):
+            fail(brain, f"{GOAL} {number}")
+        monkeypatch.setattr(run_gaps_module, "_find_obstacle", lambda model: "")
+        log = tmp_path / "asked"
+        children = [self.fork_attempt(brain.root, log, number == 0) for number in range(PROCESSES)]
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+        assert sum(status != 0 for status in statuses) <= 1
+        assert len(log.read_text().splitlines()) == 2
+        rates = brain.gaps.open_stores().rates
+        assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"hourly": 2, "daily": 2}
+        assert self.attempt(brain, NOW + LEASE_MS - 1) == 0
+
+    def fork_attempt(self, root: Path, log: Path, dies: bool) -> int:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with Brain.open(root) as opened:
+                    run_gaps(opened, LoggingModel(log, dies), now=NOW)
+                status = 0
+            finally:
+                os._exit(status)
+        return child
+
+
+class LoggingModel:
+    """Writes a line for each request; `dies` kills its process instead of answering."""
+
+    name = "logging"
+
+    def __init__(self, log: Path, dies: bool) -> None:
+        self._log = log
+        self._dies = dies
+
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
+        with self._log.open("a") as file:
+            file.write("asked\n")
+        if self._dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return ModelAnswer(json.dumps(NO_SKILL))
+
+
+class TestAKilledProcess:
+    def resume(self, brain: Brain, model: FakeModel, gate: RecordingGate) -> list[GapResult]:
+        assert run_gaps(brain, model, now=NOW + 1, gate=gate) == []  # the lease goes on
+        return run_gaps(brain, model, now=NOW + LEASE_MS + 1, gate=gate)
+
+    def test_while_the_model_answers_never_asks_again(self, brain: Brain) -> None:
+        fail(brain)
+        model, gate = FakeModel(gap_answer()), RecordingGate()
+        with dies_before_call(FakeModel, "answer"):
+            run_gaps(brain, model, now=NOW, gate=gate)
+        (result,) = self.resume(brain, model, gate)
+        assert (result.phase, result.result, model.requests) == ("interrupted", "failed", [])
+        assert run_gaps(brain, model, now=NOW + DAY, gate=gate) == []
+
+    def test_before_the_gate_goes_on_with_the_answer_that_was_paid(self, brain: Brain) -> None:
+        fail(brain)
+        model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
+        with dies_before_call(RecordingGate, "propose"):
+            run_gaps(brain, model, now=NOW, gate=gate)
+        (result,) = self.resume(brain, model, gate)
+        assert (result.result, len(model.requests), len(gate.changes)) == ("success", 1, 1)
+        rates = brain.gaps.open_stores().rates
+        assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
+
+    def test_after_the_gate_proposes_nothing_twice(self, brain: Brain) -> None:
+        fail(brain)
+        model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
+        with dies_before_call(run_gaps_module, "remember_capability"):
+            run_gaps(brain, model, now=NOW, gate=gate)
+        (result,) = self.resume(brain, model, gate)
+        assert (result.result, len(model.requests), len(gate.changes)) == ("success", 1, 1)
+        assert len(brain.memory.read("meta.jsonl").entries) == 1
+
+    def test_before_the_end_remembers_once(self, brain: Brain) -> None:
+        fail(brain)
+        model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
+        with dies_before_call(run_gaps_module, "append_gap_event"):
+            run_gaps(brain, model, now=NOW, gate=gate)
+        (result,) = self.resume(brain, model, gate)
+        assert result.result == "success"
+        assert len(brain.memory.read("meta.jsonl").entries) == 1
+
+
+class TestTheQueue:
+    def test_a_goal_that_succeeded_meanwhile_is_left_alone(self, brain: Brain) -> None:
+        fail(brain)
+        brain.gaps.report_success(GOAL.lower())
+        brain.gaps.wait(TIMEOUT_SECONDS)
+        assert run_gaps(brain, FakeModel(), now=NOW) == []
+        assert brain.gaps.list().gaps == []
+
+    def test_of_a_goal_that_failed_often_only_the_last_failure_is_attempted(
+        self, brain: Brain
+    ) -> None:
+        fail(brain, times=7)
+        assert len(run_gaps(brain, FakeModel(NO_SKILL), now=NOW)) == 1
+
+    def test_a_further_failure_is_a_further_attempt(self, brain: Brain) -> None:
+        fail(brain)
+        run_gaps(brain, FakeModel(NO_SKILL), now=NOW)
+        fail(brain, times=1)
+        assert len(run_gaps(brain, FakeModel(NO_SKILL), now=NOW)) == 1
+
+    def test_a_model_that_does_not_answer_is_asked_again_later_a_few_times(
+        self, brain: Brain
+    ) -> None:
+        fail(brain)
+        down = ModelError("the endpoint is down")
+        results = [
+            [one.result for one in run_gaps(brain, FakeModel(down), now=NOW + hour * HOUR)]
+            for hour in range(5)
+        ]
+        assert results == [["failed"], ["failed"], ["failed"], [], []]
+
+    def test_without_a_model_gaps_wait_and_the_results_say_why(self, brain: Brain) -> None:
+        fail(brain)
+        (result,) = run_gaps(brain, None, now=NOW)
+        assert result.result == "skipped" and "no model is configured" in result.reason
+        assert brain.gaps.list().gaps[0].next == "attempt: it is queued"
+
+    def test_the_mode_off_attempts_and_notes_nothing(self, brain: Brain) -> None:
+        set_evolution(brain, "{mode: off}")
+        fail(brain)
+        assert brain.gaps.list().gaps == []
+        with pytest.raises(Conflict) as caught:
+            run_gaps(brain, FakeModel(), now=NOW)
+        assert caught.value.code == "evolution_off"
+
+    def test_without_the_periodic_search_what_the_hook_queued_is_attempted_alone(
+        self, brain: Brain
+    ) -> None:
+        set_evolution(brain, "{gaps: {periodic: false}}")
+        for number in range(3):
+            fail(brain, f"{GOAL} {number}")
+        assert len(run_gaps(brain, FakeModel(NO_SKILL, NO_SKILL), now=NOW)) == 3
+        assert run_gaps(brain, FakeModel(NO_SKILL), now=NOW + HOUR) == []
+        assert brain.gaps.list().gaps[0].failures == 3
+
+    def test_a_gap_can_be_attempted_as_soon_as_it_is_due(self, brain: Brain) -> None:
+        asked = threading.Event()
+
+        class Asked(FakeModel):
+            def answer(self, request: AnswerRequest) -> ModelAnswer:
+                asked.set()
+                return super().answer(request)
+
+        brain.gaps.attempt_at_once(Asked(NO_SKILL))
+        fail(brain, times=2)
+        assert not asked.is_set()
+        fail(brain, times=1)
+        assert asked.wait(TIMEOUT_SECONDS)
+        brain.gaps.attempt_at_once(None)

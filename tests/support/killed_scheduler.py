@@ -1,0 +1,88 @@
+"""A scheduler in a process of its own that kills itself at a named step.
+
+    python -m tests.support.killed_scheduler FOLDER URL STEP HOURS
+
+It works off the queue of the brain in FOLDER with the model at URL, at a time HOURS from now. At
+STEP (see `STEPS`) it sends itself SIGKILL; "" is for none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+import urllib.request
+from typing import Any
+
+from brain import Brain
+from brain.evolve import AnswerRequest, ModelAnswer
+from brain.evolve.gate import outcome_recorder
+from brain.evolve.schedule import synthesis_job
+from brain.evolve.schedule.job_types import Clocks
+from brain.experience.sqlite_experience import SqliteExperience
+
+STEPS = {
+    "claimed": (SqliteExperience, "claim_work", 1),
+    "counted": (SqliteExperience, "take", 1),
+    "first answer kept": (SqliteExperience, "keep_progress", 1),
+    "second answer kept": (SqliteExperience, "keep_progress", 2),
+    "change kept": (SqliteExperience, "keep_progress", 3),
+    "cases half asked": (SqliteExperience, "keep_progress", 20),
+    "gate recorded": (outcome_recorder.OutcomeRecorder, "record", 1),
+    "finished": (SqliteExperience, "finish_work", 1),
+}
+"""Step to the function after whose call of a number the process dies."""
+
+
+class LoopbackModel:
+    """A model at a URL that takes no package to ask, so that the process starts soon."""
+
+    name = "openai:small"
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
+        """Return the answer."""
+        messages = [{"role": "system", "content": request.system}]
+        messages += [{"role": one.role, "content": one.text} for one in request.messages]
+        body = json.dumps({"model": "small", "messages": messages}).encode()
+        headers = {"content-type": "application/json"}
+        asked = urllib.request.Request(f"{self._url}/chat/completions", body, headers)
+        with urllib.request.urlopen(asked) as reply:
+            text = json.load(reply)["choices"][0]["message"]["content"]
+        return ModelAnswer(text, 120, 30)
+
+
+def die_after(step: str) -> None:
+    """Let this process kill itself after a step."""
+    owner, name, number = STEPS[step]
+    real = getattr(owner, name)
+    calls = 0
+
+    def called(*args: Any, **named: Any) -> Any:
+        nonlocal calls
+        result = real(*args, **named)
+        calls += 1
+        if calls == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, name, called)
+
+
+def main(folder: str, url: str, step: str, hours: str) -> None:
+    """Work off the queue once, and print what was done."""
+    if step:
+        die_after(step)
+    clocks = Clocks(now=lambda: time.time_ns() // 1_000_000 + int(hours) * 3_600_000)
+    with Brain.open(folder, author="tester") as brain:
+        context = brain.evolution._context(LoopbackModel(url), clocks, lambda: False)
+        for done in synthesis_job.work_off_hard_runs(context):
+            sys.stdout.write(f"{done.result}: {done.reason}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brain.gating.case_check import check_row, find_fault, read_output
+from brain.gating.case_types import Case, Expectation
+
+
+def make_case(**expected: Any) -> Case:
+    """Return a case with this expectation."""
+    return Case(
+        skill="count",
+        name="one",
+        path="skills/count/cases/one.yaml",
+        blob=b"",
+        input={"text": "one two"},
+        expect=Expectation(has_equals="equals" in expected, **expected),
+        is_held_out=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("expected", "output"),
+    [
+        ({"equals": {"words": 2}}, b'{ "words": 2.0 }\n'),
+        ({"equals": 2}, b"2"),
+        ({"equals": "2"}, b" 2\n"),
+        ({"equals": "two words"}, b"  two words\n"),
+        ({"equals": "two words\n"}, b'"two words"'),
+        ({"equals": [1, 2]}, b"[1,2]"),
+        ({"contains": ("two", "words")}, b"there are two words"),
+        ({"contains": ('say "hi"',)}, b'{"text": "say \\"hi\\""}'),
+        ({"contains": ("été",)}, b'["\\u00e9t\\u00e9"]'),
+        ({"contains": ('"words": 2',)}, b'{"words": 2}'),
+        ({"excludes": ("error",)}, b"fine"),
+        ({"check": "def check(input, output): ..."}, b"anything"),
+    ],
+)
+def test_a_right_output_has_no_fault(expected: dict[str, Any], output: bytes) -> None:
+    assert find_fault(make_case(**expected), output) == ""
+
+
+@pytest.mark.parametrize(
+    ("expected", "output", "fault"),
+    [
+        ({"equals": {"words": 2}}, b'{"words": 3}', 'expected {"words": 2}, got {"words": 3}'),
+        ({"equals": 1}, b"true", "expected 1, got true"),
+        ({"equals": "yes"}, b"Yes", 'expected "yes", got "Yes"'),
+        ({"contains": ("two",)}, b"one", 'expected "two" in the output, got "one"'),
+        ({"excludes": ("err",)}, b"error", 'expected no "err" in the output, got "error"'),
+        (
+            {"excludes": ("été",)},
+            b'["\\u00e9t\\u00e9"]',
+            'expected no "été" in the output, got ["été"]',
+        ),
+        (
+            {"equals": "a", "excludes": ("b",)},
+            b"ab",
+            'expected "a", got "ab"',
+        ),
+    ],
+)
+def test_a_wrong_output_has_a_fault_that_says_what_was_expected(
+    expected: dict[str, Any], output: bytes, fault: str
+) -> None:
+    assert find_fault(make_case(**expected), output) == fault
+
+
+@pytest.mark.parametrize("output", [b"", b" \n", b"null", b'""', b'" "', b"[]", b"{}"])
+@pytest.mark.parametrize("expected", [{"excludes": ("error",)}, {"check": "..."}])
+def test_an_output_that_says_nothing_is_wrong(expected: dict[str, Any], output: bytes) -> None:
+    assert find_fault(make_case(**expected), output) == (
+        "the output says nothing: it is empty or null"
+    )
+
+
+@pytest.mark.parametrize("output", [b"[" * 10_000, b"{" * 70 + b"}" * 70, b"\xff\xfe", b"NaN"])
+def test_output_that_is_not_json_within_the_limits_is_text(output: bytes) -> None:
+    assert isinstance(read_output(output), str)
+    assert find_fault(make_case(equals={"a": 1}), output).startswith('expected {"a": 1}, got "')
+
+
+def test_a_fault_is_a_short_line_without_control_characters() -> None:
+    fault = find_fault(make_case(equals=1), b"\x1b[31m" * 5000)
+    assert len(fault) < 300 and fault.isprintable()
+
+
+def test_a_check_is_given_the_input_and_the_output_as_json() -> None:
+    assert check_row(make_case(check="..."), b'{"words": 2}') == ({"text": "one two"}, {"words": 2})

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.skills.yaml_data import load_yaml_data, write_yaml_data
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        ("-7", -7),
+        ("2.50", 2.5),
+        ("1e3", 1000.0),
+        ("true", True),
+        ("null", None),
+        ("'true'", "true"),
+        ('"7"', "7"),
+        ("'2026-11-23'", "2026-11-23"),
+        ("one two", "one two"),
+        ("held-out", "held-out"),
+        ("[1, a, {b: false}]", [1, "a", {"b": False}]),
+        ("|\n  one\n  two", "one\ntwo"),
+        (">\n  one\n  two", "one two"),
+    ],
+)
+def test_plain_values_are_those_of_json(text: str, value: Any) -> None:
+    found = load_yaml_data(f"key: {text}")
+    assert found == {"key": value} and type(found["key"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", *"yes No on y ~ True 0x10 0o7 017 1_000 1:30 .5 +1 2026-11-23 .inf .nan =".split()],
+)
+def test_a_value_with_two_readings_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load_yaml_data(f"key: {text}")
+    assert caught.value.code == "bad_value" and "quotes" in caught.value.hint
+
+
+def test_a_number_beyond_all_is_refused() -> None:
+    with pytest.raises(InvalidInput):
+        load_yaml_data("key: 1e999")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a\nb",
+        "a\nb\n",
+        "a\nb\n\n",
+        "\na",
+        " a\nb",
+        "a \nb",
+        "a\tb\nc",
+        "a\n\nb\n",
+        "a\n  b\n",
+        "yes",
+        "# no comment",
+        "a: b",
+        "2026-11-23",
+        "\u2028",
+        "\U000e0001",
+        "x\u00a0y",
+        {"check": "a\nb\n", "n": 1},
+        {"yes": "a\nb\n"},
+        [{"a": ["b\nc"]}],
+        1e22,
+        1e-7,
+        -0.0,
+    ],
+)
+def test_what_is_written_is_read_back(value: Any) -> None:
+    text = write_yaml_data({"first": value, "last": 1})
+    assert load_yaml_data(text) == {"first": value, "last": 1}
+
+
+def test_an_empty_file_holds_nothing() -> None:
+    assert load_yaml_data("# nothing\n") == {}

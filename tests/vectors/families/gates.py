@@ -1,0 +1,134 @@
+"""Gates: which inputs are held out, and what outcomes of cases come to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+from brain.errors import FormatError
+from brain.gating.case_split import is_held_out
+from brain.gating.gate_types import CaseRow
+from brain.verdicts.gate_numbers import state_numbers
+from brain.verdicts.gate_rules import decide_rows
+from tests.vectors.families.vector import Vector, refused, valid
+
+Rows = Sequence[tuple[str, str, str]]
+
+_INPUTS: dict[str, Any] = {
+    "a text": "Greet guest 0.",
+    "another text": "Greet guest 1.",
+    "a text beyond ASCII": 'é\n\t\x01\x7f"\\/\u2028😀',
+    "an object": {"text": "one two"},
+    "keys in another order": {"b": [1, 2, {"d": None, "c": True}], "a": False},
+    "keys that UTF-16 orders otherwise": {"😀": 1, "\ufb33": 2, "é": 3},
+    "an empty object": {},
+    "numbers": {"n": [0, -0.0, 1.0, 1.5, -2, 2**53 - 1, 0.1, 100.0]},
+    "numbers with exponents": {"n": [1e21, 1e20, 123e18, 1e-6, 1e-7, 1.5e-7, 5e-324, 1.7e308]},
+}
+
+
+def _rows(*groups: tuple[int, str, str, str]) -> list[tuple[str, str, str]]:
+    """Return rows of (number, kind, before, after)."""
+    return [(kind, before, after) for number, kind, before, after in groups for _ in range(number)]
+
+
+_OWN, _GUARD = "held_out", "guard"
+_DECIDED: dict[str, tuple[int, Rows]] = {
+    "no case": (1, []),
+    "no case of a noisy runner": (12, []),
+    "four wins are too few": (1, _rows((4, _OWN, "f", "p"))),
+    "five wins of five": (1, _rows((5, _OWN, "f", "p"))),
+    "five wins of twelve": (1, _rows((5, _OWN, "f", "p"), (7, _OWN, "p", "p"))),
+    "four wins of twelve": (1, _rows((4, _OWN, "f", "p"), (8, _OWN, "f", "f"))),
+    "one win of 200": (1, _rows((1, _OWN, "f", "p"), (199, _OWN, "p", "p"))),
+    "one loss": (1, _rows((9, _OWN, "f", "p"), (1, _OWN, "p", "f"))),
+    "a guard that got worse": (1, _rows((9, _OWN, "f", "p"), (1, _GUARD, "p", "e"))),
+    "guards that got better": (1, _rows((4, _OWN, "f", "p"), (9, _GUARD, "f", "p"))),
+    "guards alone": (1, _rows((9, _GUARD, "f", "p"))),
+    "nothing but errors": (1, _rows((6, _OWN, "e", "e"))),
+    "errors before": (1, _rows((6, _OWN, "e", "p"))),
+    "no change": (1, _rows((6, _OWN, "f", "f"))),
+    "everything passed before": (1, _rows((6, _OWN, "p", "p"))),
+    "256 wins": (1, _rows((256, _OWN, "f", "p"))),
+    "four rounds": (12, _rows((8, _OWN, "ffff", "pppp"))),
+    "five rounds": (12, _rows((8, _OWN, "fffff", "ppppp"))),
+    "twelve rounds of 256 cases": (12, _rows((256, _OWN, "f" * 12, "p" * 12))),
+    "five rounds of a guard that lost half": (
+        12,
+        _rows((8, _OWN, "fffff", "ppppp"), (1, _GUARD, "ppppf", "pffpf")),
+    ),
+    "five rounds of a guard that lost three": (
+        12,
+        _rows((8, _OWN, "fffff", "ppppp"), (1, _GUARD, "ppppf", "pfffe")),
+    ),
+    "twelve rounds of a case that lost all": (
+        12,
+        _rows((8, _OWN, "f" * 12, "p" * 12), (1, _OWN, "p" * 12, "f" * 12)),
+    ),
+    "worse on the whole": (12, _rows((12, _OWN, "ppppp", "fpffp"))),
+    "a small gain": (12, _rows((12, _OWN, "fpfpfp", "fpfppp"), (3, _OWN, "pppppp", "ppfppp"))),
+}
+_REFUSED: dict[str, tuple[int, Rows]] = {
+    "rounds that differ": (12, _rows((5, _OWN, "fffff", "ppppp"), (1, _OWN, "ffff", "pppp"))),
+    "two rounds of a runner that repeats itself": (1, _rows((5, _OWN, "ff", "pp"))),
+    "13 rounds": (12, _rows((5, _OWN, "f" * 13, "p" * 13))),
+    "a runner of 7 rounds": (7, _rows((5, _OWN, "f", "p"))),
+}
+
+
+def vectors() -> Iterator[Vector]:
+    """Yield halves of inputs, and decisions by outcomes."""
+    for name, value in _INPUTS.items():
+        text = json.dumps(value, ensure_ascii=False)
+        yield valid(name, "split", {"text": text}, **split_facts(text.encode()))
+    for name, (max_rounds, rows) in {**_DECIDED, **dict(_drawn())}.items():
+        text = _text(max_rounds, rows)
+        yield valid(name, "gate", {"text": text}, **gate_facts(text.encode()))
+    for name, (max_rounds, rows) in _REFUSED.items():
+        yield refused(name, "gate", {"text": _text(max_rounds, rows)}, "bad_rounds")
+
+
+def _drawn() -> Iterator[tuple[str, tuple[int, Rows]]]:
+    draw = Random(15)
+    for number in range(40):
+        rounds = draw.choice((1, 5, 6, 12))
+        weak, strong = draw.choice((("fffp", "fppp"), ("fp", "fp"), ("ffe", "p"), ("p", "ppf")))
+        rows = []
+        for _ in range(draw.randint(5, 40)):
+            before, after = (
+                "".join(draw.choice(letters) for _ in range(rounds)) for letters in (weak, strong)
+            )
+            rows.append((draw.choice((_OWN, _OWN, _OWN, _GUARD)), before, after))
+        yield f"drawn {number}", (1 if rounds == 1 else 12, rows)
+
+
+def _text(max_rounds: int, rows: Rows) -> str:
+    return json.dumps({"max_rounds": max_rounds, "cases": rows}, separators=(",", ":"))
+
+
+def split_facts(text: bytes) -> dict[str, Any]:
+    """Return what a vector tells of the input of a case."""
+    return {"held_out": is_held_out(json.loads(text))}
+
+
+def gate_facts(text: bytes) -> dict[str, Any]:
+    """Return what a vector tells of outcomes; the cases that got worse by their place.
+
+    Raises `FormatError` (`bad_rounds`) for what a verdict may not say.
+    """
+    given = json.loads(text)
+    rows = [
+        CaseRow(name=f"{at:04}", before=before, after=after, is_guard=kind == _GUARD)
+        for at, (kind, before, after) in enumerate(given["cases"])
+    ]
+    is_known = given["max_rounds"] in (1, 12)
+    decision = decide_rows(rows, given["max_rounds"]) if is_known else None
+    if decision is None:
+        raise FormatError("not whole rounds of a runner", code="bad_rounds")
+    return {
+        "gate": decision.gate,
+        "worse": [int(name) for name in decision.worse],
+        "numbers": dict(state_numbers(decision, given["max_rounds"])),
+    }
