@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..evolve.gaps.gap_reporter import GapReport, GapReporter, GoalSuccess
+    from ..evolve.gaps.gap_report import GapReport, GoalSuccess
+    from ..evolve.gaps.gap_reporter import GapReporter
     from ..experience.experience_protocol import ExperienceStore
     from ..repo.open.session import Session
     from .locked_session import LockedSession
@@ -38,7 +39,7 @@ def submit_report(locked: LockedSession, report: GapReport | GoalSuccess) -> Non
 
 def submit_success(locked: LockedSession, goal: str, tool: str = "") -> None:
     """Report that a goal succeeded, as `submit_report`; nothing is done if none ever failed."""
-    from ..evolve.gaps.gap_reporter import GoalSuccess
+    from ..evolve.gaps.gap_report import GoalSuccess
 
     if _may_have_failures(locked.session):
         submit_report(locked, GoalSuccess(goal, tool))

@@ -37,7 +37,7 @@ class GapsPart(Part):
         `tool` tells goals with the same text apart. `reflections` are what the agent says of its
         work. If evolution is off in the manifest, nothing is noted.
         """
-        from ..evolve.gaps.gap_reporter import GapReport
+        from ..evolve.gaps.gap_report import GapReport
 
         submit_report(
             self._locked,

@@ -254,7 +254,7 @@ class Task:
 
     def _report_goal(self, outcome: str) -> None:
         """Report that the goal failed or succeeded, which takes no time and never fails."""
-        from ..evolve.gaps.gap_reporter import GapReport
+        from ..evolve.gaps.gap_report import GapReport
         from .gap_reports import submit_report, submit_success
 
         goal = self._run.header.task

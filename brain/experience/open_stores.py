@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 from ..errors import StoreError
@@ -28,22 +29,25 @@ class BrainExperience:
         self._folder = folder
         self._brain = brain
         self.settings = override_from_environment(settings or ExperienceSettings())
+        self._lock = threading.Lock()
         self._store: ExperienceStore | None = None
         self._rates: RateStore | None = None
 
     @property
     def store(self) -> ExperienceStore:
         """Sequences, work, audit and notes. Raises `StoreError` (`not_installed`)."""
-        if self._store is None:
-            self._store = open_experience(self._folder, self._brain, self.settings)
-        return self._store
+        with self._lock:
+            if self._store is None:
+                self._store = open_experience(self._folder, self._brain, self.settings)
+            return self._store
 
     @property
     def rates(self) -> RateStore:
         """Counts of attempts. Raises `StoreError` (`not_installed`)."""
-        if self._rates is None:
-            self._rates = open_rates(self._folder, self._brain, self.settings)
-        return self._rates
+        with self._lock:
+            if self._rates is None:
+                self._rates = open_rates(self._folder, self._brain, self.settings)
+            return self._rates
 
     def close(self) -> None:
         """Close what was opened."""

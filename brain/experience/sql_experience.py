@@ -218,7 +218,7 @@ def _record_sequences(db: Connection, brain: str, recorded: Sequence[SkillSequen
     db.execute(delete(sequences).where(sequences.c.brain == brain, old))
 
 
-def _decode_page(rows: Sequence[Row[Any]]) -> list[StoredSequence]:
+def _decode_page(rows: Sequence[Sequence[Any]]) -> list[StoredSequence]:
     """Return the sequences of rows. Raises `StoreError` (`bad_store`) if one was changed."""
     page = []
     for number, at, chat, skills, context_hash, run in rows:

@@ -10,12 +10,20 @@ import json
 import random
 import sys
 import time
+from functools import partial
 
 from brain import Brain
+from brain.evolve.gate.case_runner import SkillsUnderTest
+from brain.evolve.gate.gate import Gate
+from brain.evolve.gate.proposed_change import ProposedChange
+from brain.gating.case_types import Case
 from tests.bench.generate import Corpus, body, words
+from tests.support.gated_brains import GREETING, ScriptedRunner, add_cases, set_mode
 
 CHANGES = 10
 """Changed skills between two snapshots that are compared."""
+GATE_CASES = 12
+"""Held-out cases of the skill that attempts change."""
 
 
 def upserts(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list[float]:
@@ -72,7 +80,39 @@ def selections(folder: str, corpus: Corpus, count: int, rng: random.Random) -> l
     return times
 
 
-WORKS = {"upsert": upserts, "diff": diffs, "first-diff": first_diffs, "select": selections}
+def attempts(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list[float]:
+    """Time attempts to change a skill with 12 held-out cases, by a learner in this process.
+
+    Every other change helps and is admitted; the others are kept as attempts.
+    """
+    times = []
+    slug = corpus.slug(0)
+    with Brain.open(folder, author="bench") as brain:
+        set_mode(brain, "gated")
+        add_cases(brain, slug, GATE_CASES)
+        for number in range(count):
+            brain.skills.upsert(slug, body(rng))
+            text = body(rng) + ("Say hello.\n" if number % 2 else "Wave.\n")
+            change = ProposedChange(name=slug, evolver="grind", body=text)
+            gate = Gate(brain, runner=ScriptedRunner(partial(_follow, slug)))
+            start = time.perf_counter()
+            outcome = gate.propose(change)
+            times.append((time.perf_counter() - start) * 1000)
+            assert outcome.done == ("admitted" if number % 2 else "rejected"), outcome
+    return times
+
+
+def _follow(slug: str, skills: SkillsUnderTest, case: Case, number: int) -> str:
+    return GREETING if "Say hello" in (skills.text(slug) or "") else "go away"
+
+
+WORKS = {
+    "upsert": upserts,
+    "diff": diffs,
+    "first-diff": first_diffs,
+    "select": selections,
+    "attempt": attempts,
+}
 
 
 def main(work: str, folder: str, layout: str, skills: str, count: str, seed: str) -> None:

@@ -115,6 +115,9 @@ GOALS = (
         unit=MS,
         unit_name="ms",
     ),
+    Goal(
+        "an attempt at a skill, 12 cases", "gate-attempt", (B1,), 50, None, unit=MS, unit_name="ms"
+    ),
     Goal("`skill_manage` over MCP", "mcp-skill-manage", (B2,), 15, None, unit=MS, unit_name="ms"),
 )
 

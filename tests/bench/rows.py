@@ -31,6 +31,8 @@ IN_PROCESS = 200
 """Upserts of one run of a worker."""
 SELECTED = 100
 """Selections of one run of a worker."""
+ATTEMPTS = 20
+"""Attempts of one run of a worker."""
 LOGGED = 1000
 """Snapshots that the log prints."""
 START_UP = "start-up"
@@ -254,6 +256,17 @@ def select_bm25(arena: Arena) -> Outcome:
     return interleave(arena.quick_repeats, {"brain": by_command, "brain in-process": in_process})
 
 
+def gate_attempt(arena: Arena) -> Outcome:
+    """A change tried on 12 held-out cases and recorded, by a learner that takes no time."""
+    shape = (arena.corpus.layout, arena.corpus.skills, ATTEMPTS)
+
+    def in_process(repeat: int) -> list[Sample]:
+        folder = arena.brain.folder
+        return _samples(arena.runner.module("brain_worker", "attempt", folder, *shape, repeat))
+
+    return interleave(arena.quick_repeats, {"brain": in_process})
+
+
 ROWS: dict[str, Callable[[Arena], Outcome]] = {
     FIRST: first_snapshot,
     "store": store,
@@ -265,6 +278,7 @@ ROWS: dict[str, Callable[[Arena], Outcome]] = {
     "index": index,
     "select-bm25": select_bm25,
     "log": log,
+    "gate-attempt": gate_attempt,
     **VERIFY_ROWS,
     **LINEAGE_ROWS,
     **LEDGER_ROWS,

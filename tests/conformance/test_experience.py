@@ -138,14 +138,14 @@ def test_reading_begins_after_a_number_and_at_a_time(
 def test_a_reader_that_stopped_finds_what_was_recorded_since(open_store: OpenStore) -> None:
     writer, reader = open_store(), open_store()
     last, found = 0, []
-    for number in range(300):
+    for number in range(60):
         writer.record_sequences([make_sequence(number)])
         if number % 7 == 0:
             for one in reader.read_sequences(after=last):
                 found.append(one.sequence)
                 last = one.number
     found += [one.sequence for one in reader.read_sequences(after=last)]
-    assert found == [make_sequence(number) for number in range(300)]
+    assert found == [make_sequence(number) for number in range(60)]
 
 
 def test_forgetting_removes_what_is_older_and_keeps_the_numbers(store: ExperienceStore) -> None:

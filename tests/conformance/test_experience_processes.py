@@ -41,11 +41,11 @@ def make_item(number: int) -> WorkItem:
 
 
 def test_no_two_schedulers_work_on_one_item(store: ExperienceStore, place: tuple[str, str]) -> None:
-    for number in range(60):
+    for number in range(30):
         store.add_work(make_item(number))
     with run_workers("work", *place, 8) as workers:
         claimed = [line[2] for line in workers.read_rest()]
-    assert sorted(claimed) == sorted(f"gap-{number}" for number in range(60))
+    assert sorted(claimed) == sorted(f"gap-{number}" for number in range(30))
     assert {result for _, result in store.list_work()} == {"done"}
 
 

@@ -1,12 +1,16 @@
 """Patterns as the miner finds them, against a miner that tries every sequence."""
 
+import tempfile
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.evolve.patterns import count_bulk, mine
+from brain.evolve.patterns import count_bulk, miner
 from brain.evolve.patterns.message_log import LATE_MS, PatternRules
-from brain.evolve.patterns.mine import FrequentPattern, PatternMiner, mine_patterns
+from brain.evolve.patterns.miner import FrequentPattern, PatternMiner, find_patterns
+from brain.experience.experience_protocol import SkillSequence
+from brain.experience.sqlite_experience import SqliteExperience
 
 NOW = 1_700_000_000_000
 RULES = PatternRules(min_count=2, max_steps=4, gap_ms=100, window_ms=2_000)
@@ -29,16 +33,16 @@ _steady = st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 130), _skills
 @pytest.fixture(params=["plain", "bulk", "changes"], autouse=True)
 def counted_by(request, monkeypatch):
     """Count without numpy, with it, and with it only what changed since the first time."""
-    monkeypatch.setattr(mine, "BULK_MESSAGES", 1 << 60 if request.param == "plain" else 0)
+    monkeypatch.setattr(miner, "BULK_MESSAGES", 1 << 60 if request.param == "plain" else 0)
     if request.param == "changes":
         monkeypatch.setattr(count_bulk, "_REBUILD_SHARE", 0)
 
 
 @given(messages=st.one_of(_messages, _steady))
 def test_the_patterns_are_those_of_a_miner_that_tries_every_sequence(messages):
-    found = mine_patterns(messages, NOW, RULES)
+    found = find_patterns(messages, NOW, RULES)
 
-    assert found.patterns == _mine_by_trying(messages, NOW)
+    assert found.patterns == _find_by_trying(messages, NOW)
 
 
 @given(
@@ -52,12 +56,12 @@ def test_messages_that_come_bit_by_bit_give_the_patterns_of_all_together(message
     for end, ms in zip([*cuts, len(messages)], passed, strict=False):
         miner.add(messages[begin:end])
         begin, now = end, now + ms
-        found = miner.mine(now)
+        found = miner.find_patterns(now)
 
-        assert found.patterns == _mine_by_trying(messages[:end], now)
+        assert found.patterns == _find_by_trying(messages[:end], now)
 
 
-def _mine_by_trying(messages, now):
+def _find_by_trying(messages, now):
     """Return the patterns, by counting each sequence in each message anew."""
     counts = {}
     before = {}
@@ -97,3 +101,21 @@ def _mine_by_trying(messages, now):
         ),
         key=lambda one: (-one.support, -len(one.skills), one.skills),
     )
+
+
+@given(messages=st.one_of(_messages, _steady), cut=st.integers(0, 25))
+def test_messages_from_a_store_give_the_same_patterns_as_messages_one_by_one(messages, cut):
+    messages = [row for row in messages if row[2]]
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqliteExperience(folder)
+        miner, last = PatternMiner(RULES), 0
+        for part in (messages[:cut], messages[cut:]):
+            store.record_sequences(
+                [SkillSequence(chat=chat, at=at, skills=skills) for chat, at, skills in part]
+            )
+            batches = list(store.read_batches(after=last))
+            last = batches[-1].numbers[-1] if batches else last
+            miner.add_batches(batches)
+        store.close()
+
+    assert miner.find_patterns(NOW).patterns == _find_by_trying(messages, NOW)

@@ -25,8 +25,8 @@ BRAIN_VARIABLE = "EXPERIENCE_WORKERS_BRAIN"
 """Names the brain in a shared database."""
 KEY = "a key"
 LIMITS = (
-    RateLimit(name="daily", seconds=86_400, most=60),
-    RateLimit(name="hourly", seconds=3600, most=40),
+    RateLimit(name="daily", seconds=86_400, most=50),
+    RateLimit(name="hourly", seconds=3600, most=35),
 )
 NOW = 1_700_000_000_000
 LEASE = 60_000
@@ -83,7 +83,7 @@ def claim_and_hang(store: Any) -> None:
 
 def record(store: Any) -> None:
     """Record sequences one by one."""
-    for number in range(40):
+    for number in range(20):
         chat = f"{os.getpid()}:{number}"
         store.record_sequences([SkillSequence(chat=chat, at=NOW, skills=("a", "b"))])
         _say("recorded", chat)

@@ -14,7 +14,9 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from .gap_report import GapReport, GoalSuccess
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
@@ -27,27 +29,6 @@ EXIT_SECONDS = 10.0
 _MAX_NOTICES = 20
 
 OpenExperience = Callable[[], AbstractContextManager["ExperienceStore"]]
-
-
-class GapReport(NamedTuple):
-    """A goal that failed at `at` (ms since 1970), as its agent reports it.
-
-    `tool` tells goals with the same text apart, such as those of several tools. `reflections` are
-    what the agent said of its work.
-    """
-
-    goal: str
-    at: int
-    error: str = ""
-    tool: str = ""
-    reflections: tuple[str, ...] = ()
-
-
-class GoalSuccess(NamedTuple):
-    """A goal that succeeded, which ends the row of its failures."""
-
-    goal: str
-    tool: str = ""
 
 
 class GapReporter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .gap_audit import SCORE_PHASE, SKIPPED, append_gap_event
-from .gap_reporter import GapReport, GoalSuccess
+from .gap_report import GapReport, GoalSuccess
 from .open_gaps import add_gap_work, record_failure, record_success
 
 if TYPE_CHECKING:

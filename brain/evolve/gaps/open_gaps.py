@@ -22,7 +22,7 @@ from .gap_score import GapScore, has_error_keyword, has_reflection_keyword, scor
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
-    from .gap_reporter import GapReport
+    from .gap_report import GapReport
 
 GAPS = "gaps"
 """The name of this evolver; also the kind of its work."""

@@ -217,11 +217,11 @@ class BulkCounter:
         counts = np.frombuffer(self._log.counts, np.int32)[messages].astype(np.int64)
         starts = np.frombuffer(self._log.starts, np.int64)[messages]
         before = np.cumsum(counts) - counts
-        within = np.arange(counts.sum(), dtype=np.int64) - np.repeat(before, counts)
+        offsets = np.arange(counts.sum(), dtype=np.int64) - np.repeat(before, counts)
         return _Ends(
-            ends=(np.repeat(starts + 1, counts) + within).astype(np.int32),
+            ends=(np.repeat(starts + 1, counts) + offsets).astype(np.int32),
             messages=np.repeat(messages.astype(np.int32), counts),
-            nodes=np.full(len(within), _ROOT, np.int64),
+            nodes=np.full(len(offsets), _ROOT, np.int64),
             gone=np.repeat(~counted[messages], counts),
         )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .message_log import DEFAULT_PATTERN_RULES, PatternRules
-from .mine import MinedPatterns, PatternMiner, mine_patterns
+from .miner import MinedPatterns, PatternMiner, find_patterns
 from .settings import read_threshold
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class PatternReader:
         since = find_first_time(now, rules)
         batches = store.read_batches(after=self._last_number, since=since)
         self._miner.add_batches(self._note_numbers(batches))
-        mined = self._miner.mine(now)
+        mined = self._miner.find_patterns(now)
         if len(self._miner) > 2 * mined.messages + _SPARE_MESSAGES:
             self._miner, self._last_number = PatternMiner(rules), 0
         return mined
@@ -48,7 +48,7 @@ def find_in_chat(store: ExperienceStore, chat: str, now: int) -> MinedPatterns:
     rules = read_rules()
     stored = store.read_sequences(since=find_first_time(now, rules))
     sequences = (one.sequence for one in stored if one.sequence.chat == chat)
-    return mine_patterns(((chat, one.at, one.skills) for one in sequences), now, rules)
+    return find_patterns(((chat, one.at, one.skills) for one in sequences), now, rules)
 
 
 def read_rules() -> PatternRules:

@@ -13,7 +13,7 @@ from ...results import SkillPattern
 if TYPE_CHECKING:
     from ...experience.experience_protocol import WorkItem
     from ...results import SkillProgram
-    from .mine import FrequentPattern
+    from .miner import FrequentPattern
 
 PATTERNS = "patterns"
 """The evolver, and the kind of its work items."""

@@ -124,7 +124,7 @@ def show_example(example: RecordedExample, names: Sequence[str]) -> str:
     """Return an example as text, a line for each call."""
     rows = zip(names, example.steps, strict=True)
     return "\n".join(
-        f"{name}({json.dumps(given, ensure_ascii=False)}) gave"
+        f"{name}({json.dumps(payload, ensure_ascii=False)}) gave"
         f" {json.dumps(output, ensure_ascii=False)}"
-        for name, (given, output) in rows
+        for name, (payload, output) in rows
     )

@@ -24,8 +24,8 @@ from ...experience.experience_protocol import AuditEvent, WorkItem
 from ...results import PatternResult
 from ..evolution_mode import require_evolution
 from .composite import CompositeMaker
-from .kept_requests import RememberingModel
 from .pattern_status import FAILED, NEW, NO_MODEL, PATTERNS, MadeSkill, pattern_key, read_made
+from .remembering_model import RememberingModel
 from .settings import is_enabled
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ def read_body(session: Session, snapshot: bytes, path: str) -> str:
 
 def body_of(text: bytes) -> str:
     """Return the text of a SKILL.md without its front matter."""
-    return frontmatter.load_leniently(text)[1]
+    return frontmatter.load_leniently(text)[1].lstrip("\n")
 
 
 def read_program_at(session: Session, snapshot: bytes, slug: str) -> Program | None:

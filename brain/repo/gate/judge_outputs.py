@@ -14,16 +14,29 @@ PASSED, FAILED = "p", "f"
 
 
 class OutputJudge:
-    """Judges outputs. `find_sandbox` is called only if a case has a check in Python."""
+    """Judges outputs, each once: the same output of a case passes or fails in every round.
+
+    `find_sandbox` is called only if a case has a check in Python.
+    """
 
     def __init__(self, find_sandbox: Callable[[], Sandbox]) -> None:
         self._find_sandbox = find_sandbox
+        self._letters: dict[tuple[bytes, bytes], str] = {}
 
     def judge(self, case: Case, outputs: Sequence[bytes]) -> list[str]:
         """Return for each output whether it passed: a letter, p or f.
 
         A check that hangs or crashes passes nothing. Raises `SandboxError`.
         """
+        keys = [(case.blob, output) for output in outputs]
+        new = [
+            output for key, output in zip(keys, outputs, strict=True) if key not in self._letters
+        ]
+        for output, letter in zip(new, self._judge(case, new), strict=True):
+            self._letters[case.blob, output] = letter
+        return [self._letters[key] for key in keys]
+
+    def _judge(self, case: Case, outputs: Sequence[bytes]) -> list[str]:
         letters = [FAILED if find_fault(case, output) else PASSED for output in outputs]
         if not case.expect.check or PASSED not in letters:
             return letters

@@ -6,10 +6,10 @@ that it names. A rejected attempt gets a ref of its own, and never comes onto a 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Conflict, StoreError, error_from_os, printable_text
+from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
 from ...programs import PROGRAM_FILE
@@ -24,6 +24,7 @@ from ..read import skill_lookup
 from ..read.decision_rows import verdict_id
 from ..read.rejected_refs import REJECTED_REF_PREFIX
 from ..read.skill_lookup import FoundSkill
+from ..read.standing_cases import StandingCases
 from ..skills.skill_files import list_skill_files, record_edits_at, upsert_result
 from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, write_skill
 from .admission import find_admission, find_skill_or_retired, require_program
@@ -148,7 +149,11 @@ def _write_decided(
 ) -> Upserted:
     """Write a skill as it was tried, under the operation of a decision."""
     blob = store_verdict(txn, tried.verdict, tried.contents)
-    decide = partial(_decide, txn, kind, blob)
+
+    def decide(slug: str, _: str, to_version: str) -> SnapshotOperation:
+        _refuse_changed_cases(txn, tried.verdict)
+        return _decide(txn, kind, blob, slug, to_version)
+
     request = request._replace(base="", if_changed=False, operation=decide)
     if tried.program is None:
         return write_skill(txn, request)
@@ -186,8 +191,30 @@ def store_verdict(
     return txn.store_tx.put_blob(encode_verdict(verdict))
 
 
+def _refuse_changed_cases(txn: WriteTransaction, verdict: Verdict) -> None:
+    """Refuse what a gate decided by other cases than now stand there: it would not verify."""
+    if verdict.decider != "rule" or not verdict.gate:
+        return
+    session, bundle = txn.session, txn.bundle
+    for case in verdict.gate_cases:
+        entry = bundles.get_entry(session.nodes, bundle, case.name)
+        if entry is None or entry.blob != case.document:
+            raise _changed_cases_error(verdict.skill)
+    left_out = StandingCases(session).find_left_out(verdict, bundle)
+    if verdict.decision == "admit" and next(left_out, None) is not None:
+        raise _changed_cases_error(verdict.skill)
+
+
+def _changed_cases_error(slug: str) -> Conflict:
+    return Conflict(
+        f"the cases of {slug} were changed while its change was tried",
+        code="stale_base",
+        hint="propose the change again",
+    )
+
+
 def _decide(
-    txn: WriteTransaction, kind: str, verdict: bytes, slug: str, _: str, to_version: str
+    txn: WriteTransaction, kind: str, verdict: bytes, slug: str, to_version: str
 ) -> SnapshotOperation:
     """Return the operation of a decision; before it, a removed skill has no version."""
     skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)

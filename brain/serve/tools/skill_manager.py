@@ -45,12 +45,12 @@ def skill_manager(brain: Brain, arguments: Arguments) -> ToolResult:
     tests = {name: arguments[name] for name in _TESTS if name in arguments}
     if not tests:
         return _store_untried(brain, arguments)
-    given = {
+    call = {
         "name": arguments["name"],
         "description": arguments["description"],
         "python_code": arguments["code"],
     }
-    return create_skill(brain, {**given, **tests})
+    return create_skill(brain, {**call, **tests})
 
 
 def _store_untried(brain: Brain, arguments: Arguments) -> ToolResult:

@@ -33,6 +33,7 @@ OPERATIONS = {
     "diff": "history.diff history.patch history.diff_stat",
     "doctor": "doctor repair",
     "evolve accept": "gate.accept",
+    "evolve recheck": "gate.recheck",
     "evolve acquire": "programs.acquire programs.read_definition",
     "evolve admit": "programs.admit",
     "evolve allow": "programs.find_runnable programs.approve",

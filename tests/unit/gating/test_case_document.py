@@ -150,6 +150,13 @@ def test_what_is_no_case_is_refused(text: str, said: str) -> None:
     assert caught.value.hint
 
 
+def test_the_largest_values_that_are_allowed_come_back() -> None:
+    case_input = {"least": -(2**53) + 1, "most": 2**53 - 1}
+    data = encode_case(case_input, Expectation(contains=("a",)), "s" * 200)
+    case = parse_case("count", PATH, b"", data)
+    assert (case.input, case.source) == (case_input, "s" * 200)
+
+
 def test_a_list_may_have_64_texts() -> None:
     texts = [f"t{number}" for number in range(65)]
     case = parse(document(f"expect: {{contains: [{', '.join(texts[:64])}]}}"))

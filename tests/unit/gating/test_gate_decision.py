@@ -207,13 +207,18 @@ def test_an_e_value_is_shown_rounded_down(value: Fraction, shown: str) -> None:
 def test_reaching_the_threshold_exactly_is_enough() -> None:
     rules = GateRules(threshold=2, min_cases=2)
     better = [("f" * 26, "p" * wins + "f" * (26 - wins)) for wins in (13, 15)]
-    worse = [(after, before) for before, after in better]
     decision = decide(make_rows(*better), rules, repeats_itself=False)
     assert decision.e_value == 2 and decision.gate == "admit"
-    three = [*worse, ("p" * 26, "p" * 26)]
-    rejected = decide(make_rows(*three), GateRules(threshold=2), repeats_itself=False)
-    assert rejected.gate == "reject"
-    assert rejected.worse or "E of the losses = 2.0" in rejected.reason
+    # The same scores turned round, with wins between the losses, so that no case stands out.
+    worse = [("f" * w + "p" * (26 - w), "p" * w + "f" * (26 - w)) for w in (6, 5)]
+    worse = [(before[:-1] + "p", after[:-1] + "p") for before, after in worse]
+    rejected = decide(
+        make_rows(*worse, *[("p" * 26, "p" * 26)] * 18),
+        GateRules(threshold=2),
+        repeats_itself=False,
+    )
+    assert (rejected.gate, rejected.worse) == ("reject", ())
+    assert rejected.reason.endswith("E of the losses = 2.0")
 
 
 def test_a_row_is_a_case_of_the_skill_itself_unless_it_says_otherwise() -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from brain import Brain
 from brain.evolve.gaps.gap_audit import GAP_RESULTS, append_gap_event, describe_event
-from brain.evolve.gaps.gap_reporter import MAX_WAITING_REPORTS, GapReport, GapReporter, GoalSuccess
+from brain.evolve.gaps.gap_report import GapReport, GoalSuccess
+from brain.evolve.gaps.gap_reporter import MAX_WAITING_REPORTS, GapReporter
 from brain.evolve.gaps.open_gaps import GAPS, record_failure
 from brain.experience.sqlite_experience import SqliteExperience
 from brain.results import FailedGoal

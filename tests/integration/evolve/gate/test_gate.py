@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, Conflict, InvalidInput
-from brain.evolve.gate.case_rounds import GateLimits
+from brain.evolve.gate.case_rounds import MAX_OUTPUT_BYTES, GateLimits
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_types import Case, Expectation
+from brain.receipts import Receipt
 from tests.support.gated_brains import (
     GREETING,
     SKILL,
@@ -176,6 +177,18 @@ def test_a_model_that_fails_ends_the_attempt_early(tmp_path: Path) -> None:
         assert brain.verify(deep=True).findings == []
 
 
+def test_an_output_beyond_its_limit_is_an_error_of_the_case(tmp_path: Path) -> None:
+    def ramble(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        if "Say hello" in (skills.text(SKILL) or ""):
+            return GREETING * MAX_OUTPUT_BYTES
+        raise RuntimeError("\ud800" * 5000)
+
+    with make_gated_brain(tmp_path) as brain:
+        outcome = propose(brain, BETTER, ramble)
+        assert outcome.done == "kept" and outcome.numbers.wins == 0
+        assert brain.verify(deep=True).findings == []
+
+
 def test_limits_of_cases_runs_and_time_hold(tmp_path: Path) -> None:
     with make_gated_brain(tmp_path) as brain:
         runner = ScriptedRunner(greet_if_asked)
@@ -259,3 +272,30 @@ def test_modes_change_with_the_manifest(tmp_path: Path) -> None:
         assert brain.gate.read_mode() == "off"
         brain.files.edit("manifest.yaml", lambda _: b"name: x\n")
         assert brain.gate.read_mode() == "propose"
+
+
+@pytest.mark.parametrize("mode", ["gated", "propose"])
+def test_the_run_that_made_a_change_goes_with_it(tmp_path: Path, mode: str) -> None:
+    run = Receipt(run="1a2b", task="Learn", agent="brain evolve", outcome="success")
+    with make_gated_brain(tmp_path, mode=mode) as brain:
+        change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER, receipt=run)
+        outcome = Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
+        if mode == "propose":
+            brain.proposals.accept(outcome.snapshot)
+        assert brain.receipts.show(outcome.snapshot).run == "1a2b"
+        assert brain.verify(deep=True).findings == []
+
+
+def test_attempts_of_two_processes_leave_one_new_version(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain, Brain.open(tmp_path, author="bob") as other:
+        started: list[bool] = []
+
+        def race(skills: SkillsUnderTest, case: Case, number: int) -> str:
+            if not started:
+                started.append(True)
+                assert propose(other, BETTER).done == "admitted"
+            return greet_if_asked(skills, case, number)
+
+        assert propose(brain, BETTER, race).done == "nothing"  # it is so by then
+        assert brain.skills.view(SKILL).version == 2
+        assert brain.verify(deep=True).findings == []

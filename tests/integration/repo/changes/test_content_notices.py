@@ -106,8 +106,10 @@ def test_a_bad_or_misspelt_manifest_is_named(brain: Brain, manifest: str, messag
 def test_the_keys_of_the_manifest_are_those_of_its_schema() -> None:
     schema = json.loads(Path("schemas/manifest.json").read_text())["properties"]
     assert set(MANIFEST_KEYS[""]) == set(schema)
-    for section in ("prompt", "commit", "secrets", "synthesis"):
+    for section in ("prompt", "commit", "secrets", "synthesis", "evolution"):
         assert set(MANIFEST_KEYS[section]) == set(schema[section]["properties"])
+    gaps = schema["evolution"]["properties"]["gaps"]["properties"]
+    assert set(MANIFEST_KEYS["evolution.gaps"]) == set(gaps)
 
 
 def test_very_many_notices_are_counted(brain: Brain) -> None:

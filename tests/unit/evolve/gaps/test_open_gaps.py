@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brain.evolve.gaps.gap_reporter import GapReport
+from brain.evolve.gaps.gap_report import GapReport
 from brain.evolve.gaps.note_report import note_report
 from brain.evolve.gaps.open_gaps import (
     GAPS,

@@ -2,13 +2,14 @@
 
 A pattern is counted once for each message in which it ends; it may begin in an earlier one of
 the same chat. One that a longer pattern contains is left out if that one counts as often, and so
-is the mere repetition of a shorter one that counts more often. Longer sequences than `PatternRules.max_steps` are left out
-with all that they contain as often: a skill that calls so many others is of no use.
+is the mere repetition of a shorter one that counts more often. Sequences of more steps than
+`PatternRules.max_steps` are left out with all that they contain as often: a skill that calls so
+many others is of no use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .count_plain import MaximalSequences, Steps, find_maximal
@@ -43,13 +44,13 @@ class MinedPatterns(NamedTuple):
     has_longer: bool
 
 
-def mine_patterns(
+def find_patterns(
     messages: ChatMessages, now: int, rules: PatternRules = DEFAULT_PATTERN_RULES
 ) -> MinedPatterns:
     """Return the patterns of messages at a time in ms."""
     miner = PatternMiner(rules)
     miner.add(messages)
-    return miner.mine(now)
+    return miner.find_patterns(now)
 
 
 class PatternMiner:
@@ -69,15 +70,28 @@ class PatternMiner:
 
     def add_batches(self, batches: Iterable[SequenceBatch]) -> None:
         """Add messages as the store of experience returns very many."""
-        self._log.extend_from_batches(batches)
+        listed = list(batches)
+        is_much = listed and sum(len(batch.at) for batch in listed) >= BULK_MESSAGES
+        if len(self._log) or not is_much or not _try_to_fill(self._log, listed):
+            self._log.extend_from_batches(listed)
 
-    def mine(self, now: int) -> MinedPatterns:
+    def find_patterns(self, now: int) -> MinedPatterns:
         """Return the patterns at a time in ms."""
         if self._bulk is None and len(self._log) >= BULK_MESSAGES:
             self._bulk = _open_bulk_counter(self._log)
         if self._bulk is None:
             return _list_patterns(find_maximal(self._log, now), self._log)
         return _list_patterns(self._bulk.find_maximal(now, 2 * MAX_PATTERNS), self._log)
+
+
+def _try_to_fill(log: MessageLog, batches: Sequence[SequenceBatch]) -> bool:
+    """Fill an empty log; return False if numpy is not installed."""
+    try:
+        from .fill_log import fill_log
+    except ModuleNotFoundError:
+        return False
+    fill_log(log, batches)
+    return True
 
 
 def _open_bulk_counter(log: MessageLog) -> BulkCounter | None:

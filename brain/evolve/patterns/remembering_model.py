@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 class RememberingModel:
     """A `Model` that stores each answer with an item before it is used.
 
-    An attempt that takes the item over gets the answers to equal requests from there. `requests`
-    counts what was asked anew.
+    An attempt that takes the item over gets the answers to equal requests from there.
     """
 
     def __init__(self, model: Model, store: ExperienceStore, work: ClaimedWork) -> None:

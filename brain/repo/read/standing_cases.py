@@ -1,0 +1,69 @@
+"""The cases that stand in a bundle, beside those that a gate tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ...errors import BrainError
+from ...gating.case_document import parse_case
+from ...gating.case_types import MAX_CASE_BYTES, MAX_CASES
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...objects.tree_entry import LINK, TreeEntry
+from ...verdicts.verdict_types import Verdict
+from ..open.session import Session
+from .case_paths import slug_of_case
+
+
+class StandingCases:
+    """Reads documents of cases; remembers which hold out their case."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._held_out: dict[bytes, bool | None] = {}
+
+    def is_held_out(self, path: str, document: bytes) -> bool | None:
+        """Tell whether a document is a case that is held out; None if it is not stored."""
+        if document not in self._held_out:
+            self._held_out[document] = self._read_half(path, document)
+        return self._held_out[document]
+
+    def _read_half(self, path: str, document: bytes) -> bool | None:
+        reader = self._session.reader
+        if reader.find_missing([document]):
+            return None
+        if reader.blob_size(document) > MAX_CASE_BYTES:
+            return False
+        content = reader.read_blob(document)
+        try:
+            return parse_case(slug_of_case(path), path, document, content).is_held_out
+        except BrainError:
+            return False
+
+    def find_left_out(self, verdict: Verdict, bundle: Bundle) -> Iterator[str]:
+        """Yield the paths of held-out cases that come before a tried one, and were not tried.
+
+        Cases are tried in the order of their documents' ids, which nobody chooses.
+        """
+        tried = {case.document for case in verdict.gate_cases if case.kind == "held_out"}
+        if not tried:
+            return
+        last = max(tried)
+        for entry in islice(self._list_cases(verdict, bundle), MAX_CASES):
+            if (
+                entry.blob < last
+                and entry.blob not in tried
+                and self.is_held_out(entry.path, entry.blob)
+            ):
+                yield entry.path
+
+    def _list_cases(self, verdict: Verdict, bundle: Bundle) -> Iterator[TreeEntry]:
+        """Yield the documents of cases of the same skill, in the folders of those tried."""
+        folders = {
+            case.name.rpartition("/")[0] for case in verdict.gate_cases if case.kind == "held_out"
+        }
+        for folder in sorted(folders):
+            for entry in bundles.walk_below(self._session.nodes, bundle, folder):
+                if entry.kind != LINK and slug_of_case(entry.path) == verdict.skill:
+                    yield entry
