@@ -84,8 +84,9 @@ def run_gaps(
     """Attempt the gaps that are due, and return what became of each; `now` is ms since 1970.
 
     `taken` are names of tools that no skill can have. Without a model or a sandbox nothing is
-    attempted, and the results say so; nor is anything if the environment turns gaps off. Raises `Conflict` (`evolution_off`), `InvalidInput`
-    (`bad_manifest`), or `StoreError` if the store of experience does not work.
+    attempted, and the results say so; nor is anything if the environment turns gaps off. Raises
+    `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), or `StoreError` if the store of
+    experience does not work.
     """
     require_evolution(brain)
     if brain.gaps.read_mode() == OFF:
