@@ -203,7 +203,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "status": ("evolve.run", "Show what learning would do next, and what it has cost."),
             "patterns": (
                 "evolve.patterns",
-                "List the sequences of skills that recur, and what was made of them.",
+                "List recurring sequences of skills, and their new skills.",
             ),
         },
         "Gate": {

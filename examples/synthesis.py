@@ -1,4 +1,4 @@
-"""Let a model make skills of hard work, and see that nothing else can come of what it says.
+"""Let a model draft skills from hard work, and accept what it proposes.
 
     python synthesis.py [FOLDER]
 
@@ -46,20 +46,20 @@ def main(folder: Path) -> None:
             task.record_tool_call("terminal", "forge test", error="exit 1: price is stale")
             task.record_tool_call("terminal", "forge test --fork", "ok")
         tell(learner)
+        accept(brain)
 
         with brain.task("Audit the pool", agent="auditor", on_success=learner) as task:
             task.record_skill_load("stale-price-feeds")
             for feed in range(5):
                 task.record_tool_call("read_feed", {"feed": feed}, "1.00")
         tell(learner)
+        accept(brain)
 
         with brain.task("Look around", agent="auditor", on_success=learner) as task:
             task.record_tool_call("terminal", "ls", "vault.sol")
         tell(learner)
 
         print(brain.prompt.build_index().index)
-        for step in brain.receipts.read_run("@~1").steps:
-            print(f"  {step.kind} {step.name}")
 
 
 def tell(learner: Learner) -> None:
@@ -68,8 +68,14 @@ def tell(learner: Learner) -> None:
     if done is None:
         print(f"failed: {learner.error}")
     else:
-        version = "" if done.version is None else f" is now at version {done.version}"
-        print(f"{done.decision}: {done.slug}{version}".rstrip(": "), f"({done.requests} asked)")
+        became = f" {done.slug} version {done.version}, {done.outcome.done}" if done.outcome else ""
+        print(f"{done.decision}:{became}".rstrip(":"), f"({done.requests} asked)")
+
+
+def accept(brain: Brain) -> None:
+    """Accept what is proposed, as a person does after reading it."""
+    for proposal in brain.proposals.list():
+        brain.proposals.accept(proposal.snapshot)
 
 
 if __name__ == "__main__":

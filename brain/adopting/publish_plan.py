@@ -11,7 +11,7 @@ from ..objects.tree_entry import LINK
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..repo.open import manifest
 from ..repo.open.manifest import Manifest
-from ..repo.read.case_paths import is_hidden_case, slug_of_case
+from ..repo.read.case_paths import is_case_path, is_hidden_case
 from ..results import FileInfo, Notice, Skill
 from ..skills.skill_layout import SKILL_FILES
 from .brain_protocol import AdoptionBrain
@@ -106,9 +106,7 @@ def plan_publication(
 
 def _is_hidden(brain: AdoptionBrain, rev: str, info: FileInfo) -> bool:
     """Tell whether a file is a held-out case, which no agent is shown."""
-    return bool(slug_of_case(info.path)) and is_hidden_case(
-        info.path, brain.files.read(info.path, rev)
-    )
+    return is_case_path(info.path) and is_hidden_case(info.path, brain.files.read(info.path, rev))
 
 
 def _plan_other_file(

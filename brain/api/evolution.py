@@ -62,12 +62,17 @@ class EvolutionPart(Part):
         yield from Scheduler(context, wait or stop.wait).run()
 
     def status(
-        self, model: Model | None, *, clocks: Clocks | None = None
+        self, model: str = "", *, has_tools: bool = False, clocks: Clocks | None = None
     ) -> results.EvolutionStatus:
-        """Return what would be done next, what it has cost, and what was decided last."""
-        from ..evolve.schedule.status import read_status
+        """Return what would be done next, what it has cost, and what was decided last.
 
-        return read_status(self._context(model, clocks, lambda: False))
+        `model` is the name of the model that would be asked, "" for none; `has_tools` tells
+        whether it calls tools.
+        """
+        from ..evolve.schedule.status import NamedModel, read_status
+
+        named = NamedModel(name=model, has_tools=has_tools)
+        return read_status(self._context(None, clocks, lambda: False), named)
 
     def queue_run(self, run: Receipt) -> bool:
         """Queue an imported run to learn from, if it is hard; tell whether it was queued.

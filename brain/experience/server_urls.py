@@ -38,8 +38,7 @@ def describe_url(url: str) -> str:
     except ValueError:
         return "the server"
     place = f"{host}{port}" if host else "this machine"
-    is_path = parts.scheme in ("unix", "sqlite")
-    name = parts.path if is_path else parts.path.lstrip("/")
+    name = parts.path if parts.scheme == "unix" else parts.path.removeprefix("/")
     kind = "redis" if parts.scheme in REDIS_SCHEMES else parts.scheme.partition("+")[0]
     return printable_text(f"{kind} {name} on {place}" if name else f"{kind} on {place}")
 

@@ -180,7 +180,7 @@ class RecheckedCase(NamedTuple):
 
     `before` and `after` are the outcomes that the verdict says, a letter a round: p passed, f
     failed, e error. `found_before` and `found_after` are those by what came out then, `ran_before`
-    and `ran_after` those of running it again, "" if it was not; ? is what could not be told.
+    and `ran_after` those of running it again, "" if it was not; ? is what is not known.
     `state` is same, differs or unknown; `problem` says why, "" if there is nothing to say.
     """
 

@@ -40,9 +40,8 @@ def open_user_model() -> Model:
     `ModelError` (`not_installed`).
     """
     from brain.evolve.endpoint import open_endpoint
-    from brain.evolve.model_config import MODEL_SETTINGS
 
-    settings = MODEL_SETTINGS.load(model_settings_path())
+    settings = load_model_settings()
     if settings is None:
         raise NotFound(
             "no model is configured",
@@ -50,6 +49,13 @@ def open_user_model() -> Model:
             hint="choose one with `brain config model PROVIDER:NAME`",
         )
     return open_endpoint(settings, _read_model_key(settings))
+
+
+def load_model_settings() -> ModelConfig | None:
+    """Return the settings of the model, None if none is configured. Raises `InvalidInput`."""
+    from brain.evolve.model_config import MODEL_SETTINGS
+
+    return MODEL_SETTINGS.load(model_settings_path())
 
 
 def find_user_model() -> Model | None:

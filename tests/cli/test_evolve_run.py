@@ -128,7 +128,7 @@ def test_a_signal_ends_it_once_the_model_has_answered(
     assert len(model.asked) == 1 and "Traceback" not in err
     assert "stale-price-feeds" in out
     with Brain.open(agent) as brain:
-        assert brain.evolution.status(None).evolvers[0].waiting == 1
+        assert brain.evolution.status().evolvers[0].waiting == 1
 
 
 class TestUnits:

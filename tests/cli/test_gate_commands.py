@@ -77,6 +77,9 @@ def test_a_person_accepts_what_the_gate_rejected(cli: Call, agent: Path) -> None
     add_cases(cli)
     attempt = reject()
     assert attempt in cli("evolve", "attempts").out
+    shown = cli("evolve", "attempts", attempt, "--json").document
+    assert list(shown["files"]) == ["SKILL.md"]  # and none of its cases
+    assert "Wave." in cli("evolve", "attempts", attempt).out
     accepted = cli("evolve", "accept", attempt, "--reason", "I like it", "--json")
     assert accepted.status == 0, accepted.err
     validate("evolve-accept", accepted.document)

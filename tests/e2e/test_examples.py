@@ -143,8 +143,8 @@ def test_the_example_of_a_synthesis_makes_a_skill_of_hard_work_and_improves_it(
     done = run(project, "synthesis.py", str(tmp_path / "auditor"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[:4] == [
-        "created: stale-price-feeds is now at version 1 (1 asked)",
-        "improved: stale-price-feeds is now at version 2 (2 asked)",
+        "created: stale-price-feeds version 1, proposed (1 asked)",
+        "improved: stale-price-feeds version 2, proposed (2 asked)",
         "not_hard (0 asked)",
         "▸ stale-price-feeds: Use when a contract reads a price from an oracle.",
     ]

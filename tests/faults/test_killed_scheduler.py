@@ -97,7 +97,7 @@ def test_a_scheduler_killed_at_a_step_is_followed_by_one_that_pays_nothing_twice
         store = brain.evolution._context(None, None, lambda: False).store
         ((_, result),) = store.list_work("synthesis")
         assert json.loads(result)["result"] == "success"
-        cost = brain.evolution.status(None).costs[0]
+        cost = brain.evolution.status().costs[0]
         assert cost.requests >= len(asked) - 1
     cases = [body for body in asked if "You keep the skills" not in body]
     assert len(cases) == 2 * CASES * DEFAULT_RULES.min_rounds

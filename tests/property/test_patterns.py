@@ -1,5 +1,7 @@
 """Patterns as the miner finds them, against a miner that tries every sequence."""
 
+import tempfile
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 from brain.evolve.patterns import count_bulk, miner
 from brain.evolve.patterns.message_log import LATE_MS, PatternRules
 from brain.evolve.patterns.miner import FrequentPattern, PatternMiner, find_patterns
+from brain.experience.experience_protocol import SkillSequence
+from brain.experience.sqlite_experience import SqliteExperience
 
 NOW = 1_700_000_000_000
 RULES = PatternRules(min_count=2, max_steps=4, gap_ms=100, window_ms=2_000)
@@ -97,3 +101,21 @@ def _find_by_trying(messages, now):
         ),
         key=lambda one: (-one.support, -len(one.skills), one.skills),
     )
+
+
+@given(messages=st.one_of(_messages, _steady), cut=st.integers(0, 25))
+def test_messages_from_a_store_give_the_same_patterns_as_messages_one_by_one(messages, cut):
+    messages = [row for row in messages if row[2]]
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqliteExperience(folder)
+        miner, last = PatternMiner(RULES), 0
+        for part in (messages[:cut], messages[cut:]):
+            store.record_sequences(
+                [SkillSequence(chat=chat, at=at, skills=skills) for chat, at, skills in part]
+            )
+            batches = list(store.read_batches(after=last))
+            last = batches[-1].numbers[-1] if batches else last
+            miner.add_batches(batches)
+        store.close()
+
+    assert miner.find_patterns(NOW).patterns == _find_by_trying(messages, NOW)

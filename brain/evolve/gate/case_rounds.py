@@ -13,6 +13,9 @@ from .case_runner import CaseOutput, CaseRunner, SkillsUnderTest
 
 Judge = Callable[[Case, Sequence[bytes]], Sequence[str]]
 """Returns for each output of a case whether it passed: p or f."""
+MAX_OUTPUT_BYTES = 64 << 10
+"""Size of one output; a longer one is an error of its case."""
+MAX_ERROR_CHARS = 1000
 _ERROR = "e"
 
 
@@ -114,15 +117,15 @@ class CaseRounds:
         for course in courses:
             if self.clock() > deadline:
                 return False
-            outputs = (
-                self.runner.run(self.old, course.case, number),
-                self.runner.run(self.new, course.case, number),
-            )
+            outputs = [
+                _bound(self.runner.run(skills, course.case, number))
+                for skills in (self.old, self.new)
+            ]
             pairs.append((outputs, self._judge(course.case, outputs)))
         for course, (outputs, (before, after)) in zip(courses, pairs, strict=True):
             course.before += before
             course.after += after
-            course.outputs += [one.error.encode() if one.error else one.output for one in outputs]
+            course.outputs += [_content_of(one) for one in outputs]
         return True
 
     def _judge(self, case: Case, outputs: Sequence[CaseOutput]) -> list[str]:
@@ -141,3 +144,17 @@ class CaseRounds:
         if 2 * errors <= len(letters):
             return ""
         return f"{errors} of {len(letters)} runs ended in an error"
+
+
+def _bound(output: CaseOutput) -> CaseOutput:
+    """Return an output that is not too long to be stored, else an error."""
+    if len(output.output) > MAX_OUTPUT_BYTES:
+        return CaseOutput(error=f"the output has {len(output.output)} bytes")
+    return CaseOutput(output=output.output, error=output.error[:MAX_ERROR_CHARS])
+
+
+def _content_of(output: CaseOutput) -> bytes:
+    """Return what a verdict names: the output, or the message of an error."""
+    if output.error:
+        return output.error.encode("utf-8", "backslashreplace")
+    return output.output

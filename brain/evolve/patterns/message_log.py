@@ -26,6 +26,8 @@ ChatMessages = Iterable[tuple[str, int, Sequence[str]]]
 """Messages in the order of recording: chat, time in ms since 1970, and skills."""
 _Messages = Iterable[tuple[str, int, list[int]]]
 """The same with numbers of skills."""
+ChatEnd = tuple[int, list[int]]
+"""The time of the last message of a chat, and the last steps that another one may continue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ class MessageLog:
         self.times = array("q")
         self._numbers: defaultdict[str, int] = defaultdict()
         self._numbers.default_factory = lambda: len(self._numbers) + 1
-        self._chats: dict[str, tuple[int, list[int]]] = {}
+        self._chats: dict[str, ChatEnd] = {}
 
     def __len__(self) -> int:
         return len(self.times)
@@ -84,6 +86,15 @@ class MessageLog:
     def extend_from_batches(self, batches: Iterable[SequenceBatch]) -> None:
         """Add messages as the store of experience returns very many."""
         self._extend(self._iter_batches(batches))
+
+    def fill(
+        self, names: Sequence[str], columns: Sequence[array[int]], chats: dict[str, ChatEnd]
+    ) -> None:
+        """Set all of an empty log: `columns` are steps, starts, counts and times."""
+        for name in names:
+            self._numbers[name]
+        self.steps, self.starts, self.counts, self.times = columns
+        self._chats = chats
 
     def _iter_batches(self, batches: Iterable[SequenceBatch]) -> _Messages:
         numbers: list[int] = []

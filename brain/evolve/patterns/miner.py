@@ -9,7 +9,7 @@ many others is of no use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .count_plain import MaximalSequences, Steps, find_maximal
@@ -70,7 +70,10 @@ class PatternMiner:
 
     def add_batches(self, batches: Iterable[SequenceBatch]) -> None:
         """Add messages as the store of experience returns very many."""
-        self._log.extend_from_batches(batches)
+        listed = list(batches)
+        is_much = listed and sum(len(batch.at) for batch in listed) >= BULK_MESSAGES
+        if len(self._log) or not is_much or not _try_to_fill(self._log, listed):
+            self._log.extend_from_batches(listed)
 
     def find_patterns(self, now: int) -> MinedPatterns:
         """Return the patterns at a time in ms."""
@@ -79,6 +82,16 @@ class PatternMiner:
         if self._bulk is None:
             return _list_patterns(find_maximal(self._log, now), self._log)
         return _list_patterns(self._bulk.find_maximal(now, 2 * MAX_PATTERNS), self._log)
+
+
+def _try_to_fill(log: MessageLog, batches: Sequence[SequenceBatch]) -> bool:
+    """Fill an empty log; return False if numpy is not installed."""
+    try:
+        from .fill_log import fill_log
+    except ModuleNotFoundError:
+        return False
+    fill_log(log, batches)
+    return True
 
 
 def _open_bulk_counter(log: MessageLog) -> BulkCounter | None:

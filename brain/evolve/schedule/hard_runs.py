@@ -10,14 +10,13 @@ from ...experience.experience_protocol import WorkItem
 from ...receipts import Receipt, decode_receipt, encode_receipt
 from ...repo.open.manifest import OFF, load_learning_policy
 from ..triggers import LEARNED_OUTCOMES, find_trigger
+from .job_types import SYNTHESIS
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore
     from ...repo.open.session import Session
     from ...repo.receipts.runs import Run
 
-SYNTHESIS = "synthesis"
-"""The kind of these items; their key is the id of the run."""
 _MAX_RECEIPT_BYTES = 200_000
 _NOTICE = "no model notice"
 

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
 """Results of a step."""
+SYNTHESIS = "synthesis"
+"""The evolver of hard runs, and the kind of their work; its key is the id of the run."""
+SYNTHESIS_LIMITS = (
+    RateLimit(name="hour", seconds=3600, most=6),
+    RateLimit(name="day", seconds=86_400, most=24),
+)
+"""Runs that a brain learns from in an hour and a day."""
 NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 
 
@@ -57,7 +64,7 @@ class Job:
     A job with `period` (ms) runs once in each; 0 is only for a queue. `queue` is the kind of work
     that makes it run sooner, "" for none. A job that `works_off` claims each item itself; any
     other one is run by one process at a time. `limits` are shown by the status, and `max_tokens`
-    is the most that one attempt may cost.
+    is the most that one attempt may cost, with a model that calls tools or one that does not.
     """
 
     evolver: str
@@ -67,7 +74,7 @@ class Job:
     works_off: bool = False
     needs_model: bool = True
     limits: tuple[RateLimit, ...] = ()
-    max_tokens: Callable[[Model], int] = field(default=lambda model: 0)
+    max_tokens: Callable[[bool], int] = field(default=lambda has_tools: 0)
 
 
 def make_step(

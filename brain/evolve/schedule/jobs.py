@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from ...results import ScheduledStep
-from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
-from ..synthesis import EVOLVER as SYNTHESIS
-from ..tool_conversation import DEFAULT_LIMITS
-from ..tool_model import has_tools
-from ..transcript import MAX_CHARS
-from .job_types import DONE, FAILED, Job, JobContext, make_step
-from .synthesis_job import SYNTHESIS_LIMITS, work_off_hard_runs
+from .job_types import (
+    DONE,
+    FAILED,
+    SYNTHESIS,
+    SYNTHESIS_LIMITS,
+    Job,
+    JobContext,
+    make_step,
+)
 
 if TYPE_CHECKING:
-    from ..model import Model
     from ..patterns.brain_protocol import PatternBrain
 
 HOUR_MS = 3_600_000
@@ -24,11 +25,21 @@ _PROMPT_TOKENS = 20_000
 """A bound of the prompt of a synthesis: the transcript, five skills, and earlier attempts."""
 
 
-def _max_synthesis_tokens(model: Model) -> int:
+def _max_synthesis_tokens(has_tools: bool) -> int:
     """Return the most tokens of one conversation; the cases of the gate come on top."""
-    if has_tools(model):
+    from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
+    from ..tool_conversation import DEFAULT_LIMITS
+    from ..transcript import MAX_CHARS
+
+    if has_tools:
         return DEFAULT_LIMITS.tokens + MAX_ANSWER_TOKENS + MAX_CHARS
     return MAX_ROUNDS * (_PROMPT_TOKENS + MAX_CHARS // 2 + MAX_ANSWER_TOKENS)
+
+
+def _run_synthesis(context: JobContext) -> Iterator[ScheduledStep]:
+    from .synthesis_job import work_off_hard_runs
+
+    return work_off_hard_runs(context)
 
 
 def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
@@ -52,7 +63,7 @@ def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
 JOBS = (
     Job(
         evolver=SYNTHESIS,
-        run=work_off_hard_runs,
+        run=_run_synthesis,
         queue=SYNTHESIS,
         works_off=True,
         limits=SYNTHESIS_LIMITS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from ...errors import BrainError
@@ -28,19 +29,29 @@ _OFF = "evolution is off"
 T = TypeVar("T")
 
 
-def read_status(context: JobContext, jobs: Sequence[Job] = JOBS) -> EvolutionStatus:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedModel:
+    """A model that is not opened: its name, "" for none, and whether it calls tools."""
+
+    name: str = ""
+    has_tools: bool = False
+
+
+def read_status(
+    context: JobContext, model: NamedModel, jobs: Sequence[Job] = JOBS
+) -> EvolutionStatus:
     """Return the status; a store that does not answer is one of its problems."""
     mode = context.brain.gate.read_mode()
     problems: list[str] = []
-    pause = _try(lambda: _find_pause(context), "", problems)
-    reason = _OFF if mode == OFF else pause or ("" if context.model else NO_MODEL_REASON)
+    pause = _try(lambda: _find_pause(context, model), "", problems)
+    reason = _OFF if mode == OFF else pause or ("" if model.name else NO_MODEL_REASON)
     if pause:
         problems.append(pause)
     return EvolutionStatus(
         mode=mode,
-        model=context.model.name if context.model else "",
+        model=model.name,
         evolvers=_try(
-            lambda: [_describe_evolver(context, job, reason) for job in jobs], [], problems
+            lambda: [_describe_evolver(context, model, job, reason) for job in jobs], [], problems
         ),
         costs=_try(lambda: [read_cost(context.store, job.evolver) for job in jobs], [], problems),
         rates=[rate for job in jobs for rate in _read_rates(context, job, problems)],
@@ -49,14 +60,16 @@ def read_status(context: JobContext, jobs: Sequence[Job] = JOBS) -> EvolutionSta
     )
 
 
-def _find_pause(context: JobContext) -> str:
-    if context.model is None:
+def _find_pause(context: JobContext, model: NamedModel) -> str:
+    if not model.name:
         return ""
-    pause = read_pause(context.store, context.model.name, context.clocks.now())
+    pause = read_pause(context.store, model.name, context.clocks.now())
     return describe_pause(pause) if pause else ""
 
 
-def _describe_evolver(context: JobContext, job: Job, reason: str) -> EvolverStatus:
+def _describe_evolver(
+    context: JobContext, model: NamedModel, job: Job, reason: str
+) -> EvolverStatus:
     now = context.clocks.now()
     turn = read_turn(context.store, job, now)
     due = None if reason == _OFF else next_time(context, job, turn, now)
@@ -70,7 +83,7 @@ def _describe_evolver(context: JobContext, job: Job, reason: str) -> EvolverStat
         waiting=count_waiting(context.store, job),
         next=None if due is None else utc_time(max(due, now)),
         reason=reason,
-        max_tokens=job.max_tokens(context.model) if context.model else 0,
+        max_tokens=job.max_tokens(model.has_tools) if model.name else 0,
     )
 
 

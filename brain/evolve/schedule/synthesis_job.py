@@ -24,13 +24,23 @@ from ...errors import (
     NotFound,
     printable_text,
 )
-from ...experience.experience_protocol import AuditEvent, RateLimit
+from ...experience.experience_protocol import AuditEvent
 from ...results import GateOutcome, ScheduledStep
 from ..answer_check import SkillDraft
-from ..synthesis import EVOLVER, build_change, draft_skill, propose_change
+from ..synthesis import build_change, draft_skill, propose_change
 from .costs import add_cost
-from .hard_runs import SYNTHESIS, HardRun, parse_hard_run
-from .job_types import BUSY, DONE, FAILED, NO_MODEL_REASON, WAITING, JobContext, make_step
+from .hard_runs import HardRun, parse_hard_run
+from .job_types import (
+    BUSY,
+    DONE,
+    FAILED,
+    NO_MODEL_REASON,
+    SYNTHESIS,
+    SYNTHESIS_LIMITS,
+    WAITING,
+    JobContext,
+    make_step,
+)
 from .kept_answers import CaseModel, Interrupted, KeptAnswer, KeptAnswers, keep_answers
 from .pauses import add_failure, describe_pause, end_pause, read_pause
 from .work_progress import PreparedChange, WorkProgress, decode_progress, encode_progress
@@ -48,11 +58,6 @@ MAX_CLAIMS = 50
 MAX_FAILURES = 5
 MAX_BAD_ANSWERS = 2
 """Attempts at one item with a model that gives no acceptable answer; each has several requests."""
-SYNTHESIS_LIMITS = (
-    RateLimit(name="hour", seconds=3600, most=6),
-    RateLimit(name="day", seconds=86_400, most=24),
-)
-"""Runs that a brain learns from in an hour and a day."""
 _MAX_REASON_CHARS = 400
 
 
@@ -60,13 +65,13 @@ def work_off_hard_runs(context: JobContext) -> Iterator[ScheduledStep]:
     """Learn from queued runs until there is none, or something says to wait."""
     model = context.model
     if model is None:
-        yield make_step(EVOLVER, WAITING, NO_MODEL_REASON)
+        yield make_step(SYNTHESIS, WAITING, NO_MODEL_REASON)
         return
     while not context.should_stop():
         now = context.clocks.now()
         reason = find_reason_to_wait(context, model, now)
         if reason:
-            yield make_step(EVOLVER, WAITING, reason)
+            yield make_step(SYNTHESIS, WAITING, reason)
             return
         work = context.store.claim_work(SYNTHESIS, now, LEASE_MS, MAX_CLAIMS)
         if work is None:
@@ -82,7 +87,7 @@ def find_reason_to_wait(context: JobContext, model: Model, now: int) -> str:
     pause = read_pause(context.store, model.name, now)
     if pause is not None:
         return describe_pause(pause)
-    counts = context.rates.read(EVOLVER, SYNTHESIS_LIMITS, now)
+    counts = context.rates.read(SYNTHESIS, SYNTHESIS_LIMITS, now)
     reached = [limit for limit in SYNTHESIS_LIMITS if counts.get(limit.name, 0) >= limit.most]
     return _limit_reason(reached[0].name) if reached else ""
 
@@ -107,7 +112,7 @@ class _Attempt:
             run = parse_hard_run(self.work)
             if not self._progress.is_begun:
                 store, now = self.context.rates, self.context.clocks.now()
-                limit = store.take(EVOLVER, SYNTHESIS_LIMITS, now)
+                limit = store.take(SYNTHESIS, SYNTHESIS_LIMITS, now)
                 if limit:
                     return self._step(WAITING, _limit_reason(limit))
             prepared = self._progress.prepared or self._prepare(run)
@@ -146,7 +151,7 @@ class _Attempt:
             self._progress.answers,
             keep=self._keep_answers,
             check=self._check_may_ask,
-            on_paid=partial(add_cost, self.context.store, EVOLVER),
+            on_paid=partial(add_cost, self.context.store, SYNTHESIS),
         )
         return keep_answers(self.model, answers)
 
@@ -201,7 +206,7 @@ class _Attempt:
         )
         event = AuditEvent(
             at=self.context.clocks.now(),
-            evolver=EVOLVER,
+            evolver=SYNTHESIS,
             name=slug,
             trigger_reason=f"{trigger},run={self.work.item.key},reason={short}".lstrip(","),
             phase=phase,
@@ -213,4 +218,4 @@ class _Attempt:
         self, result: str, reason: str, *, slug: str = "", outcome: GateOutcome | None = None
     ) -> ScheduledStep:
         key = self.work.item.key
-        return make_step(EVOLVER, result, reason, key=key, slug=slug, outcome=outcome)
+        return make_step(SYNTHESIS, result, reason, key=key, slug=slug, outcome=outcome)

@@ -7,6 +7,7 @@ from ...results import Attempt, AttemptView
 from ...util.utc_time import utc_time
 from ..open.session import Session
 from ..read import skill_lookup
+from ..read.case_paths import slug_of_case
 from ..read.decision_rows import read_decision_verdict
 from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
 
@@ -59,11 +60,15 @@ def _describe(session: Session, ref: str, snapshot_id: bytes) -> Attempt:
 
 
 def _read_files(session: Session, snapshot_id: bytes, slug: str) -> dict[str, bytes]:
-    """Return the files of the skill of a slug at a snapshot, by path in its folder."""
+    """Return the files of a skill at a snapshot, by path in its folder, without its cases."""
     bundle = session.bundle_of(snapshot_id)
     skill = skill_lookup.find_skill(session, bundle, slug)
     start = len(skill.folder or skill.path.rpartition("/")[0] + "/")
-    entries = skill_lookup.list_skill_entries(session, bundle, skill)
+    entries = [
+        entry
+        for entry in skill_lookup.list_skill_entries(session, bundle, skill)
+        if not slug_of_case(entry.path)
+    ]
     redacted = session.reader.find_redactions([entry.blob for entry in entries])
     return {
         entry.path[start:]: session.reader.read_blob(entry.blob, entry.size)

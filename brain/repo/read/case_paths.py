@@ -11,13 +11,17 @@ CASE_SUFFIX = ".yaml"
 _FIELDS = (b"input", b"expect")
 
 
+def is_case_path(path: str) -> bool:
+    """Tell whether the document of a case may lie at a full path, also of a retired skill."""
+    parts = path.split("/")
+    return len(parts) >= 4 and parts[-2] == CASES_FOLDER and path.endswith(CASE_SUFFIX)
+
+
 def slug_of_case(path: str) -> str:
     """Return the slug of the skill whose case lies at a full path, "" if there can be none."""
-    parts = path.split("/")
-    is_case = len(parts) >= 4 and parts[-2] == CASES_FOLDER and path.endswith(CASE_SUFFIX)
-    if not is_case or path.startswith(skill_layout.RETIRED_FOLDER):
+    if not is_case_path(path) or path.startswith(skill_layout.RETIRED_FOLDER):
         return ""
-    return skill_layout.slug_from_name(parts[-3])
+    return skill_layout.slug_from_name(path.split("/")[-3])
 
 
 def is_in_cases(inner: str) -> bool:
@@ -36,11 +40,12 @@ def is_hidden_case(path: str, content: bytes) -> bool:
     from ...gating.case_document import parse_case
     from ...gating.case_types import MAX_CASE_BYTES
 
-    slug = slug_of_case(path)
-    if not slug or (len(content) <= MAX_CASE_BYTES and not all(f in content for f in _FIELDS)):
+    if not is_case_path(path) or (
+        len(content) <= MAX_CASE_BYTES and not all(field in content for field in _FIELDS)
+    ):
         return False
     try:
-        return parse_case(slug, path, NO_DIGEST, content).is_held_out
+        return parse_case("", path, NO_DIGEST, content).is_held_out
     except InvalidInput:
         return True
 

@@ -8,7 +8,7 @@ from ...skills import frontmatter
 from ...skills.skill_address import address_group, split_version
 from ..open.session import Session
 from ..read import skill_lookup
-from ..read.case_paths import is_hidden_case, slug_of_case
+from ..read.case_paths import is_case_path, is_hidden_case
 from ..read.revisions import resolve_revision
 from ..read.skill_lookup import FoundSkill, list_skill_entries
 
@@ -85,7 +85,7 @@ def find_hidden_files(session: Session, text: str, revision: str = "@") -> set[s
     return {
         entry.path.removeprefix(home)
         for entry in list_skill_entries(session, session.bundle_of(snapshot_id), found)
-        if slug_of_case(entry.path)
+        if is_case_path(entry.path)
         and is_hidden_case(entry.path, session.reader.read_blob(entry.blob, entry.size))
     }
 

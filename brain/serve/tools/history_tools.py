@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...errors import printable_text
-from ...repo.read.case_paths import slug_of_case
+from ...repo.read.case_paths import is_case_path
 from ...results import text_format
 from ...skills.visible_text import strip_hidden
 from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
@@ -32,7 +32,7 @@ MAX_NOTICES = 20
 def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
     """Record the folder as it is."""
     recorded = brain.snapshot(arguments.get("message", ""))
-    notices = [one for one in recorded.notices if not slug_of_case(one.path)][:MAX_NOTICES]
+    notices = [one for one in recorded.notices if not is_case_path(one.path)][:MAX_NOTICES]
     data = {
         **pick_fields(recorded, "snapshot", "bundle", "changed", "added", "modified", "removed"),
         "notices": [pick_fields(notice, "path", "message") for notice in notices],
@@ -78,7 +78,7 @@ def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
 
 def _is_of_case(change: PathChange) -> bool:
     """Tell whether a change is of the document of a case, of which agents see nothing here."""
-    return bool(slug_of_case(change.path) or slug_of_case(change.from_path or ""))
+    return is_case_path(change.path) or is_case_path(change.from_path or "")
 
 
 def brain_log(brain: Brain, arguments: Arguments) -> ToolResult:

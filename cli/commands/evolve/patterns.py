@@ -27,7 +27,7 @@ _SHOWN = 20
 @flag("--all", "list_all", help=f"List all of them, not only the {_SHOWN} most frequent.")
 @option("--chat", metavar="CHAT", type=NonEmptyType(), help="Count the messages of CHAT alone.")
 def evolve_patterns_command(app: App, list_all: bool, chat: str | None) -> None:
-    """List the sequences of skills that recur, and what was made of them.
+    """List recurring sequences of skills, and their new skills.
 
     One line each, the most frequent first: in how many messages of the last seven days
     it occurs, what became of it, the skill that was made of it, its skills, and why. Skills

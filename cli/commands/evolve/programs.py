@@ -14,6 +14,7 @@ from brain.errors import Conflict, InvalidInput, printable_text
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.programs.code_check import CODE_PROFILES
 from brain.programs.program import is_program_file
+from brain.skills.skill_layout import SKILL_FILES
 
 from ...command import (
     OVERWRITE_EXITS,
@@ -217,7 +218,7 @@ def evolve_attempts_command(app: App, skill: str) -> None:
     """List rejected attempts, or show one.
 
     ATTEMPT is a name from the list, such as count-words/1f00c2d4: its verdict and its code
-    are printed. Garbage collection keeps the newest 20.
+    or text are printed. Garbage collection keeps the newest 20.
     """
     if "/" in skill:
         view = app.brain.programs.read_attempt(skill)
@@ -241,7 +242,8 @@ def _attempt_lines(view: AttemptView, files: Mapping[str, str]) -> Iterator[str]
     for case in view.verdict.get("cases", ()):
         if case["outcome"] == "fail":
             yield escape(f"  {case['name']}: {case.get('detail', '')}")
-    for path in (PROGRAM_FILE, SCHEMA_FILE, CASES_FILE, CHECK_FILE):
+    shown = (PROGRAM_FILE, SCHEMA_FILE, CASES_FILE, CHECK_FILE)
+    for path in shown if PROGRAM_FILE in files else SKILL_FILES:
         if path in files:
             yield ""
             yield escape(path)

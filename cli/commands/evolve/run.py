@@ -15,7 +15,7 @@ from ...command import OVERWRITE_EXITS, READ_EXITS, brain_command, flag, option
 from ...context import App
 from ...output import emit, emit_line
 from ...render.human_format import local_time, pluralize
-from ...settings.user_models import find_user_model
+from ...settings.user_models import find_user_model, load_model_settings
 from ...terminal import escape
 from .gate import outcome_lines
 
@@ -106,7 +106,9 @@ def evolve_status_command(app: App) -> None:
     the limits of attempts, the last decisions with their reasons, and what does not answer.
     Nothing is asked and nothing is changed.
     """
-    status = app.brain.evolution.status(find_user_model())
+    settings = load_model_settings()
+    name, has_tools = (settings.model, settings.tool_rounds > 0) if settings else ("", False)
+    status = app.brain.evolution.status(name, has_tools=has_tools)
     emit(app, status, _status_lines(status))
 
 

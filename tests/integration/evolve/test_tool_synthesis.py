@@ -76,9 +76,7 @@ def test_the_tools_show_skills_and_nothing_else(brain: Brain) -> None:
 
 def test_held_out_cases_stay_hidden(brain: Brain) -> None:
     brain.skills.upsert("Feeds", BODY, description="About feeds.")
-    held_out = next(
-        {"text": f"case {n}"} for n in range(99) if is_held_out({"text": f"case {n}"})
-    )
+    held_out = next({"text": f"case {n}"} for n in range(99) if is_held_out({"text": f"case {n}"}))
     case = brain.gate.add_case("feeds", held_out, Expectation(contains=("hidden word",)))
     file = case.path.removeprefix("skills/feeds/")
     model = FakeToolModel(
@@ -127,9 +125,7 @@ def test_no_other_file_can_be_written(brain: Brain, path: str) -> None:
         ('{"name": "../../etc/passwd"}', "no skill"),
     ],
 )
-def test_malformed_arguments_are_told_to_the_model(
-    brain: Brain, arguments: str, why: str
-) -> None:
+def test_malformed_arguments_are_told_to_the_model(brain: Brain, arguments: str, why: str) -> None:
     class Raw(FakeToolModel):
         def respond(self, request: Any) -> Any:
             reply = super().respond(request)
@@ -166,9 +162,7 @@ class TestLimits:
         [(ToolLimits(tokens=5), "5 tokens"), (ToolLimits(seconds=-1.0), "seconds")],
         ids=["tokens", "seconds"],
     )
-    def test_tokens_and_time_are_bounded(
-        self, brain: Brain, limits: ToolLimits, why: str
-    ) -> None:
+    def test_tokens_and_time_are_bounded(self, brain: Brain, limits: ToolLimits, why: str) -> None:
         model = FakeToolModel(*[("skills_list", {})] * 9)
         conversation = ToolConversation(model, [], lambda call: None, limits)
         with pytest.raises(ModelError, match=why) as caught:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, Conflict, InvalidInput
-from brain.evolve.gate.case_rounds import GateLimits
+from brain.evolve.gate.case_rounds import MAX_OUTPUT_BYTES, GateLimits
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
@@ -174,6 +174,18 @@ def test_a_model_that_fails_ends_the_attempt_early(tmp_path: Path) -> None:
         assert "24 of 24 runs ended in an error" in outcome.reason and runner.runs == 24
         again = Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
         assert again.done == "admitted"  # errors are no reason not to try again
+        assert brain.verify(deep=True).findings == []
+
+
+def test_an_output_beyond_its_limit_is_an_error_of_the_case(tmp_path: Path) -> None:
+    def ramble(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        if "Say hello" in (skills.text(SKILL) or ""):
+            return GREETING * MAX_OUTPUT_BYTES
+        raise RuntimeError("\ud800" * 5000)
+
+    with make_gated_brain(tmp_path) as brain:
+        outcome = propose(brain, BETTER, ramble)
+        assert outcome.done == "kept" and outcome.numbers.wins == 0
         assert brain.verify(deep=True).findings == []
 
 

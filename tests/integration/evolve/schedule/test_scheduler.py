@@ -13,12 +13,18 @@ import pytest
 from brain import Brain
 from brain.errors import ModelError, StoreError
 from brain.evolve import AnswerRequest, FakeModel, Learner, ModelAnswer
-from brain.evolve.schedule.job_types import Clocks, Job, JobContext, make_step
+from brain.evolve.schedule.job_types import (
+    SYNTHESIS_LIMITS,
+    Clocks,
+    Job,
+    JobContext,
+    make_step,
+)
 from brain.evolve.schedule.jobs import JOBS
 from brain.evolve.schedule.kept_answers import KeptAnswer
 from brain.evolve.schedule.pauses import MAX_PAUSE_MS, pause_length
 from brain.evolve.schedule.scheduler import Scheduler
-from brain.evolve.schedule.synthesis_job import LEASE_MS, MAX_FAILURES, SYNTHESIS_LIMITS
+from brain.evolve.schedule.synthesis_job import LEASE_MS, MAX_FAILURES
 from brain.evolve.schedule.turns import TURN_MS
 from brain.evolve.schedule.work_progress import (
     PreparedChange,
@@ -169,9 +175,7 @@ class TestHardRunsAreQueued:
 
 
 class TestQueuedRunsAreLearnedFrom:
-    def test_each_run_goes_through_the_gate_and_is_done(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_each_run_goes_through_the_gate_and_is_done(self, brain: Brain, clock: Clock) -> None:
         first, second = work(brain, "exit 1", ""), work(brain, *[""] * 5)
         steps = run_due(brain, FakeModel(SKILL, NOTHING), clock)
         assert [(step.key, step.result, step.slug) for step in steps] == [
@@ -405,9 +409,7 @@ class TestPeriodicJobs:
         begun.close()
 
     @pytest.mark.parametrize("jump", [-400 * 24 * HOUR, 400 * 24 * HOUR])
-    def test_a_clock_that_jumps_delays_no_job(
-        self, brain: Brain, clock: Clock, jump: int
-    ) -> None:
+    def test_a_clock_that_jumps_delays_no_job(self, brain: Brain, clock: Clock, jump: int) -> None:
         calls: list[int] = []
         jobs = (self.job(calls),)
         run_due(brain, None, clock, jobs)
@@ -446,9 +448,7 @@ class TestTheLoop:
                 stop.set()
 
         run = work(brain, "exit 1", "")
-        steps = list(
-            brain.evolution.run(FakeModel(NOTHING), stop, clocks=clock.clocks, wait=wait)
-        )
+        steps = list(brain.evolution.run(FakeModel(NOTHING), stop, clocks=clock.clocks, wait=wait))
         assert [step.key for step in steps if step.evolver == "synthesis"] == [run]
         assert waits == [30.0] * 3
 
@@ -508,7 +508,7 @@ class TestStatus:
         work(brain, "exit 1", "")
         run_due(brain, FakeModel(SKILL), clock)
         work(brain, "exit 1", "")
-        status = brain.evolution.status(FakeModel(), clocks=clock.clocks)
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
         assert (status.mode, status.model, status.problems) == ("propose", "scripted", [])
         synthesis = status.evolvers[0]
         assert (synthesis.waiting, synthesis.reason) == (1, "") and synthesis.max_tokens > 0
@@ -520,22 +520,18 @@ class TestStatus:
         (decision,) = status.decisions
         assert decision.name == "oracle-manipulation" and "no held-out" in decision.trigger_reason
 
-    def test_a_store_that_does_not_answer_is_a_problem(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_a_store_that_does_not_answer_is_a_problem(self, brain: Brain, clock: Clock) -> None:
         (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
-        status = brain.evolution.status(None, clocks=clock.clocks)
+        status = brain.evolution.status(clocks=clock.clocks)
         assert len(status.problems) == 1 and status.evolvers == []
         assert status.rates[0].attempts is None
 
     def test_without_a_model_and_off_it_says_why_nothing_happens(
         self, brain: Brain, clock: Clock
     ) -> None:
-        status = brain.evolution.status(None, clocks=clock.clocks)
+        status = brain.evolution.status(clocks=clock.clocks)
         assert "no model is configured" in status.evolvers[0].reason
         set_manifest(brain, "evolution:\n  mode: off\n")
-        status = brain.evolution.status(FakeModel(), clocks=clock.clocks)
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
         assert status.mode == "off"
-        assert {(one.next, one.reason) for one in status.evolvers} == {
-            (None, "evolution is off")
-        }
+        assert {(one.next, one.reason) for one in status.evolvers} == {(None, "evolution is off")}

@@ -89,6 +89,17 @@ def test_differences_and_snapshots_say_nothing_of_cases(greeter: ToolCaller) -> 
     assert "other.yaml" not in greeter("brain_snapshot").text
 
 
+def test_the_cases_of_a_retired_skill_stay_hidden(greeter: ToolCaller) -> None:
+    brain = greeter.brain
+    first = [entry.snapshot for entry in brain.history.log()][-1]
+    brain.programs.retire("greet", "Nobody comes")
+    text = greeter("brain_diff", **{"from": first, "patch": True}).text
+    assert "skills/_retired/greet/SKILL.md" in text
+    assert SECRET not in text and HIDDEN not in text
+    brain.programs.reinstate("greet")
+    assert {case.name for case in brain.gate.cases("greet")} == {HIDDEN, SHOWN}
+
+
 def test_nothing_else_that_a_tool_says_holds_a_held_out_case(greeter: ToolCaller) -> None:
     for tool, given in every_reading_call():
         answer = greeter(tool, **given)
