@@ -382,9 +382,8 @@ class Brain(BrainParts):
     ) -> results.Synthesized:
         """Ask a model to draft a skill from a finished run, if it was hard, and propose it.
 
-        `run` has all steps. `policy` says which runs are hard, by default the manifest; `anyway`
-        takes any run. The gate decides what becomes of the draft. Raises `ModelError`, or
-        `Conflict` (`evolution_off`); then nothing changed.
+        `run` has all steps, as of `receipts.read_run`. `policy` says which runs are hard, by
+        default the manifest; `anyway` takes any. Raises `ModelError`, `Conflict` (`evolution_off`).
         """
         from ..evolve.synthesis import synthesize
 
