@@ -69,10 +69,10 @@ class EvolutionPart(Part):
         `model` is the name of the model that would be asked, "" for none; `has_tools` tells
         whether it calls tools.
         """
-        from ..evolve.schedule.status import NamedModel, read_status
+        from ..evolve.schedule.status import NamedModel, read_evolution_status
 
         named = NamedModel(name=model, has_tools=has_tools)
-        return read_status(self._context(None, clocks, lambda: False), named)
+        return read_evolution_status(self._context(None, clocks, lambda: False), named)
 
     def queue_run(self, run: Receipt) -> bool:
         """Queue an imported run to learn from, if it is hard; tell whether it was queued.

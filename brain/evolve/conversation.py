@@ -73,12 +73,12 @@ class ShownSkills:
         return UnseenMaterial(skills, attempts)
 
     def _find_similar(self, draft: SkillDraft) -> list[KnownSkill]:
-        existing = find_skill(self._brain, draft.slug)
+        existing = find_known_skill(self._brain, draft.slug)
         skills = [existing] if existing else []
         if not skills and not self._compared:
             similar = self._brain.skills.find_duplicates(draft.name, draft.description, draft.body)
             unseen = [skill.slug for skill in similar if skill.slug not in self.skills]
-            skills = [skill for slug in unseen if (skill := find_skill(self._brain, slug))]
+            skills = [skill for slug in unseen if (skill := find_known_skill(self._brain, slug))]
         self._compared = True
         return skills
 
@@ -162,11 +162,11 @@ def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
     loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
     selected = brain.skills.select(receipt.task, _MAX_RELATED) if receipt.task else []
     candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
-    found = (skill for slug in candidates if (skill := find_skill(brain, slug)))
+    found = (skill for slug in candidates if (skill := find_known_skill(brain, slug)))
     return list(islice(found, _MAX_RELATED))
 
 
-def find_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
+def find_known_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
     """Return an existing skill, to show to a model, None if there is none."""
     try:
         view = brain.skills.view(slug)

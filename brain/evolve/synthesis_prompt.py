@@ -44,7 +44,7 @@ TOOLS_PROMPT = """\
 You may look at other skills with skills_list, skill_view and read_file before you decide, and
 write your draft with write_file, one skill only. You have a few rounds: then call "answer".
 """
-"""What a model with tools is told besides."""
+"""The further paragraph of the prompt for a model with tools."""
 
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -16,7 +16,7 @@ from ..skills.slug import slugify
 from ..util import strict_json
 from .answer_check import UnfitAnswer
 from .synthesis_prompt import ANSWER_SCHEMA, KnownSkill
-from .tool_model import ToolCall, ToolResult, ToolSpec
+from .tool_model import CallResult, ToolCall, ToolSpec
 from .transcript import mask_text, quote_lines
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class DraftTools:
     files: dict[str, str] = field(default_factory=dict)
     _shown_bytes: int = 0
 
-    def call(self, call: ToolCall) -> ToolResult:
+    def call(self, call: ToolCall) -> CallResult:
         """Return the result of a call, or what was wrong with it, as a text for the model."""
         try:
             text = self._run(call)
@@ -90,7 +90,7 @@ class DraftTools:
         self._shown_bytes += len(text.encode("utf-8", "replace"))
         if self._shown_bytes > MAX_SHOWN_BYTES:
             text = "Error: you have read enough; answer now"
-        return ToolResult(call.id, call.name, text)
+        return CallResult(call.id, call.name, text)
 
     def _run(self, call: ToolCall) -> str:
         tools: dict[str, Callable[..., str]] = {
@@ -146,7 +146,7 @@ class DraftTools:
     def _require_skill(self, name: str) -> KnownSkill:
         skill = self.find_skill(name)
         if skill is None:
-            raise InvalidInput(f"there is no skill {printable_text(name, 80)}")
+            raise InvalidInput(f"no skill has the name {printable_text(name, 80)}")
         return skill
 
 

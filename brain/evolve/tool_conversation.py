@@ -20,12 +20,12 @@ from .answer_check import (
     parse_answer,
     refused_error,
 )
-from .conversation import MAX_ANSWER_TOKENS, CallRecorder, ModelCall, ShownSkills, find_skill
+from .conversation import MAX_ANSWER_TOKENS, CallRecorder, ModelCall, ShownSkills, find_known_skill
 from .conversation import MAX_ROUNDS as MAX_ANSWERS
 from .model import ModelAnswer
 from .synthesis_prompt import KnownSkill
 from .synthesis_tools import ANSWER_TOOL, SKILL_FILE, TOOL_SPECS, DraftTools
-from .tool_model import ToolCall, ToolModel, ToolReply, ToolRequest, ToolResult, ToolTurn
+from .tool_model import CallResult, ToolCall, ToolMessage, ToolModel, ToolReply, ToolRequest
 
 if TYPE_CHECKING:
     from .brain_protocol import LearningBrain
@@ -50,7 +50,7 @@ DEFAULT_LIMITS = ToolLimits()
 
 
 class ToolConversation:
-    """The turns so far, and the tools over the draft. Calls `record_call` for each reply."""
+    """The messages so far, and the tools over the draft. Calls `record_call` for each reply."""
 
     def __init__(
         self,
@@ -65,23 +65,23 @@ class ToolConversation:
         self._record_call = record_call
         self._limits = limits
         self._clock = clock
-        self._turns: list[ToolTurn] = []
+        self._messages: list[ToolMessage] = []
         self._tokens = 0
 
     def draft(self, brain: LearningBrain, first: str) -> SkillDraft | NoSkill:
         """Let the model look and write until an answer is acceptable. Raises `ModelError`."""
         shown = ShownSkills(brain, self._known)
-        tools = DraftTools(brain, partial(find_skill, brain), shown.skills)
+        tools = DraftTools(brain, partial(find_known_skill, brain), shown.skills)
         end = self._clock() + self._limits.seconds
         fault: BrainError = BrainError("it gave no answer")
         refused = 0
-        self._turns.append(ToolTurn("user", first))
+        self._messages.append(ToolMessage("user", first))
         for _ in range(self._model.tool_rounds):
             self._check_limits(end)
             reply = self._ask()
             answer = _find_answer(reply)
             if answer is None:
-                self._turns.append(ToolTurn("user", results=_run_calls(tools, reply.calls)))
+                self._messages.append(ToolMessage("user", results=_run_calls(tools, reply.calls)))
                 continue
             try:
                 draft = _check_draft(brain, answer.arguments, tools)
@@ -94,17 +94,17 @@ class ToolConversation:
             refused += 1
             if refused == MAX_ANSWERS:
                 break
-            self._turns.append(_refusal_turn(reply, question))
+            self._messages.append(_refusal_message(reply, question))
         raise refused_error(self._model.name, fault)
 
     def _ask(self) -> ToolReply:
         request = ToolRequest(
             synthesis_prompt.SYSTEM_PROMPT + synthesis_prompt.TOOLS_PROMPT,
-            tuple(self._turns),
+            tuple(self._messages),
             TOOL_SPECS,
             MAX_ANSWER_TOKENS,
         )
-        prompt = _turn_text(self._turns[-1])
+        prompt = _message_text(self._messages[-1])
         try:
             reply = self._model.respond(request)
         except ModelError as error:
@@ -113,7 +113,7 @@ class ToolConversation:
         self._tokens += reply.tokens_in + reply.tokens_out
         answer = ModelAnswer(_reply_text(reply), reply.tokens_in, reply.tokens_out)
         self._record_call(ModelCall(prompt, answer, ""))
-        self._turns.append(ToolTurn("assistant", reply.text or "", calls=reply.calls))
+        self._messages.append(ToolMessage("assistant", reply.text or "", calls=reply.calls))
         return reply
 
     def _check_limits(self, end: float) -> None:
@@ -137,21 +137,21 @@ def _find_answer(reply: ToolReply) -> ToolCall | None:
     return next((call for call in reply.calls if call.name == ANSWER_TOOL), None)
 
 
-def _run_calls(tools: DraftTools, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
+def _run_calls(tools: DraftTools, calls: Sequence[ToolCall]) -> tuple[CallResult, ...]:
     run = [tools.call(call) for call in calls[:_MAX_CALLS]]
-    rest = [ToolResult(call.id, call.name, "Error: too many calls") for call in calls[_MAX_CALLS:]]
+    rest = [CallResult(call.id, call.name, "Error: too many calls") for call in calls[_MAX_CALLS:]]
     return (*run, *rest)
 
 
-def _refusal_turn(reply: ToolReply, question: str) -> ToolTurn:
-    """Return the turn that refuses an answer: each call of a reply must have a result."""
+def _refusal_message(reply: ToolReply, question: str) -> ToolMessage:
+    """Return the message that refuses an answer: each call of a reply must have a result."""
     if not reply.calls:
-        return ToolTurn("user", question)
+        return ToolMessage("user", question)
     texts = {ANSWER_TOOL: question}
     results = [
-        ToolResult(call.id, call.name, texts.get(call.name, "Not run.")) for call in reply.calls
+        CallResult(call.id, call.name, texts.get(call.name, "Not run.")) for call in reply.calls
     ]
-    return ToolTurn("user", results=tuple(results))
+    return ToolMessage("user", results=tuple(results))
 
 
 def _check_draft(brain: LearningBrain, text: str, tools: DraftTools) -> SkillDraft | NoSkill:
@@ -188,5 +188,5 @@ def _reply_text(reply: ToolReply) -> str:
     return "\n".join(filter(None, (reply.text, text)))[:_RECORDED_CHARS]
 
 
-def _turn_text(turn: ToolTurn) -> str:
-    return "\n".join(filter(None, (turn.text, *(result.text for result in turn.results))))
+def _message_text(message: ToolMessage) -> str:
+    return "\n".join(filter(None, (message.text, *(result.text for result in message.results))))

@@ -24,7 +24,7 @@ class ToolCall(NamedTuple):
     arguments: str
 
 
-class ToolResult(NamedTuple):
+class CallResult(NamedTuple):
     """What a call gave: a text for the model."""
 
     id: str
@@ -32,7 +32,7 @@ class ToolResult(NamedTuple):
     text: str
 
 
-class ToolTurn(NamedTuple):
+class ToolMessage(NamedTuple):
     """One message of a conversation with tools.
 
     `role` is user or assistant. Calls are of an assistant, results are of a user.
@@ -41,7 +41,7 @@ class ToolTurn(NamedTuple):
     role: str
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-    results: tuple[ToolResult, ...] = ()
+    results: tuple[CallResult, ...] = ()
 
 
 class ToolRequest(NamedTuple):
@@ -51,7 +51,7 @@ class ToolRequest(NamedTuple):
     """
 
     system: str
-    turns: tuple[ToolTurn, ...]
+    messages: tuple[ToolMessage, ...]
     tools: tuple[ToolSpec, ...]
     max_tokens: int
 

@@ -18,7 +18,7 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
 from ..model import MAX_MODEL_ANSWER_BYTES
-from ..tool_model import ToolCall, ToolReply, ToolRequest, ToolTurn
+from ..tool_model import ToolCall, ToolMessage, ToolReply, ToolRequest
 from .endpoint_model import EndpointModel
 
 
@@ -55,17 +55,17 @@ def _to_call(part: ToolCallPart) -> ToolCall:
 
 def _to_messages(request: ToolRequest) -> list[ModelMessage]:
     messages: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(request.system)])]
-    return messages + [_to_message(turn) for turn in request.turns]
+    return messages + [_to_message(message) for message in request.messages]
 
 
-def _to_message(turn: ToolTurn) -> ModelMessage:
-    if turn.role == "assistant":
-        said: list[ModelResponsePart] = [TextPart(turn.text)] if turn.text else []
-        calls = [ToolCallPart(call.name, call.arguments, call.id) for call in turn.calls]
+def _to_message(message: ToolMessage) -> ModelMessage:
+    if message.role == "assistant":
+        said: list[ModelResponsePart] = [TextPart(message.text)] if message.text else []
+        calls = [ToolCallPart(call.name, call.arguments, call.id) for call in message.calls]
         return ModelResponse(parts=[*said, *calls])
     asked: list[ModelRequestPart] = [
-        ToolReturnPart(result.name, result.text, result.id) for result in turn.results
+        ToolReturnPart(result.name, result.text, result.id) for result in message.results
     ]
-    if turn.text:
-        asked.append(UserPromptPart(turn.text))
+    if message.text:
+        asked.append(UserPromptPart(message.text))
     return ModelRequest(parts=asked)

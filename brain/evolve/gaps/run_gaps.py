@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from ...errors import BrainError, Conflict, InvalidInput, ModelError, SandboxError, StoreError
 from ...experience.experience_protocol import RateLimit
 from ...repo.open.gap_policy import ALLOW
+from ...repo.open.manifest import OFF
 from ...repo.programs.acquire import AcquireRequest, TrialOptions
 from ...results import GapResult, GateOutcome, RateUse
 from ...sandbox.find_sandbox import find_sandbox
@@ -83,10 +84,13 @@ def run_gaps(
     """Attempt the gaps that are due, and return what became of each; `now` is ms since 1970.
 
     `taken` are names of tools that no skill can have. Without a model or a sandbox nothing is
-    attempted, and the results say so. Raises `Conflict` (`evolution_off`), `InvalidInput`
-    (`bad_manifest`), or `StoreError` if the store of experience does not work.
+    attempted, and the results say so; nor is anything if the environment turns gaps off. Raises
+    `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), or `StoreError` if the store of
+    experience does not work.
     """
     require_evolution(brain)
+    if brain.gaps.read_mode() == OFF:
+        return []
     stores = brain.gaps.open_stores()
     run = _GapRun(
         brain=brain,

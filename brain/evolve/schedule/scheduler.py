@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ...errors import BrainError, Locked, ModelError, SandboxError, StoreError
 from ...repo.open.manifest import OFF
 from ...results import ScheduledStep
+from .job_leases import next_time, read_job_lease, release_job, take_job
 from .job_types import BUSY, FAILED, NO_MODEL_REASON, WAITING, Job, JobContext, make_step
 from .jobs import JOBS
 from .pauses import add_failure, describe_pause, read_pause
-from .turns import end_turn, next_time, read_turn, take_turn
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -29,8 +29,8 @@ _PASSING = (StoreError, Locked, SandboxError)
 class Scheduler:
     """The jobs over one brain.
 
-    Several may run at once, also in other processes: a queued item and a turn of a job belong to
-    one of them. `wait` waits for some seconds, or less if it is told to stop.
+    Several may run at once, also in other processes: a queued item and a lease of a job belong to
+    one of them. `wait` waits for some seconds, or less if it should stop.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class Scheduler:
 
     def _run_if_due(self, job: Job) -> Iterator[ScheduledStep]:
         context, now = self._context, self._context.clocks.now()
-        turn = read_turn(context.store, job, now)
-        due = next_time(context, job, turn, now)
+        lease = read_job_lease(context.store, job, now)
+        due = next_time(context, job, lease, now)
         if due is None or due > now:
             return
         if job.needs_model:
@@ -91,14 +91,14 @@ class Scheduler:
         if job.works_off:
             yield from job.run(context)
             return
-        other = take_turn(context, job, now)
+        other = take_job(context, job, now)
         if other is not None:
             yield make_step(job.evolver, BUSY, f"{other.owner} does it")
             return
         yield from self._run_alone(job)
 
     def _run_alone(self, job: Job) -> Iterator[ScheduledStep]:
-        """Run a job whose turn this process has; a failure of the job ends the turn too."""
+        """Run a job whose lease this process has; a failure of the job ends the lease too."""
         context = self._context
         try:
             yield from job.run(context)
@@ -107,7 +107,7 @@ class Scheduler:
                 add_failure(context.store, context.model.name, context.clocks.now(), error)
             yield make_step(job.evolver, FAILED, error.message)
         finally:
-            end_turn(context, job)
+            release_job(context, job)
 
     def _find_model_reason(self, now: int) -> str:
         """Return why no model can be asked, "" if one can."""

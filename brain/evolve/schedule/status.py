@@ -15,10 +15,10 @@ from ...results import (
 )
 from ...util.utc_time import utc_time
 from .costs import read_cost
+from .job_leases import count_waiting, next_time, read_job_lease
 from .job_types import NO_MODEL_REASON, Job, JobContext
 from .jobs import JOBS
 from .pauses import describe_pause, read_pause
-from .turns import count_waiting, next_time, read_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class NamedModel:
     has_tools: bool = False
 
 
-def read_status(
+def read_evolution_status(
     context: JobContext, model: NamedModel, jobs: Sequence[Job] = JOBS
 ) -> EvolutionStatus:
     """Return the status; a store that does not answer is one of its problems."""
@@ -71,10 +71,10 @@ def _describe_evolver(
     context: JobContext, model: NamedModel, job: Job, reason: str
 ) -> EvolverStatus:
     now = context.clocks.now()
-    turn = read_turn(context.store, job, now)
-    due = None if reason == _OFF else next_time(context, job, turn, now)
-    if turn.owner:
-        reason = f"{turn.owner} does it"
+    lease = read_job_lease(context.store, job, now)
+    due = None if reason == _OFF else next_time(context, job, lease, now)
+    if lease.owner:
+        reason = f"{lease.owner} does it"
     elif not reason:
         reached = _find_reached_limit(context, job, now)
         reason = f"the limit of attempts in a {reached} is reached" if reached else ""

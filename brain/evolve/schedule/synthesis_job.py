@@ -41,8 +41,8 @@ from .job_types import (
     JobContext,
     make_step,
 )
-from .kept_answers import CaseModel, Interrupted, KeptAnswer, KeptAnswers, keep_answers
 from .pauses import add_failure, describe_pause, end_pause, read_pause
+from .saved_answers import CaseModel, Interrupted, SavedAnswer, SavedAnswers, keep_answers
 from .work_progress import PreparedChange, WorkProgress, decode_progress, encode_progress
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class _Attempt:
                 if limit:
                     return self._step(WAITING, _limit_reason(limit))
             prepared = self._progress.prepared or self._prepare(run)
-            model = CaseModel(self._kept_model())
+            model = CaseModel(self._saving_model())
             outcome = propose_change(self.context.brain, prepared.change, model)
             return self._finish(run, prepared, outcome)
         except Interrupted as error:
@@ -138,16 +138,16 @@ class _Attempt:
         """Ask the model for a draft, and keep the change that follows."""
         brain = self.context.brain
         receipt = run.receipt or brain.receipts.read_run(run.snapshot)
-        drafted = draft_skill(brain, receipt, self._kept_model(), run.trigger)
+        drafted = draft_skill(brain, receipt, self._saving_model(), run.trigger)
         slug = drafted.draft.slug if isinstance(drafted.draft, SkillDraft) else ""
         change = build_change(receipt, self.model, drafted)
         prepared = PreparedChange(change=change, slug=slug, reason=drafted.draft.reason)
         self._keep(WorkProgress(failures=self._progress.failures, prepared=prepared))
         return prepared
 
-    def _kept_model(self) -> Model:
+    def _saving_model(self) -> Model:
         """Return the model of the present stage, with the answers that the stage had before."""
-        answers = KeptAnswers(
+        answers = SavedAnswers(
             self._progress.answers,
             keep=self._keep_answers,
             check=self._check_may_ask,
@@ -162,7 +162,7 @@ class _Attempt:
         if self.context.clocks.seconds() > self._end_at:
             raise Interrupted("the time of this attempt is over")
 
-    def _keep_answers(self, answers: list[KeptAnswer]) -> None:
+    def _keep_answers(self, answers: list[SavedAnswer]) -> None:
         self._keep(replace(self._progress, answers=tuple(answers)))
 
     def _keep(self, progress: WorkProgress) -> None:

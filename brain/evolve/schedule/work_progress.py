@@ -11,7 +11,7 @@ from ...experience.experience_limits import MAX_PROGRESS_BYTES
 from ...receipts import decode_receipt, encode_receipt
 from ..gate.proposed_change import ProposedChange
 from ..synthesis import EVOLVER
-from .kept_answers import KeptAnswer
+from .saved_answers import SavedAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class WorkProgress:
     """
 
     failures: int = 0
-    answers: tuple[KeptAnswer, ...] = ()
+    answers: tuple[SavedAnswer, ...] = ()
     prepared: PreparedChange | None = None
 
     @property
@@ -64,7 +64,7 @@ def decode_progress(text: str) -> WorkProgress:
         fields = json.loads(text)
         return WorkProgress(
             failures=int(fields["failures"]),
-            answers=tuple(KeptAnswer(*row) for row in fields["answers"]),
+            answers=tuple(SavedAnswer(*row) for row in fields["answers"]),
             prepared=_prepared_from_json(fields["prepared"]),
         )
     except (ValueError, KeyError, TypeError, FormatError):

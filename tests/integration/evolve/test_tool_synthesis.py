@@ -37,7 +37,7 @@ def write(skill: str, path: str, text: str) -> tuple[str, Mapping[str, Any]]:
 
 def results_of(model: FakeToolModel) -> list[str]:
     """Return what the tools said, in order."""
-    return [one.text for one in model.asked[-1].turns for one in one.results]
+    return [one.text for one in model.asked[-1].messages for one in one.results]
 
 
 def test_a_drafted_file_becomes_the_body_of_the_proposed_skill(brain: Brain) -> None:

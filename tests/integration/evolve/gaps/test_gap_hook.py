@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 from brain import Brain
+from brain.evolve import FakeModel
 from brain.evolve.gaps.gap_audit import GAP_RESULTS, append_gap_event, describe_event
 from brain.evolve.gaps.gap_report import GapReport, GoalSuccess
 from brain.evolve.gaps.gap_reporter import MAX_WAITING_REPORTS, GapReporter
@@ -141,6 +142,7 @@ def test_the_environment_turns_it_off(
     fail_task(brain)
     assert open_gaps(brain) == []
     assert brain.gaps.list().mode == "off"
+    assert brain.gaps.run(FakeModel()) == []
     assert not (brain.root / ".brain" / "evolution.db").exists()
 
 

@@ -13,6 +13,7 @@ import pytest
 from brain import Brain
 from brain.errors import ModelError, StoreError
 from brain.evolve import AnswerRequest, FakeModel, Learner, ModelAnswer
+from brain.evolve.schedule.job_leases import JOB_LEASE_MS
 from brain.evolve.schedule.job_types import (
     SYNTHESIS_LIMITS,
     Clocks,
@@ -21,11 +22,10 @@ from brain.evolve.schedule.job_types import (
     make_step,
 )
 from brain.evolve.schedule.jobs import JOBS
-from brain.evolve.schedule.kept_answers import KeptAnswer
 from brain.evolve.schedule.pauses import MAX_PAUSE_MS, pause_length
+from brain.evolve.schedule.saved_answers import SavedAnswer
 from brain.evolve.schedule.scheduler import Scheduler
 from brain.evolve.schedule.synthesis_job import LEASE_MS, MAX_FAILURES
-from brain.evolve.schedule.turns import TURN_MS
 from brain.evolve.schedule.work_progress import (
     PreparedChange,
     WorkProgress,
@@ -337,7 +337,7 @@ class TestInterruptedAttempts:
         assert step.result == "busy" and brain.proposals.list() == []
 
     def test_progress_survives_as_text(self) -> None:
-        answer = KeptAnswer("ab", "text ☃", [["1", "skills_list", "{}"]], 3, 4)
+        answer = SavedAnswer("ab", "text ☃", [["1", "skills_list", "{}"]], 3, 4)
         prepared = PreparedChange(change=None, slug="", reason="Routine.")
         for progress in (
             WorkProgress(),
@@ -351,7 +351,7 @@ class TestInterruptedAttempts:
         assert decode_progress(text) == WorkProgress()
 
     def test_more_answers_than_fit_are_left_out(self) -> None:
-        answer = KeptAnswer("ab", "x" * 100_000, [], 3, 4)
+        answer = SavedAnswer("ab", "x" * 100_000, [], 3, 4)
         kept = decode_progress(encode_progress(WorkProgress(answers=(answer,) * 20)))
         assert 0 < len(kept.answers) < 11
 
@@ -402,7 +402,7 @@ class TestPeriodicJobs:
         ).run_due()
         next(begun)
         jobs = (self.job(calls),)
-        clock.ms += TURN_MS
+        clock.ms += JOB_LEASE_MS
         assert run_due(brain, None, clock, jobs) == []
         clock.ms += HOUR
         assert [step.result for step in run_due(brain, None, clock, jobs)] == ["done"]

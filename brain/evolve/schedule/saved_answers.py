@@ -20,7 +20,7 @@ from ..tool_model import ToolCall, ToolModel, ToolReply, ToolRequest, has_tools
 _DIGEST_CHARS = 32
 
 
-class KeptAnswer(NamedTuple):
+class SavedAnswer(NamedTuple):
     """An answer or a reply of a model; `request` is the digest of what was asked."""
 
     request: str
@@ -30,7 +30,7 @@ class KeptAnswer(NamedTuple):
     tokens_out: int
 
 
-class KeptAnswers:
+class SavedAnswers:
     """The answers of one piece of work.
 
     `keep` stores all of them before one is used, and `check` is called before each request;
@@ -39,8 +39,8 @@ class KeptAnswers:
 
     def __init__(
         self,
-        earlier: Sequence[KeptAnswer],
-        keep: Callable[[list[KeptAnswer]], None],
+        earlier: Sequence[SavedAnswer],
+        keep: Callable[[list[SavedAnswer]], None],
         check: Callable[[], None],
         on_paid: Callable[[int, int], None],
     ) -> None:
@@ -49,11 +49,11 @@ class KeptAnswers:
         self._check = check
         self._on_paid = on_paid
         self._lock = threading.Lock()
-        self._unused: dict[str, deque[KeptAnswer]] = {}
+        self._unused: dict[str, deque[SavedAnswer]] = {}
         for answer in self._all:
             self._unused.setdefault(answer.request, deque()).append(answer)
 
-    def get(self, request: object, ask: Callable[[str], KeptAnswer]) -> KeptAnswer:
+    def get(self, request: object, ask: Callable[[str], SavedAnswer]) -> SavedAnswer:
         """Return the next kept answer to an equal request, else ask for one and keep it."""
         text = json.dumps(request, sort_keys=True)
         digest = blob_id(text.encode()).hex()[:_DIGEST_CHARS]
@@ -70,10 +70,10 @@ class KeptAnswers:
         return answer
 
 
-class KeptModel:
+class SavedModel:
     """A `Model` over another one."""
 
-    def __init__(self, model: Model, answers: KeptAnswers) -> None:
+    def __init__(self, model: Model, answers: SavedAnswers) -> None:
         self._model = model
         self._answers = answers
 
@@ -85,18 +85,18 @@ class KeptModel:
     def answer(self, request: AnswerRequest) -> ModelAnswer:
         """Return the answer, from an earlier attempt if it has one. Raises `ModelError`."""
 
-        def ask(digest: str) -> KeptAnswer:
-            given = self._model.answer(request)
-            return KeptAnswer(digest, given.text, [], given.tokens_in, given.tokens_out)
+        def ask(digest: str) -> SavedAnswer:
+            reply = self._model.answer(request)
+            return SavedAnswer(digest, reply.text, [], reply.tokens_in, reply.tokens_out)
 
         kept = self._answers.get([self.name, *request], ask)
         return ModelAnswer(kept.text, kept.tokens_in, kept.tokens_out)
 
 
-class KeptToolModel(KeptModel):
+class SavedToolModel(SavedModel):
     """A `ToolModel` over another one."""
 
-    def __init__(self, model: ToolModel, answers: KeptAnswers) -> None:
+    def __init__(self, model: ToolModel, answers: SavedAnswers) -> None:
         super().__init__(model, answers)
         self._tool_model = model
 
@@ -108,25 +108,25 @@ class KeptToolModel(KeptModel):
     def respond(self, request: ToolRequest) -> ToolReply:
         """Return the reply, from an earlier attempt if it has one. Raises `ModelError`."""
 
-        def ask(digest: str) -> KeptAnswer:
-            given = self._tool_model.respond(request)
-            calls = [list(call) for call in given.calls]
-            return KeptAnswer(digest, given.text, calls, given.tokens_in, given.tokens_out)
+        def ask(digest: str) -> SavedAnswer:
+            reply = self._tool_model.respond(request)
+            calls = [list(call) for call in reply.calls]
+            return SavedAnswer(digest, reply.text, calls, reply.tokens_in, reply.tokens_out)
 
         kept = self._answers.get([self.name, *request], ask)
         calls = tuple(ToolCall(*call) for call in kept.calls)
         return ToolReply(kept.text, calls, kept.tokens_in, kept.tokens_out)
 
 
-def keep_answers(model: Model, answers: KeptAnswers) -> Model:
+def keep_answers(model: Model, answers: SavedAnswers) -> Model:
     """Return a model that keeps its answers, with tools if the model has them."""
-    return KeptToolModel(model, answers) if has_tools(model) else KeptModel(model, answers)
+    return SavedToolModel(model, answers) if has_tools(model) else SavedModel(model, answers)
 
 
 class Interrupted(BrainError):
     """An attempt cannot go on now; its answers so far are kept for the next one.
 
-    `cause` is the failure of the model that ended it, None if its time was over or it was told to
+    `cause` is the failure of the model that ended it, None if its time was over or it was asked to
     stop.
     """
 

@@ -1,7 +1,7 @@
 """When jobs run again, and which process runs one: notes in the store of experience.
 
 A clock that was set back makes a job run at once rather than after the lost time, and ends a
-turn that would last longer than any does.
+lease that would last longer than any does.
 """
 
 from __future__ import annotations
@@ -14,42 +14,42 @@ from .stored_notes import Fields, change_fields, read_fields, read_number
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
 
-TURN_MS = 30 * 60_000
+JOB_LEASE_MS = 30 * 60_000
 """A process has a job to itself for so long; after a kill, another one begins then."""
 _CLOCK_SLACK_MS = 60_000
 
 
-class Turn(NamedTuple):
-    """When a job began last, and who runs it at present, "" for nobody; ms since 1970."""
+class JobLease(NamedTuple):
+    """When a job began last, and which process runs it at present, "" for nobody; ms since 1970."""
 
     last: int | None
     owner: str
     until: int
 
 
-def read_turn(store: ExperienceStore, job: Job, now: int) -> Turn:
+def read_job_lease(store: ExperienceStore, job: Job, now: int) -> JobLease:
     """Return the state of a job."""
     return _parse(read_fields(store, _note(job)), now)
 
 
-def take_turn(context: JobContext, job: Job, now: int) -> Turn | None:
-    """Begin a job; return None, or the turn of the process that runs it already."""
-    busy: list[Turn] = []
+def take_job(context: JobContext, job: Job, now: int) -> JobLease | None:
+    """Begin a job; return None, or the lease of the process that runs it already."""
+    busy: list[JobLease] = []
 
     def take(fields: Fields) -> Fields | None:
         busy.clear()
-        turn = _parse(fields, now)
-        if turn.owner:
-            busy.append(turn)
+        lease = _parse(fields, now)
+        if lease.owner:
+            busy.append(lease)
             return None
-        return {"last": now, "owner": context.owner, "until": now + TURN_MS}
+        return {"last": now, "owner": context.owner, "until": now + JOB_LEASE_MS}
 
     change_fields(context.store, _note(job), take)
     return busy[0] if busy else None
 
 
-def end_turn(context: JobContext, job: Job) -> None:
-    """End the turn of this process."""
+def release_job(context: JobContext, job: Job) -> None:
+    """End the lease of this process."""
 
     def end(fields: Fields) -> Fields | None:
         if fields.get("owner") != context.owner:
@@ -59,15 +59,15 @@ def end_turn(context: JobContext, job: Job) -> None:
     change_fields(context.store, _note(job), end)
 
 
-def next_time(context: JobContext, job: Job, turn: Turn, now: int) -> int | None:
+def next_time(context: JobContext, job: Job, lease: JobLease, now: int) -> int | None:
     """Return when a job is due, None for one that waits for its queue alone and has none."""
     if job.works_off:
         return now if count_waiting(context.store, job) else None
-    if turn.last is None or turn.last > now + _CLOCK_SLACK_MS:
+    if lease.last is None or lease.last > now + _CLOCK_SLACK_MS:
         return now
-    if job.queue and has_new_work(context.store, job, turn.last):
+    if job.queue and has_new_work(context.store, job, lease.last):
         return now
-    return turn.last + job.period
+    return lease.last + job.period
 
 
 def count_waiting(store: ExperienceStore, job: Job) -> int:
@@ -82,12 +82,12 @@ def has_new_work(store: ExperienceStore, job: Job, since: int) -> bool:
     return any(not result and item.at > since for item, result in store.list_work(job.queue))
 
 
-def _parse(fields: Fields, now: int) -> Turn:
+def _parse(fields: Fields, now: int) -> JobLease:
     last = fields.get("last")
     owner, until = str(fields.get("owner", "")), read_number(fields, "until")
-    if not now < until <= now + TURN_MS:
+    if not now < until <= now + JOB_LEASE_MS:
         owner, until = "", 0
-    return Turn(last if type(last) is int else None, owner, until)
+    return JobLease(last if type(last) is int else None, owner, until)
 
 
 def _note(job: Job) -> str:
