@@ -18,7 +18,8 @@ from brain.errors import Conflict, ModelError, StoreError
 from brain.evolve import FakeModel
 from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gaps.gap_conversation import GAPS_AGENT, find_base
-from brain.evolve.gaps.run_gaps import GAP_LIMITS, LEASE_MS, rate_key, run_gaps
+from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
+from brain.evolve.gaps.run_gaps import LEASE_MS, run_gaps
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.gating.case_types import Expectation

@@ -6,10 +6,10 @@ from ...repo.open.gap_policy import GapPolicy
 from ...results import FailedGoal, OpenGaps
 from ...util.utc_time import utc_time
 from .brain_protocol import GapStores
+from .gap_limits import read_rate_use
 from .gap_queue import describe_next
 from .gap_score import format_score
 from .open_gaps import GAPS, list_open_gaps
-from .run_gaps import read_rate_use
 
 
 def list_gaps(stores: GapStores, *, brain: str, mode: str, policy: GapPolicy, now: int) -> OpenGaps:

@@ -20,11 +20,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError, Conflict, InvalidInput, ModelError, SandboxError, StoreError
-from ...experience.experience_protocol import RateLimit
 from ...repo.open.gap_policy import ALLOW
 from ...repo.open.manifest import OFF
 from ...repo.programs.acquire import AcquireRequest, TrialOptions
-from ...results import GapResult, GateOutcome, RateUse
+from ...results import GapResult, GateOutcome
 from ...sandbox.find_sandbox import find_sandbox
 from ..acquire import build_request
 from ..answer_check import NoSkill
@@ -44,6 +43,7 @@ from .gap_conversation import (
     RefusedDraft,
 )
 from .gap_draft import GENERATED_PROFILE, GapDraft
+from .gap_limits import GAP_LIMITS, rate_key
 from .gap_memory import remember_capability
 from .gap_progress import GapProgress, parse_progress
 from .gap_prompt import GENERATED_CATEGORY
@@ -61,11 +61,6 @@ if TYPE_CHECKING:
     from ..model import Model
     from .brain_protocol import GapBrain, ProposingGate
 
-GAP_LIMITS = (
-    RateLimit(name="hourly", seconds=3_600, most=2),
-    RateLimit(name="daily", seconds=86_400, most=5),
-)
-"""Attempts of one brain, whatever becomes of them."""
 LEASE_MS = 30 * 60_000
 """An attempt takes no longer; if its process is killed, another one takes it over then."""
 MAX_CLAIMS = 10
@@ -107,17 +102,6 @@ def run_gaps(
     if model is None or obstacle:
         return [run.leave(gap, obstacle) for gap in run.list_waiting()]
     return list(run.attempt_all(model))
-
-
-def read_rate_use(rates: RateStore, brain: str, now: int) -> list[RateUse]:
-    """Return how many attempts count now. Raises `StoreError`."""
-    used = rates.read(rate_key(brain), GAP_LIMITS, now)
-    return [RateUse(limit.name, used[limit.name], limit.most) for limit in GAP_LIMITS]
-
-
-def rate_key(brain: str) -> str:
-    """Return the key under which the attempts of a brain are counted."""
-    return f"{GAPS}:{brain}"
 
 
 def _find_obstacle(model: Model | None) -> str:

@@ -1,0 +1,29 @@
+"""The limits of attempts at gaps, and how many count at present."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...experience.experience_protocol import RateLimit
+from ...results import RateUse
+from .open_gaps import GAPS
+
+if TYPE_CHECKING:
+    from ...experience.experience_protocol import RateStore
+
+GAP_LIMITS = (
+    RateLimit(name="hourly", seconds=3_600, most=2),
+    RateLimit(name="daily", seconds=86_400, most=5),
+)
+"""Attempts of one brain, whatever becomes of them."""
+
+
+def read_rate_use(rates: RateStore, brain: str, now: int) -> list[RateUse]:
+    """Return how many attempts count now. Raises `StoreError`."""
+    used = rates.read(rate_key(brain), GAP_LIMITS, now)
+    return [RateUse(limit.name, used[limit.name], limit.most) for limit in GAP_LIMITS]
+
+
+def rate_key(brain: str) -> str:
+    """Return the key under which the attempts of a brain are counted."""
+    return f"{GAPS}:{brain}"
