@@ -15,6 +15,14 @@ from brain.evolve import AnswerRequest, ChatMessage
 from brain.evolve.endpoint import endpoint_model, open_endpoint
 from brain.evolve.endpoint.bounded_http import MAX_RESPONSE_BYTES
 from brain.evolve.model_config import ModelConfig, parse_model_config
+from brain.evolve.tool_model import (
+    CallResult,
+    ToolCall,
+    ToolMessage,
+    ToolRequest,
+    ToolSpec,
+    has_tools,
+)
 from tests.support.fake_model_endpoint import (
     FakeEndpoint,
     FakeReply,
@@ -299,3 +307,52 @@ def test_bedrock_without_a_region_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(ModelError, match="region") as caught:
         open_endpoint(parse_model_config({"model": "bedrock:x", "retries": 0}), "").answer(REQUEST)
     assert caught.value.code == "bad_model"
+
+
+class TestTools:
+    def test_calls_and_their_results_go_over_the_wire(self, served: FakeEndpoint) -> None:
+        model = open_endpoint(settings(served, tool_rounds=4), KEY)
+        assert has_tools(model) and model.tool_rounds == 4
+        served.replies += [_call_reply("skills_list", "{}"), completion_reply("done")]
+        spec = ToolSpec("skills_list", "List all.", {"type": "object", "properties": {}})
+        begin = ToolMessage("user", "Begin")
+        first = model.respond(ToolRequest("You decide.", (begin,), (spec,), 500))
+        assert (first.text, first.tokens_in, first.tokens_out) == ("", 120, 30)
+        (call,) = first.calls
+        assert call == ToolCall("call-7", "skills_list", "{}")
+        messages = (
+            begin,
+            ToolMessage("assistant", calls=first.calls),
+            ToolMessage("user", results=(CallResult(call.id, call.name, "> a: b"),)),
+        )
+        second = model.respond(ToolRequest("You decide.", messages, (spec,), 500))
+        assert (second.text, second.calls) == ("done", ())
+        sent = served.asked[1].body
+        assert [tool["function"]["name"] for tool in sent["tools"]] == ["skills_list"]
+        assert [message["role"] for message in sent["messages"]] == [
+            "system",
+            "user",
+            "assistant",
+            "tool",
+        ]
+        assert sent["messages"][3]["content"] == "> a: b"
+
+    def test_a_model_without_rounds_has_no_tools(self, served: FakeEndpoint) -> None:
+        assert not has_tools(open_endpoint(settings(served), KEY))
+
+    def test_a_failure_is_a_model_error(self, served: FakeEndpoint) -> None:
+        model = open_endpoint(settings(served, tool_rounds=1, retries=0), KEY)
+        assert has_tools(model)
+        served.replies.append(error_reply(503, "busy"))
+        with pytest.raises(ModelError) as caught:
+            model.respond(ToolRequest("s", (ToolMessage("user", "x"),), (), 10))
+        assert caught.value.code == "unavailable"
+
+
+def _call_reply(name: str, arguments: str) -> FakeReply:
+    """Return an answer that calls a tool."""
+    document = json.loads(completion_reply().body)
+    function = {"name": name, "arguments": arguments}
+    calls = [{"id": "call-7", "type": "function", "function": function}]
+    document["choices"][0]["message"]["tool_calls"] = calls
+    return FakeReply(body=json.dumps(document).encode())
