@@ -11,8 +11,14 @@ from ..errors import InvalidInput, printable_text
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _KEYWORDS = frozenset(word.lower() for word in (*keyword.kwlist, *keyword.softkwlist, "type"))
 """In lower case; `type` is one since Python 3.12."""
-_RESERVED = frozenset(("memory",))
-"""Names that no skill has, whatever tools there are: memory is a section of a brain."""
+BUILT_IN_TOOLS = frozenset(
+    (
+        *("brain_diff", "brain_log", "brain_snapshot", "brain_verify", "create_skill"),
+        *("list_lessons", "manage_skills", "memory", "skill_manage", "skill_manager"),
+        *("skill_view", "skills_list"),
+    )
+)
+"""Names that no skill has, whoever makes it: those of the brain's own tools."""
 
 
 def tool_name(slug: str) -> str:
@@ -43,7 +49,7 @@ def check_tool_name(name: str, taken: Collection[str]) -> str:
             f"not a name for a tool: {printable_text(name, 80)!r}",
             "without '_' around it, and in lower case, it must still be a name and no keyword",
         )
-    if tool_name(slug) in _RESERVED or tool_name(slug) in taken:
+    if tool_name(slug) in BUILT_IN_TOOLS or tool_name(slug) in taken:
         raise _bad_name(
             f"the name {printable_text(name, 80)!r} is taken by a tool of the brain itself",
             "choose another name, such as one that says what it is about",

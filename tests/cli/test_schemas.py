@@ -437,6 +437,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("skill-run", ["skill", "run", "words", '{"text": "a b"}'], acquired),
     ("evolve-stats", ["evolve", "stats"], use_and_retire),
     ("evolve-gaps", ["evolve", "gaps"], fail_goal),
+    ("evolve-patterns", ["evolve", "patterns"], None),
     ("evolve-count", ["evolve", "count", "session.jsonl"], transcript),
     ("evolve-pin", ["evolve", "pin", "reentrancy"], None),
     ("evolve-unpin", ["evolve", "unpin", "reentrancy"], pin),

@@ -7,8 +7,8 @@ whose users know them.
 from __future__ import annotations
 
 from ... import limits
+from ...programs.tool_name import BUILT_IN_TOOLS
 from .tool import Schema, Tool, object_schema, text_schema
-from .tool_definitions import TOOLS
 
 MAX_TEST_PAYLOADS = 16
 MANAGE_ACTIONS = ("list", "delete")
@@ -116,7 +116,5 @@ SKILL_MANAGER = Tool(
 
 PROGRAM_TOOLS: tuple[Tool, ...] = (CREATE_SKILL, MANAGE_SKILLS)
 """The tools for skills that run, in the order in which they are offered."""
-RESERVED_NAMES = frozenset(
-    (*(tool.name for tool in (*TOOLS, *PROGRAM_TOOLS, SKILL_MANAGER)), "list_lessons")
-)
+RESERVED_NAMES = BUILT_IN_TOOLS
 """Names that no acquired tool can have."""

@@ -44,6 +44,7 @@ OPERATIONS = {
     "evolve count": "receipts.read_run_files programs.count_imported",
     "evolve gaps": "gaps.list gaps.log",
     "evolve import-registry": "programs.import_registry",
+    "evolve patterns": "patterns.list",
     "evolve pin": "programs.pin",
     "evolve reinstate": "programs.reinstate",
     "evolve retire": "programs.retire",

@@ -13,7 +13,7 @@ import pytest
 from brain import Brain
 from brain.repo.programs.acquire import AcquireRequest
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, tool_formats
-from brain.serve.tools.program_definitions import PROGRAM_TOOLS, RESERVED_NAMES
+from brain.serve.tools.program_definitions import PROGRAM_TOOLS, RESERVED_NAMES, SKILL_MANAGER
 from tests.support.acquired import COUNT_WORDS, creation
 
 
@@ -146,3 +146,8 @@ def test_a_cancelled_trial_ends_and_keeps_nothing(tools: Toolbox) -> None:
         tools.call("create_skill", creation("count_words"), cancel=cancel)
     assert "cancelled" in caught.value.text
     assert tools._brain.head == head and tools._brain.programs.attempts() == []
+
+
+def test_the_reserved_names_are_those_of_the_tools_of_the_brain() -> None:
+    names = {tool.name for tool in (*TOOLS, *PROGRAM_TOOLS, SKILL_MANAGER)}
+    assert names | {"list_lessons"} == RESERVED_NAMES
