@@ -32,6 +32,9 @@ from brain.evolve.schedule.work_progress import (
     decode_progress,
     encode_progress,
 )
+from brain.gating.case_split import is_held_out
+from brain.gating.case_types import Expectation
+from brain.gating.gate_types import DEFAULT_RULES
 from brain.results import ScheduledStep
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
@@ -535,3 +538,34 @@ class TestStatus:
         status = brain.evolution.status("scripted", clocks=clock.clocks)
         assert status.mode == "off"
         assert {(one.next, one.reason) for one in status.evolvers} == {(None, "evolution is off")}
+
+
+class TestAModelThatFailsInTheGate:
+    def test_no_case_fails_for_it_and_the_next_attempt_goes_on(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        texts = [text for n in range(40) if is_held_out(text := f"Read price {n}")][:6]
+        for text in texts:
+            brain.gate.add_case("oracle-manipulation", text, Expectation(contains=("two feeds",)))
+        work(brain, "exit 1", "")
+
+        class Answering(FakeModel):
+            def answer(self, request: AnswerRequest) -> ModelAnswer:
+                if self.requests and len(self.requests) == 8:
+                    self.requests.append(request)
+                    raise ModelError("busy", code="unavailable")
+                answer = super().answer(request)
+                if request.system.startswith("You keep the skills"):
+                    return answer
+                has_skill = "Ask two feeds" in request.system
+                return ModelAnswer("two feeds" if has_skill else "one feed", 1, 1)
+
+        model = Answering(SKILL, *["" for _ in range(200)])
+        (step,) = run_due(brain, model, clock)
+        assert (step.result, step.reason) == ("waiting", "busy")
+        assert brain.proposals.list() == [] and len(model.requests) == 9
+        clock.ms += LEASE_MS
+        (step,) = run_due(brain, model, clock)
+        assert step.outcome is not None and step.outcome.gate == "admit"
+        assert step.outcome.done == "proposed"
+        assert len(model.requests) == 2 + 2 * len(texts) * DEFAULT_RULES.min_rounds
