@@ -1,4 +1,4 @@
-"""The session of docs/evolution_gate.md runs as written."""
+"""The session of docs/evolution/gate.md runs as written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from brain.sandbox.find_sandbox import find_sandbox
 from tests.cli.conftest import Call
 from tests.support.acquired import COUNT_WORDS, creation
 
-DOCUMENT = Path("docs/evolution_gate.md")
+DOCUMENT = Path("docs/evolution/gate.md")
 
 
 @pytest.fixture
