@@ -18,7 +18,7 @@ BUILT_IN_TOOLS = frozenset(
         *("skill_view", "skills_list"),
     )
 )
-"""Names that no skill has, whoever makes it: those of the brain's own tools."""
+"""Names that no skill can have: those of the tools of the brain itself."""
 
 
 def tool_name(slug: str) -> str:
