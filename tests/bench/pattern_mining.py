@@ -1,8 +1,8 @@
 """How long it takes to find the patterns in very many recorded sequences.
 
 `python -m tests.bench.pattern_mining --sequences 1000000` records them in a store of its own:
-habits with skills by chance before them, or such alone. It prints seconds: to read and mine all of them,
-and then each time with 1,000 new ones.
+habits with skills by chance before them, or such alone. It prints seconds: to read and mine
+all of them, and then each time with 1,000 new ones.
 """
 
 from __future__ import annotations
