@@ -43,6 +43,9 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
     related skills. Its answer is checked and goes through the gate, which tries it on the
     held-out cases of the skill: see 'brain evolve case'. By default it becomes a proposal.
     """
+    from brain.evolve.evolution_mode import require_evolution
+
+    require_evolution(app.brain)
     model = open_user_model()
     data = read_receipt_file(source)
     receipts = app.brain.receipts
