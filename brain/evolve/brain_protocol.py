@@ -47,6 +47,7 @@ class _Programs(Protocol):
 
 
 class _LearningGate(_GatePart, Protocol):
+    def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
     def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]: ...
 
 

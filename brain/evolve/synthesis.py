@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import BrainError, NotFound
+from ..gating.case_types import HELD_OUT
 from ..receipts import Receipt
+from ..repo.gate.case_of_run import source_of_run
 from ..results import GateOutcome, Synthesized
 from . import synthesis_prompt
 from .answer_check import NoSkill, SkillDraft
@@ -93,6 +95,8 @@ def draft_skill(
     """Ask the model for a draft if there is a trigger. Raises `ModelError`."""
     if not trigger:
         return Drafted(trigger="", draft=NoSkill("the task was not hard"))
+    if _is_held_out(brain, receipt):
+        return Drafted(trigger=trigger, draft=NoSkill("the run is the source of a held-out case"))
     calls: list[ModelCall] = []
 
     def keep_call(call: ModelCall) -> None:
@@ -109,6 +113,12 @@ def draft_skill(
         else Conversation(model, related, keep_call)
     )
     return Drafted(trigger=trigger, draft=conversation.draft(brain, first), calls=calls)
+
+
+def _is_held_out(brain: LearningBrain, receipt: Receipt) -> bool:
+    """Tell whether a held-out case was made of a run, so that no evolver may see it."""
+    source = source_of_run(receipt)
+    return any(case.source == source and case.split == HELD_OUT for case in brain.gate.list_cases())
 
 
 def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedChange | None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..programs.tool_name import BUILT_IN_TOOLS
 from .receipt_types import RunStep
+
+_SERVED_PREFIX = "mcp__"
+"""Before the name of a server and its tool, as Claude Code has it."""
 
 
 class ToolCallCounts(NamedTuple):
@@ -15,8 +19,12 @@ class ToolCallCounts(NamedTuple):
     has_recovery: bool = False
 
     def add(self, step: RunStep) -> ToolCallCounts:
-        """Return the counts with one more step; only steps of the kind "tool" count."""
-        if step.kind != "tool":
+        """Return the counts with one more step.
+
+        Steps of the kind "tool" count, other than calls of the brain's own tools: reading skills
+        and changing them is no hard work.
+        """
+        if step.kind != "tool" or _is_built_in(step.name):
             return self
         failed = bool(step.error)
         return ToolCallCounts(
@@ -24,3 +32,9 @@ class ToolCallCounts(NamedTuple):
             self.has_failure or failed,
             self.has_recovery or (self.has_failure and not failed),
         )
+
+
+def _is_built_in(name: str) -> bool:
+    if name.startswith(_SERVED_PREFIX):
+        name = name.rpartition("__")[2]
+    return name in BUILT_IN_TOOLS

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...digest import blob_id
 from ...errors import BrainError
 from ...gating.case_split import canonical_json, is_held_out
 from ...programs.tool_name import slug_of_tool
-from ...receipts import Receipt, RunStep, encode_receipt
+from ...receipts import Receipt, RunStep
+from ...repo.gate.case_of_run import source_of_run
 from ...util import strict_json
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MAX_DEPTH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedExample:
-    """Arguments and outputs of the skills of a pattern, in one run; `source` is its receipt."""
+    """Arguments and outputs of the skills of a pattern, in one run; `source` names that."""
 
     steps: tuple[tuple[dict[str, Any], Any], ...]
     source: str
@@ -55,7 +55,7 @@ def find_examples(brain: PatternBrain, skills: Sequence[str]) -> list[RecordedEx
     """Return examples of a pattern, one for each input; only recorded runs have some."""
     found: dict[bytes, RecordedExample] = {}
     for receipt in _iter_runs(brain):
-        source = f"receipt {blob_id(encode_receipt(receipt)).hex()}"
+        source = source_of_run(receipt)
         for steps in _find_in_run(receipt, skills):
             try:
                 key = canonical_json(steps[0][0])

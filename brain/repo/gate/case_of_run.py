@@ -31,7 +31,7 @@ def case_of_run(run: Receipt, slug: str, step: int = 0) -> CaseOfRun:
     `NotFound` (`no_step`), or `InvalidInput` (`not_whole`) for a text that the receipt has only an
     excerpt of.
     """
-    source = f"receipt {run.run[:16]}"
+    source = source_of_run(run)
     call = _find_call(run, slug, step)
     if call is not None:
         payload, output = read_output(_read_whole(call.input).encode()), _read_whole(call.output)
@@ -53,6 +53,11 @@ def case_of_run(run: Receipt, slug: str, step: int = 0) -> CaseOfRun:
     return CaseOfRun(
         input=run.task, expect=Expectation(has_equals=True, equals=answer), source=source
     )
+
+
+def source_of_run(run: Receipt) -> str:
+    """Return how a case names the run that it was made of."""
+    return f"receipt {run.run[:16]}"
 
 
 _HINT = "`brain receipt show` lists the steps; or give the case with --input and --equals"

@@ -15,7 +15,10 @@ from brain.evolve import FakeModel, Learner, find_trigger, synthesize
 from brain.evolve.conversation import MAX_ROUNDS
 from brain.evolve.synthesis_prompt import KnownSkill, is_shown_whole
 from brain.evolve.transcript import MAX_CHARS, render_transcript
+from brain.gating.case_split import is_held_out
+from brain.gating.case_types import Expectation
 from brain.receipts import Receipt, RunStep, keep_text
+from brain.repo.gate.case_of_run import source_of_run
 from brain.repo.open.manifest import SynthesisPolicy
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
@@ -74,6 +77,15 @@ class TestHardness:
         assert find_trigger((*tools("", "", "", ""), *done)) == ""
         assert find_trigger((*done, *tools("", "", "", "", ""), *done)) == "tool_calls"
 
+    def test_reading_and_writing_skills_is_no_hard_work(self) -> None:
+        own = tuple(
+            RunStep("tool", name=name, error=error)
+            for name in ("skill_view", "mcp__brain__skills_list", "create_skill")
+            for error in ("no such skill", "")
+        )
+        assert find_trigger(own) == ""
+        assert find_trigger((*own, *tools("", "", "", ""))) == ""
+
     def test_a_failure_is_hard_only_if_something_worked_later(self) -> None:
         assert find_trigger(tools("exit 1", "")) == "recovery"
         assert find_trigger(tools("", "exit 1")) == ""
@@ -100,6 +112,16 @@ class TestHardness:
 
 
 class TestOfARunThatIsOver:
+    def test_no_model_sees_a_run_that_a_held_out_case_was_made_of(self, brain: Brain) -> None:
+        expect = Expectation(contains=("stale",))
+        texts = (f"Audit vault {number}" for number in range(100))
+        held_out = next(text for text in texts if is_held_out(text))
+        brain.gate.add_case("audit", held_out, expect, source_of_run(HARD))
+        model = FakeModel(SKILL)
+        done = synthesize(brain, HARD, model)
+        assert (done.decision, model.requests) == ("nothing", [])
+        assert done.reason == "the run is the source of a held-out case"
+
     def test_a_hard_run_becomes_a_skill_with_the_work_in_its_receipt(self, brain: Brain) -> None:
         model = FakeModel(SKILL)
         done = synthesize(brain, HARD, model)
