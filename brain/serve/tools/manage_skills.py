@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ToolFailure, printable_text
 from ...programs.tool_name import slug_of_tool, tool_name
 from ...skills.visible_text import fold_to_line
+from .case_guard import refuse_to_remove_cases
 from .tool import MAX_LINE_CHARS, ToolResult
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def _delete(brain: Brain, name: str) -> ToolResult:
             code="no_skill",
             hint="manage_skills with action list names them.",
         )
+    refuse_to_remove_cases(brain, slug)
     removed = brain.skills.delete(slug)
     text = f"Deleted {tool_name(slug)}; its history stays (snapshot {removed.snapshot[:12]})."
     return ToolResult(text, {"slug": slug, "snapshot": removed.snapshot}, True)

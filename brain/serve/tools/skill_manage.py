@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import NotFound, ToolFailure, printable_text
 from ...repo.read.case_paths import is_in_cases
 from ...skills.slug import is_slug
+from .case_guard import refuse_to_remove_cases
 from .secret_guard import NewSecretCheck
 from .skill_read import file_argument, read_shown_file, skill_line
 from .text_replacement import replace_in_text
@@ -139,12 +140,7 @@ def _remove_file(brain: Brain, arguments: Arguments) -> ToolResult:
 
 def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     name, umbrella = arguments["name"], arguments.get("absorbed_into")
-    if any(not case.problem for case in brain.gate.list_cases(name)):
-        raise ToolFailure(
-            f"'{printable_text(name)}' cannot be removed: its changes are tried on cases.",
-            code="has_cases",
-            hint="Improve it instead, or ask the user to remove it.",
-        )
+    refuse_to_remove_cases(brain, name)
     message = ""
     if umbrella:
         target = brain.skills.read_file(umbrella)
