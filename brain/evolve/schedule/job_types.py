@@ -52,6 +52,10 @@ class JobContext:
     should_stop: Callable[[], bool]
     owner: str = field(default_factory=lambda: f"process {os.getpid()}")
 
+    def rate_key(self, evolver: str) -> str:
+        """Return the key under which the attempts of an evolver are counted for this brain."""
+        return f"{evolver}:{self.brain.id}"
+
     def metered_model(self, evolver: str) -> Model | None:
         """Return the model, whose answers count as cost of an evolver."""
         return None if self.model is None else MeteredModel(self.model, self.store, evolver)

@@ -88,7 +88,9 @@ def _describe_evolver(
 
 
 def _find_reached_limit(context: JobContext, job: Job, now: int) -> str:
-    counts = context.rates.read(job.evolver, job.limits, now) if job.limits else {}
+    counts = (
+        context.rates.read(context.rate_key(job.evolver), job.limits, now) if job.limits else {}
+    )
     return next((one.name for one in job.limits if counts.get(one.name, 0) >= one.most), "")
 
 
@@ -96,7 +98,9 @@ def _read_rates(context: JobContext, job: Job, problems: list[str]) -> list[Rate
     if not job.limits:
         return []
     now = context.clocks.now()
-    counts = _try(lambda: context.rates.read(job.evolver, job.limits, now), None, problems)
+    counts = _try(
+        lambda: context.rates.read(context.rate_key(job.evolver), job.limits, now), None, problems
+    )
     return [
         RateStatus(
             evolver=job.evolver,

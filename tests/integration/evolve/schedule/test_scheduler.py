@@ -223,6 +223,13 @@ class TestQueuedRunsAreLearnedFrom:
         clock.ms += HOUR
         assert [step.result for step in run_due(brain, FakeModel(NOTHING), clock)] == ["done"]
 
+    def test_attempts_count_for_one_brain(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+        context = context_of(brain, None, clock)
+        run_due(brain, FakeModel(NOTHING), clock)
+        counted = context.rates.read(f"synthesis:{brain.id}", SYNTHESIS_LIMITS, clock.ms)
+        assert counted == {"hour": 1, "day": 1}
+
     def test_a_run_that_is_gone_is_given_up(self, brain: Brain, clock: Clock) -> None:
         store = context_of(brain, None, clock).store
         from brain.experience.experience_protocol import WorkItem
