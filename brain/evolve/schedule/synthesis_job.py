@@ -93,7 +93,7 @@ def find_reason_to_wait(context: JobContext, model: Model, now: int) -> str:
 
 
 def _limit_reason(limit: str) -> str:
-    return f"the limit of attempts in a {limit} is reached"
+    return f"the limit of attempts per {limit} is reached"
 
 
 @dataclass(kw_only=True)

@@ -219,7 +219,7 @@ class TestQueuedRunsAreLearnedFrom:
             work(brain, "exit 1", "")
         steps = run_due(brain, FakeModel(*[NOTHING] * (most + 1)), clock)
         assert [step.result for step in steps] == ["done"] * most + ["waiting"]
-        assert "in a hour is reached" in steps[-1].reason
+        assert "per hour is reached" in steps[-1].reason
         clock.ms += HOUR
         assert [step.result for step in run_due(brain, FakeModel(NOTHING), clock)] == ["done"]
 
