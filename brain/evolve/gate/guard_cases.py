@@ -7,13 +7,19 @@ from collections.abc import Iterable, Sequence
 
 from ...gating.case_types import Case
 from ...programs.tool_name import tool_name
+from ...repo.gate.case_files import refuse_same_inputs
 from .model_runner import case_text
 from .skills_under_test import PlannedSkills
 
 
 def list_held_out(held_out: Iterable[Case], slug: str, limit: int) -> list[Case]:
-    """Return the held-out cases of a skill, at most `limit`: always the same ones."""
-    return _take([case for case in held_out if case.skill == slug], limit)
+    """Return the held-out cases of a skill, at most `limit`: always the same ones.
+
+    Raises `InvalidInput` (`bad_case`) if two of them have one input.
+    """
+    cases = [case for case in held_out if case.skill == slug]
+    refuse_same_inputs(cases)
+    return _take(cases, limit)
 
 
 def find_guards(

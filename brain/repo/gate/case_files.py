@@ -5,7 +5,7 @@ A skill need not exist to have some: those of skills/SLUG/cases/ are its own onc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...errors import BrainError, InvalidInput
@@ -30,7 +30,7 @@ def read_cases(session: Session, slug: str) -> list[Case]:
     """
     bundle = session.bundle_of(session.head())
     found = [_read_case(session, entry) for entry in _list_entries(session, bundle, slug)]
-    _refuse_same_inputs(found)
+    refuse_same_inputs(found)
     return found
 
 
@@ -109,7 +109,8 @@ def _read_case(session: Session, entry: TreeEntry) -> Case:
     return parse_case(slug_of_case(entry.path), entry.path, entry.blob, content)
 
 
-def _refuse_same_inputs(cases: list[Case]) -> None:
+def refuse_same_inputs(cases: Iterable[Case]) -> None:
+    """Refuse cases of one input, which would count as often. Raises `InvalidInput` (`bad_case`)."""
     seen: dict[bytes, Case] = {}
     for case in cases:
         first = seen.setdefault(canonical_json(case.input), case)

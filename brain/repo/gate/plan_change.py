@@ -20,6 +20,7 @@ from ..open.session import Session
 from ..programs.find_program import find_program, refuse_unusable_program
 from ..programs.record_decision import replace_program
 from ..read import skill_lookup
+from ..read.case_paths import is_in_cases
 from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, locate_prior_text, write_skill
 
 
@@ -164,7 +165,7 @@ def _check_files(request: ChangeRequest) -> None:
 
 def _is_program_path(path: str) -> bool:
     try:
-        return is_program_file(paths.check_path(path))
+        return is_program_file(paths.check_path(path)) and not is_in_cases(path)
     except InvalidInput:
         return False
 

@@ -25,11 +25,12 @@ def slug_of_case(path: str) -> str:
 
 
 def is_in_cases(inner: str) -> bool:
-    """Tell whether a path in the folder of a skill is that of its cases, or below.
+    """Tell whether a path in the folder of a skill is that of cases, or below, at any depth.
 
-    Upper case counts too: some file systems do not tell it apart.
+    A file REFERENCES/SLUG/cases/NAME.yaml would be a case of another skill. Upper case counts
+    too: some file systems do not tell it apart.
     """
-    return inner.partition("/")[0].casefold() == CASES_FOLDER
+    return CASES_FOLDER in inner.casefold().split("/")
 
 
 def is_hidden_case(path: str, content: bytes) -> bool:

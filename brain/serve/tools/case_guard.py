@@ -5,22 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import ToolFailure, printable_text
-from ...repo.read.case_paths import CASES_FOLDER
+from ...skills.skill_layout import SKILL_FILES
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
 
 
 def refuse_to_remove_cases(brain: Brain, name: str) -> None:
-    """Refuse to remove a skill whose folder has cases.
+    """Refuse to remove a skill whose folder has cases, of it or of skills below it.
 
     Raises `ToolFailure` (`has_cases`), or as `brain.skills.read_file`.
     """
-    folder = brain.skills.read_file(name).path.rpartition("/")[0]
-    cases = brain.gate.list_cases()
-    if any(
-        case.path.startswith(f"{folder}/{CASES_FOLDER}/") and not case.problem for case in cases
-    ):
+    path = brain.skills.read_file(name).path
+    if not path.endswith(SKILL_FILES):
+        return  # a single file; its cases stay
+    folder = path.rpartition("/")[0]
+    cases = [case for case in brain.gate.list_cases() if not case.problem]
+    if any(case.path.startswith(f"{folder}/") for case in cases):
         raise ToolFailure(
             f"'{printable_text(name)}' cannot be removed: its changes are tried on cases.",
             code="has_cases",

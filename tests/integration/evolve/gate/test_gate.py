@@ -299,3 +299,15 @@ def test_attempts_of_two_processes_leave_one_new_version(tmp_path: Path) -> None
         assert propose(brain, BETTER, race).done == "nothing"  # it is so by then
         assert brain.skills.view(SKILL).version == 2
         assert brain.verify(deep=True).findings == []
+
+
+def test_two_cases_of_one_input_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    with make_gated_brain(tmp_path) as brain:
+        first = brain.gate.list_cases(SKILL)[0].path
+        copied = brain.files.read(first)
+        brain.files.edit(first.replace(".yaml", "-copy.yaml"), lambda _: copied)
+        runner = ScriptedRunner(greet_if_asked)
+        change = ProposedChange(name=SKILL, evolver="gaps", body=BETTER)
+        with pytest.raises(InvalidInput, match="same input"):
+            Gate(brain, runner=runner).propose(change)
+        assert runner.runs == 0

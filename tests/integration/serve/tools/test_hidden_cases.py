@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
+from brain.gating.case_document import encode_case
 from brain.gating.case_types import Expectation
 from tests.integration.serve.tools.conftest import ToolCaller
 from tests.support.gate_decisions import inputs_of_half
@@ -132,3 +133,41 @@ def test_going_back_to_a_version_keeps_the_cases(greeter: ToolCaller) -> None:
     brain: Brain = greeter.brain
     brain.skills.revert("greet", "1")
     assert {case.name for case in brain.gate.cases("greet")} == {HIDDEN, SHOWN}
+
+
+def test_no_tool_writes_cases_of_another_skill(greeter: ToolCaller) -> None:
+    greeter.brain.skills.upsert("other", "Other.\n", description="Another")
+    failure = greeter.expect_failure(
+        "skill_manage",
+        action="write_file",
+        name="other",
+        file_path="references/greet/cases/mine.yaml",
+        file_content="input: x\nexpect: {contains: [y]}\n",
+    )
+    assert "tried on its cases" in failure.text
+    assert [case.name for case in greeter.brain.gate.list_cases("greet")] == [HIDDEN, SHOWN]
+
+
+def test_cases_of_a_skill_below_another_are_hidden_and_kept(greeter: ToolCaller) -> None:
+    brain = greeter.brain
+    for path in ("umbrella", "umbrella/deploy"):
+        text = f"---\nname: {path[-6:]}\ndescription: d\n---\nText.\n".encode()
+        brain.files.edit(f"skills/{path}/SKILL.md", lambda _, text=text: text)
+    task = next(inputs_of_half(held_out=True))
+    document = encode_case(task, Expectation(contains=(SECRET,)))
+    brain.files.edit("skills/umbrella/deploy/cases/h.yaml", lambda _: document)
+    seen = greeter("skill_view", name="umbrella")
+    assert "h.yaml" not in seen.text
+    inner = "deploy/cases/h.yaml"
+    for call in (
+        {"tool": "skill_view"},
+        {"tool": "skill_manage", "action": "remove_file"},
+        {"tool": "skill_manage", "action": "patch", "old_string": "input", "new_string": "x"},
+    ):
+        tool = call.pop("tool")
+        failure = greeter.expect_failure(tool, name="umbrella", file_path=inner, **call)
+        assert SECRET not in failure.text
+    brain.skills.delete("deploy")
+    brain.files.edit("skills/umbrella/deploy/cases/h.yaml", lambda _: document)
+    failure = greeter.expect_failure("skill_manage", action="delete", name="umbrella")
+    assert failure.code == "has_cases"
