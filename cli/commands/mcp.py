@@ -157,6 +157,7 @@ def mcp_serve_command(
         allowed = mcp_options.access_rules(
             http, sockets, None if no_token else place, allow_host, allow_origin
         )
+        server_runner.load_http_server()
         document = {
             "url": http.url(sockets),
             "token_file": None if no_token else os.path.abspath(place),

@@ -55,6 +55,19 @@ def serve_sockets(pool: BrainPool, sockets: list[socket.socket], access_rules: A
         signal.raise_signal(number)
 
 
+def load_http_server() -> None:
+    """Import what `serve_sockets` needs, before clients hear of the server.
+
+    A signal that comes while Python imports can be lost.
+    """
+    require_sdk()
+    import anyio
+
+    from . import http_transport  # noqa: F401
+
+    anyio.run(anyio.sleep, 0)  # which loads the event loop
+
+
 def open_sockets(host: str, port: int) -> list[socket.socket]:
     """Return sockets that listen at `host`; for "localhost", on both loopback addresses.
 
