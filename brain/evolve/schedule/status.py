@@ -77,7 +77,7 @@ def _describe_evolver(
         reason = f"{lease.owner} does it"
     elif not reason:
         reached = _find_reached_limit(context, job, now)
-        reason = f"the limit of attempts in a {reached} is reached" if reached else ""
+        reason = f"the limit of attempts per {reached} is reached" if reached else ""
     return EvolverStatus(
         evolver=job.evolver,
         waiting=count_waiting(context.store, job),
