@@ -117,13 +117,13 @@ class LedgerPart(Part):
         """Let the account `address` commit this brain, beside its owner; "" for nobody."""
         return ledger.ownership.set_signer(self._brain_id(), address)
 
-    def offer(self, ledger: EvmLedger, address: str) -> SentTransaction:
-        """Offer the brain to the account `address`, which owns it once it accepts."""
-        return ledger.ownership.offer(self._brain_id(), address)
+    def offer(self, ledger: EvmLedger, address: str, *, ends: int) -> SentTransaction:
+        """Offer the brain to the account `address`, which may accept it until `ends` (s, UTC)."""
+        return ledger.ownership.offer(self._brain_id(), address, ends)
 
     def withdraw_offer(self, ledger: EvmLedger) -> SentTransaction:
         """Withdraw the offer of the brain to another account."""
-        return ledger.ownership.offer(self._brain_id(), "")
+        return ledger.ownership.offer(self._brain_id(), "", 0)
 
     def accept_offer(self, ledger: EvmLedger) -> SentTransaction:
         """Become the owner of the brain, which was offered to the account of this ledger."""

@@ -1,16 +1,20 @@
-"""A log whose root is anchored on a chain: one transaction for any number of brains.
+"""A log that is anchored on a chain: one transaction for any number of brains.
 
-An entry is proven in two steps: it is under the root of the log, and the contract stores
-that root at a block. The log only grows, so its newest root covers all earlier entries.
+An entry is proven in two steps: it is under the root of a checkpoint of the log, and the
+contract stored that checkpoint at a block. The log only grows, so each checkpoint covers all
+earlier entries.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from ..errors import BrainError, InvalidInput, LedgerError, NotFound
 from ..results import LogAnchor
 from .anchor_records import AnchorRecord, append_anchor_record, read_anchor_records
+from .evidence import storage_layout
+from .evm.anchors import Anchor, IncludedAnchor
 from .evm.evm_ledger import EvmLedger
 from .evm.tx_status import SentTransaction
 from .ledger_protocol import FINALIZED, INCLUDED, Commitment, Ledger, LedgerFault, LedgerHead
@@ -20,9 +24,9 @@ from .tlog.embedded_ledger import EmbeddedLedger
 
 
 def anchor_log(log: EmbeddedLedger, chain: EvmLedger) -> LogAnchor:
-    """Anchor the current root of a log on a chain, and record it in the chain's folder.
+    """Anchor the current checkpoint of a log on a chain, and record it in the chain's folder.
 
-    A root that is anchored already is not sent again. Raises as `Anchors.anchor`, and
+    A checkpoint that is anchored already is not sent again. Raises as `Anchors.anchor`, and
     `NotFound` (`no_checkpoint`) for an empty log.
     """
     checkpoint = _checkpoint_at(log)
@@ -33,10 +37,11 @@ def anchor_log(log: EmbeddedLedger, chain: EvmLedger) -> LogAnchor:
         root=checkpoint.root.hex(),
         size=checkpoint.size,
     )
-    if chain.anchors.anchored_root(record.sender) == checkpoint.root:
+    anchor = _anchor_of(log, record)
+    if chain.anchors.anchored_checkpoint(anchor.sender, anchor.log) == anchor.checkpoint:
         append_anchor_record(chain.folder, record)
-        return _anchor_result(chain, record, _anchor_status(chain, record))
-    sent = chain.anchors.anchor(checkpoint.root, checkpoint.size)
+        return _anchor_result(chain, record, _last_status(chain, anchor))
+    sent = chain.anchors.anchor(anchor.log, anchor.checkpoint)
     append_anchor_record(chain.folder, record)
     return _anchor_result(chain, record, sent.status, sent)
 
@@ -58,8 +63,15 @@ def _may_hold_brain(ledger: Ledger, brain: bytes) -> bool:
         return True  # the next call to this ledger raises the error
 
 
+class _HeldAnchor(NamedTuple):
+    """A recorded anchor of the log, and where the chain has it."""
+
+    record: AnchorRecord
+    included: IncludedAnchor
+
+
 class AnchoredLog:
-    """A read-only ledger: the entries of a log that its root on a chain covers.
+    """A read-only ledger: the entries of a log that its checkpoints on a chain cover.
 
     Raises what `EvmLedger` and `EmbeddedLedger` raise.
     """
@@ -69,14 +81,14 @@ class AnchoredLog:
         self.identity = f"{chain.identity}:{log.identity}"
         self._log = log
         self._chain = chain
-        self._cached_anchor: AnchorRecord | None = None
+        self._cached_anchors: list[_HeldAnchor] | None = None
 
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment of a brain that the anchored log holds."""
         commitments = self.history(brain)
         if not commitments:
             return None
-        return LedgerHead(commitments[-1].seq, commitments[-1].snapshot, "", "")
+        return LedgerHead(commitments[-1].seq, commitments[-1].snapshot)
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Raise `InvalidInput` (`only_batches`)."""
@@ -98,58 +110,100 @@ class AnchoredLog:
         )
 
     def history(self, brain: bytes) -> list[Commitment]:
-        """Return the commitments of a brain that the anchored log holds, oldest first."""
-        anchor = self._latest_anchor()
-        if anchor is None:
-            return []
-        status = _anchor_status(self._chain, anchor)
-        return [
-            commitment._replace(
-                ledger=self.name, identity=self.identity, status=status, sender=anchor.sender
-            )
-            for commitment in self._log.history(brain)
-            if commitment.block is not None and commitment.block < anchor.size
-        ]
+        """Return the commitments of a brain that an anchored checkpoint covers, oldest first.
+
+        Each has the status of the first anchor that covers it.
+        """
+        anchors = self._anchors()
+        commitments = []
+        for commitment in self._log.history(brain):
+            held = next((each for each in anchors if _covers(each, commitment)), None)
+            if held is not None:
+                commitments.append(
+                    commitment._replace(
+                        ledger=self.name,
+                        identity=self.identity,
+                        status=held.included.status,
+                        transaction=held.included.transaction,
+                        sender=held.record.sender,
+                    )
+                )
+        return commitments
 
     def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
-        """Return both parts: of the log at the anchored size, and of the anchor on the chain."""
-        self.status(brain, snapshot)
-        anchor = self._latest_anchor()
-        assert anchor is not None  # else `status` raises
-        log_part = self._log.evidence(brain, snapshot, anchor.size)
-        chain_part = self._chain.anchors.anchor_evidence(bytes.fromhex(anchor.root), anchor.sender)
-        return {**log_part, "chain": chain_part}
+        """Return both parts: of the log at an anchored size, and of that anchor on the chain.
+
+        The first anchor that covers the commitment and can be proven is used: each of them had
+        its turn in the contract. Raises `LedgerError` (`not_final`, `not_proven`).
+        """
+        commitment = self.status(brain, snapshot)
+        covering = [each for each in self._anchors() if _covers(each, commitment)]
+        stored = [each for each in covering if self._chain.anchors.stored(self._anchor(each))]
+        failure: BrainError | None = None
+        for held in (*stored, *covering):
+            try:
+                chain_part = self._chain.anchors.evidence(self._anchor(held))
+            except LedgerError as error:
+                failure = failure or error
+            else:
+                log_part = self._log.evidence(brain, snapshot, held.record.size)
+                return {**log_part, "chain": chain_part}
+        assert failure is not None  # `status` found an anchor that covers it
+        raise failure
 
     def trust_level(self, commitment: Commitment) -> str:
-        """Return the trust level of the chain, which fixes the log."""
-        return self._chain.trust_level(commitment)
+        """Return "L2" if several nodes call its anchor final and a proof is stored, else "L1"."""
+        if self._chain.config.quorum < 2 or commitment.status != FINALIZED:
+            return "L1"
+        covering = [each for each in self._anchors() if _covers(each, commitment)]
+        proven = any(self._chain.anchors.stored(self._anchor(each)) for each in covering)
+        return "L2" if proven else "L1"
 
     def verify(self) -> list[LedgerFault]:
-        """Check the contract, and compare the log with the anchored root."""
-        anchor = self._latest_anchor()
-        older = [self._log.checkpoint(anchor.size)] if anchor else []
+        """Check the contract, and compare the log with all anchored checkpoints."""
+        older = [self._log.checkpoint(each.record.size) for each in self._anchors()]
         return [*self._chain.verify(), *self._log.verify(older)]
 
-    def _latest_anchor(self) -> AnchorRecord | None:
-        """Return the anchor that the chain holds now. Raises `LedgerError` (`log_forked`)."""
-        if self._cached_anchor is None:
-            self._cached_anchor = self._find_anchor()
-        return self._cached_anchor
+    def _anchors(self) -> list[_HeldAnchor]:
+        """Return the anchors of the log on the chain, oldest first.
 
-    def _find_anchor(self) -> AnchorRecord | None:
+        The proof of the last one is prepared, and evidence of the last final one captured: later
+        anchors replace them. Raises `LedgerError` (`log_forked`).
+        """
+        if self._cached_anchors is None:
+            self._cached_anchors = self._read_anchors()
+        return self._cached_anchors
+
+    def _read_anchors(self) -> list[_HeldAnchor]:
         identities = (self._chain.identity, self._log.identity)
-        records = [
-            record
+        records = {
+            _anchor_of(self._log, record): record
             for record in read_anchor_records(self._chain.folder)
             if (record.identity, record.log) == identities
-        ]
-        for sender in dict.fromkeys(record.sender for record in reversed(records)):
-            root = self._chain.anchors.anchored_root(sender).hex()
-            for record in records:
-                if (record.sender, record.root) == (sender, root):
+        }
+        held = []
+        for sender in dict.fromkeys(anchor.sender for anchor in records):
+            log = storage_layout.log_id(self._log.key)
+            for included in self._chain.anchors.history(sender, log):
+                record = records.get(Anchor(sender, log, included.checkpoint))
+                if record is not None:
                     self._check_against_log(record)
-                    return record
-        return None
+                    held.append(_HeldAnchor(record, included))
+        held.sort(key=lambda each: (each.included.block, each.record.size))
+        self._keep_proofs(held)
+        return held
+
+    def _keep_proofs(self, held: list[_HeldAnchor]) -> None:
+        final = [each for each in held if each.included.status == FINALIZED]
+        for each in final[-1:]:
+            with suppress(BrainError):  # evidence is asked for again when it is needed
+                self._chain.anchors.evidence(self._anchor(each))
+        for each in held[-1:]:
+            if each.included.status != FINALIZED:
+                self._chain.anchors.prepare(self._anchor(each))
+
+    def _anchor(self, held: _HeldAnchor) -> Anchor:
+        return _anchor_of(self._log, held.record)
 
     def _check_against_log(self, record: AnchorRecord) -> None:
         if _checkpoint_at(self._log, record.size).root.hex() != record.root:
@@ -160,19 +214,27 @@ class AnchoredLog:
             )
 
 
+def _covers(held: _HeldAnchor, commitment: Commitment) -> bool:
+    return commitment.block is not None and commitment.block < held.record.size
+
+
+def _anchor_of(log: EmbeddedLedger, record: AnchorRecord) -> Anchor:
+    origin = signed_note.parse_verifier_key(log.key).name
+    text = Checkpoint(origin, record.size, bytes.fromhex(record.root)).text
+    return Anchor(
+        record.sender, storage_layout.log_id(log.key), storage_layout.checkpoint_hash(text)
+    )
+
+
 def _checkpoint_at(log: EmbeddedLedger, size: int | None = None) -> Checkpoint:
     return checkpoints.parse_checkpoint(signed_note.parse_note(log.checkpoint(size)).text)
 
 
-def _anchor_status(chain: EvmLedger, record: AnchorRecord) -> str:
-    """Return how final an anchor is: the chain gives evidence of it only once it is final."""
-    try:
-        chain.anchors.anchor_evidence(bytes.fromhex(record.root), record.sender)
-    except LedgerError as error:
-        if error.code == "not_final":
-            return INCLUDED
-        raise
-    return FINALIZED
+def _last_status(chain: EvmLedger, anchor: Anchor) -> str:
+    """Return the status of the anchor that the contract holds now."""
+    anchors = chain.anchors.history(anchor.sender, anchor.log)
+    held = [each for each in anchors if each.checkpoint == anchor.checkpoint]
+    return held[-1].status if held else INCLUDED
 
 
 def _anchor_result(

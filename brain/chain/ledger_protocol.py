@@ -33,12 +33,17 @@ STATUS_ORDER = (PENDING, INCLUDED, SAFE, FINALIZED)
 
 
 class LedgerHead(NamedTuple):
-    """The last commitment of a brain: `seq` counts from 1; a log has no `owner` and `signer`."""
+    """The last commitment of a brain: `seq` counts from 1; a log has the first two fields only.
+
+    `epoch` counts the changes of the signer, `repairs` how often the owner disowned commitments.
+    """
 
     seq: int
     snapshot: bytes
-    owner: str
-    signer: str
+    owner: str = ""
+    signer: str = ""
+    epoch: int = 0
+    repairs: int = 0
 
 
 class Commitment(NamedTuple):
@@ -47,8 +52,9 @@ class Commitment(NamedTuple):
     `ledger` is the user's name of the ledger, `identity` its global one: `tlog:ORIGIN` or
     `eip155:CHAIN:CONTRACT`. `parent` is `NO_PARENT` for the first. `time` is in ms UTC, 0
     while unknown. `transaction` and `block_hash` are 0x… text, `fee` is in wei; in a log,
-    `block` is the index of the entry, and the later fields are empty. Always built by
-    keyword; a tuple because importing dataclasses slows the checker.
+    `block` is the index of the entry, and the later fields are empty. `sender` paid, and `author`
+    had the right: the sender, or who signed a permit. Always built by keyword; a tuple because
+    importing dataclasses slows the checker.
     """
 
     ledger: str
@@ -63,6 +69,7 @@ class Commitment(NamedTuple):
     transaction: str = ""
     block_hash: str = ""
     sender: str = ""
+    author: str = ""
     gas: int | None = None
     fee: int | None = None
 

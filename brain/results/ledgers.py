@@ -136,7 +136,8 @@ class ContractInclusion(NamedTuple):
 
     `chain_id` is a claim of the evidence: only the hash of the block ties it to a chain.
     `kind` is "brain" (a brain that `creator` opened, with its `owner` and `signer`) or
-    "anchor" (a root of the log that `sender` anchored).
+    "anchor" (a checkpoint of the log that `sender` anchored). `repairs` counts how often the
+    owner disowned commitments.
     """
 
     kind: str
@@ -149,6 +150,7 @@ class ContractInclusion(NamedTuple):
     creator: str | None
     owner: str | None
     signer: str | None
+    repairs: int | None
     sender: str | None
 
 

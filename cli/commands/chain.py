@@ -104,7 +104,7 @@ def chain_batch_command(
     """Commit many brains in one step.
 
     The heads of the brains in all DIR become entries of the log of this machine. With a
-    ledger on a chain, the root of the log is stored there, in one transaction for any
+    ledger on a chain, a checkpoint of the log is anchored there, in one transaction for any
     number of brains. `brain chain evidence` then writes evidence for each brain. A brain
     that cannot be committed is reported and left out.
     """
@@ -117,7 +117,7 @@ def chain_batch_command(
         if dry_run:
             from ..settings import evm_ledgers
 
-            quote = chain.anchors.quote_anchor(bytes(31) + b"\1", 1) if chain else None
+            quote = chain.anchors.quote_anchor() if chain else None
             _emit_price(app, evm_ledgers.quote_price(chain or log, quote))
             return
         result = commit_batch(folders, log, chain, author=app.author)

@@ -101,6 +101,9 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     _emit_transaction(app, chain, sent, effect)
 
 
+_OFFER_HOURS = 168
+
+
 @brain_command(
     "transfer",
     examples=(
@@ -111,20 +114,22 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--withdraw", help="Withdraw the offer.")
+@option("--hours", type=CountType(), help="How many hours the offer stands.  [default: 168]")
 @chain_option
 def chain_transfer_command(
-    app: App, address: str | None, withdraw: bool, ledger: str | None
+    app: App, address: str | None, withdraw: bool, hours: int | None, ledger: str | None
 ) -> None:
     """Offer this brain to another owner.
 
-    The new owner has to accept with `brain chain accept`, so a mistyped address cannot
-    become the owner. The signer loses its right with the old owner.
+    The new owner has to accept with `brain chain accept`, in time, so a mistyped address
+    cannot become the owner. The signer loses its right with the old owner.
     """
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
     chain = require_evm_ledger(app, ledger)
     if address:
-        sent = app.brain.ledger.offer(chain, address)
+        ends = int(time.time()) + 3600 * (hours or _OFFER_HOURS)
+        sent = app.brain.ledger.offer(chain, address, ends=ends)
         _emit_transaction(app, chain, sent, f"Offered to {address}")
     else:
         sent = app.brain.ledger.withdraw_offer(chain)

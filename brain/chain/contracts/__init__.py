@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-RUNTIME_HASH = bytes.fromhex("9d3cabe9af479b34ce966aef7b1c4761ea279c1e0860a1c83e87ebaea65de34e")
+RUNTIME_HASH = bytes.fromhex("8d9708ec79fc492d34f4fe917ea481ae3db968587ecfc776d74c36226494b6ba")
 """Keccak-256 of the code of a deployed BrainRegistry, the same on every chain."""
 
 

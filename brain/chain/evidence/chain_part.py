@@ -12,9 +12,7 @@ from ..contracts import RUNTIME_HASH
 from . import block_header, storage_layout
 from .block_header import BlockHeader
 from .evidence_model import (
-    KIND_ANCHOR,
     ChainPart,
-    EvidenceDocument,
     Expectations,
     StorageSlot,
     require_evidence,
@@ -23,21 +21,42 @@ from .keccak import hash_ahead
 from .state_proof import read_account, read_storage_word
 
 
+class HeadClaim(NamedTuple):
+    """The claim that `snapshot` is the head of `brain`, as commitment `seq`."""
+
+    brain: bytes
+    snapshot: bytes
+    seq: int
+
+
+class AnchorClaim(NamedTuple):
+    """The claim that a checkpoint of a log is anchored: the id and hash of `storage_layout`."""
+
+    log: bytes
+    checkpoint: bytes
+
+
 class ProvenStorage(NamedTuple):
-    """The content of BrainRegistry at a block: a head, or in `root` the root of a log."""
+    """The content of BrainRegistry at a block; `head` is None for an anchor."""
 
     block: BlockHeader
     head: storage_layout.ContractHead | None
-    root: bytes
+
+
+def claimed_slots(account: bytes, claim: HeadClaim | AnchorClaim) -> list[bytes]:
+    """Return the slots that prove a claim; `account` opened the brain, or anchored the log."""
+    if isinstance(claim, AnchorClaim):
+        return [storage_layout.anchor_slot(account, claim.log)]
+    return storage_layout.brain_slots(storage_layout.brain_id(account, claim.brain))
 
 
 def verify_chain_part(
-    part: ChainPart, evidence: EvidenceDocument, expected: Expectations
+    part: ChainPart, claim: HeadClaim | AnchorClaim, expected: Expectations
 ) -> ProvenStorage:
-    """Return the proven content of the contract at the block.
+    """Return the content of the contract at the block, which bears out the claim.
 
     Raises `ProofError`: `wrong_block`, `no_account`, `wrong_code`, `wrong_slot`,
-    `wrong_value`, `wrong_head`, `not_this_owner`, `not_anchored`, and the codes of
+    `wrong_value`, `wrong_head`, `not_this_owner`, `wrong_checkpoint`, and the codes of
     `decode_block_header`, `read_account`, `read_storage_word` and `decode_head`.
     """
     hash_ahead(
@@ -63,24 +82,29 @@ def verify_chain_part(
     words = [
         _verify_slot(account.storage_root, expected_slot, slot)
         for expected_slot, slot in zip(
-            _expected_slots(part, evidence.brain), part.slots, strict=True
+            claimed_slots(part.account_address, claim), part.slots, strict=True
         )
     ]
-    if part.kind == KIND_ANCHOR:
-        require_evidence(any(words[0]), "not_anchored", "its account has anchored no root")
+    if isinstance(claim, AnchorClaim):
+        require_evidence(
+            words[0] == claim.checkpoint,
+            "wrong_checkpoint",
+            "its account has anchored another checkpoint of the log, or none",
+        )
         _check_account(part.account_address, expected)
-        return ProvenStorage(block, None, words[0])
+        return ProvenStorage(block, None)
     # The head in them is the commitment, and the owner is the one that the reader knows.
     head = storage_layout.decode_head(words)
-    snapshot, _, seq = evidence.committed
     require_evidence(
-        head.snapshot == snapshot, "wrong_head", "the contract holds another snapshot as the head"
+        head.snapshot == claim.snapshot,
+        "wrong_head",
+        "the contract holds another snapshot as the head",
     )
     require_evidence(
-        head.seq == seq, "wrong_head", f"the contract holds commitment {head.seq} as the head"
+        head.seq == claim.seq, "wrong_head", f"the contract holds commitment {head.seq} as the head"
     )
     _check_account(head.owner, expected)
-    return ProvenStorage(block, head, b"")
+    return ProvenStorage(block, head)
 
 
 def _check_account(address: bytes, expected: Expectations) -> None:
@@ -91,12 +115,6 @@ def _check_account(address: bytes, expected: Expectations) -> None:
         f"its account is 0x{address.hex()}",
         "compare the address, or ask for evidence of your account",
     )
-
-
-def _expected_slots(part: ChainPart, brain: bytes) -> list[bytes]:
-    if part.kind == KIND_ANCHOR:
-        return [storage_layout.anchor_slot(part.account_address)]
-    return storage_layout.brain_slots(storage_layout.brain_id(part.account_address, brain))
 
 
 def _verify_slot(storage_root: bytes, expected_slot: bytes, slot: StorageSlot) -> bytes:

@@ -64,7 +64,7 @@ def build_chain_part(
 ) -> dict[str, Any]:
     """Return the field `chain` of evidence from the answers of a node.
 
-    `kind` is `KIND_BRAIN` for a brain that `address` opened, `KIND_ANCHOR` for a root that
+    `kind` is `KIND_BRAIN` for a brain that `address` opened, `KIND_ANCHOR` for a checkpoint that
     it anchored. `block` is the answer of `eth_getBlockByHash`, `proof` that of
     `eth_getProof` at this block, for the slots of `storage_layout` in order. Raises
     `LedgerError` (`bad_rpc`) for malformed answers.

@@ -50,8 +50,8 @@ class ChainPart(NamedTuple):
     """The storage of a contract at a block.
 
     `kind` is `KIND_BRAIN` for a brain that `account_address` opened, `KIND_ANCHOR` for the
-    root of a log that it anchored. `account_proof` has the nodes from the state root of the
-    encoded `header` down to the contract.
+    checkpoint of a log that it anchored. `account_proof` has the nodes from the state root of
+    the encoded `header` down to the contract.
     """
 
     chain_id: int

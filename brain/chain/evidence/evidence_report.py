@@ -136,6 +136,8 @@ def _log_rows(log: LogInclusion) -> Iterator[tuple[str, object]]:
 def _chain_rows(chain: ContractInclusion) -> Iterator[tuple[str, object]]:
     yield "owner", chain.owner
     yield "signer", chain.signer
+    if chain.repairs:
+        yield "repairs", f"{chain.repairs}: the owner disowned earlier commitments"
     yield "anchored by", chain.sender
     yield "contract", f"{chain.contract}, a BrainRegistry"
     yield "chain", f"{chain.chain_id}, as it says itself"

@@ -3,9 +3,9 @@
 1. It is about the brain and the snapshot that the reader expects.
 2. A path, if one is shown, is in the snapshot, which is of the brain.
 3. The committed snapshot is the snapshot, or descends from it in the same brain.
-4. It was committed to a log, to a contract, or to a log whose root is in a contract.
+4. It was committed to a log, to a contract, or to a log that is anchored in a contract.
 5. The log: its checkpoint is signed, and holds the commitment as an entry.
-6. The chain: the contract held, in the block, that head or the root of that checkpoint.
+6. The chain: the contract held, in the block, that head or that checkpoint of that log.
 
 Hashes connect the steps; the key of the log and the hash of the block are the trust anchors.
 """
@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput
-from .chain_part import ProvenStorage, verify_chain_part
+from . import storage_layout
+from .chain_part import AnchorClaim, HeadClaim, ProvenStorage, verify_chain_part
 from .evidence_model import (
     KIND_ANCHOR,
     KIND_BRAIN,
@@ -48,8 +49,8 @@ def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> Verif
     Raises `InvalidInput` (`no_block`, `no_owner`, `no_log`) for expectations about an absent
     part, and `ProofError`: `not_this_brain`, `not_this_snapshot`, `wrong_snapshot`,
     `wrong_brain`, `no_descent`, `wrong_descent`, `no_ledger`, `wrong_ledger`,
-    `wrong_parent`, `wrong_root`, `wrong_key`, `not_witnessed`, `wrong_entry`, and the codes
-    of `verify_proof`, `log_verifier.verify_inclusion` and `verify_chain_part`.
+    `wrong_parent`, `wrong_key`, `not_witnessed`, `wrong_entry`, and the codes of
+    `verify_proof`, `log_verifier.verify_inclusion` and `verify_chain_part`.
     """
     # 1. It is about the brain and the snapshot that the reader expects.
     _check_comparable(evidence, expected)
@@ -58,17 +59,27 @@ def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> Verif
     path = _check_path(evidence)
     # 3. The committed snapshot is the snapshot, or descends from it.
     _check_descent(evidence)
-    # 4. It was committed to a log, a contract, or a log whose root is in a contract.
+    # 4. It was committed to a log, a contract, or a log that is anchored in a contract.
     _check_ledger(evidence)
     # 5. The checkpoint of the log is signed, and holds the commitment.
     log = _verify_log(evidence.log, evidence, expected) if evidence.log else None
-    # 6. The contract held that head, or the root of that checkpoint.
-    chain = verify_chain_part(evidence.chain, evidence, expected) if evidence.chain else None
-    same_root = not (log and chain) or log.checkpoint.root == chain.root
-    require_evidence(
-        same_root, "wrong_root", "the contract holds another root than that of its checkpoint"
-    )
+    # 6. The contract held that head, or that checkpoint of that log.
+    chain = None
+    if evidence.chain:
+        chain = verify_chain_part(evidence.chain, _chain_claim(evidence, log), expected)
     return VerifiedEvidence(path, log, chain)
+
+
+def _chain_claim(
+    evidence: EvidenceDocument, log: VerifiedEntry | None
+) -> HeadClaim | AnchorClaim:
+    """Return what the contract has to hold."""
+    if evidence.log and log:
+        return AnchorClaim(
+            log=storage_layout.log_id(evidence.log.key),
+            checkpoint=storage_layout.checkpoint_hash(log.checkpoint_text),
+        )
+    return HeadClaim(evidence.brain, evidence.committed.snapshot, evidence.committed.seq)
 
 
 def _check_comparable(evidence: EvidenceDocument, expected: Expectations) -> None:

@@ -157,7 +157,7 @@ def _log_result(key: str, logged: VerifiedEntry, is_known: bool) -> LogInclusion
 
 
 def _chain_result(part: ChainPart, stored: ProvenStorage) -> ContractInclusion:
-    block, head, _ = stored
+    block, head = stored
     address, is_anchor = _format_hex(part.account_address), part.kind == KIND_ANCHOR
     return ContractInclusion(
         kind=part.kind,
@@ -170,6 +170,7 @@ def _chain_result(part: ChainPart, stored: ProvenStorage) -> ContractInclusion:
         creator=None if is_anchor else address,
         owner=_format_hex(head.owner) if head else None,
         signer=_format_hex(head.signer) if head and any(head.signer) else None,
+        repairs=head.repairs if head else None,
         sender=address if is_anchor else None,
     )
 

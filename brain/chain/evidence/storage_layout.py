@@ -1,12 +1,13 @@
 """The storage layout of BrainRegistry: the slots of a brain and of an anchor.
 
 The layout is that of contracts/BrainRegistry.sol: slot 0 maps ids to brains, slot 1 maps
-senders to the root they anchored last.
+senders and logs to the checkpoint that the sender anchored last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from .evidence_model import require_evidence
@@ -17,15 +18,21 @@ ADDRESS_BYTES = 20
 """Bytes of an address."""
 
 _BRAINS_SLOT, _ANCHORS_SLOT = 0, 1
+_COUNTER_BYTES = 8
 
 
 class ContractHead(NamedTuple):
-    """The state of a brain in the contract; `signer` is 20 zeros where there is none."""
+    """The state of a brain in the contract; `signer` is 20 zeros where there is none.
+
+    `epoch` counts the changes of the signer, `repairs` how often the owner disowned commitments.
+    """
 
     owner: bytes
     seq: int
     snapshot: bytes
     signer: bytes
+    epoch: int
+    repairs: int
 
 
 def brain_id(creator: bytes, brain: bytes) -> bytes:
@@ -42,18 +49,37 @@ def brain_slots(id: bytes) -> list[bytes]:
     return [encode_uint256((first + index) % (1 << 8 * WORD_BYTES)) for index in range(3)]
 
 
-def anchor_slot(sender: bytes) -> bytes:
-    """Return the slot of the root that `sender` anchored last."""
-    return keccak256(pad_address(sender) + encode_uint256(_ANCHORS_SLOT))
+def anchor_slot(sender: bytes, log: bytes) -> bytes:
+    """Return the slot of the checkpoint of a log that `sender` anchored last."""
+    return keccak256(log + keccak256(pad_address(sender) + encode_uint256(_ANCHORS_SLOT)))
+
+
+def log_id(verifier_key: str) -> bytes:
+    """Return the id of a log in the contract: SHA-256 of its verifier key, as text."""
+    return sha256(verifier_key.encode()).digest()
+
+
+def checkpoint_hash(text: str) -> bytes:
+    """Return what is anchored of a checkpoint: SHA-256 of its text, without the signatures."""
+    return sha256(text.encode()).digest()
 
 
 def decode_head(words: Sequence[bytes]) -> ContractHead:
     """Return the state that the words in `brain_slots` encode. Raises `ProofError` (`no_head`)."""
-    first, snapshot, signer = words
-    owner, seq = first[-ADDRESS_BYTES:], int.from_bytes(first[:-ADDRESS_BYTES], "big")
-    is_valid = any(owner) and 0 < seq < 1 << 64 and not any(signer[:-ADDRESS_BYTES])
+    first, snapshot, third = words
+    owner, counters = first[-ADDRESS_BYTES:], first[:-ADDRESS_BYTES]
+    seq = int.from_bytes(counters[-_COUNTER_BYTES:], "big")
+    epoch = int.from_bytes(third[:-ADDRESS_BYTES], "big")
+    is_valid = any(owner) and seq > 0 and epoch >> 8 * _COUNTER_BYTES == 0
     require_evidence(is_valid, "no_head", "no brain was opened in the contract under its id")
-    return ContractHead(owner, seq, snapshot, signer[-ADDRESS_BYTES:])
+    return ContractHead(
+        owner=owner,
+        seq=seq,
+        snapshot=snapshot,
+        signer=third[-ADDRESS_BYTES:],
+        epoch=epoch,
+        repairs=int.from_bytes(counters[:-_COUNTER_BYTES], "big"),
+    )
 
 
 def encode_uint256(value: int) -> bytes:

@@ -23,14 +23,17 @@ OPEN_SELECTOR = bytes.fromhex("be42c1a8")
 COMMIT_SELECTOR = bytes.fromhex("e4e5b258")
 COMMIT_FOR_SELECTOR = bytes.fromhex("93fb286b")
 SET_SIGNER_SELECTOR = bytes.fromhex("ca839c5b")
-OFFER_SELECTOR = bytes.fromhex("1858aaba")
+OFFER_SELECTOR = bytes.fromhex("cae9d9fe")
 ACCEPT_SELECTOR = bytes.fromhex("1b4f6c46")
-ANCHOR_SELECTOR = bytes.fromhex("db2c4aca")
+ANCHOR_SELECTOR = bytes.fromhex("a21f3c6a")
 BRAIN_SELECTOR = bytes.fromhex("c2fd2e16")
-ANCHOR_OF_SELECTOR = bytes.fromhex("d3ed9ba6")
+ANCHOR_OF_SELECTOR = bytes.fromhex("ecbe7ca5")
 
-COMMITTED_TOPIC = "0x2b0c1171db144f84e324e342e0a68ed805f3a91f7ba5fac6a0a9c72b10069835"
-"""The topic of `Committed(bytes32 indexed, bytes32 indexed, bytes32 indexed, uint64)`."""
+COMMITTED_TOPIC = "0x83e5a21050c28149f48a38b27f29840c469cdee6532e5fa62a94bb778c11c434"
+"""The topic of `Committed(bytes32 indexed, bytes32 indexed, bytes32 indexed, uint64, address)`."""
+
+ANCHORED_TOPIC = "0xb1d5c7988740a31dc57f1b85a7d7c1c10f2009388bc0ee67ef142b5386ea4447"
+"""The topic of `Anchored(address indexed, bytes32 indexed, bytes32 indexed)`."""
 
 STALE_PARENT_SELECTOR = bytes.fromhex("753109bd")
 UNAUTHORIZED_SELECTOR = bytes.fromhex("82b42900")
@@ -40,13 +43,23 @@ EXPIRED_SELECTOR = bytes.fromhex("203d82d8")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedEvent:
-    """The event `Committed` of one commitment."""
+    """The event `Committed` of one commitment; `author` called, or signed the permit."""
 
     seq: int
+    author: str
     snapshot: bytes
     parent: bytes
     block: int
     block_hash: str
+    transaction: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchoredEvent:
+    """The event `Anchored` of one checkpoint of a log."""
+
+    checkpoint: bytes
+    block: int
     transaction: str
 
 
@@ -73,45 +86,84 @@ def encode_commit_for(
 
 def decode_state(answer: bytes) -> LedgerHead | None:
     """Return the head of a brain from the answer of `brain(id)`, None if it was never opened."""
-    if len(answer) != 4 * ABI_WORD_BYTES:
+    if len(answer) != 6 * ABI_WORD_BYTES:
         rpc_decode.refuse_answer("state of a brain", answer.hex())
-    owner, seq_word, snapshot, signer = (
+    owner, seq_word, snapshot, signer, *counters = (
         answer[at : at + ABI_WORD_BYTES] for at in range(0, len(answer), ABI_WORD_BYTES)
     )
-    seq = int.from_bytes(seq_word, "big")
-    if seq >> 64 or any(owner[:12]) or any(signer[:12]) or any(owner) != (seq > 0):
+    seq, epoch, repairs = (int.from_bytes(word, "big") for word in (seq_word, *counters))
+    if (
+        seq >> 64
+        or epoch >> 64
+        or repairs >> 32
+        or any(owner[:12])
+        or any(signer[:12])
+        or any(owner) != (seq > 0)
+    ):
         rpc_decode.refuse_answer("state of a brain", answer.hex())
     if not seq:
         return None
-    signer_address = f"0x{signer[12:].hex()}" if any(signer) else ""
-    return LedgerHead(seq, snapshot, f"0x{owner[12:].hex()}", signer_address)
+    return LedgerHead(
+        seq=seq,
+        snapshot=snapshot,
+        owner=f"0x{owner[12:].hex()}",
+        signer=f"0x{signer[12:].hex()}" if any(signer) else "",
+        epoch=epoch,
+        repairs=repairs,
+    )
 
 
 def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
     """Return a commitment from a log entry, which must be of this contract and this brain."""
-    answer = rpc_decode.decode_object(value, "log entry")
-    topics = [
-        rpc_decode.decode_word(topic, "topic")
-        for topic in rpc_decode.decode_array(answer.get("topics"), "topics")
-    ]
-    number = rpc_decode.decode_word(answer.get("data"), "data of a log entry")
+    answer, topics = _decode_log_entry(value, contract)
+    data = rpc_decode.decode_bytes(answer.get("data"), "data of a log entry")
+    number, author = data[:ABI_WORD_BYTES], data[ABI_WORD_BYTES:]
     if (
-        answer.get("removed", False) is not False
-        or rpc_decode.decode_address(answer.get("address"), "address") != contract
-        or len(topics) != 4
-        or topics[0].hex() != COMMITTED_TOPIC[2:]
+        topics[0].hex() != COMMITTED_TOPIC[2:]
         or topics[1] != id
+        or len(author) != ABI_WORD_BYTES
         or any(number[:24])
+        or any(author[:12])
     ):
         rpc_decode.refuse_answer("log entry of this brain", value)
     return CommittedEvent(
         seq=int.from_bytes(number, "big"),
+        author=f"0x{author[12:].hex()}",
         snapshot=topics[2],
         parent=topics[3],
         block=rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
         block_hash=rpc_decode.decode_hash(answer.get("blockHash"), "block hash"),
         transaction=rpc_decode.decode_hash(answer.get("transactionHash"), "transaction"),
     )
+
+
+def decode_anchored(value: Any, contract: str, sender: str, log: bytes) -> AnchoredEvent:
+    """Return an anchor from a log entry, which must be of this contract, account and log."""
+    answer, topics = _decode_log_entry(value, contract)
+    named = (ANCHORED_TOPIC[2:], sender[2:].rjust(2 * ABI_WORD_BYTES, "0"), log.hex())
+    if tuple(topic.hex() for topic in topics[:3]) != named or answer.get("data") != "0x":
+        rpc_decode.refuse_answer("log entry of this log", value)
+    return AnchoredEvent(
+        checkpoint=topics[3],
+        block=rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
+        transaction=rpc_decode.decode_hash(answer.get("transactionHash"), "transaction"),
+    )
+
+
+def _decode_log_entry(value: Any, contract: str) -> tuple[dict[str, Any], list[bytes]]:
+    """Return an entry and its four topics, if it is of this contract and not taken back."""
+    answer = rpc_decode.decode_object(value, "log entry")
+    topics = [
+        rpc_decode.decode_word(topic, "topic")
+        for topic in rpc_decode.decode_array(answer.get("topics"), "topics")
+    ]
+    if (
+        answer.get("removed", False) is not False
+        or rpc_decode.decode_address(answer.get("address"), "address") != contract
+        or len(topics) != 4
+    ):
+        rpc_decode.refuse_answer("log entry of this contract", value)
+    return answer, topics
 
 
 def revert_error(data: bytes, message: str) -> BrainError:

@@ -47,6 +47,7 @@ class CommitAuthorization(NamedTuple):
     snapshot: bytes
     parent: bytes
     seq: int
+    epoch: int
     deadline: int
 
 
@@ -55,6 +56,7 @@ _COMMIT_TYPE = [
     {"name": "snapshot", "type": "bytes32"},
     {"name": "parent", "type": "bytes32"},
     {"name": "seq", "type": "uint64"},
+    {"name": "epoch", "type": "uint64"},
     {"name": "deadline", "type": "uint64"},
 ]
 
@@ -97,7 +99,7 @@ class Account:
         """Return the 65 bytes of the signature for `commitFor` of the contract."""
         domain = {
             "name": "BrainRegistry",
-            "version": "1",
+            "version": "2",
             "chainId": chain_id,
             "verifyingContract": contract,
         }
@@ -106,6 +108,7 @@ class Account:
             "snapshot": commit.snapshot,
             "parent": commit.parent,
             "seq": commit.seq,
+            "epoch": commit.epoch,
             "deadline": commit.deadline,
         }
         signed = self._key.sign_typed_data(domain, {"Commit": _COMMIT_TYPE}, message)

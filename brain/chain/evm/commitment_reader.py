@@ -95,6 +95,7 @@ class CommitmentReader:
                     transaction=event.transaction,
                     block_hash=event.block_hash,
                     sender=receipt.sender,
+                    author=event.author,
                     gas=receipt.gas,
                     fee=receipt.fee,
                 )

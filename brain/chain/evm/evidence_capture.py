@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BrainError, NotFound
-from ..evidence import storage_layout
+from ..evidence import chain_part
+from ..evidence.chain_part import HeadClaim
 from ..evidence.evidence_model import KIND_BRAIN
 from ..ledger_protocol import FINALIZED, Commitment
 from . import durable_files
@@ -22,7 +23,6 @@ from .storage_prover import (
     not_final_error,
     not_proven_error,
     read_stored_proof,
-    storage_document,
 )
 
 
@@ -63,7 +63,7 @@ class EvidenceCapture:
             return None
         with suppress(ValueError, TypeError, KeyError):
             seq = int(json.loads(content)["seq"])
-            return read_stored_proof(path, storage_document(brain, snapshot, seq))
+            return read_stored_proof(path, HeadClaim(brain, snapshot, seq))
         return None
 
     def _capture_final(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
@@ -111,13 +111,14 @@ class EvidenceCapture:
         A prepared proof is named by the block of the commitment: after a reorganisation
         another one is needed.
         """
+        claim = HeadClaim(commitment.brain, commitment.snapshot, commitment.seq)
         path = self._evidence_path(commitment.brain, commitment.snapshot)
         prepared_name = f"{commitment.block_hash[2:18]}-{path.name}"
         return StorageClaim(
             kind=KIND_BRAIN,
             address=self._context.creator,
-            slots=storage_layout.brain_slots(self._context.registry_id(commitment.brain)),
-            document=storage_document(commitment.brain, commitment.snapshot, commitment.seq),
+            slots=chain_part.claimed_slots(bytes.fromhex(self._context.creator[2:]), claim),
+            claim=claim,
             path=path,
             prepared_path=path.parent / "prepared" / prepared_name,
             stored_fields={"seq": commitment.seq},

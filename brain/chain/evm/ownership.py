@@ -22,7 +22,7 @@ from .tx_status import SentTransaction
 AUTHORIZATION_FORMAT = "brain v1 authorization"
 _ID_HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _SIGNATURE_HEX = re.compile(r"0x(?:[0-9a-f]{2}){1,4096}", re.ASCII)
-_NUMBER_FIELDS = ("chain_id", "seq", "deadline")
+_NUMBER_FIELDS = ("chain_id", "seq", "epoch", "deadline")
 _ID_FIELDS = ("brain", "id", "snapshot", "parent")
 _AUTHORIZATION_FIELDS = frozenset(("format", "contract", "signature", *_NUMBER_FIELDS, *_ID_FIELDS))
 
@@ -43,12 +43,15 @@ class Ownership:
             "signer", abi.encode_call(abi.SET_SIGNER_SELECTOR, self._context.registry_id(brain), to)
         )
 
-    def offer(self, brain: bytes, to: str) -> SentTransaction:
-        """Offer the brain to another account, in place of any before; "" withdraws the offer."""
+    def offer(self, brain: bytes, to: str, ends: int) -> SentTransaction:
+        """Offer the brain to another account up to the second `ends` since 1970.
+
+        It replaces any offer before; "" withdraws it. Raises `Conflict` (`expired`).
+        """
         recipient = abi.parse_account(to) if to else ZERO_ADDRESS
+        id = self._context.registry_id(brain)
         return self._context.transact(
-            "offer",
-            abi.encode_call(abi.OFFER_SELECTOR, self._context.registry_id(brain), recipient),
+            "offer", abi.encode_call(abi.OFFER_SELECTOR, id, recipient, ends)
         )
 
     def accept(self, brain: bytes) -> SentTransaction:
@@ -84,7 +87,14 @@ class Ownership:
             raise not_open_error(config.name)
         if head.snapshot != parent:
             raise abi.stale_parent_error(head.snapshot, head.seq)
-        commit = CommitAuthorization(id, snapshot, parent, head.seq + 1, deadline)
+        commit = CommitAuthorization(
+            id=id,
+            snapshot=snapshot,
+            parent=parent,
+            seq=head.seq + 1,
+            epoch=head.epoch,
+            deadline=deadline,
+        )
         signature = signer.sign_commit(config.chain_id, config.contract, commit)
         # Wallet contracts have their own rules for signing: only the contract can apply them.
         self._context.registry.simulate_call(
@@ -99,6 +109,7 @@ class Ownership:
             "snapshot": snapshot.hex(),
             "parent": parent.hex(),
             "seq": commit.seq,
+            "epoch": commit.epoch,
             "deadline": deadline,
             "signature": "0x" + signature.hex(),
         }

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...errors import InvalidInput, LedgerError
 from .. import contracts
 from ..ledger_protocol import LedgerHead
 from . import abi, rpc_decode
-from .abi import CommittedEvent
+from .abi import AnchoredEvent, CommittedEvent
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
 from .rpc import RpcCall, RpcRefusal
 from .rpc_decode import BlockInfo
+
+EventT = TypeVar("EventT", AnchoredEvent, CommittedEvent)
 
 MIN_LOG_RANGE_BLOCKS = 1 << 10
 """Blocks below which a range of the log is not divided any more."""
@@ -77,15 +79,15 @@ class RegistryContract:
         self._check_runtime_code(code)
         return abi.decode_state(answer)
 
-    def anchored_root(self, view: QuorumView, account: str) -> bytes:
-        """Return the last root that an account anchored, 32 zero bytes if it never did."""
+    def anchored_checkpoint(self, view: QuorumView, account: str, log: bytes) -> bytes:
+        """Return the last checkpoint of a log that an account anchored, zero bytes for none."""
         question = {
             "to": self._config.contract,
-            "data": "0x" + abi.encode_call(abi.ANCHOR_OF_SELECTOR, account).hex(),
+            "data": "0x" + abi.encode_call(abi.ANCHOR_OF_SELECTOR, account, log).hex(),
         }
         return self._nodes.ask_quorum(
             view,
-            lambda answer: rpc_decode.decode_word(answer, "root"),
+            lambda answer: rpc_decode.decode_word(answer, "checkpoint"),
             "eth_call",
             question,
             view.tag,
@@ -113,8 +115,11 @@ class RegistryContract:
         """
         words = ["0x" + word.hex() if word else None for word in (snapshot, parent)]
         topics = [abi.COMMITTED_TOPIC, "0x" + at.id.hex(), *words]
+        contract = self._config.contract
         events: list[CommittedEvent] = []
-        for events_in_range in self._scan_log_ranges(at.view, topics, at.id):
+        for events_in_range in self._scan_log_ranges(
+            at.view, topics, lambda entry: abi.decode_event(entry, contract, at.id)
+        ):
             for event in events_in_range:
                 expected = (snapshot or event.snapshot, parent or event.parent)
                 if (event.snapshot, event.parent) != expected:
@@ -123,6 +128,16 @@ class RegistryContract:
             if any(event.seq <= down_to for event in events_in_range):
                 break
         return events
+
+    def find_anchors(self, view: QuorumView, sender: str, log: bytes) -> list[AnchoredEvent]:
+        """Return all anchors of an account and a log up to a block, oldest first."""
+        account = "0x" + sender[2:].rjust(2 * abi.ABI_WORD_BYTES, "0")
+        topics = [abi.ANCHORED_TOPIC, account, "0x" + log.hex()]
+        contract = self._config.contract
+        ranges = self._scan_log_ranges(
+            view, topics, lambda entry: abi.decode_anchored(entry, contract, sender, log)
+        )
+        return [event for events_in_range in reversed([*ranges]) for event in events_in_range]
 
     def read_blocks(self, view: QuorumView, numbers: Sequence[int]) -> list[BlockInfo]:
         """Return blocks that are on the chain of the view."""
@@ -158,13 +173,15 @@ class RegistryContract:
             )
 
     def _scan_log_ranges(
-        self, view: QuorumView, topics: list[str | None], id: bytes
-    ) -> Iterator[tuple[CommittedEvent, ...]]:
+        self,
+        view: QuorumView,
+        topics: Sequence[str | None],
+        decode: Callable[[Any], EventT],
+    ) -> Iterator[tuple[EventT, ...]]:
         """Yield the events of each range of blocks, newest range first."""
 
-        def read(value: Any) -> tuple[CommittedEvent, ...]:
-            entries = rpc_decode.decode_array(value, "log")
-            return tuple(abi.decode_event(entry, self._config.contract, id) for entry in entries)
+        def read(value: Any) -> tuple[EventT, ...]:
+            return tuple(map(decode, rpc_decode.decode_array(value, "log")))
 
         last = view.block.number
         span = last - self._config.since + 1

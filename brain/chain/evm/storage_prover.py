@@ -16,13 +16,8 @@ from typing import Any
 
 from ...errors import BrainError, LedgerError, ProofError
 from ..evidence import block_header, evidence_builder, evidence_format
-from ..evidence.chain_part import verify_chain_part
-from ..evidence.evidence_model import (
-    KIND_ANCHOR,
-    CommittedSnapshot,
-    EvidenceDocument,
-    Expectations,
-)
+from ..evidence.chain_part import AnchorClaim, HeadClaim, verify_chain_part
+from ..evidence.evidence_model import Expectations
 from . import durable_files
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
@@ -32,7 +27,7 @@ from .node_quorum import QuorumView
 class StorageClaim:
     """A claim about `slots` of the contract, and the files of its proof.
 
-    `address` is the account that opened the brain, or anchored the root, by `kind`. `path` is
+    `address` is the account that opened the brain, or anchored the log, by `kind`. `path` is
     the file of the evidence, `prepared_path` that of the proof at a block that is not final
     yet; `stored_fields` are stored with either.
     """
@@ -40,7 +35,7 @@ class StorageClaim:
     kind: str
     address: str
     slots: list[bytes]
-    document: EvidenceDocument
+    claim: HeadClaim | AnchorClaim
     path: Path
     prepared_path: Path
     stored_fields: Mapping[str, Any]
@@ -79,7 +74,7 @@ class StorageProver:
         A prepared proof is used if its block is final by now; else nodes prove the claim at
         the block that `find_view` returns. Raises `LedgerError` (`bad_rpc`, `not_proven`).
         """
-        prepared = read_stored_proof(claim.prepared_path, claim.document)
+        prepared = read_stored_proof(claim.prepared_path, claim.claim)
         if prepared is not None and self._is_final(prepared, final):
             durable_files.move_durably(claim.prepared_path, claim.path)
             return prepared
@@ -114,7 +109,7 @@ class StorageProver:
                 config.chain_id, config.contract, claim.kind, claim.address, block_fields, fields
             )
             try:
-                _verify_chain_fields(chain_fields, claim.document, bytes.fromhex(block_hash[2:]))
+                _verify_chain_fields(chain_fields, claim.claim, bytes.fromhex(block_hash[2:]))
             except ProofError as error:
                 raise LedgerError(
                     f"the node's proof of storage does not hold: {error}",
@@ -142,37 +137,24 @@ class StorageProver:
         durable_files.write_durably(path, json.dumps(fields, indent=1).encode() + b"\n")
 
 
-def read_stored_proof(path: Path, document: EvidenceDocument) -> dict[str, Any] | None:
+def read_stored_proof(path: Path, claim: HeadClaim | AnchorClaim) -> dict[str, Any] | None:
     """Return the stored proof of a claim, None if there is none or it does not hold."""
     content = durable_files.read_if_exists(path)
     if content is None:
         return None
     with suppress(ValueError, TypeError, KeyError, ProofError):
         fields: dict[str, Any] = json.loads(content)["chain"]
-        _verify_chain_fields(fields, document, b"")
+        _verify_chain_fields(fields, claim, b"")
         return fields
     return None
 
 
-def storage_document(brain: bytes, snapshot: bytes, seq: int) -> EvidenceDocument:
-    """Return evidence without its proofs, which a proof of storage is checked against."""
-    return EvidenceDocument(
-        brain=brain, snapshot=snapshot, committed=CommittedSnapshot(snapshot, None, seq)
-    )
-
-
 def _verify_chain_fields(
-    fields: Mapping[str, Any], document: EvidenceDocument, block_hash: bytes
+    fields: Mapping[str, Any], claim: HeadClaim | AnchorClaim, block_hash: bytes
 ) -> None:
     """Check a proof as the reader of the evidence will. Raises `ProofError`."""
     part = evidence_format.parse_chain_part(fields)
-    stored = verify_chain_part(part, document, Expectations(block_hash=block_hash))
-    if part.kind == KIND_ANCHOR and stored.root != document.snapshot:
-        raise ProofError(
-            "the account has anchored another root",
-            code="wrong_root",
-            hint="anchor the log again with `brain chain batch`",
-        )
+    verify_chain_part(part, claim, Expectations(block_hash=block_hash))
 
 
 def not_final_error(block: int) -> LedgerError:

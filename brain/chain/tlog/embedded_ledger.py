@@ -100,7 +100,7 @@ class EmbeddedLedger:
         """See `Ledger.head`; a log has no owners."""
         log = self._open_reader()
         entry = log.head(brain) if log else None
-        return LedgerHead(entry.seq, entry.snapshot, "", "") if entry else None
+        return LedgerHead(entry.seq, entry.snapshot) if entry else None
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
         """See `Ledger.open`."""
@@ -188,7 +188,7 @@ class EmbeddedLedger:
         `log_forked`) if the log signed the checkpoint but does not hold it.
         """
         log = self._open_writer()
-        state, cosignatures = log_verifier.verify_checkpoint(text, str(log.key), witnesses)
+        state, _, cosignatures = log_verifier.verify_checkpoint(text, str(log.key), witnesses)
         log.refuse_rollback(state.size.to_bytes(8, "big") + state.root)
         if not cosignatures:
             raise ProofError(

@@ -18,9 +18,10 @@ from .rfc6962 import is_consistent, is_included, leaf_hash
 
 
 class VerifiedCheckpoint(NamedTuple):
-    """A checkpoint with a valid signature, and the witnesses that cosigned it."""
+    """A checkpoint with a valid signature, its signed text, and the witnesses that cosigned it."""
 
     checkpoint: Checkpoint
+    text: str
     witnesses: tuple[Cosignature, ...]
 
 
@@ -30,6 +31,7 @@ class VerifiedEntry(NamedTuple):
     entry: LogLeaf
     leaf_index: int
     checkpoint: Checkpoint
+    checkpoint_text: str
     witnesses: tuple[Cosignature, ...]
 
 
@@ -57,7 +59,7 @@ def verify_checkpoint(text: str, key: str, witnesses: Sequence[str] = ()) -> Ver
         checkpoints.verify_cosignature(parsed_note, witness_key)
         for witness_key in dict.fromkeys(cosigners)
     ]
-    return VerifiedCheckpoint(state, tuple(filter(None, cosignatures)))
+    return VerifiedCheckpoint(state, parsed_note.text, tuple(filter(None, cosignatures)))
 
 
 def verify_inclusion(
@@ -78,14 +80,14 @@ def verify_inclusion(
         raise ProofError(
             error.message, code="bad_entry", hint=signed_note.CHECKPOINT_HINT
         ) from error
-    state, cosigners = verify_checkpoint(text, key, witnesses)
+    state, signed_text, cosigners = verify_checkpoint(text, key, witnesses)
     if not is_included(state.root, state.size, index, leaf_hash(data), path):
         raise ProofError(
             f"the checkpoint does not hold the entry at the index {index}",
             code="not_included",
             hint="it was changed, or made wrongly: do not rely on it, and ask for it again",
         )
-    return VerifiedEntry(entry, index, state, cosigners)
+    return VerifiedEntry(entry, index, state, signed_text, cosigners)
 
 
 def verify_consistency(
