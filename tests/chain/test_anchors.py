@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 import pytest
@@ -102,36 +104,59 @@ def mutants(good: Claim, draw: random.Random) -> list[Claim]:
     return out
 
 
+LOG, OTHER_LOG = word_of("log"), word_of("other log")
+C = [word_of(f"checkpoint {n}") for n in range(3)]
+
+
 def test_an_anchor_is_told_and_kept(registry: RegistryContract, node: anvil_node.Anvil) -> None:
     account = node.accounts[3]
-    assert registry.call("anchorOf", account) == (ZERO_WORD,)
-    result = registry.send(account, "anchor", word_of("root 1"), 1000)
-    assert result == [ContractEvent("Anchored", (account, word_of("root 1"), 1000))]
-    assert registry.call("anchorOf", account) == (word_of("root 1"),)
+    assert registry.call("anchorOf", account, LOG) == (ZERO_WORD,)
+    result = registry.send(account, "anchor", LOG, C[1])
+    assert result == [ContractEvent("Anchored", (account, LOG, C[1]))]
+    assert registry.call("anchorOf", account, LOG) == (C[1],)
 
 
 def test_an_anchor_takes_the_place_of_the_one_before(
     registry: RegistryContract, node: anvil_node.Anvil
 ) -> None:
-    for size, root in ((1, word_of("root 1")), (TOP, word_of("root 2"))):
-        result = registry.send(node.accounts[4], "anchor", root, size)
-        assert result == [ContractEvent("Anchored", (node.accounts[4], root, size))]
-        assert registry.call("anchorOf", node.accounts[4]) == (root,)
+    account = node.accounts[4]
+    for checkpoint in C[1:]:
+        result = registry.send(account, "anchor", LOG, checkpoint)
+        assert result == [ContractEvent("Anchored", (account, LOG, checkpoint))]
+        assert registry.call("anchorOf", account, LOG) == (checkpoint,)
 
 
-def test_each_account_has_an_anchor_of_its_own(
+def test_each_account_has_an_anchor_of_its_own_for_each_log(
     registry: RegistryContract, node: anvil_node.Anvil
 ) -> None:
     one, two = node.accounts[5:7]
-    registry.send(one, "anchor", word_of("root 1"), 1)
-    registry.send(two, "anchor", word_of("root 2"), 2)
-    assert registry.call("anchorOf", one) == (word_of("root 1"),)
+    registry.send(one, "anchor", LOG, C[0])
+    registry.send(two, "anchor", LOG, C[1])
+    registry.send(one, "anchor", OTHER_LOG, C[2])
+    assert registry.call("anchorOf", one, LOG) == (C[0],)
+    assert registry.call("anchorOf", two, LOG) == (C[1],)
+    assert registry.call("anchorOf", one, OTHER_LOG) == (C[2],)
 
 
-def test_anchoring_no_root_is_refused(registry: RegistryContract, node: anvil_node.Anvil) -> None:
-    assert registry.send_and_expect_revert(node.accounts[7], "anchor", ZERO_WORD, 0) == (
-        "ZeroRoot",
-    )
+def test_anchoring_no_checkpoint_is_refused(
+    registry: RegistryContract, node: anvil_node.Anvil
+) -> None:
+    refused = registry.send_and_expect_revert(node.accounts[7], "anchor", LOG, ZERO_WORD)
+    assert refused == ("ZeroCheckpoint",)
+
+
+SIZES = [0, 1, 9, 10, 99, 100, 2**32, 10**19 - 1, 10**19, TOP]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_hash_of_a_checkpoint_is_that_of_its_three_lines(
+    registry: RegistryContract, size: int
+) -> None:
+    for origin in ("log.example", "ü" * 100, ""):
+        for root in (ZERO_WORD, b"\xff" * 32, word_of(size)):
+            text = f"{origin}\n{size}\n{b64encode(root).decode()}\n"
+            expected = sha256(text.encode()).digest()
+            assert registry.call("checkpointHash", origin, size, root) == (expected,)
 
 
 def test_every_leaf_of_every_small_log_is_found(registry: RegistryContract) -> None:
@@ -169,6 +194,7 @@ def test_what_is_anchored_can_be_checked_against(
 ) -> None:
     account = node.accounts[8]
     good = claim(7, 20)
-    registry.send(account, "anchor", good.root, good.size)
-    (root,) = registry.call("anchorOf", account)
-    assert verdicts(registry, [good._replace(root=root)]) == [True]
+    (checkpoint,) = registry.call("checkpointHash", "log.example", good.size, good.root)
+    registry.send(account, "anchor", LOG, checkpoint)
+    assert registry.call("anchorOf", account, LOG) == (checkpoint,)
+    assert verdicts(registry, [good]) == [True]

@@ -14,6 +14,7 @@ from tests.support.chain.registry_contract import (
 )
 
 S = [word_of(f"snapshot {n}") for n in range(6)]
+LATER = 2**40
 
 
 @pytest.fixture
@@ -36,8 +37,8 @@ def test_the_signer_commits_beside_the_owner(
     owner, signer, *_ = people
     registry.send(signer, "commit", brain, S[2], S[1])
     result = registry.send(owner, "commit", brain, S[3], S[2])
-    assert result == [ContractEvent("Committed", (brain, S[3], S[2], 3))]
-    assert registry.brain(brain) == BrainHead(owner, 3, S[3], signer)
+    assert result == [ContractEvent("Committed", (brain, S[3], S[2], 3, owner))]
+    assert registry.brain(brain) == BrainHead(owner, 3, S[3], signer, 1)
 
 
 def test_a_change_of_signer_is_told_with_the_number_it_comes_after(
@@ -46,7 +47,7 @@ def test_a_change_of_signer_is_told_with_the_number_it_comes_after(
     owner, _, later, _ = people
     registry.send(owner, "commit", brain, S[2], S[1])
     result = registry.send(owner, "setSigner", brain, later)
-    assert result == [ContractEvent("SignerChanged", (brain, later, 2))]
+    assert result == [ContractEvent("SignerChanged", (brain, later, 2, 2))]
     assert registry.brain(brain).signer == later
 
 
@@ -65,20 +66,24 @@ def test_a_signer_that_was_changed_commits_no_more(
 def test_only_the_owner_changes_the_signer_or_offers_the_brain(
     registry: RegistryContract, people: list[str], brain: bytes, who: int
 ) -> None:
-    registry.send(people[0], "offerOwnership", brain, people[2])
-    for function in ("setSigner", "offerOwnership"):
-        assert registry.send_and_expect_revert(people[who], function, brain, people[who]) == (
-            "Unauthorized",
-        )
-    assert registry.brain(brain) == BrainHead(people[0], 1, S[1], people[1])
-    assert registry.call("pendingOwner", brain) == (people[2],)
+    registry.send(people[0], "offerOwnership", brain, people[2], LATER)
+    calls = {
+        "setSigner": [people[who]],
+        "offerOwnership": [people[who], LATER],
+        "supersede": [S[2], S[1], 2],
+    }
+    for function, values in calls.items():
+        refused = registry.send_and_expect_revert(people[who], function, brain, *values)
+        assert refused == ("Unauthorized",)
+    assert registry.brain(brain) == BrainHead(people[0], 1, S[1], people[1], 1)
+    assert registry.call("offerOf", brain) == (people[2], LATER)
 
 
 def test_a_brain_never_opened_has_no_owner(registry: RegistryContract, people: list[str]) -> None:
     unknown = word_of("never opened")
     for function, values in {
         "setSigner": [unknown, people[0]],
-        "offerOwnership": [unknown, people[0]],
+        "offerOwnership": [unknown, people[0], LATER],
         "acceptOwnership": [unknown],
     }.items():
         assert registry.send_and_expect_revert(people[0], function, *values) == ("Unauthorized",)
@@ -88,10 +93,10 @@ def test_an_offer_changes_nothing_but_who_may_accept(
     registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     owner, signer, later, _ = people
-    result = registry.send(owner, "offerOwnership", brain, later)
-    assert result == [ContractEvent("OwnershipOffered", (brain, owner, later))]
-    assert registry.call("pendingOwner", brain) == (later,)
-    assert registry.brain(brain) == BrainHead(owner, 1, S[1], signer)
+    result = registry.send(owner, "offerOwnership", brain, later, LATER)
+    assert result == [ContractEvent("OwnershipOffered", (brain, owner, later, LATER))]
+    assert registry.call("offerOf", brain) == (later, LATER)
+    assert registry.brain(brain) == BrainHead(owner, 1, S[1], signer, 1)
     assert registry.send_and_expect_revert(later, "commit", brain, S[2], S[1]) == ("Unauthorized",)
 
 
@@ -99,12 +104,15 @@ def test_accepting_makes_the_owner_and_leaves_no_signer_and_no_offer(
     registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     owner, signer, later, _ = people
-    registry.send(owner, "offerOwnership", brain, later)
+    registry.send(owner, "offerOwnership", brain, later, LATER)
     registry.send(signer, "commit", brain, S[2], S[1])
     result = registry.send(later, "acceptOwnership", brain)
-    assert result == [ContractEvent("OwnershipTransferred", (brain, owner, later, 2))]
-    assert registry.brain(brain) == BrainHead(later, 2, S[2], ZERO_ADDRESS)
-    assert registry.call("pendingOwner", brain) == (ZERO_ADDRESS,)
+    assert result == [
+        ContractEvent("OwnershipTransferred", (brain, owner, later, 2)),
+        ContractEvent("SignerChanged", (brain, ZERO_ADDRESS, 2, 2)),
+    ]
+    assert registry.brain(brain) == BrainHead(later, 2, S[2], ZERO_ADDRESS, 2)
+    assert registry.call("offerOf", brain) == (ZERO_ADDRESS, 0)
     for former in (owner, signer):
         assert registry.send_and_expect_revert(former, "commit", brain, S[3], S[2]) == (
             "Unauthorized",
@@ -117,7 +125,7 @@ def test_accepting_makes_the_owner_and_leaves_no_signer_and_no_offer(
 def test_only_who_was_offered_the_brain_accepts_it(
     registry: RegistryContract, people: list[str], brain: bytes, who: int
 ) -> None:
-    registry.send(people[0], "offerOwnership", brain, people[2])
+    registry.send(people[0], "offerOwnership", brain, people[2], LATER)
     assert registry.send_and_expect_revert(people[who], "acceptOwnership", brain) == (
         "Unauthorized",
     )
@@ -137,16 +145,16 @@ def test_an_offer_takes_the_place_of_the_one_before(
     registry: RegistryContract, people: list[str], brain: bytes, instead: int | None
 ) -> None:
     owner, _, later, _ = people
-    registry.send(owner, "offerOwnership", brain, later)
+    registry.send(owner, "offerOwnership", brain, later, LATER)
     to = ZERO_ADDRESS if instead is None else people[instead]
-    result = registry.send(owner, "offerOwnership", brain, to)
-    assert result == [ContractEvent("OwnershipOffered", (brain, owner, to))]
+    result = registry.send(owner, "offerOwnership", brain, to, LATER)
+    assert result == [ContractEvent("OwnershipOffered", (brain, owner, to, LATER))]
     assert registry.send_and_expect_revert(later, "acceptOwnership", brain) == ("Unauthorized",)
 
 
 def test_the_owner_may_take_a_brain_from_itself(
     registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
-    registry.send(people[0], "offerOwnership", brain, people[0])
+    registry.send(people[0], "offerOwnership", brain, people[0], LATER)
     registry.send(people[0], "acceptOwnership", brain)
-    assert registry.brain(brain) == BrainHead(people[0], 1, S[1], ZERO_ADDRESS)
+    assert registry.brain(brain) == BrainHead(people[0], 1, S[1], ZERO_ADDRESS, 2)

@@ -19,6 +19,7 @@ from tests.support.chain.registry_contract import (
 )
 
 S = [word_of(f"snapshot {n}") for n in range(6)]
+LATER = 2**40
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_opening_makes_the_first_commitment(
     brain = keccak(encode(["address", "bytes32"], [owner, salt]))
     assert result == [
         ContractEvent("Opened", (brain, owner, salt)),
-        ContractEvent("Committed", (brain, S[1], ZERO_WORD, 1)),
+        ContractEvent("Committed", (brain, S[1], ZERO_WORD, 1, owner)),
     ]
     assert registry.brain(brain) == BrainHead(owner, 1, S[1], ZERO_ADDRESS)
 
@@ -59,7 +60,7 @@ def test_the_call_that_opens_returns_the_id(
 
 def test_a_brain_never_opened_is_all_zero(registry: RegistryContract, salt: bytes) -> None:
     assert registry.brain(salt) == BrainHead(ZERO_ADDRESS, 0, ZERO_WORD, ZERO_ADDRESS)
-    assert registry.call("pendingOwner", salt) == (ZERO_ADDRESS,)
+    assert registry.call("offerOf", salt) == (ZERO_ADDRESS, 0)
 
 
 def test_a_brain_is_opened_once(registry: RegistryContract, owner: str, salt: bytes) -> None:
@@ -72,7 +73,7 @@ def test_a_brain_given_away_cannot_be_opened_again(
     registry: RegistryContract, owner: str, other: str, salt: bytes
 ) -> None:
     brain = registry.open_brain(owner, salt, S[1])
-    registry.send(owner, "offerOwnership", brain, other)
+    registry.send(owner, "offerOwnership", brain, other, LATER)
     registry.send(other, "acceptOwnership", brain)
     assert registry.send_and_expect_revert(owner, "open", salt, S[2]) == ("Exists",)
 
@@ -98,7 +99,7 @@ def test_commitments_are_counted_and_each_names_the_one_before(
     brain = registry.open_brain(owner, salt, S[1])
     for seq in range(2, 6):
         result = registry.send(owner, "commit", brain, S[seq], S[seq - 1])
-        assert result == [ContractEvent("Committed", (brain, S[seq], S[seq - 1], seq))]
+        assert result == [ContractEvent("Committed", (brain, S[seq], S[seq - 1], seq, owner))]
         assert registry.brain(brain) == BrainHead(owner, seq, S[seq], ZERO_ADDRESS)
 
 
@@ -170,7 +171,7 @@ def test_one_brain_does_not_move_another(
 
 
 def test_it_takes_no_money(registry: RegistryContract, node: anvil_node.Anvil, owner: str) -> None:
-    for data in (b"", encode_call("anchor", S[1], 1)):
+    for data in (b"", encode_call("anchor", S[1], S[2])):
         receipt = node.transact(owner, registry.address, data, value="0x1", gas=hex(100_000))
         assert receipt["status"] == "0x0"
 
@@ -186,6 +187,9 @@ def test_there_is_no_function_but_these() -> None:
     names = {
         entry["name"] for entry in contracts.load_artifact()["abi"] if entry["type"] == "function"
     }
-    changing = "open commit commitFor setSigner offerOwnership acceptOwnership anchor"
-    reading = "brain pendingOwner anchorOf idOf verifyInclusion"
+    changing = (
+        "open openFor commit commitFor supersede setSigner setSignerFor offerOwnership"
+        " acceptOwnership anchor"
+    )
+    reading = "brain offerOf disownedBy anchorOf idOf eip712Domain verifyInclusion checkpointHash"
     assert names == {*changing.split(), *reading.split()}

@@ -39,7 +39,7 @@ class Case(NamedTuple):
     brain: bytes
 
     def commit(self, **changed: Any) -> SignedCommit:
-        return SignedCommit(self.brain, S[2], S[1], 2, LATER)._replace(**changed)
+        return SignedCommit(self.brain, S[2], S[1], 2, 1, LATER)._replace(**changed)
 
     def refuses(self, commit: SignedCommit, by: bytes) -> tuple[object, ...]:
         before = self.registry.brain(self.brain)
@@ -69,7 +69,7 @@ def test_a_signature_of_the_owner_or_the_signer_moves_the_head(case: Case, key: 
     commit = case.commit()
     by = sign_message(key, commit_message(case.registry, commit))
     result = case.registry.send(case.relayer, "commitFor", *commit.call_arguments(by))
-    assert result == [ContractEvent("Committed", (case.brain, S[2], S[1], 2))]
+    assert result == [ContractEvent("Committed", (case.brain, S[2], S[1], 2, key.address.lower()))]
     head = case.registry.brain(case.brain)
     assert (head.owner.lower(), head.seq, head.head) == (OWNER.address.lower(), 2, S[2])
 
@@ -86,9 +86,9 @@ def test_a_signature_of_another_is_refused(case: Case) -> None:
     "changed",
     [
         {"name": "BrainRegistry "},
-        {"version": "2"},
-        {"chain": 1},
-        {"contract": STRANGER.address},
+        {"version": "1"},
+        {"chainId": 1},
+        {"verifyingContract": STRANGER.address},
     ],
     ids=lambda changed: next(iter(changed)),
 )
@@ -112,6 +112,8 @@ def test_a_signature_for_another_registry_on_this_chain_is_refused(case: Case) -
         {"parent": S[3]},
         {"seq": 1},
         {"seq": 3},
+        {"epoch": 0},
+        {"epoch": 2},
         {"deadline": LATER - 1},
     ],
     ids=str,
@@ -204,7 +206,7 @@ def test_a_signature_in_any_other_shape_is_refused(case: Case, mangle: Any) -> N
 
 @pytest.mark.parametrize("by", [b"", bytes(65), bytes(64) + b"\x1b"], ids=["none", "zero", "v 27"])
 def test_a_brain_never_opened_has_nobody_who_could_sign(case: Case, by: bytes) -> None:
-    commit = SignedCommit(word_of("never opened"), S[1], ZERO_WORD, 1, LATER)
+    commit = SignedCommit(word_of("never opened"), S[1], ZERO_WORD, 1, 0, LATER)
     assert case.refuses(commit, by) == REFUSED
 
 
@@ -224,13 +226,13 @@ def test_a_signer_that_was_changed_signs_no_more(case: Case) -> None:
 def test_a_transfer_ends_the_rights_of_those_who_signed_before(case: Case) -> None:
     commit = case.commit()
     text = commit_message(case.registry, commit)
-    case.by_owner("offerOwnership", STRANGER.address)
+    case.by_owner("offerOwnership", STRANGER.address, LATER)
     with case.registry.node.impersonate(STRANGER.address) as later:
         case.registry.send(later, "acceptOwnership", case.brain)
     for key in (OWNER, SIGNER):
         assert case.refuses(commit, sign_message(key, text)) == REFUSED
-    by = sign_message(STRANGER, text)
+    by = sign_message(STRANGER, commit_message(case.registry, commit._replace(epoch=2)))
     case.registry.send(case.relayer, "commitFor", *commit.call_arguments(by))
     assert case.registry.brain(case.brain) == BrainHead(
-        STRANGER.address.lower(), 2, S[2], ZERO_ADDRESS
+        STRANGER.address.lower(), 2, S[2], ZERO_ADDRESS, 2
     )

@@ -24,25 +24,44 @@ def test_a_brain_is_four_words_in_the_mapping_at_slot_0(
     owner, signer, later = node.accounts[1:4]
     brain = registry.open_brain(owner, word_of("salt"), word_of("first"))
     registry.send(owner, "setSigner", brain, signer)
-    registry.send(owner, "offerOwnership", brain, later)
+    registry.send(owner, "setSigner", brain, signer)
+    registry.send(owner, "offerOwnership", brain, later, 2**40)
     for seq, (snapshot, parent) in enumerate([("second", "first"), ("third", "second")], 2):
         registry.send(owner, "commit", brain, word_of(snapshot), word_of(parent))
         words = [storage(registry, base(brain, 0) + n) for n in range(5)]
         assert words == [
             seq << 160 | int(owner, 16),
             int.from_bytes(word_of(snapshot)),
-            int(signer, 16),
-            int(later, 16),
+            2 << 160 | int(signer, 16),
+            2**40 << 160 | int(later, 16),
             0,
         ]
+    registry.send(owner, "supersede", brain, word_of("fourth"), word_of("third"), 3)
+    assert storage(registry, base(brain, 0)) == 1 << 224 | 4 << 160 | int(owner, 16)
+    assert storage(registry, base(brain, 0) + 2) == 3 << 160
 
 
-def test_an_anchor_is_a_word_in_the_mapping_at_slot_1(
+def nested(outer: bytes, inner: bytes, mapping: int) -> int:
+    return int.from_bytes(keccak(inner.rjust(32, b"\0") + base(outer, mapping).to_bytes(32)))
+
+
+def test_an_anchor_is_a_word_in_the_mapping_of_logs_at_slot_1(
     registry: RegistryContract, node: anvil_node.Anvil
 ) -> None:
-    account = node.accounts[5]
-    registry.send(account, "anchor", word_of("root"), 7)
-    assert storage(registry, base(bytes.fromhex(account[2:]), 1)) == int.from_bytes(word_of("root"))
+    account, checkpoint = node.accounts[5], word_of("checkpoint")
+    registry.send(account, "anchor", word_of("log"), checkpoint)
+    slot = nested(bytes.fromhex(account[2:]), word_of("log"), 1)
+    assert storage(registry, slot) == int.from_bytes(checkpoint)
+
+
+def test_a_disowning_is_a_word_in_the_mapping_at_slot_2(
+    registry: RegistryContract, node: anvil_node.Anvil
+) -> None:
+    owner = node.accounts[6]
+    brain = registry.open_brain(owner, word_of("salt"), word_of("first"))
+    registry.send(owner, "commit", brain, word_of("second"), word_of("first"))
+    registry.send(owner, "supersede", brain, word_of("third"), word_of("second"), 2)
+    assert storage(registry, nested(brain, bytes([3]), 2)) == 2
 
 
 @pytest.mark.parametrize("slot", range(8))
@@ -57,13 +76,16 @@ def test_the_compiler_knows_of_no_other_variable() -> None:
     ]
     layout = built["storageLayout"]
     variables = [(each["label"], each["slot"], each["offset"]) for each in layout["storage"]]
-    assert variables == [("_brains", "0", 0), ("_anchors", "1", 0)]
+    assert variables == [("_brains", "0", 0), ("_anchors", "1", 0), ("_disowned", "2", 0)]
     (brain,) = [each for each in layout["types"].values() if each["label"].startswith("struct")]
     members = [(each["label"], each["slot"], each["offset"]) for each in brain["members"]]
     assert members == [
         ("owner", "0", 0),
         ("seq", "0", 20),
+        ("repairs", "0", 28),
         ("head", "1", 0),
         ("signer", "2", 0),
-        ("pending", "3", 0),
+        ("epoch", "2", 20),
+        ("offeredTo", "3", 0),
+        ("offerEnds", "3", 20),
     ]

@@ -88,10 +88,10 @@ def test_a_wallet_that_owns_a_brain_commits(
 def test_what_a_wallet_accepts_moves_the_head(
     registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
-    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    commit = SignedCommit(brain, S[2], S[1], 2, registry.brain(brain).epoch, LATER)
     by = sign_message(KEY, commit_message(registry, commit))
     result = registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
-    assert result == [ContractEvent("Committed", (brain, S[2], S[1], 2))]
+    assert result == [ContractEvent("Committed", (brain, S[2], S[1], 2, contract.address))]
 
 
 def test_a_wallet_may_be_the_signer_of_a_brain_that_a_key_owns(
@@ -100,7 +100,7 @@ def test_a_wallet_may_be_the_signer_of_a_brain_that_a_key_owns(
     owner = registry.node.accounts[1]
     brain = registry.open_brain(owner, word_of(contract.address), S[1])
     registry.send(owner, "setSigner", brain, contract.address)
-    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    commit = SignedCommit(brain, S[2], S[1], 2, registry.brain(brain).epoch, LATER)
     by = sign_message(KEY, commit_message(registry, commit))
     registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
     assert registry.brain(brain).head == S[2]
@@ -110,7 +110,7 @@ def test_a_key_may_be_the_signer_of_a_brain_that_a_wallet_owns(
     registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
     contract.execute(registry.address, encode_call("setSigner", brain, STRANGER.address))
-    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    commit = SignedCommit(brain, S[2], S[1], 2, registry.brain(brain).epoch, LATER)
     by = sign_message(STRANGER, commit_message(registry, commit))
     registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
     assert registry.brain(brain).head == S[2]
@@ -119,7 +119,7 @@ def test_a_key_may_be_the_signer_of_a_brain_that_a_wallet_owns(
 def test_what_a_wallet_does_not_accept_is_refused(
     registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
-    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    commit = SignedCommit(brain, S[2], S[1], 2, registry.brain(brain).epoch, LATER)
     for by in (
         sign_message(STRANGER, commit_message(registry, commit)),
         b"",
@@ -139,7 +139,7 @@ BAD = [manner for manner in MANNERS if manner not in ("honest", "long")]
 def test_a_wallet_that_does_not_say_the_word_has_not_accepted(
     registry: RegistryContract, contract: Wallet, brain: bytes, manner: str
 ) -> None:
-    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    commit = SignedCommit(brain, S[2], S[1], 2, registry.brain(brain).epoch, LATER)
     by = sign_message(KEY, commit_message(registry, commit))
     contract.behave(manner)
     error = registry.send_and_expect_revert(contract.payer, "commitFor", *commit.call_arguments(by))
@@ -150,7 +150,7 @@ def test_a_wallet_that_does_not_say_the_word_has_not_accepted(
 def test_of_a_long_answer_only_the_word_is_read(
     registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
-    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    commit = SignedCommit(brain, S[2], S[1], 2, registry.brain(brain).epoch, LATER)
     by = sign_message(KEY, commit_message(registry, commit))
     contract.behave("long")
     registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
@@ -162,7 +162,7 @@ def test_a_wallet_asked_for_another_brain_has_not_accepted(
 ) -> None:
     owner = registry.node.accounts[1]
     other = registry.open_brain(owner, word_of("another brain"), S[1])
-    commit = SignedCommit(other, S[2], S[1], 2, LATER)
+    commit = SignedCommit(other, S[2], S[1], 2, registry.brain(other).epoch, LATER)
     by = sign_message(KEY, commit_message(registry, commit))
     error = registry.send_and_expect_revert(contract.payer, "commitFor", *commit.call_arguments(by))
     assert error == ("Unauthorized",)
@@ -174,7 +174,7 @@ def test_an_owner_that_has_code_by_delegation_still_signs_with_its_key(
     with node.impersonate(STRANGER.address) as owner:
         brain = registry.open_brain(owner, S[0], S[1])
     node.set_code(STRANGER.address, bytes.fromhex("ef0100" + contract.address[2:]))
-    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    commit = SignedCommit(brain, S[2], S[1], 2, registry.brain(brain).epoch, LATER)
     by = sign_message(STRANGER, commit_message(registry, commit))
     registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
     assert registry.brain(brain).head == S[2]

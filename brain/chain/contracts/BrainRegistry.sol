@@ -11,7 +11,7 @@ pragma solidity 0.8.37;
 /// @dev    Nobody is above the owners: no administrator, no upgrade, no pause, no fee. There are
 ///         no immutable variables, so the code has the same hash on every chain.
 /// @dev    The storage layout is part of the interface, since evidence is proven against it:
-///         slot 0 maps the id of a brain to five words (see `Brain`), slot 1 maps an account and a
+///         slot 0 maps the id of a brain to four words (see `Brain`), slot 1 maps an account and a
 ///         log to the hash of a checkpoint, slot 2 maps a brain and the number of a commitment to
 ///         the first commitment that it disowned.
 contract BrainRegistry {

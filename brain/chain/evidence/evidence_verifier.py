@@ -70,9 +70,7 @@ def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> Verif
     return VerifiedEvidence(path, log, chain)
 
 
-def _chain_claim(
-    evidence: EvidenceDocument, log: VerifiedEntry | None
-) -> HeadClaim | AnchorClaim:
+def _chain_claim(evidence: EvidenceDocument, log: VerifiedEntry | None) -> HeadClaim | AnchorClaim:
     """Return what the contract has to hold."""
     if evidence.log and log:
         return AnchorClaim(

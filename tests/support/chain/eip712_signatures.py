@@ -1,8 +1,8 @@
-"""Signatures for `commitFor`: the EIP-712 message by eth-account, independent of the project."""
+"""Signatures of permits: the EIP-712 messages by eth-account, independent of the project."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eth_account.messages import SignableMessage, encode_typed_data
 from eth_account.signers.local import LocalAccount
@@ -12,30 +12,39 @@ from tests.support.chain.registry_contract import RegistryContract
 CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """Of secp256k1."""
 
-EIP712_TYPES = {
-    "EIP712Domain": [
-        {"name": "name", "type": "string"},
-        {"name": "version", "type": "string"},
-        {"name": "chainId", "type": "uint256"},
-        {"name": "verifyingContract", "type": "address"},
-    ],
-    "Commit": [
-        {"name": "brainId", "type": "bytes32"},
-        {"name": "snapshot", "type": "bytes32"},
-        {"name": "parent", "type": "bytes32"},
-        {"name": "seq", "type": "uint64"},
-        {"name": "deadline", "type": "uint64"},
-    ],
+PERMIT_FIELDS = {
+    "Open": {"owner": "address", "salt": "bytes32", "snapshot": "bytes32", "deadline": "uint64"},
+    "Commit": {
+        "brainId": "bytes32",
+        "snapshot": "bytes32",
+        "parent": "bytes32",
+        "seq": "uint64",
+        "epoch": "uint64",
+        "deadline": "uint64",
+    },
+    "SetSigner": {
+        "brainId": "bytes32",
+        "signer": "address",
+        "epoch": "uint64",
+        "deadline": "uint64",
+    },
+}
+DOMAIN_FIELDS = {
+    "name": "string",
+    "version": "string",
+    "chainId": "uint256",
+    "verifyingContract": "address",
 }
 
 
 class SignedCommit(NamedTuple):
-    """What is signed."""
+    """The fields of the permit of `commitFor`."""
 
     brain: bytes
     snapshot: bytes
     parent: bytes
     seq: int
+    epoch: int
     deadline: int
 
     def call_arguments(self, signature: bytes) -> tuple[bytes, bytes, bytes, int, bytes]:
@@ -43,30 +52,37 @@ class SignedCommit(NamedTuple):
         return self.brain, self.snapshot, self.parent, self.deadline, signature
 
 
-def commit_message(
-    registry: RegistryContract,
-    commit: SignedCommit,
-    *,
-    name: str = "BrainRegistry",
-    version: str = "1",
-    chain: int | None = None,
-    contract: str | None = None,
+def permit_message(
+    registry: RegistryContract, kind: str, *values: object, **domain: object
 ) -> SignableMessage:
-    """Return the message for a registry, or for one that differs in what is given."""
-    fields = ["brainId", "snapshot", "parent", "seq", "deadline"]
+    """Return the message of a permit for a registry, or for another domain."""
+    fields = PERMIT_FIELDS[kind]
+    types = {"EIP712Domain": DOMAIN_FIELDS, kind: fields}
     return encode_typed_data(
         full_message={
-            "types": EIP712_TYPES,
-            "primaryType": "Commit",
+            "types": {name: _type_rows(rows) for name, rows in types.items()},
+            "primaryType": kind,
             "domain": {
-                "name": name,
-                "version": version,
-                "chainId": registry.node.chain if chain is None else chain,
-                "verifyingContract": contract or registry.address,
+                "name": "BrainRegistry",
+                "version": "2",
+                "chainId": registry.node.chain,
+                "verifyingContract": registry.address,
+                **domain,
             },
-            "message": dict(zip(fields, commit, strict=True)),
+            "message": dict(zip(fields, values, strict=True)),
         }
     )
+
+
+def _type_rows(fields: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "type": kind} for name, kind in fields.items()]
+
+
+def commit_message(
+    registry: RegistryContract, commit: SignedCommit, **domain: Any
+) -> SignableMessage:
+    """Return the message of `commitFor` for a registry, or for another domain."""
+    return permit_message(registry, "Commit", *commit, **domain)
 
 
 def sign_message(key: LocalAccount, text: SignableMessage) -> bytes:

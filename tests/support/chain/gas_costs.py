@@ -14,7 +14,12 @@ from typing import NamedTuple
 from brain.chain import contracts
 from tests.support import anvil_node
 from tests.support.chain import rfc6962
-from tests.support.chain.eip712_signatures import SignedCommit, commit_message, sign_message
+from tests.support.chain.eip712_signatures import (
+    SignedCommit,
+    commit_message,
+    permit_message,
+    sign_message,
+)
 from tests.support.chain.registry_contract import (
     ENOUGH_GAS,
     RegistryContract,
@@ -50,6 +55,9 @@ def measure_functions(registry: RegistryContract) -> Iterator[GasRow]:
     with node.impersonate(key.address) as owner:
         S = [word_of(f"snapshot {n}") for n in range(6)]
         yield GasRow("`open`", gas_used(registry, owner, "open", S[0], S[0]))
+        fields = (owner, S[1], S[1], FAR_DEADLINE)
+        permit = sign_message(key, permit_message(registry, "Open", *fields))
+        yield GasRow("`openFor`", gas_used(registry, relayer, "openFor", *fields, permit))
         brain: bytes = registry.call("idOf", owner, S[0])[0]
         yield GasRow(
             "`commit` by the owner", gas_used(registry, owner, "commit", brain, S[1], S[0])
@@ -61,11 +69,19 @@ def measure_functions(registry: RegistryContract) -> Iterator[GasRow]:
         yield GasRow(
             "`commit` by the signer", gas_used(registry, signer, "commit", brain, S[2], S[1])
         )
-        commit = SignedCommit(brain, S[3], S[2], 4, FAR_DEADLINE)
+        commit = SignedCommit(brain, S[3], S[2], 4, 2, FAR_DEADLINE)
         values = commit.call_arguments(sign_message(key, commit_message(registry, commit)))
         yield GasRow("`commitFor`, by a key", gas_used(registry, relayer, "commitFor", *values))
+        signer_fields = (brain, relayer, 2, FAR_DEADLINE)
+        permit = sign_message(key, permit_message(registry, "SetSigner", *signer_fields))
         yield GasRow(
-            "`offerOwnership`", gas_used(registry, owner, "offerOwnership", brain, stranger)
+            "`setSignerFor`",
+            gas_used(registry, relayer, "setSignerFor", brain, relayer, FAR_DEADLINE, permit),
+        )
+        yield GasRow("`supersede`", gas_used(registry, owner, "supersede", brain, S[4], S[3], 4))
+        yield GasRow(
+            "`offerOwnership`",
+            gas_used(registry, owner, "offerOwnership", brain, stranger, FAR_DEADLINE),
         )
     yield GasRow("`acceptOwnership`", gas_used(registry, stranger, "acceptOwnership", brain))
 
@@ -74,9 +90,10 @@ def measure_batches(registry: RegistryContract) -> Iterator[GasRow]:
     """Yield what batches cost: the anchor, a brain's part of it, and a proof checked on chain."""
     sender = registry.node.accounts[4]
     yield GasRow(
-        "`anchor`, the first of an account", gas_used(registry, sender, "anchor", word_of(1), 1)
+        "`anchor`, the first of a log",
+        gas_used(registry, sender, "anchor", word_of("log"), word_of(1)),
     )
-    reused = gas_used(registry, sender, "anchor", word_of(2), 1000)
+    reused = gas_used(registry, sender, "anchor", word_of("log"), word_of(2))
     yield GasRow("`anchor`, any later one", reused)
     for brains in BATCH_SIZES:
         yield GasRow(f"– per brain, {brains:,} in a batch", reused / brains)

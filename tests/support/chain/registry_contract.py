@@ -31,6 +31,8 @@ class BrainHead(NamedTuple):
     seq: int
     head: bytes
     signer: str
+    epoch: int = 0
+    repairs: int = 0
 
 
 class Reverted(Exception):

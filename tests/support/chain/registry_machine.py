@@ -19,6 +19,7 @@ from tests.support.chain.eip712_signatures import (
     commit_message,
     compact_signature,
     flip_s,
+    permit_message,
     sign_message,
 )
 from tests.support.chain.registry_contract import (
@@ -33,13 +34,15 @@ from tests.support.chain.registry_contract import (
     wallet_key,
     word_of,
 )
-from tests.support.chain.registry_model import BrainState, Refusal, RegistryModel
+from tests.support.chain.registry_model import Refusal, RegistryModel
 
 ACTOR_KEYS = [wallet_key(f"actor {n}") for n in range(4)]
 ACTOR_ADDRESSES = [key.address.lower() for key in ACTOR_KEYS]
 BRAIN_SALTS = [word_of(f"salt {n}") for n in range(2)]
 SNAPSHOT_IDS = [ZERO_WORD, *(word_of(f"snapshot {n}") for n in range(4))]
+LOG_IDS = [word_of(f"log {n}") for n in range(2)]
 FAR_DEADLINE = 2**40
+LONG_AGO = 1
 SIGNATURE_MANGLERS = {
     "": lambda by: by,
     "twin": flip_s,
@@ -91,6 +94,7 @@ class RegistryMachine(RuleBasedStateMachine):
         type(self).start_snapshot = node.snapshot()
         self.model = RegistryModel()
         self.used: list[tuple[str | None, SignedCommit, bytes]] = []
+        self.used_signers: list[tuple[str | None, int, int, tuple[Any, ...]]] = []
         for owner, salt in ((0, 0), (0, 1), (1, 0)):
             self.open(owner, salt, SNAPSHOT_IDS[1])
 
@@ -133,6 +137,7 @@ class RegistryMachine(RuleBasedStateMachine):
         snapshot=snapshot_ids,
         parent=parent_ids,
         ahead=st.sampled_from([*[1] * 8, 0, 2]),
+        epoch=st.sampled_from([*[0] * 8, 1]),
         late=st.sampled_from([*[False] * 8, True]),
         mangled=st.sampled_from([*[""] * 12, *SIGNATURE_MANGLERS]),
     )
@@ -144,6 +149,7 @@ class RegistryMachine(RuleBasedStateMachine):
         snapshot: bytes,
         parent: bytes | None,
         ahead: int,
+        epoch: int,
         late: bool,
         mangled: str,
     ) -> None:
@@ -151,7 +157,12 @@ class RegistryMachine(RuleBasedStateMachine):
         stored = self.model.state_of(brain)
         parent = stored.head if parent is None else parent
         commit = SignedCommit(
-            brain, snapshot, parent, stored.seq + ahead, 1 if late else FAR_DEADLINE
+            brain=brain,
+            snapshot=snapshot,
+            parent=parent,
+            seq=stored.seq + ahead,
+            epoch=stored.epoch + epoch,
+            deadline=LONG_AGO if late else FAR_DEADLINE,
         )
         author = self.resolve_account(by, brain)
         key = ACTOR_KEYS[ACTOR_ADDRESSES.index(author)]
@@ -170,7 +181,8 @@ class RegistryMachine(RuleBasedStateMachine):
         if commit.deadline != FAR_DEADLINE:
             refusal: Refusal = ("Expired",)
         else:
-            good = commit.seq == self.model.state_of(commit.brain).seq + 1
+            stored = self.model.state_of(commit.brain)
+            good = (commit.seq, commit.epoch) == (stored.seq + 1, stored.epoch)
             author = author if good else None
             refusal = self.model.commit_for(author, commit.brain, commit.snapshot, commit.parent)
         self.send_as_model_says(refusal, sender, "commitFor", *commit.call_arguments(by))
@@ -183,45 +195,127 @@ class RegistryMachine(RuleBasedStateMachine):
             self.model.set_signer(sender, brain, signer), sender, "setSigner", brain, signer
         )
 
-    @rule(sender=senders, number=brain_numbers, to=recipients)
-    def offer(self, sender: str, number: int, to: str) -> None:
+    @rule(
+        sender=actors,
+        by=senders,
+        number=brain_numbers,
+        signer=recipients,
+        epoch=st.sampled_from([*[0] * 8, 1]),
+        mangled=st.sampled_from([*[""] * 8, *SIGNATURE_MANGLERS]),
+    )
+    def set_signer_for(
+        self, sender: str, by: str, number: int, signer: str, epoch: int, mangled: str
+    ) -> None:
+        brain = self.ids[number]
+        author = self.resolve_account(by, brain)
+        epoch += self.model.state_of(brain).epoch
+        text = permit_message(self.registry, "SetSigner", brain, signer, epoch, FAR_DEADLINE)
+        made = SIGNATURE_MANGLERS[mangled](
+            sign_message(ACTOR_KEYS[ACTOR_ADDRESSES.index(author)], text)
+        )
+        values = (brain, signer, FAR_DEADLINE, made)
+        self.used_signers.append((None if mangled else author, number, epoch, values))
+        self.send_signer_permit(sender, *self.used_signers[-1])
+
+    @rule(sender=actors, data=st.data())
+    def replay_signer(self, sender: str, data: Any) -> None:
+        if self.used_signers:
+            self.send_signer_permit(sender, *data.draw(st.sampled_from(self.used_signers)))
+
+    def send_signer_permit(
+        self, sender: str, author: str | None, number: int, epoch: int, values: tuple[Any, ...]
+    ) -> None:
+        brain = self.ids[number]
+        good = epoch == self.model.state_of(brain).epoch
+        refusal = self.model.set_signer(author if good else None, brain, values[1])
+        self.send_as_model_says(refusal, sender, "setSignerFor", *values)
+
+    @rule(
+        sender=actors,
+        owner=st.integers(0, 1),
+        salt=st.integers(0, 1),
+        snapshot=snapshot_ids,
+        mangled=st.sampled_from([*[""] * 8, *SIGNATURE_MANGLERS]),
+    )
+    def open_for(self, sender: str, owner: int, salt: int, snapshot: bytes, mangled: str) -> None:
+        fields = (ACTOR_ADDRESSES[owner], BRAIN_SALTS[salt], snapshot, FAR_DEADLINE)
+        text = permit_message(self.registry, "Open", *fields)
+        made = SIGNATURE_MANGLERS[mangled](sign_message(ACTOR_KEYS[owner], text))
+        author = None if mangled else ACTOR_ADDRESSES[owner]
+        refusal = self.model.open(author, self.ids[2 * owner + salt], snapshot)
+        self.send_as_model_says(refusal, sender, "openFor", *fields, made)
+
+    @rule(
+        sender=senders,
+        number=brain_numbers,
+        snapshot=snapshot_ids,
+        head=parent_ids,
+        since=st.integers(0, 5),
+    )
+    def supersede(
+        self, sender: str, number: int, snapshot: bytes, head: bytes | None, since: int
+    ) -> None:
         brain = self.ids[number]
         sender = self.resolve_account(sender, brain)
-        self.send_as_model_says(
-            self.model.offer(sender, brain, to), sender, "offerOwnership", brain, to
-        )
+        head = self.model.state_of(brain).head if head is None else head
+        refusal = self.model.supersede(sender, brain, snapshot, head, since)
+        self.send_as_model_says(refusal, sender, "supersede", brain, snapshot, head, since)
+
+    @rule(
+        sender=senders,
+        number=brain_numbers,
+        to=recipients,
+        seconds=st.sampled_from([-1, *[10**6] * 4]),
+    )
+    def offer(self, sender: str, number: int, to: str, seconds: int) -> None:
+        brain = self.ids[number]
+        sender = self.resolve_account(sender, brain)
+        now = self.registry.node.block_time()
+        ends = now + seconds
+        refusal = self.model.offer(sender, brain, to, ends, now)
+        self.send_as_model_says(refusal, sender, "offerOwnership", brain, to, ends)
+
+    @rule()
+    def wait(self) -> None:
+        """Let all offers end."""
+        node = self.registry.node
+        node.set_next_time(node.block_time() + 10**7)
+        node.mine()
 
     @rule(sender=senders, number=brain_numbers)
     def accept(self, sender: str, number: int) -> None:
         brain = self.ids[number]
         sender = self.resolve_account(sender, brain)
-        self.send_as_model_says(self.model.accept(sender, brain), sender, "acceptOwnership", brain)
+        refusal = self.model.accept(sender, brain, self.registry.node.block_time())
+        self.send_as_model_says(refusal, sender, "acceptOwnership", brain)
 
-    @rule(sender=actors, root=snapshot_ids, size=st.integers(0, 2**64 - 1))
-    def anchor(self, sender: str, root: bytes, size: int) -> None:
-        self.send_as_model_says(self.model.anchor(sender, root), sender, "anchor", root, size)
+    @rule(sender=actors, log=st.sampled_from(LOG_IDS), checkpoint=snapshot_ids)
+    def anchor(self, sender: str, log: bytes, checkpoint: bytes) -> None:
+        refusal = self.model.anchor(sender, log, checkpoint)
+        self.send_as_model_says(refusal, sender, "anchor", log, checkpoint)
 
     @invariant()
     def everything_is_as_the_model_has_it(self) -> None:
-        wanted: list[tuple[str, object]] = []
+        wanted: list[tuple[object, ...]] = []
+        expected: list[tuple[object, ...]] = []
         for brain in self.ids:
-            wanted += [("brain", brain), ("pendingOwner", brain)]
-        wanted += [("anchorOf", person) for person in ACTOR_ADDRESSES]
-        result = self.batch_ask(wanted)
-        for place, brain in enumerate(self.ids):
-            assert BrainState(*result[2 * place], *result[2 * place + 1]) == self.model.state_of(
-                brain
-            )
-        for person, (root,) in zip(ACTOR_ADDRESSES, result[2 * len(self.ids) :], strict=True):
-            assert root == self.model.anchors.get(person, ZERO_WORD)
+            state = self.model.state_of(brain)
+            wanted += [("brain", brain), ("offerOf", brain), ("disownedBy", brain, state.seq)]
+            disowned = self.model.disowned.get((brain, state.seq), 0)
+            expected += [tuple(state[:6]), tuple(state[6:]), (disowned,)]
+        for person in ACTOR_ADDRESSES:
+            for log in LOG_IDS:
+                wanted.append(("anchorOf", person, log))
+                expected.append((self.model.anchors.get((person, log), ZERO_WORD),))
+        assert self.batch_ask(wanted) == expected
 
-    def batch_ask(self, wanted: list[tuple[str, object]]) -> list[tuple[Any, ...]]:
+    def batch_ask(self, wanted: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         calls = [
-            {"to": self.registry.address, "data": "0x" + encode_call(name, value).hex()}
-            for name, value in wanted
+            {"to": self.registry.address, "data": "0x" + encode_call(name, *values).hex()}
+            for name, *values in wanted
         ]
         answers = self.registry.node.batch_call(("eth_call", [call, "latest"]) for call in calls)
         return [
             eth_abi.abi.decode(abi_types(function_abi(name), "outputs"), bytes.fromhex(answer[2:]))
-            for (name, _), answer in zip(wanted, answers, strict=True)
+            for (name, *_), answer in zip(wanted, answers, strict=True)
         ]
