@@ -47,6 +47,7 @@ def test_a_selector_is_that_of_the_artifact(name: str) -> None:
 
 def test_the_topic_is_that_of_the_artifact() -> None:
     assert "0x" + event_topic(BY_NAME["Committed"]).hex() == abi.COMMITTED_TOPIC
+    assert "0x" + event_topic(BY_NAME["Anchored"]).hex() == abi.ANCHORED_TOPIC
 
 
 @given(WORDS, WORDS, WORDS, ADDRESSES, NUMBERS, st.binary(max_size=200))
@@ -58,36 +59,55 @@ def test_calls_are_encoded_as_another_codec_does(
     call = encode_call("commitFor", id, one, two, number, signature)
     assert abi.encode_commit_for(id, one, two, number, signature) == call
     assert abi.encode_call(abi.SET_SIGNER_SELECTOR, id, who) == encode_call("setSigner", id, who)
-    assert abi.encode_call(abi.OFFER_SELECTOR, id, who) == encode_call("offerOwnership", id, who)
+    offer = encode_call("offerOwnership", id, who, number)
+    assert abi.encode_call(abi.OFFER_SELECTOR, id, who, number) == offer
     assert abi.encode_call(abi.ACCEPT_SELECTOR, id) == encode_call("acceptOwnership", id)
-    assert abi.encode_call(abi.ANCHOR_SELECTOR, one, number) == encode_call("anchor", one, number)
+    assert abi.encode_call(abi.ANCHOR_SELECTOR, one, two) == encode_call("anchor", one, two)
     assert abi.encode_call(abi.BRAIN_SELECTOR, id) == encode_call("brain", id)
-    assert abi.encode_call(abi.ANCHOR_OF_SELECTOR, who) == encode_call("anchorOf", who)
+    assert abi.encode_call(abi.ANCHOR_OF_SELECTOR, who, one) == encode_call("anchorOf", who, one)
 
 
 @given(
-    ADDRESSES.filter(lambda who: who != abi.ZERO_ADDRESS), NUMBERS.filter(bool), WORDS, ADDRESSES
+    ADDRESSES.filter(lambda who: who != abi.ZERO_ADDRESS),
+    NUMBERS.filter(bool),
+    WORDS,
+    ADDRESSES,
+    NUMBERS,
+    st.integers(0, 2**32 - 1),
 )
 def test_the_state_of_a_brain_is_read_as_another_codec_writes_it(
-    owner: str, seq: int, head: bytes, signer: str
+    owner: str, seq: int, head: bytes, signer: str, epoch: int, repairs: int
 ) -> None:
-    answer = eth_abi.abi.encode(abi_types(BY_NAME["brain"], "outputs"), (owner, seq, head, signer))
+    values = (owner, seq, head, signer, epoch, repairs)
+    answer = eth_abi.abi.encode(abi_types(BY_NAME["brain"], "outputs"), values)
     nobody = "" if signer == abi.ZERO_ADDRESS else signer
-    assert abi.decode_state(answer) == LedgerHead(seq, head, owner, nobody)
+    assert abi.decode_state(answer) == LedgerHead(seq, head, owner, nobody, epoch, repairs)
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         b"",
-        bytes(96),
         bytes(160),
-        b"\1" + bytes(127),
-        bytes(32) + b"\1" + bytes(95),
-        bytes(31) + b"\1" + bytes(96),
-        bytes(63) + b"\1" + bytes(64),
+        bytes(224),
+        b"\1" + bytes(191),
+        bytes(32) + b"\1" + bytes(159),
+        bytes(31) + b"\1" + bytes(160),
+        bytes(63) + b"\1" + bytes(128),
+        bytes(128) + b"\1" + bytes(63),
+        bytes(187) + b"\1" + bytes(4),
     ],
-    ids=["nothing", "short", "long", "long owner", "long seq", "owner of none", "seq of nobody"],
+    ids=[
+        "nothing",
+        "short",
+        "long",
+        "long owner",
+        "long seq",
+        "owner of none",
+        "seq of nobody",
+        "long epoch",
+        "long repairs",
+    ],
 )
 def test_a_state_that_cannot_be_is_refused(answer: bytes) -> None:
     with pytest.raises(LedgerError) as raised:
@@ -96,7 +116,7 @@ def test_a_state_that_cannot_be_is_refused(answer: bytes) -> None:
 
 
 def test_a_brain_never_opened_is_none() -> None:
-    assert abi.decode_state(bytes(128)) is None
+    assert abi.decode_state(bytes(192)) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ senders and logs to the checkpoint that the sender anchored last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import NamedTuple
 
 from .evidence_model import require_evidence
@@ -56,11 +55,17 @@ def anchor_slot(sender: bytes, log: bytes) -> bytes:
 
 def log_id(verifier_key: str) -> bytes:
     """Return the id of a log in the contract: SHA-256 of its verifier key, as text."""
-    return sha256(verifier_key.encode()).digest()
+    return _sha256(verifier_key)
 
 
 def checkpoint_hash(text: str) -> bytes:
     """Return what is anchored of a checkpoint: SHA-256 of its text, without the signatures."""
+    return _sha256(text)
+
+
+def _sha256(text: str) -> bytes:
+    from hashlib import sha256  # evidence of a brain does without it
+
     return sha256(text.encode()).digest()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -143,14 +144,16 @@ def _check_chain(
     words = _read_slots(chain["slots"], storage, _slot_keys(is_brain, account, found))
     end = [int.from_bytes(fields[8], "big"), hash, int.from_bytes(fields[11], "big") * 1000]
     if not is_brain:
-        require(words[0].hex() == log[3] and any(words[0]), "another root")
+        text = found["log"]["checkpoint"].rpartition("\n\n")[0] + "\n"
+        require(words[0] == sha256(text.encode()).digest(), "another checkpoint")
         return [*end, chain["contract"], None, None, chain[by]]
     first, head, third = words
-    require(any(first[12:]) and not any(third[:12]), "addresses")
-    seq = int.from_bytes(first[:12], "big")
+    require(any(first[12:]) and not any(third[:4]), "addresses")
+    seq = int.from_bytes(first[4:12], "big")
+    require(seq, "a brain that was opened")
     wanted = found["committed"]
     require([head.hex(), seq] == [wanted["snapshot"], wanted["seq"]], "another head")
-    signer = f"0x{third[12:].hex()}" if any(third) else None
+    signer = f"0x{third[12:].hex()}" if any(third[12:]) else None
     return [*end, chain["contract"], f"0x{first[12:].hex()}", signer, None]
 
 
@@ -171,7 +174,8 @@ def _read_header(data: bytes) -> list[bytes]:
 def _slot_keys(is_brain: bool, account: bytes, found: EvidenceDocument) -> list[bytes]:
     left = bytes(12) + account
     if not is_brain:
-        return [_keccak_hash(left + bytes(31) + b"\1")]
+        log = sha256(found["log"]["key"].encode()).digest()
+        return [_keccak_hash(log + _keccak_hash(left + bytes(31) + b"\1"))]
     base = int.from_bytes(
         _keccak_hash(_keccak_hash(left + bytes.fromhex(found["brain"])) + bytes(32)), "big"
     )

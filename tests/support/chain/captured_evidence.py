@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,14 +41,10 @@ class EvidenceCase(NamedTuple):
 
 
 def capture_chain_field(
-    registry: RegistryContract, kind: str, by: str
+    registry: RegistryContract, kind: str, by: str, wanted: list[bytes]
 ) -> tuple[dict[str, Any], str]:
     """Return the field `chain` of evidence at the last block, and the hash of that block."""
-    node, account = registry.node, bytes.fromhex(by[2:])
-    if kind == KIND_ANCHOR:
-        wanted = [slots.anchor_slot(account)]
-    else:
-        wanted = slots.brain_slots(slots.brain_id(account, FIRST_SNAPSHOT.id))
+    node = registry.node
     block = node.block()
     names = [f"0x{slot.hex()}" for slot in wanted]
     proof = node.call("eth_getProof", registry.address, names, block["number"])
@@ -67,7 +64,8 @@ def capture_brain_evidence(registry: RegistryContract) -> dict[str, EvidenceCase
     id = registry.open_brain(owner, FIRST_SNAPSHOT.id, FIRST_SNAPSHOT.id)
     registry.send(owner, "commit", id, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id)
     registry.send(owner, "setSigner", id, signer)
-    part, block_hash = capture_chain_field(registry, KIND_BRAIN, owner)
+    brain_id = slots.brain_id(bytes.fromhex(owner[2:]), FIRST_SNAPSHOT.id)
+    part, block_hash = capture_chain_field(registry, KIND_BRAIN, owner, slots.brain_slots(brain_id))
     made = Commitment(
         "chain", "", FIRST_SNAPSHOT.id, 2, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id, FINALIZED, 0
     )
@@ -92,10 +90,11 @@ def capture_log_evidence(registry: RegistryContract, folder: Path) -> dict[str, 
         log.commit_many([*others, CommitRequest(FIRST_SNAPSHOT.id, FIRST_SNAPSHOT.id, NO_PARENT)])
         made = log.commit(FIRST_SNAPSHOT.id, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id)
         part, known = log.evidence(FIRST_SNAPSHOT.id, LAST_SNAPSHOT.id), {"log_key": log.key}
-    answer = verify_checkpoint(part["log"]["checkpoint"], known["log_key"]).checkpoint
-    sender = registry.node.accounts[3]
-    registry.send(sender, "anchor", answer.root, answer.size)
-    chain, block_hash = capture_chain_field(registry, KIND_ANCHOR, sender)
+    text = verify_checkpoint(part["log"]["checkpoint"], known["log_key"]).text
+    sender, log_id = registry.node.accounts[3], sha256(known["log_key"].encode()).digest()
+    registry.send(sender, "anchor", log_id, sha256(text.encode()).digest())
+    slot = slots.anchor_slot(bytes.fromhex(sender[2:]), log_id)
+    chain, block_hash = capture_chain_field(registry, KIND_ANCHOR, sender, [slot])
     alone = build_evidence(made, part, LAST_SNAPSHOT.id, path=path_proof_text())
     both = build_evidence(made, {**part, "chain": chain}, LAST_SNAPSHOT.id, path=path_proof_text())
     return {

@@ -126,13 +126,24 @@ def _hex_nodes(nodes: list[bytes]) -> list[str]:
 
 
 def brain_slots(
-    creator: bytes, salt: bytes, head: bytes, seq: int, **besides: bytes
+    creator: bytes,
+    salt: bytes,
+    head: bytes,
+    seq: int,
+    *,
+    epoch: int = 0,
+    repairs: int = 0,
+    **besides: bytes,
 ) -> dict[bytes, int]:
     """Return what the slots of a brain hold; `owner` and `signer` may be given."""
     owner = int.from_bytes(besides.get("owner", creator), "big")
     signer = int.from_bytes(besides.get("signer", b""), "big")
     slots = storage_layout.brain_slots(storage_layout.brain_id(creator, salt))
-    values = (owner | seq << 160, int.from_bytes(head, "big"), signer)
+    values = (
+        owner | seq << 160 | repairs << 224,
+        int.from_bytes(head, "big"),
+        signer | epoch << 160,
+    )
     return dict(zip(slots, values, strict=True))
 
 
@@ -143,5 +154,6 @@ def other_slots() -> dict[bytes, int]:
         out |= brain_slots(
             OWNER_ADDRESS, keccak(b"salt %d" % one), keccak(b"head %d" % one), one + 1
         )
-        out[storage_layout.anchor_slot(keccak(b"%d" % one)[:20])] = 1 + one
+        log = keccak(b"log %d" % one)
+        out[storage_layout.anchor_slot(keccak(b"%d" % one)[:20], log)] = 1 + one
     return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from brain.chain.evidence import storage_layout
@@ -111,6 +112,17 @@ def make_log_field(
     }
 
 
+def anchored_slot(sender: bytes, key: VerifierKey = LOG_KEY) -> bytes:
+    """Return the slot of the checkpoint that an account anchored."""
+    return storage_layout.anchor_slot(sender, sha256(str(key).encode()).digest())
+
+
+def anchored_word(entries: Sequence[LogLeaf] = LOG_ENTRIES, key: VerifierKey = LOG_KEY) -> int:
+    """Return what is anchored of a log."""
+    text = Checkpoint(key.name, len(entries), rfc6962.merkle_root(leaf_hashes(entries))).text
+    return int.from_bytes(sha256(text.encode()).digest(), "big")
+
+
 def make_chain_field(
     world: ChainState,
     kind: str = KIND_BRAIN,
@@ -119,7 +131,7 @@ def make_chain_field(
 ) -> EvidenceDocument:
     """Return the field `chain`."""
     slots = storage_layout.brain_slots(storage_layout.brain_id(by, salt))
-    wanted = [storage_layout.anchor_slot(by)] if kind == KIND_ANCHOR else slots
+    wanted = [anchored_slot(by)] if kind == KIND_ANCHOR else slots
     address, account = (f"0x{one.hex()}" for one in (CONTRACT_ADDRESS, by))
     return build_chain_part(
         CHAIN_ID, address, kind, account, world.block(), world.storage_proof(wanted)
@@ -135,11 +147,10 @@ def make_chain_state(**besides: Any) -> ChainState:
         "signer": SIGNER_ADDRESS,
         **besides,
     }
-    anchored = int.from_bytes(rfc6962.merkle_root(leaf_hashes(LOG_ENTRIES)), "big")
     return ChainState(
         other_slots()
         | brain_slots(OWNER_ADDRESS, **head)
-        | {storage_layout.anchor_slot(SENDER_ADDRESS): anchored}
+        | {anchored_slot(SENDER_ADDRESS): anchored_word()}
     )
 
 

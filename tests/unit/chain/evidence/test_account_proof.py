@@ -85,15 +85,17 @@ def test_slots_are_those_of_solidity() -> None:
     assert id == keccak(bytes(12) + OWNER_ADDRESS + salt)
     first = int.from_bytes(keccak(id + bytes(32)), "big")
     assert storage_layout.brain_slots(id) == [(first + n).to_bytes(32, "big") for n in range(3)]
-    assert storage_layout.anchor_slot(OWNER_ADDRESS) == keccak(
-        bytes(12) + OWNER_ADDRESS + bytes(31) + b"\1"
-    )
+    logs = keccak(bytes(12) + OWNER_ADDRESS + bytes(31) + b"\1")
+    assert storage_layout.anchor_slot(OWNER_ADDRESS, salt) == keccak(salt + logs)
 
 
 def test_words_are_taken_apart_as_they_are_packed() -> None:
-    stored = brain_slots(OWNER_ADDRESS, bytes(32), keccak(b"head"), 7, signer=SIGNER_ADDRESS)
+    head = keccak(b"head")
+    stored = brain_slots(
+        OWNER_ADDRESS, bytes(32), head, 7, epoch=5, repairs=3, signer=SIGNER_ADDRESS
+    )
     words = [value.to_bytes(32, "big") for value in stored.values()]
-    assert storage_layout.decode_head(words) == (OWNER_ADDRESS, 7, keccak(b"head"), SIGNER_ADDRESS)
+    assert storage_layout.decode_head(words) == (OWNER_ADDRESS, 7, head, SIGNER_ADDRESS, 5, 3)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_words_are_taken_apart_as_they_are_packed() -> None:
         (0, int.from_bytes(OWNER_ADDRESS, "big")),
         (0, 1 << 160),
         (0, int.from_bytes(OWNER_ADDRESS, "big") | 1 << 224),
-        (2, 1 << 160),
+        (2, 1 << 224),
     ],
 )
 def test_words_that_are_no_head_are_refused(place: int, value: int) -> None:

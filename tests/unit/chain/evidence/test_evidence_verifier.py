@@ -170,14 +170,14 @@ def test_a_witness_that_did_not_sign_or_whose_line_does_not_fit_is_none() -> Non
     assert code_of(GOOD["witnessed"], witnesses=[str(LOG_KEY)]) == "bad_key"
 
 
-def test_the_root_that_is_anchored_must_be_that_of_the_checkpoint() -> None:
+def test_the_checkpoint_that_is_anchored_must_be_that_of_the_evidence() -> None:
     longer = [*LOG_ENTRIES, LOG_ENTRIES[0]._replace(seq=1, brain=OTHER)]
     assert (
         code_of(altered("anchor", "log", to=synthetic_evidence.make_log_field(entries=longer)))
-        == "wrong_root"
+        == "wrong_checkpoint"
     )
     empty = synthetic_evidence.make_chain_field(STATE, KIND_ANCHOR, OWNER_ADDRESS)
-    assert code_of(altered("anchor", "chain", to=empty)) == "not_anchored"
+    assert code_of(altered("anchor", "chain", to=empty)) == "wrong_checkpoint"
     assert code_of(GOOD["anchor"], owner="0x" + OWNER_ADDRESS.hex()) == "not_this_owner"
     assert check(GOOD["anchor"], owner="0x" + SENDER_ADDRESS.hex()).chain is not None
 
