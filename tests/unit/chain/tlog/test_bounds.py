@@ -153,7 +153,7 @@ def test_a_closed_ledger_opens_again(log: EmbeddedLedger) -> None:
     commit_snapshots(log, "a", [1])
     for _ in range(2):
         log.close()
-    assert log.head(derive_id("a")) == (1, derive_id("a", 1), "", "")
+    assert log.head(derive_id("a")) == (1, derive_id("a", 1))
     commit_snapshots(log, "a", [2])
 
 
