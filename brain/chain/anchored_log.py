@@ -16,6 +16,7 @@ from .anchor_records import AnchorRecord, append_anchor_record, read_anchor_reco
 from .evidence import storage_layout
 from .evm.anchors import Anchor, IncludedAnchor
 from .evm.evm_ledger import EvmLedger
+from .evm.fees import Quote
 from .evm.tx_status import SentTransaction
 from .ledger_protocol import FINALIZED, INCLUDED, Commitment, Ledger, LedgerFault, LedgerHead
 from .tlog import checkpoints, signed_note
@@ -44,6 +45,11 @@ def anchor_log(log: EmbeddedLedger, chain: EvmLedger) -> LogAnchor:
     sent = chain.anchors.anchor(anchor.log, anchor.checkpoint)
     append_anchor_record(chain.folder, record)
     return _anchor_result(chain, record, sent.status, sent)
+
+
+def quote_log_anchor(log: EmbeddedLedger, chain: EvmLedger) -> Quote:
+    """Return the cost of `anchor_log`, and send nothing."""
+    return chain.anchors.quote_anchor(storage_layout.log_id(log.key))
 
 
 def find_holding_ledger(brain: bytes, chain: EvmLedger, log: EmbeddedLedger) -> Ledger:

@@ -115,9 +115,11 @@ def chain_batch_command(
         chain = require_evm_ledger(app, ledger)
     with open_local_log() as log:
         if dry_run:
+            from brain.chain.anchored_log import quote_log_anchor
+
             from ..settings import evm_ledgers
 
-            quote = chain.anchors.quote_anchor() if chain else None
+            quote = quote_log_anchor(log, chain) if chain else None
             _emit_price(app, evm_ledgers.quote_price(chain or log, quote))
             return
         result = commit_batch(folders, log, chain, author=app.author)

@@ -17,6 +17,7 @@ from tests.support.chain.registry_contract import RegistryContract, encode_call,
 from tests.support.processes import TIMEOUT_SECONDS
 
 ROOTS = [word_of("root 0"), word_of("root 1")]
+LOG = word_of("log")
 
 
 def alive(process: int) -> bool:
@@ -74,21 +75,21 @@ def test_a_node_started_again_with_its_state_knows_what_it_knew(tmp_path: Path) 
     state = "--state", tmp_path / "state.json"
     with anvil_node.run_anvil(*state) as node:
         registry = RegistryContract(node)
-        registry.send(node.accounts[1], "anchor", ROOTS[0], 1)
+        registry.send(node.accounts[1], "anchor", LOG, ROOTS[0])
         number, port = node.block_number(), node.port
     with anvil_node.run_anvil(*state, port=port) as again:
         assert (again.port, again.block_number()) == (port, number)
-        answer = again.eth_call(registry.address, encode_call("anchorOf", again.accounts[1]))
+        answer = again.eth_call(registry.address, encode_call("anchorOf", again.accounts[1], LOG))
         assert answer == ROOTS[0]
 
 
 def test_a_state_can_be_carried_to_another_node(registry: RegistryContract) -> None:
     account = registry.node.accounts[1]
-    registry.send(account, "anchor", ROOTS[1], 1)
+    registry.send(account, "anchor", LOG, ROOTS[1])
     state = registry.node.dump_state()
     with anvil_node.run_anvil() as other:
         other.load_state(state)
-        assert other.eth_call(registry.address, encode_call("anchorOf", account)) == ROOTS[1]
+        assert other.eth_call(registry.address, encode_call("anchorOf", account, LOG)) == ROOTS[1]
 
 
 def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(
@@ -96,12 +97,12 @@ def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(
 ) -> None:
     node, account = registry.node, registry.node.accounts[2]
     node.mine(2)
-    registry.send(account, "anchor", ROOTS[0], 1)
+    registry.send(account, "anchor", LOG, ROOTS[0])
     before = node.block()
-    assert registry.call("anchorOf", account) == (ROOTS[0],)
+    assert registry.call("anchorOf", account, LOG) == (ROOTS[0],)
     node.reorg(1)
     after = node.block()
-    assert registry.call("anchorOf", account) == (bytes(32),)
+    assert registry.call("anchorOf", account, LOG) == (bytes(32),)
     assert after["number"] == before["number"]
     assert after["hash"] != before["hash"]
 
@@ -109,7 +110,7 @@ def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(
 def test_what_is_not_mined_at_once_waits_until_it_is(registry: RegistryContract) -> None:
     node, account = registry.node, registry.node.accounts[3]
     node.set_automine(False)
-    data = encode_call("anchor", ROOTS[0], 1)
+    data = encode_call("anchor", LOG, ROOTS[0])
     gone, stored = (node.send(sender, registry.address, data) for sender in node.accounts[3:5])
     assert node.receipt(stored) is None
     node.drop(gone)
@@ -119,7 +120,7 @@ def test_what_is_not_mined_at_once_waits_until_it_is(registry: RegistryContract)
     assert receipt is not None
     assert receipt["status"] == "0x1"
     assert node.receipt(gone) is None
-    assert registry.call("anchorOf", account) == (bytes(32),)
+    assert registry.call("anchorOf", account, LOG) == (bytes(32),)
 
 
 def test_the_next_block_has_the_time_and_the_base_fee_that_were_set(node: anvil_node.Anvil) -> None:
@@ -135,17 +136,17 @@ def test_code_can_be_put_anywhere_and_taken_away(registry: RegistryContract) -> 
     node, place = registry.node, "0x" + "ab" * 20
     code = bytes.fromhex(node.call("eth_getCode", registry.address, "latest")[2:])
     node.set_code(place, code)
-    assert node.eth_call(place, encode_call("anchorOf", node.accounts[0])) == bytes(32)
+    assert node.eth_call(place, encode_call("anchorOf", node.accounts[0], LOG)) == bytes(32)
     node.set_code(place, b"")
-    assert node.eth_call(place, encode_call("anchorOf", node.accounts[0])) == b""
+    assert node.eth_call(place, encode_call("anchorOf", node.accounts[0], LOG)) == b""
 
 
 def test_a_snapshot_brings_back_what_was(registry: RegistryContract) -> None:
     node, account = registry.node, registry.node.accounts[6]
     name = node.snapshot()
-    registry.send(account, "anchor", ROOTS[0], 1)
+    registry.send(account, "anchor", LOG, ROOTS[0])
     node.revert(name)
-    assert registry.call("anchorOf", account) == (bytes(32),)
+    assert registry.call("anchorOf", account, LOG) == (bytes(32),)
 
 
 def test_a_node_that_cannot_start_says_why() -> None:

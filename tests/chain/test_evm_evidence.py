@@ -18,6 +18,7 @@ from brain.chain.evidence.evidence_model import Expectations
 from brain.chain.evidence.evidence_verifier import verify_evidence
 from brain.chain.evm import EvmLedger, abi
 from brain.chain.evm.account import UnsignedTransaction
+from brain.chain.evm.anchors import Anchor
 from brain.chain.ledger_protocol import FINALIZED
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from tests.support.anvil_node import Anvil
@@ -247,18 +248,21 @@ def test_a_header_that_is_not_that_of_the_block_is_refused(
     assert error_code(opened.evidence, brain, S[1]) == "bad_rpc"
 
 
-def test_a_root_that_was_anchored_has_evidence_of_its_sender(
-    opened: EvmLedger, node: Anvil, tmp_path: Path
+def test_a_checkpoint_that_was_anchored_has_evidence_of_its_sender(
+    opened: EvmLedger, node: Anvil
 ) -> None:
-    opened.anchors.anchor(S[1], 5)
-    assert error_code(opened.anchors.anchor_evidence, S[1]) == "not_final"
+    log, anchors = word_of("log"), opened.anchors
+    first, never = (Anchor(opened.sender, log, S[n]) for n in (1, 3))
+    anchors.anchor(log, S[1])
+    assert error_code(anchors.evidence, first) == "not_final"
     node.mine(FINAL)
-    part = opened.anchors.anchor_evidence(S[1])
+    part = anchors.evidence(first)
     assert (part["kind"], part["sender"]) == ("anchor", opened.creator)
     assert part["slots"][0]["value"] == "0x" + S[1].hex()
-    opened.anchors.anchor(S[2], 6)
-    assert opened.anchors.anchor_evidence(S[1]) == part
-    assert error_code(opened.anchors.anchor_evidence, S[3]) == "not_committed"
+    anchors.anchor(log, S[2])
+    assert anchors.evidence(first) == part
+    assert error_code(anchors.evidence, never) == "not_committed"
+    assert error_code(anchors.evidence, first._replace(log=S[0])) == "not_committed"
 
 
 def test_an_anchor_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
@@ -277,14 +281,49 @@ def test_an_anchor_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
     assert [one.snapshot for one in AnchoredLog(log, opened).history(other)] == [S[1]]
 
 
-def test_a_root_that_the_next_one_replaced_at_once_has_evidence_all_the_same(
+def test_a_checkpoint_that_the_next_one_replaced_at_once_has_evidence_all_the_same(
     opened: EvmLedger, node: Anvil
 ) -> None:
-    for size, root in enumerate(S, 1):
-        opened.anchors.anchor(root, size)
+    log = word_of("log")
+    for checkpoint in S:
+        opened.anchors.anchor(log, checkpoint)
     node.mine(FINAL)
-    for root in S:
-        assert opened.anchors.anchor_evidence(root)["slots"][0]["value"] == "0x" + root.hex()
+    for checkpoint in S:
+        part = opened.anchors.evidence(Anchor(opened.sender, log, checkpoint))
+        assert part["slots"][0]["value"] == "0x" + checkpoint.hex()
+
+
+def test_a_checkpoint_without_a_prepared_proof_is_proven_at_the_block_before_the_next(
+    opened: EvmLedger, node: Anvil, tmp_path: Path
+) -> None:
+    log = word_of("log")
+    for checkpoint in S:
+        opened.anchors.anchor(log, checkpoint)
+    node.mine(FINAL)
+    elsewhere = open_patient_ledger(opened.config, tmp_path / "elsewhere", None)
+    for checkpoint in S:
+        part = elsewhere.anchors.evidence(Anchor(opened.sender, log, checkpoint))
+        assert part["slots"][0]["value"] == "0x" + checkpoint.hex()
+
+
+def test_batches_more_frequent_than_finality_all_yield_evidence(
+    opened: EvmLedger, node: Anvil, tmp_path: Path
+) -> None:
+    log = EmbeddedLedger(tmp_path / "log")
+    brains = [word_of(f"brain {n}") for n in range(4)]
+    for one in brains:
+        log.open(one, S[1])
+        anchored_log.anchor_log(log, opened)  # each time before the last one is final
+        AnchoredLog(log, opened).history(one)
+    node.mine(FINAL - 1)
+    anchored_log.anchor_log(log, opened)
+    for number, one in enumerate(brains):
+        held = AnchoredLog(log, opened)
+        assert held.status(one, S[1]).status == FINALIZED
+        part = held.evidence(one, S[1])
+        text = part["log"]["checkpoint"]
+        assert int(text.split("\n")[1]) > number
+        assert held.trust_level(held.status(one, S[1])) == "L1"
 
 
 def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(

@@ -80,7 +80,7 @@ def test_a_signer_may_not_name_another(owner: EvmLedger, by: Ledgers, brain: byt
     signer = by("signer")
     owner.ownership.set_signer(brain, address(signer))
     assert error_code(signer.ownership.set_signer, brain, address(signer)) == "unauthorized"
-    assert error_code(signer.ownership.offer, brain, address(signer)) == "unauthorized"
+    assert error_code(signer.ownership.offer, brain, address(signer), LATER) == "unauthorized"
 
 
 def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
@@ -89,7 +89,7 @@ def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
     heir, signer = by("heir"), by("signer")
     owner.ownership.set_signer(brain, address(signer))
     assert error_code(heir.ownership.accept, brain) == "unauthorized"
-    owner.ownership.offer(brain, address(heir))
+    owner.ownership.offer(brain, address(heir), LATER)
     owner.commit(brain, S[1], S[0])
     heir.ownership.accept(brain)
     assert error_code(owner.commit, brain, S[2], S[1]) == "unauthorized"
@@ -104,15 +104,15 @@ def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
 
 
 def test_an_offer_can_be_withdrawn(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
-    owner.ownership.offer(brain, address(by("heir")))
-    owner.ownership.offer(brain, "")
+    owner.ownership.offer(brain, address(by("heir")), LATER)
+    owner.ownership.offer(brain, "", 0)
     assert error_code(by("heir").ownership.accept, brain) == "unauthorized"
 
 
 @pytest.mark.parametrize("who", ["me", "0x12", "0x" + "g" * 40])
 def test_what_is_no_address_is_refused(who: str, owner: EvmLedger, brain: bytes) -> None:
     assert error_code(owner.ownership.set_signer, brain, who) == "bad_address"
-    assert error_code(owner.ownership.offer, brain, who) == "bad_address"
+    assert error_code(owner.ownership.offer, brain, who, LATER) == "bad_address"
 
 
 def test_anybody_may_pay_for_a_commitment_that_the_owner_signed(
@@ -234,17 +234,18 @@ def test_chain_14_nobody_can_open_a_brain_in_the_place_of_another(
     assert [one.snapshot for one in own.history(brain)] == [S[0]]
 
 
-def test_a_root_is_anchored_for_its_sender(by: Ledgers) -> None:
-    made = by("owner")
-    assert made.anchors.anchored_root(address(made)) == bytes(32)
-    quote = made.anchors.quote_anchor(S[1], 1000)
-    sent = made.anchors.anchor(S[1], 1000)
+def test_a_checkpoint_is_anchored_for_its_sender_and_its_log(by: Ledgers) -> None:
+    made, log = by("owner"), word_of("log")
+    assert made.anchors.anchored_checkpoint(address(made), log) == bytes(32)
+    quote = made.anchors.quote_anchor(log)
+    sent = made.anchors.anchor(log, b"\xfe" * 32)
     assert sent.gas == quote.expected_gas
-    assert made.anchors.anchored_root(address(made)) == S[1]
-    again = made.anchors.anchor(S[2], 2000)
+    assert made.anchors.anchored_checkpoint(address(made), log) == b"\xfe" * 32
+    again = made.anchors.anchor(log, S[2])
     assert again.gas is not None
     assert again.gas <= 30_000  # for a thousand brains, 30 each
-    assert made.anchors.anchored_root(ZERO_ADDRESS) == bytes(32)
+    assert made.anchors.anchored_checkpoint(ZERO_ADDRESS, log) == bytes(32)
+    assert made.anchors.anchored_checkpoint(address(made), word_of("other log")) == bytes(32)
 
 
 def test_a_wallet_contract_owns_a_brain_and_its_key_authorizes(

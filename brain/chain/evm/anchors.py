@@ -27,7 +27,7 @@ from .storage_prover import (
 )
 from .tx_status import SentTransaction
 
-_ANY_WORD = bytes(31) + b"\1"
+_ANY_CHECKPOINT = b"\xff" * 32
 
 
 class Anchor(NamedTuple):
@@ -64,9 +64,9 @@ class Anchors:
             self.prepare(Anchor(self._context.sender_address, log, checkpoint))
         return sent
 
-    def quote_anchor(self) -> Quote:
-        """Return the cost of an anchor, and send nothing."""
-        return self._context.quote(_anchor_calldata(_ANY_WORD, _ANY_WORD))
+    def quote_anchor(self, log: bytes) -> Quote:
+        """Return the cost of an anchor of a log, and send nothing."""
+        return self._context.quote(_anchor_calldata(log, _ANY_CHECKPOINT))
 
     def anchored_checkpoint(self, sender: str, log: bytes) -> bytes:
         """Return the last anchored checkpoint of an account and a log, 32 zero bytes for none."""
@@ -131,8 +131,8 @@ class Anchors:
             code="not_committed",
             hint="anchor the log with `brain chain batch`",
         )
-        followers = [event.block for event in events[1:]]
-        for event, follower in zip(events, [*followers, final.block.number + 1], strict=True):
+        for number, event in enumerate(events, 1):
+            follower = events[number].block if number < len(events) else final.block.number + 1
             if event.checkpoint != anchor.checkpoint:
                 continue
             if event.block > final.block.number:
