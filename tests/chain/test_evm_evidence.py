@@ -315,8 +315,7 @@ def test_batches_more_frequent_than_finality_all_yield_evidence(
         log.open(one, S[1])
         anchored_log.anchor_log(log, opened)  # each time before the last one is final
         AnchoredLog(log, opened).history(one)
-    node.mine(FINAL - 1)
-    anchored_log.anchor_log(log, opened)
+    node.mine(FINAL)
     for number, one in enumerate(brains):
         held = AnchoredLog(log, opened)
         assert held.status(one, S[1]).status == FINALIZED
