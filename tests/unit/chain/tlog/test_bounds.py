@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
+from brain.chain.ledger_protocol import NO_PARENT, CommitRequest, LedgerHead
 from brain.chain.tlog import audit, checkpoints, embedded_ledger, log_files, log_schema, signed_note
 from brain.chain.tlog.checkpoints import Cosignature
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
@@ -153,7 +153,7 @@ def test_a_closed_ledger_opens_again(log: EmbeddedLedger) -> None:
     commit_snapshots(log, "a", [1])
     for _ in range(2):
         log.close()
-    assert log.head(derive_id("a")) == (1, derive_id("a", 1))
+    assert log.head(derive_id("a")) == LedgerHead(1, derive_id("a", 1))
     commit_snapshots(log, "a", [2])
 
 
