@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 from brain import Brain
+from brain.evolve.gate.case_runner import SkillsUnderTest, is_for_program
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.evolve.gate.sandbox_runner import SandboxRunner
 from brain.gating.case_split import is_held_out
 from brain.gating.case_types import Case, Expectation
 from brain.programs.program import Program
-from brain.results import GateOutcome
+from brain.results import GateOutcome, GuardCounts, UnrunGuards
 from brain.sandbox.sandbox_protocol import Sandbox
 from tests.running.programs import COUNT, COUNT_CASES, COUNT_CHECK, TEXT_SCHEMA, build_program
-from tests.support.gated_brains import set_mode
+from tests.support.gated_brains import ScriptedRunner, set_mode
 
 HYPHENS = COUNT.replace(".split()", ".replace('-', ' ').split()")
 HYPHENS_CHECK = COUNT_CHECK.replace(".split()", ".replace('-', ' ').split()")
@@ -111,6 +112,90 @@ def test_a_caller_of_the_program_guards_its_cases(tmp_path: Path, sandbox: Sandb
         assert outcome.gate == "reject" and len(outcome.numbers.worse) == 6
         assert {path.split("/")[1] for path in outcome.numbers.worse} == {"twice"}
         assert brain.verify(deep=True).findings == []
+
+
+GREET = "Count the words of a greeting to guest {}"
+
+
+def make_counter_beside_a_text(folder: Path, sandbox: Sandbox) -> Brain:
+    """Create a brain in which a text has cases that a change of the counter's line touches."""
+    brain = make_counter(folder, sandbox)
+    add_cases(brain, Expectation(has_equals=True, equals=3))
+    brain.skills.upsert("greet", "Say hello.\n", description="Greet a guest")
+    tasks = filter(is_held_out, (GREET.format(at) for at in count()))
+    for task in islice(tasks, 3):
+        brain.gate.add_case("greet", task, Expectation(contains=("hello",)))
+    return brain
+
+
+def test_cases_of_texts_that_no_model_runs_are_told_and_are_no_ties(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    with make_counter_beside_a_text(tmp_path, sandbox) as brain:
+        description = "Count the words of a greeting"
+        outcome = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK, description=description)
+        assert outcome.done == "admitted" and outcome.guards is not None
+        assert (outcome.guards.found, outcome.guards.run) == (3, 0)
+        reason = "sandbox cannot run them: the skill has no program"
+        assert outcome.guards.unrun == [UnrunGuards("greet", 3, reason)]
+        assert outcome.reason.endswith(f"3 of 3 cases of other skills did not run: {reason}")
+        rows = brain.gate.recheck("count").cases
+        assert {row.kind for row in rows} == {"held_out"} and len(rows) == 6
+        assert brain.verify(deep=True).findings == []
+
+
+def test_a_program_that_makes_the_case_of_a_text_worse_is_rejected(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        assert isinstance(case.input, str)
+        return "3" if "of a greeting" in skills.prompt(case.input) else "hello"
+
+    with make_counter_beside_a_text(tmp_path, sandbox) as brain:
+        model = TextRunner(follow)
+        changes = [
+            ProposedChange(
+                name="count", evolver="grind", files=files(HYPHENS, HYPHENS_CHECK), description=line
+            )
+            for line in ("Count the words of a greeting", "Count words of guests")
+        ]
+        gate = Gate(brain, sandbox=sandbox, text_runner=model)
+        worse = gate.propose(changes[0])
+        assert worse.gate == "reject" and worse.numbers.losses == 0
+        assert {path.split("/")[1] for path in worse.numbers.worse} == {"greet"}
+        assert worse.numbers.runner == "sandbox and scripted"
+        again = brain.gate.recheck(worse.attempt, run=True)
+        assert again.differences == []
+        assert again.unknown == ["what was run by scripted did not run again"]
+        assert {row.ran_after for row in again.cases} == {"p", ""}
+        assert gate.propose(changes[0]).reason.startswith("it was tried before")
+
+        asked = model.runs
+        better = gate.propose(changes[1])
+        assert (better.done, better.numbers.rounds) == ("admitted", 5)
+        assert better.guards == GuardCounts(3, 3, []) and model.runs == asked + 2 * 3 * 5
+        assert brain.verify(deep=True).findings == []
+
+
+def test_no_model_is_asked_for_a_program_that_fails_its_own_cases(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    with make_counter_beside_a_text(tmp_path, sandbox) as brain:
+        model = TextRunner(lambda *_: "hello")
+        change = ProposedChange(
+            name="count", evolver="grind", files=files(COUNT), description="Count all the words"
+        )
+        outcome = Gate(brain, sandbox=sandbox, text_runner=model).propose(change)
+        assert (outcome.gate, outcome.numbers.runner, model.runs) == ("reject", "sandbox", 0)
+        assert outcome.guards is not None and outcome.guards.run == 0
+        assert [row.reason for row in outcome.guards.unrun] == ["the change failed without them"]
+
+
+class TextRunner(ScriptedRunner):
+    """A scripted runner that runs no programs, as a model does not."""
+
+    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
+        return "it is for a program" if is_for_program(skills, case) else ""
 
 
 @pytest.mark.parametrize(

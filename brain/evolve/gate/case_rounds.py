@@ -65,7 +65,8 @@ class _CaseCourse:
 class CaseRounds:
     """Tries cases with a runner, without a change (`old`) and with it (`new`).
 
-    `clock` tells seconds. `judge` compares outputs with what their case expects.
+    `clock` tells seconds, and the rounds end before `deadline`. `judge` compares outputs with what
+    their case expects.
     """
 
     runner: CaseRunner
@@ -75,13 +76,13 @@ class CaseRounds:
     rules: GateRules
     limits: GateLimits
     clock: Callable[[], float]
+    deadline: float
 
     def run(self, cases: Sequence[Case], guards: Sequence[Case]) -> TriedCases | None:
         """Try the cases; None if the time was over before a round was.
 
         Whatever `runner` raises because nothing can be run is raised.
         """
-        deadline = self.clock() + self.limits.seconds
         courses = [
             *(_CaseCourse(case, False) for case in cases),
             *(_CaseCourse(case, True) for case in guards),
@@ -93,7 +94,7 @@ class CaseRounds:
             if 2 * len(courses) * (number + 1) > self.limits.runs:
                 stopped = f"the limit of {self.limits.runs} runs was reached"
                 break
-            if not self._run_round(courses, number, deadline):
+            if not self._run_round(courses, number):
                 stopped = f"it took longer than {self.limits.seconds:g} s"
                 break
             rows = [course.row for course in courses]
@@ -111,11 +112,11 @@ class CaseRounds:
         is_open = decision.gate == "undecided"
         return TriedCases(cases=tried, decision=decision, stopped=stopped if is_open else "")
 
-    def _run_round(self, courses: Sequence[_CaseCourse], number: int, deadline: float) -> bool:
+    def _run_round(self, courses: Sequence[_CaseCourse], number: int) -> bool:
         """Run each case twice; a round that is not finished in time leaves no outcome."""
         pairs = []
         for course in courses:
-            if self.clock() > deadline:
+            if self.clock() > self.deadline:
                 return False
             outputs = [
                 _bound(self.runner.run(skills, course.case, number))

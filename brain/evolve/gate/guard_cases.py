@@ -19,13 +19,11 @@ def list_held_out(held_out: Iterable[Case], slug: str, limit: int) -> list[Case]
     """
     cases = [case for case in held_out if case.skill == slug]
     refuse_same_inputs(cases)
-    return _take(cases, limit)
+    return take_cases(cases, limit)
 
 
-def find_guards(
-    held_out: Iterable[Case], old: PlannedSkills, new: PlannedSkills, limit: int
-) -> list[Case]:
-    """Return the held-out cases of other skills that a change could touch, at most `limit`.
+def find_touched(held_out: Iterable[Case], old: PlannedSkills, new: PlannedSkills) -> list[Case]:
+    """Return the held-out cases of other skills that a change could touch.
 
     Those of a skill with a program are touched if it calls the changed skill by its name, and
     those of a text if the prompt for their input is another one.
@@ -40,7 +38,7 @@ def find_guards(
         calls = is_touched[case.skill]
         if calls or (calls is None and old.prompt(case_text(case)) != new.prompt(case_text(case))):
             found.append(case)
-    return _take(found, limit)
+    return found
 
 
 def _calls(skills: PlannedSkills, slug: str) -> bool | None:
@@ -52,6 +50,9 @@ def _calls(skills: PlannedSkills, slug: str) -> bool | None:
     return re.search(rf"\b{name}\b", program.code.decode("utf-8", "replace")) is not None
 
 
-def _take(cases: Sequence[Case], limit: int) -> list[Case]:
-    """Return at most `limit` cases, in an order that only their documents decide."""
+def take_cases(cases: Sequence[Case], limit: int) -> list[Case]:
+    """Return at most `limit` cases, the first in an order that only their documents decide.
+
+    Who changes a skill writes no cases, so no change brings one forward.
+    """
     return sorted(sorted(cases, key=lambda case: case.blob)[:limit], key=lambda case: case.path)
