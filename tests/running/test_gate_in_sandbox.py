@@ -114,6 +114,34 @@ def test_a_caller_of_the_program_guards_its_cases(tmp_path: Path, sandbox: Sandb
         assert brain.verify(deep=True).findings == []
 
 
+CALLER = (
+    "import json, sys\nfrom skillapi import call\n"
+    "print(call('{}', text=json.loads(sys.argv[1])['text']))\n"
+)
+
+
+@pytest.mark.parametrize("name", ["count", "Count", "word_counter"])
+def test_whoever_reaches_the_program_over_others_guards_its_cases(
+    tmp_path: Path, sandbox: Sandbox, name: str
+) -> None:
+    with make_counter(tmp_path, sandbox) as brain:
+        text = brain.files.read("skills/count/SKILL.md").replace(
+            b"name: count", b"name: Word Counter"
+        )
+        brain.files.edit("skills/count/SKILL.md", lambda _: text)
+        for slug, called in (("middle", name), ("top", "middle")):
+            program = build_program(
+                CALLER.format(called), schema=TEXT_SCHEMA, cases=COUNT_CASES, slug=slug
+            )
+            for path, data in {**program.files, "SKILL.md": f"# {slug}\n".encode()}.items():
+                brain.files.edit(f"skills/{slug}/{path}", lambda _, data=data: data)
+        add_cases(brain, Expectation(has_equals=True, equals=2), slug="top")
+        add_cases(brain, Expectation(has_equals=True, equals=3))
+        outcome = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK)
+        assert outcome.gate == "reject" and len(outcome.numbers.worse) == 6
+        assert {path.split("/")[1] for path in outcome.numbers.worse} == {"top"}
+
+
 GREET = "Count the words of a greeting to guest {}"
 
 
