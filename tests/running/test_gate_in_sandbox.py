@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.evolve.gate.case_runner import SkillsUnderTest, is_for_program
+from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.evolve.gate.sandbox_runner import SandboxRunner
@@ -21,7 +21,7 @@ from brain.programs.program import Program
 from brain.results import GateOutcome, GuardCounts, UnrunGuards
 from brain.sandbox.sandbox_protocol import Sandbox
 from tests.running.programs import COUNT, COUNT_CASES, COUNT_CHECK, TEXT_SCHEMA, build_program
-from tests.support.gated_brains import ScriptedRunner, set_mode
+from tests.support.gated_brains import Answer, ScriptedRunner, set_mode
 
 HYPHENS = COUNT.replace(".split()", ".replace('-', ' ').split()")
 HYPHENS_CHECK = COUNT_CHECK.replace(".split()", ".replace('-', ' ').split()")
@@ -164,7 +164,7 @@ def test_cases_of_texts_that_no_model_runs_are_told_and_are_no_ties(
         outcome = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK, description=description)
         assert outcome.done == "admitted" and outcome.guards is not None
         assert (outcome.guards.found, outcome.guards.run) == (3, 0)
-        reason = "sandbox cannot run them: the skill has no program"
+        reason = "no model is there to read a text"
         assert outcome.guards.unrun == [UnrunGuards("greet", 3, reason)]
         assert outcome.reason.endswith(f"3 of 3 cases of other skills did not run: {reason}")
         rows = brain.gate.recheck("count").cases
@@ -222,8 +222,9 @@ def test_no_model_is_asked_for_a_program_that_fails_its_own_cases(
 class TextRunner(ScriptedRunner):
     """A scripted runner that runs no programs, as a model does not."""
 
-    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
-        return "it is for a program" if is_for_program(skills, case) else ""
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self.kinds = ("text",)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
 from ...gating.case_types import Case
 from ...programs.program import Program
+from ...repo.gate.touched_cases import CaseKind
 
 
 class SkillsUnderTest(Protocol):
@@ -34,9 +36,10 @@ class CaseOutput:
     error: str = ""
 
 
-def is_for_program(skills: SkillsUnderTest, case: Case) -> bool:
-    """Tell whether a program answers a case: its skill has one, and its input is an object."""
-    return not isinstance(case.input, str) and skills.program(case.skill) is not None
+def kind_of_case(skills: SkillsUnderTest, case: Case) -> CaseKind:
+    """Return what answers a case: a program, if its skill has one and its input is an object."""
+    is_text = isinstance(case.input, str) or skills.program(case.skill) is None
+    return "text" if is_text else "program"
 
 
 class CaseRunner(Protocol):
@@ -50,11 +53,11 @@ class CaseRunner(Protocol):
     def repeats_itself(self) -> bool:
         """Whether the same skills and case give the same output each time."""
 
-    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
-        """Return why it cannot run a case, "" if it can.
+    @property
+    def kinds(self) -> Collection[CaseKind]:
+        """The cases of other skills that it can run, by what answers them.
 
-        The cases of the changed skill run whatever this says. A case of another skill that it
-        cannot run is given to a runner that can, or is not run.
+        Those of the changed skill run whatever this says.
         """
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ...gating.case_types import Case
 from ...gating.gate_types import DEFAULT_RULES, GateRules
@@ -20,9 +21,9 @@ from ...verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from .brain_protocol import GatedBrain
 from .case_rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
 from .case_runner import CaseRunner
-from .guard_cases import find_touched, list_held_out
+from .guard_cases import choose_held_out, find_guards
 from .sandbox_runner import SandboxRunner
-from .skills_under_test import PlannedSkills
+from .skills_under_test import PlannedRanks, PlannedSkills
 from .trial_stages import TrialStage, add_guard_note, plan_stages
 
 GATE_RULE = "gate"
@@ -59,6 +60,10 @@ class TrialResult:
     guards: GuardCounts | None = None
 
 
+class _OutOfTime(Exception):
+    """The time of a trial is over."""
+
+
 class ChangeTrial:
     """Tries one planned change, within the limits of `settings`.
 
@@ -88,24 +93,29 @@ class ChangeTrial:
         and whatever the runner raises because it can run nothing.
         """
         reader = self._brain.gate
-        documents = reader.list_documents(planned.head)
-        old = PlannedSkills(reader, planned, documents, planned.base_text, planned.base_program)
-        new = PlannedSkills(reader, planned, documents, planned.text, planned.program)
+        ranks = PlannedRanks(reader, planned)
+        old = PlannedSkills(reader, planned, ranks, planned.base_text, planned.base_program)
+        new = PlannedSkills(reader, planned, ranks, planned.text, planned.program)
         trial = None if planned.program is None else self._try_program(planned.program, new)
         if trial is not None:
             if trial.verdict.decision == "reject":
                 reason = trial.verdict.reason
                 return TrialResult(reason=reason, program=trial.program, trial=trial)
-            new = PlannedSkills(reader, planned, documents, planned.text, trial.program)
+            new = PlannedSkills(reader, planned, ranks, planned.text, trial.program)
         limits = self._settings.limits
         deadline = self._settings.clock() + limits.seconds
-        every = reader.read_held_out(planned.head)
-        cases = list_held_out(every, planned.slug, limits.cases)
+        cases = choose_held_out(reader.read_held_out(planned.head, planned.path), limits.cases)
         runners = self._find_runners(has_program=trial is not None)
         if not cases or not runners:
             reason = NO_RUNNER if cases else NO_CASES
             return _result(trial, reason=reason, is_for_person=True)
-        stages = plan_stages(runners, new, find_touched(every, old, new), limits.guards)
+        too_late = f"no round of the cases ended within {limits.seconds:g} s"
+        try:
+            interrupt = partial(self._interrupt, deadline)
+            touched = find_guards(self._brain, planned.head, ranks, (old, new), interrupt)
+        except _OutOfTime:
+            return _result(trial, reason=too_late)
+        stages = plan_stages(runners, touched, limits.guards)
         for stage in stages:
             if same := self._find_same(planned, trial, stage, cases):
                 return same
@@ -120,12 +130,17 @@ class ChangeTrial:
             deadline=deadline,
         )
         for stage in stages:
-            tried = replace(rounds, runner=stage.runner).run(cases, stage.guards)
+            guards = reader.read_touched(stage.guards)
+            tried = replace(rounds, runner=stage.runner).run(cases, guards)
             if tried is None or tried.decision.gate != "admit":
                 break
         if tried is None:
-            return _result(trial, reason=f"no round of the cases ended within {limits.seconds:g} s")
+            return _result(trial, reason=too_late)
         return self._conclude(planned, trial, stage, tried)
+
+    def _interrupt(self, deadline: float) -> None:
+        if self._settings.clock() > deadline:
+            raise _OutOfTime
 
     def _find_runners(self, *, has_program: bool) -> list[CaseRunner]:
         """Return what can run cases, first what runs those of the changed skill."""
@@ -150,11 +165,11 @@ class ChangeTrial:
         cases: Sequence[Case],
     ) -> EarlierAttempt | None:
         """Return a kept attempt at exactly this: to try it until it passes would be cheating."""
-        kinds = {"held_out": cases, "guard": stage.guards}
+        tried = [("held_out", case.path, case.blob) for case in cases]
+        tried += [("guard", case.path, case.blob) for case in stage.guards]
         rows = [
-            VerdictCase(kind=kind, name=case.path, outcome="pass", document=case.blob)
-            for kind, listed in kinds.items()
-            for case in listed
+            VerdictCase(kind=kind, name=path, outcome="pass", document=blob)
+            for kind, path, blob in tried
         ]
         wanted = Verdict(
             decision="reject",

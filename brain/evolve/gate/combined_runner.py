@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ...gating.case_types import Case
-from .case_runner import CaseOutput, CaseRunner, SkillsUnderTest
+from ...repo.gate.touched_cases import CaseKind
+from .case_runner import CaseOutput, CaseRunner, SkillsUnderTest, kind_of_case
 
 _AND = " and "
 """Between the names of runners, in the name of a combined one."""
@@ -30,9 +31,10 @@ class RememberingRunner:
         """The name of the runner."""
         return self._runner.name
 
-    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
-        """Return what the runner says."""
-        return self._runner.find_obstacle(skills, case)
+    @property
+    def kinds(self) -> Collection[CaseKind]:
+        """Those of the runner."""
+        return self._runner.kinds
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Return the output of the first run."""
@@ -61,10 +63,10 @@ class CombinedRunner:
         """Whether all of them do."""
         return all(runner.repeats_itself for runner in self._runners)
 
-    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
-        """Return why none of them can run a case, "" if one can."""
-        obstacles = [runner.find_obstacle(skills, case) for runner in self._runners]
-        return "" if "" in obstacles else obstacles[0]
+    @property
+    def kinds(self) -> Collection[CaseKind]:
+        """Those of all of them."""
+        return {kind for runner in self._runners for kind in runner.kinds}
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Run a case with its runner."""
@@ -73,5 +75,6 @@ class CombinedRunner:
     def _choose(self, skills: SkillsUnderTest, case: Case) -> CaseRunner:
         if case.skill == skills.slug:
             return self._runners[0]
-        able = (one for one in self._runners if not one.find_obstacle(skills, case))
+        kind = kind_of_case(skills, case)
+        able = (runner for runner in self._runners if kind in runner.kinds)
         return next(able, self._runners[0])

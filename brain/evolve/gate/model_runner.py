@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 from ...errors import ModelError
-from ...gating.case_types import Case
+from ...gating.case_types import Case, case_text
+from ...repo.gate.touched_cases import CaseKind
 from ...util import strict_json
 from ..model import MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
-from .case_runner import CaseOutput, SkillsUnderTest, is_for_program
+from .case_runner import CaseOutput, SkillsUnderTest
 
 MAX_ANSWER_TOKENS = 1024
 ANSWER_SCHEMA = {
@@ -24,6 +23,7 @@ class ModelRunner:
     """The `CaseRunner` of skills that are texts: the answer of a model is the output."""
 
     repeats_itself = False
+    kinds: tuple[CaseKind, ...] = ("text",)
 
     def __init__(self, model: Model, max_tokens: int = MAX_ANSWER_TOKENS) -> None:
         self._model = model
@@ -33,10 +33,6 @@ class ModelRunner:
     def name(self) -> str:
         """The name of the model."""
         return self._model.name
-
-    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
-        """Return why a program must answer a case, "" if a model can."""
-        return "a program answers it" if is_for_program(skills, case) else ""
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Ask the model; one that fails is an error of the case."""
@@ -55,13 +51,6 @@ class ModelRunner:
         if len(output) > MAX_MODEL_ANSWER_BYTES:
             return CaseOutput(error=f"the answer has {len(output)} bytes")
         return CaseOutput(output=output)
-
-
-def case_text(case: Case) -> str:
-    """Return the input of a case as a message; an object as JSON."""
-    if isinstance(case.input, str):
-        return case.input
-    return json.dumps(dict(case.input), ensure_ascii=False, sort_keys=True)
 
 
 def _read_answer(text: str) -> str:

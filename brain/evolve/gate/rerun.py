@@ -10,6 +10,7 @@ from ...gating.case_types import Case
 from ...programs.program import Program
 from ...repo.gate.find_verdict import FoundVerdict
 from ...repo.gate.recheck import RecheckTools
+from .case_runner import kind_of_case
 from .combined_runner import split_runner_name
 from .sandbox_runner import SANDBOX_RUNNER, SandboxRunner
 
@@ -63,7 +64,7 @@ def with_rerun(tools: RecheckTools, reader: ProgramReader, found: FoundVerdict) 
 
     def rerun(case: Case) -> Sequence[bytes | None]:
         runner = SandboxRunner(tools.find_sandbox())
-        if others and runner.find_obstacle(sides[-1], case):
+        if others and kind_of_case(sides[-1], case) not in runner.kinds:
             return []
         outputs = [runner.run(skills, case, 0) for skills in sides]
         return [None if one.error else one.output for one in outputs]

@@ -11,6 +11,7 @@ from ...errors import InvalidInput
 from ...gating.case_types import Case
 from ...programs.program import Program
 from ...programs.tool_name import slug_of_tool, tool_name
+from ...repo.gate.touched_cases import CaseKind
 from ...running.broker import Broker
 from ...running.run_program import RunOutcome, run_program
 from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
@@ -26,24 +27,19 @@ class SandboxRunner:
 
     name = SANDBOX_RUNNER
     repeats_itself = True
+    kinds: tuple[CaseKind, ...] = ("program",)
 
     def __init__(self, sandbox: Sandbox, case_seconds: float = CASE_SECONDS) -> None:
         self._sandbox = sandbox
         self._limits = replace(DEFAULT_LIMITS, wall_seconds=case_seconds)
 
-    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
-        """Return why a case is none of a program, "" if it is one."""
-        if skills.program(case.skill) is None:
-            return "the skill has no program"
-        if isinstance(case.input, str):
-            return "its input is a text, not an object of arguments"
-        return ""
-
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Run a case. Raises `SandboxError`."""
         program = skills.program(case.skill)
-        if program is None or isinstance(case.input, str):
-            return CaseOutput(error=self.find_obstacle(skills, case))
+        if program is None:
+            return CaseOutput(error="the skill has no program")
+        if isinstance(case.input, str):
+            return CaseOutput(error="its input is a text, not an object of arguments")
         outcome = self._run(program, dict(case.input), self._open_broker(skills, case.skill))
         if not outcome.ok:
             return CaseOutput(error=outcome.error)

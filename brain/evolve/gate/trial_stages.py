@@ -10,15 +10,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...gating.case_types import Case
+from ...repo.gate.touched_cases import CaseKind, TouchedCase
 from ...results import GuardCounts, UnrunGuards
-from .case_runner import CaseRunner, SkillsUnderTest
+from .case_runner import CaseRunner
 from .combined_runner import CombinedRunner, RememberingRunner
 from .guard_cases import take_cases
 
 MAX_LISTED = 100
 """Rows about guards that did not run, those with the most cases first."""
 _NOT_REACHED = "the change failed without them"
+_NO_RUNNER: dict[CaseKind, str] = {
+    "program": "no sandbox is there to run a program",
+    "text": "no model is there to read a text",
+}
 
 _Unrun = Counter[tuple[str, str]]
 """Counts of cases by skill and reason."""
@@ -29,52 +33,40 @@ class TrialStage:
     """A runner, and the guards that run beside the cases of the changed skill."""
 
     runner: CaseRunner
-    guards: tuple[Case, ...]
+    guards: tuple[TouchedCase, ...]
     counts: GuardCounts
 
 
 def plan_stages(
-    runners: Sequence[CaseRunner], skills: SkillsUnderTest, touched: Sequence[Case], limit: int
+    runners: Sequence[CaseRunner], touched: Sequence[TouchedCase], limit: int
 ) -> list[TrialStage]:
     """Return the stages of a trial, of which the last decides if all before it admit.
 
     `runners` begin with the one that runs the cases of the changed skill. `touched` are the cases
-    of other skills that the change could touch; at most `limit` run. Those that no runner can run
-    take no place from the others.
+    of other skills that the change could touch; at most `limit` run, always the same ones. Those
+    that no runner can run take no place from the others.
     """
     main = runners[0]
-    unrun: _Unrun = Counter()
-    able = []
-    for case in touched:
-        if obstacle := CombinedRunner(runners).find_obstacle(skills, case):
-            unrun[case.skill, f"{main.name} cannot run them: {obstacle}"] += 1
-        else:
-            able.append(case)
-    guards = take_cases(able, limit)
-    chosen = {case.path for case in guards}
-    unrun.update((case.skill, f"at most {limit} run") for case in able if case.path not in chosen)
-    needed = [
-        runner
-        for runner in runners[1:]
-        if any(
-            main.find_obstacle(skills, case) and not runner.find_obstacle(skills, case)
-            for case in guards
-        )
-    ]
-    if not needed:
+    kinds = {kind for runner in runners for kind in runner.kinds}
+    unrun = Counter((one.skill, _NO_RUNNER[one.kind]) for one in touched if one.kind not in kinds)
+    guards, others = take_cases([one for one in touched if one.kind in kinds], limit)
+    unrun.update((one.skill, f"at most {limit} run") for one in others)
+    missing = {one.kind for one in guards}.difference(main.kinds)
+    if not missing:
         return [_build_stage(main, guards, unrun)]
+    needed = [runner for runner in runners[1:] if not missing.isdisjoint(runner.kinds)]
     if not main.repeats_itself:
         return [_build_stage(CombinedRunner([main, *needed]), guards, unrun)]
     remembering = RememberingRunner(main)
-    first = [case for case in guards if not main.find_obstacle(skills, case)]
-    later = Counter((case.skill, _NOT_REACHED) for case in guards if case not in first)
+    first = [one for one in guards if one.kind in main.kinds]
+    later = Counter((one.skill, _NOT_REACHED) for one in guards if one.kind not in main.kinds)
     return [
         _build_stage(remembering, first, unrun + later),
         _build_stage(CombinedRunner([remembering, *needed]), guards, unrun),
     ]
 
 
-def _build_stage(runner: CaseRunner, guards: Sequence[Case], unrun: _Unrun) -> TrialStage:
+def _build_stage(runner: CaseRunner, guards: Sequence[TouchedCase], unrun: _Unrun) -> TrialStage:
     rows = sorted(unrun.items(), key=lambda row: (-row[1], row[0]))
     counts = GuardCounts(
         found=len(guards) + unrun.total(),

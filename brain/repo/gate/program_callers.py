@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from ...errors import InvalidInput
-from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...programs.called_names import find_called_names
-from ...programs.python_parse import MAX_CODE_BYTES
 from ...programs.tool_name import slug_of_tool
 from ...running.broker import MAX_CALL_DEPTH
 from ...skills.slug import fold_to_slug
 from ..open.session import Session
-from ..programs.list_programs import find_code_paths, find_skill_of_code
+from ..programs.list_programs import find_skill_of_code
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
 
@@ -23,14 +21,16 @@ _called: dict[bytes, frozenset[str]] = {}
 """The slugs that each code calls, by its blob."""
 
 
-def find_callers(session: Session, snapshot: bytes, names: Collection[str]) -> set[str]:
+def find_callers(
+    session: Session, bundle: Bundle, codes: Mapping[str, bytes], names: Collection[str]
+) -> set[str]:
     """Return the slugs of the skills whose programs call one skill, or call such a caller.
 
-    `names` are the slugs by which programs call that skill. A name means the skill of its slug,
+    `codes` are the blobs of all skill.py of the bundle, by path. `names` are the slugs by which
+    programs call that skill. A name means the skill of its slug,
     else the one that declares it, as for a run. Chains are as long as a broker allows.
     """
-    bundle = session.bundle_of(snapshot)
-    calls = _read_calls(session, bundle)
+    calls = _read_calls(session, codes)
     found: dict[str, FoundSkill | None] = {}
     wanted = set(names)
     for _ in range(MAX_CALL_DEPTH - 1):
@@ -54,18 +54,12 @@ def _list_names(session: Session, bundle: Bundle, skill: FoundSkill) -> Iterator
                 yield slug
 
 
-def _read_calls(session: Session, bundle: Bundle) -> dict[str, frozenset[str]]:
+def _read_calls(session: Session, codes: Mapping[str, bytes]) -> dict[str, frozenset[str]]:
     """Return what each skill.py calls, by its path."""
-    blobs = {
-        path: entry.blob
-        for path in find_code_paths(session, bundle)
-        if (entry := bundles.get_entry(session.nodes, bundle, path)) is not None
-        and entry.size <= MAX_CODE_BYTES
-    }
     if len(_called) > _MAX_CACHED:
         _called.clear()
-    new = set(blobs.values()).difference(_called)
+    new = set(codes.values()).difference(_called)
     readable = list(new.difference(session.reader.find_redactions(list(new))))
     for blob, code in session.reader.read_small_blobs(readable):
         _called[blob] = frozenset(fold_to_slug(slug_of_tool(n)) for n in find_called_names(code))
-    return {path: _called.get(blob, frozenset()) for path, blob in blobs.items()}
+    return {path: _called.get(blob, frozenset()) for path, blob in codes.items()}

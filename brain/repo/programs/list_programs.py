@@ -46,7 +46,7 @@ def list_runnable_programs(session: Session) -> list[SkillProgram]:
 
 def _iter_skills(session: Session, bundle: Bundle) -> Iterator[FoundSkill]:
     """Yield the skills that have a skill.py beside their text, by path."""
-    for path in sorted(find_code_paths(session, bundle)):
+    for path in sorted(_find_code_paths(session, bundle)):
         skill = find_skill_of_code(session, bundle, path)
         if skill is not None:
             yield skill
@@ -63,7 +63,7 @@ def find_skill_of_code(session: Session, bundle: Bundle, path: str) -> FoundSkil
     return None
 
 
-def find_code_paths(session: Session, bundle: Bundle) -> frozenset[str]:
+def _find_code_paths(session: Session, bundle: Bundle) -> frozenset[str]:
     """Return the paths of all skill.py; cost grows with the changes since the last call."""
     if session.code_paths is None:
         entries = bundles.walk_entries(session.nodes, bundle)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest, is_for_program
+from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
 from brain.evolve.gate.combined_runner import CombinedRunner
 from brain.evolve.gate.trial_stages import add_guard_note, plan_stages
 from brain.gating.case_types import Case, Expectation
 from brain.programs.program import Program
+from brain.repo.gate.touched_cases import CaseKind, TouchedCase
 from brain.results import UnrunGuards
 
 
@@ -20,8 +21,9 @@ class Runner:
     repeats_itself: bool
     runs: int = 0
 
-    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
-        return "" if is_for_program(skills, case) is self.repeats_itself else "not its kind"
+    @property
+    def kinds(self) -> tuple[CaseKind, ...]:
+        return ("program",) if self.repeats_itself else ("text",)
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         self.runs += 1
@@ -63,27 +65,33 @@ def model() -> Runner:
     return Runner("model", False)
 
 
-TOUCHED = [case("greet", 0), case("greet", 1), *(case("p-other", number) for number in (2, 3, 4))]
+def touched(skill: str, number: int) -> TouchedCase:
+    one = case(skill, number)
+    kind: CaseKind = "program" if skill.startswith("p") else "text"
+    return TouchedCase(kind, skill, one.path, one.blob)
+
+
+TOUCHED = [*(touched("greet", n) for n in (0, 1)), *(touched("p-other", n) for n in (2, 3, 4))]
 
 
 def test_a_guard_that_nothing_can_run_takes_no_place_and_is_told() -> None:
-    (stage,) = plan_stages([sandbox()], Skills(), TOUCHED, 2)
+    (stage,) = plan_stages([sandbox()], TOUCHED, 2)
     assert [one.skill for one in stage.guards] == ["p-other", "p-other"]
     assert (stage.counts.found, stage.counts.run) == (5, 2)
     assert stage.counts.unrun == [
-        UnrunGuards("greet", 2, "sandbox cannot run them: not its kind"),
+        UnrunGuards("greet", 2, "no model is there to read a text"),
         UnrunGuards("p-other", 1, "at most 2 run"),
     ]
 
 
 def test_of_too_many_guards_the_documents_alone_choose() -> None:
-    few = plan_stages([sandbox()], Skills(), TOUCHED, 2)[0].guards
-    many = plan_stages([sandbox()], Skills(), [case("p-third", 1), *reversed(TOUCHED)], 2)[0]
-    assert {one.name for one in few} == {"c3", "c4"} == {one.name for one in many.guards}
+    few = plan_stages([sandbox()], TOUCHED, 2)[0].guards
+    many = plan_stages([sandbox()], [touched("p-third", 1), *reversed(TOUCHED)], 2)[0]
+    assert {one.blob[0] for one in few} == {251, 252} == {one.blob[0] for one in many.guards}
 
 
 def test_a_model_is_asked_only_after_the_programs_have_passed() -> None:
-    first, last = plan_stages([sandbox(), model()], Skills(), TOUCHED, 9)
+    first, last = plan_stages([sandbox(), model()], TOUCHED, 9)
     assert (first.runner.name, last.runner.name) == ("sandbox", "sandbox and model")
     assert {one.skill for one in first.guards} == {"p-other"} and len(last.guards) == 5
     assert first.counts.unrun == [UnrunGuards("greet", 2, "the change failed without them")]
@@ -91,19 +99,20 @@ def test_a_model_is_asked_only_after_the_programs_have_passed() -> None:
 
 
 def test_one_stage_is_enough_where_one_runner_is() -> None:
-    (stage,) = plan_stages([sandbox(), model()], Skills(), TOUCHED[2:], 9)
+    (stage,) = plan_stages([sandbox(), model()], TOUCHED[2:], 9)
     assert stage.runner.name == "sandbox"
-    (stage,) = plan_stages([model(), sandbox()], Skills(), TOUCHED, 9)
+    (stage,) = plan_stages([model(), sandbox()], TOUCHED, 9)
     assert stage.runner.name == "model and sandbox" and not stage.runner.repeats_itself
 
 
 def test_each_case_has_its_runner_and_a_program_runs_once_a_side() -> None:
     programs, texts = sandbox(), model()
-    first, last = plan_stages([programs, texts], Skills(), TOUCHED, 9)
+    first, last = plan_stages([programs, texts], TOUCHED, 9)
     sides = Skills(), Skills()
     for number, stage in ((0, first), (0, last), (1, last)):
         for skills in sides:
-            for one in (case("p-own", 9), *stage.guards):
+            guards = [case(one.skill, 255 - one.blob[0]) for one in stage.guards]
+            for one in (case("p-own", 9), *guards):
                 output = stage.runner.run(skills, one, number).output
                 assert output == (b"sandbox" if one.skill.startswith("p") else b"model")
     assert (programs.runs, texts.runs) == (2 * 4, 2 * 2 * 2)
@@ -116,10 +125,10 @@ def test_the_changed_skill_has_its_own_runner_whatever_its_kind() -> None:
 
 
 def test_a_reason_says_how_many_did_not_run_and_names_no_skill() -> None:
-    (stage,) = plan_stages([sandbox()], Skills(), TOUCHED, 2)
+    (stage,) = plan_stages([sandbox()], TOUCHED, 2)
     assert add_guard_note("it helps", stage.counts) == (
-        "it helps; 3 of 5 cases of other skills did not run: sandbox cannot run them: not its kind;"
+        "it helps; 3 of 5 cases of other skills did not run: no model is there to read a text;"
         " at most 2 run"
     )
-    (whole,) = plan_stages([sandbox()], Skills(), TOUCHED[2:], 9)
+    (whole,) = plan_stages([sandbox()], TOUCHED[2:], 9)
     assert add_guard_note("it helps", whole.counts) == "it helps"

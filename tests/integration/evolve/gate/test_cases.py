@@ -42,7 +42,7 @@ def test_cases_of_a_client_home_are_found_where_its_skills_are(brain: Brain) -> 
     brain.files.edit(".agents/skills/greet/SKILL.md", lambda _: text)
     added = brain.gate.add_case("greet", next(inputs_of_half(held_out=True)), HELLO)
     assert added.path.startswith(".agents/skills/greet/cases/")
-    (case,) = brain.gate.read_held_out(bytes.fromhex(brain.head))
+    (case,) = brain.gate.read_held_out(bytes.fromhex(brain.head), ".agents/skills/greet/SKILL.md")
     assert (case.skill, case.path) == ("greet", added.path)
 
 
