@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from ...cache.case_facts import CaseFactsCache
 from ...errors import BrainError
 from ...gating.case_document import is_case_name, may_be_held_out, parse_case
 from ...gating.case_types import MAX_CASE_BYTES, case_text
@@ -30,6 +31,7 @@ from ..search.search_index import update_catalogue
 _BATCH = 1000
 """Documents that are read between two looks at the clock."""
 
+_OBJECT, _TEXT = "object", "text"
 _CODE_SUFFIX = f"/{PROGRAM_FILE}"
 
 Interrupt = Callable[[], None]
@@ -51,6 +53,21 @@ class _CaseFacts(NamedTuple):
 
     is_object: bool
     query: tuple[str, ...]
+
+
+def _encode_facts(facts: _CaseFacts | None) -> bytes:
+    """Return facts as bytes: empty if it is no held-out case, else the kind and the stems."""
+    if facts is None:
+        return b""
+    kind = _OBJECT if facts.is_object else _TEXT
+    return "\n".join((kind, *facts.query)).encode()
+
+
+def _decode_facts(data: bytes) -> _CaseFacts | None:
+    if not data:
+        return None
+    kind, *query = data.decode().split("\n")
+    return _CaseFacts(kind == _OBJECT, tuple(query))
 
 
 class CaseIndex:
@@ -105,18 +122,24 @@ class CaseIndex:
     def _read_facts(
         self, session: Session, entries: Iterable[TreeEntry], interrupt: Interrupt
     ) -> None:
-        unread = list({one.blob: one for one in entries if one.blob not in self._facts}.values())
-        for start in range(0, len(unread), _BATCH):
+        unread = {one.blob: one.path for one in entries if one.blob not in self._facts}
+        if not unread:
+            return
+        kept = CaseFactsCache(session.cache.folder)
+        self._facts.update((blob, _decode_facts(data)) for blob, data in kept.read(unread).items())
+        wanted = [blob for blob in unread if blob not in self._facts]
+        for start in range(0, len(wanted), _BATCH):
             interrupt()
-            session.report_progress("reading cases", start, len(unread))
-            paths = {one.blob: one.path for one in unread[start : start + _BATCH]}
-            gone = session.reader.find_redactions(list(paths))
-            readable = [blob for blob in paths if blob not in gone]
-            read = dict.fromkeys(gone, None) | {
-                blob: self._read_one(paths[blob], blob, content)
+            session.report_progress("reading cases", start, len(wanted))
+            batch = wanted[start : start + _BATCH]
+            gone = session.reader.find_redactions(batch)
+            readable = [blob for blob in batch if blob not in gone]
+            read = {
+                blob: self._read_one(unread[blob], blob, content)
                 for blob, content in session.reader.read_small_blobs(readable)
             }
-            self._facts.update(read)
+            self._facts.update(dict.fromkeys(gone) | read)
+            kept.put({blob: _encode_facts(facts) for blob, facts in read.items()})
 
     def _read_one(self, path: str, blob: bytes, content: bytes) -> _CaseFacts | None:
         """Return what is known of a document, None if it is no held-out case."""
