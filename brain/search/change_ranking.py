@@ -178,9 +178,39 @@ class ChangeRanking:
             best = self._index.find_best_parts(stem)
             if len(best) > limit and rarity * best[limit] > own:
                 return False  # more than `limit` skills are better by this word alone
-        scores = self._score_all(chosen)
+        return not self._has_better(chosen, own, limit)
+
+    def _has_better(self, chosen: Sequence[_ChosenStem], own: float, limit: int) -> bool:
+        """Tell whether so many other skills are better; True only if they are.
+
+        The rarest stems come first. Once those left could not lift a skill above `own` by
+        themselves, only skills that were met are looked at.
+        """
+        most = [
+            rarity * max(self._index.find_best_parts(stem)[:1], default=0.0)
+            for _, stem, rarity in chosen
+        ]
+        rest = sum(most)
+        scores: dict[str, float] = {}
+        number = 0
+        while number < len(chosen) and rest > own:
+            self._add_scores(scores, chosen[number])
+            rest -= most[number]
+            number += 1
         scores.pop(self._change.after.path, None)
-        return sum(score > own for score in scores.values()) < limit
+        later = [(self._index.find_parts(stem), rarity) for _, stem, rarity in chosen[number:]]
+        better = 0
+        for path, score in scores.items():
+            if score + rest <= own:
+                continue
+            total = score
+            for parts, rarity in later:
+                if path in parts:
+                    total += rarity * parts[path]
+            better += total > own
+            if better == limit:
+                return True
+        return False
 
     def _choose(self, query: Sequence[str]) -> list[_ChosenStem]:
         """Return the stems that count, the rarest first."""
@@ -209,7 +239,11 @@ class ChangeRanking:
 
     def _score_all(self, chosen: Sequence[_ChosenStem]) -> dict[str, float]:
         scores: dict[str, float] = {}
-        for _, stem, rarity in chosen:
-            for path, part in self._index.find_parts(stem).items():
-                scores[path] = scores.get(path, 0.0) + rarity * part
+        for stem in chosen:
+            self._add_scores(scores, stem)
         return scores
+
+    def _add_scores(self, scores: dict[str, float], chosen: _ChosenStem) -> None:
+        _, stem, rarity = chosen
+        for path, part in self._index.find_parts(stem).items():
+            scores[path] = scores.get(path, 0.0) + rarity * part
