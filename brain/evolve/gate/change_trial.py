@@ -147,19 +147,24 @@ class ChangeTrial:
         cases: Sequence[Case],
         guards: Sequence[Case],
     ) -> TrialResult:
+        clock = self._settings.clock
+        deadline = clock() + self._settings.limits.seconds
+
+        def time_left() -> float:
+            return deadline - clock()
+
         rounds = CaseRounds(
             runner=runner,
-            judge=OutputJudge(self._find_sandbox).judge,
+            judge=OutputJudge(self._find_sandbox, time_left).judge,
             old=sides[0],
             new=sides[1],
             rules=self._settings.rules,
             limits=self._settings.limits,
-            clock=self._settings.clock,
+            time_left=time_left,
         )
         tried = rounds.run(cases, guards)
-        if tried is None:
-            seconds = self._settings.limits.seconds
-            return _result(trial, reason=f"no round of the cases ended within {seconds:g} s")
+        if isinstance(tried, str):
+            return _result(trial, reason=tried)
         return self._conclude(planned, trial, runner, tried)
 
     def _conclude(

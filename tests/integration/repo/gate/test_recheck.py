@@ -57,12 +57,13 @@ def _no_sandbox() -> Sandbox:
     raise SandboxError("there is no sandbox here", code="no_sandbox", hint="install one")
 
 
-def again(brain: Brain, target: str) -> Recheck:
+def again(brain: Brain, target: str, seconds: float = recheck.MAX_SECONDS) -> Recheck:
     """Return the recheck of a verdict on a machine without a sandbox."""
     found = find_verdict.find_gate_verdict(brain._session, target)
     tools = recheck.RecheckTools(
         read_case=lambda row: find_verdict.read_stored_case(brain._session, row),
         find_sandbox=_no_sandbox,
+        seconds=seconds,
     )
     return recheck.recheck_verdict(found, tools)
 
@@ -235,6 +236,17 @@ def test_without_a_sandbox_a_check_in_python_is_unknown_unless_the_rest_fails(
     case = one(again(brain, GREET), FIRST)
     assert (case.found_before, case.found_after, case.state) == ("f", "?", "unknown")
     assert "no sandbox" in case.problem
+
+
+def test_what_no_time_is_left_for_is_unknown(brain: Brain) -> None:
+    check = "def check(input, output):\n    assert output\n"
+    expect = Expectation(contains=("hello",), check=check)
+    document = make_document(next(inputs_of_half(held_out=True)), expect)
+    record(brain, {FIRST: document}, ("snapshot",))
+    decide_by_gate(brain, _with_document(gate_admission(), document))
+    case = one(again(brain, GREET, seconds=0.0), FIRST)
+    assert (case.found_before, case.found_after, case.state) == ("f", "?", "unknown")
+    assert "time for checks is over" in case.problem
 
 
 def test_a_document_that_is_no_held_out_case_differs(brain: Brain) -> None:
