@@ -102,7 +102,7 @@ class CaseRounds:
             decision = decide(rows, self.rules, repeats_itself=self.runner.repeats_itself)
             if decision.gate != "undecided":
                 break
-            stopped = self._find_too_many_errors(courses)
+            stopped = self._find_only_errors(courses)
             if stopped:
                 break
         if decision is None:
@@ -140,18 +140,12 @@ class CaseRounds:
         letters = iter(self.judge(case, [one.output for one in outputs if not one.error]))
         return [_ERROR if one.error else next(letters) for one in outputs]
 
-    def _find_too_many_errors(self, courses: Sequence[_CaseCourse]) -> str:
-        """Return why a runner that fails more often than not is asked no more, "" if it is.
-
-        A program that fails gives the same outcome each time, and is judged by it.
-        """
-        if self.runner.repeats_itself:
-            return ""
+    def _find_only_errors(self, courses: Sequence[_CaseCourse]) -> str:
+        """Return why a runner that gives nothing but errors is asked no more, "" if it is."""
         letters = "".join(course.before + course.after for course in courses)
-        errors = letters.count("e")
-        if 2 * errors <= len(letters):
+        if self.runner.repeats_itself or letters.strip(_ERROR):
             return ""
-        return f"{errors} of {len(letters)} runs ended in an error"
+        return f"{len(letters)} of {len(letters)} runs ended in an error"
 
 
 def _bound(output: CaseOutput) -> CaseOutput:
