@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from ...errors import SandboxError, printable_text
 from ...gating.case_check import find_fault
+from ...gating.case_split import hash_input
 from ...gating.case_types import Case
 from ...gating.gate_types import GateDecision
 from ...results import Recheck, RecheckedCase, RecheckedNumber
@@ -58,8 +59,11 @@ class RecheckTools:
 def recheck_verdict(found: FoundVerdict, tools: RecheckTools) -> Recheck:
     """Derive a verdict again, and say where it differs."""
     verdict = found.verdict
-    judge = _Judge(tools)
-    cases = [_recheck_case(judge, tools, row) for row in verdict.gate_cases]
+    judge, inputs = _Judge(tools), _Inputs()
+    cases = [
+        _recheck_case(judge, tools, row, inputs.add(row, tools.read_case(row)))
+        for row in verdict.gate_cases
+    ]
     decision = _decide_again(verdict, cases)
     return Recheck(
         verdict=found.blob.hex(),
@@ -102,8 +106,26 @@ class _Judge:
         return [UNKNOWN if output is None else next(judged) for output in outputs], problem
 
 
-def _recheck_case(judge: _Judge, tools: RecheckTools, row: VerdictCase) -> RecheckedCase:
-    stored = tools.read_case(row)
+class _Inputs:
+    """The inputs of the cases of a verdict: the same one twice would count twice."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, str] = {}
+
+    def add(self, row: VerdictCase, stored: StoredCase) -> StoredCase:
+        """Return what is stored of a case, with a fault if an earlier one has its input."""
+        if row.kind != "held_out":
+            return stored
+        known = hash_input(stored.case.input) if stored.case else row.document
+        other = self._first.setdefault(known, row.name)
+        if other == row.name:
+            return stored
+        return replace(stored, fault=f"it has the same input as {printable_text(other)}")
+
+
+def _recheck_case(
+    judge: _Judge, tools: RecheckTools, row: VerdictCase, stored: StoredCase
+) -> RecheckedCase:
     said = [letter for pair in zip(row.before, row.after, strict=True) for letter in pair]
     found, problem = [UNKNOWN] * len(said), stored.fault or stored.missing
     ran: list[str] = []
