@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ...gating.case_types import Case
+from ...errors import InvalidInput
+from ...gating.case_types import MAX_CASES, Case
 from ...gating.gate_decision import decide
-from ...gating.gate_types import CaseRow, GateDecision, GateRules
+from ...gating.gate_types import DEFAULT_RULES, CaseRow, GateDecision
 from ...repo.gate.judge_outputs import MAX_SILENT_SECONDS, UNJUDGED
 from ...verdicts.gate_verdict import GateCase
 from .case_runner import CaseOutput, CaseRunner, SkillsUnderTest
@@ -25,13 +26,22 @@ _ERROR = "e"
 class GateLimits:
     """Limits of one attempt: of its cases, its runs of them, and its time.
 
-    Of more cases than these, the same ones are tried each time.
+    Of more cases than these, the same ones are tried each time. Raises `InvalidInput`
+    (`bad_limits`) for more than a verdict holds.
     """
 
     cases: int = 64
     guards: int = 32
     runs: int = 2400
     seconds: float = 1800.0
+
+    def __post_init__(self) -> None:
+        if max(self.cases, self.guards) > MAX_CASES:
+            raise InvalidInput(
+                f"a verdict holds no {max(self.cases, self.guards)} cases of one kind",
+                code="bad_limits",
+                hint=f"give at most {MAX_CASES} cases and {MAX_CASES} guards",
+            )
 
 
 DEFAULT_LIMITS = GateLimits()
@@ -75,7 +85,6 @@ class CaseRounds:
     judge: Judge
     old: SkillsUnderTest
     new: SkillsUnderTest
-    rules: GateRules
     limits: GateLimits
     time_left: Callable[[], float]
 
@@ -88,7 +97,7 @@ class CaseRounds:
             *(_CaseCourse(case, False) for case in cases),
             *(_CaseCourse(case, True) for case in guards),
         ]
-        max_rounds = 1 if self.runner.repeats_itself else self.rules.max_rounds
+        max_rounds = 1 if self.runner.repeats_itself else DEFAULT_RULES.max_rounds
         decision: GateDecision | None = None
         stopped = ""
         for number in range(max_rounds):
@@ -99,7 +108,7 @@ class CaseRounds:
             if stopped:
                 break
             rows = [course.row for course in courses]
-            decision = decide(rows, self.rules, repeats_itself=self.runner.repeats_itself)
+            decision = decide(rows, repeats_itself=self.runner.repeats_itself)
             if decision.gate != "undecided":
                 break
             stopped = self._find_only_errors(courses)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
+import pytest
+
+from brain.errors import InvalidInput
 from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.gating.case_types import Case, Expectation
-from brain.gating.gate_types import DEFAULT_RULES
 from tests.support.gated_brains import ScriptedRunner
 
 SKILLS = cast("SkillsUnderTest", None)
@@ -42,7 +44,6 @@ def run_rounds(
         judge=judge,
         old=SKILLS,
         new=SKILLS,
-        rules=DEFAULT_RULES,
         limits=limits,
         time_left=time_left,
     )
@@ -69,6 +70,14 @@ def test_a_round_with_an_output_that_was_not_judged_leaves_no_outcome() -> None:
     assert isinstance(tried, TriedCases)
     assert {(one.row.before, one.row.after) for one in tried.cases} == {("f", "p")}
     assert tried.decision.gate == "undecided" and "no answer" in tried.stopped
+
+
+def test_limits_beyond_what_a_verdict_holds_are_refused() -> None:
+    assert GateLimits(cases=256, guards=256).runs == DEFAULT_LIMITS.runs
+    for limits in ({"cases": 257}, {"guards": 257}):
+        with pytest.raises(InvalidInput) as caught:
+            GateLimits(**limits)
+        assert caught.value.code == "bad_limits" and caught.value.hint
 
 
 def test_too_few_runs_for_a_round_are_told_as_such() -> None:
