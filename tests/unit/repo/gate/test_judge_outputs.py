@@ -2,50 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from threading import Event
-
 from brain.gating.case_types import Case, Expectation
 from brain.repo.gate.judge_outputs import CHECK_SECONDS, MAX_SILENT_SECONDS, OutputJudge
-from brain.sandbox.sandbox_protocol import SandboxJob, SandboxOutcome, SandboxProfile
+from tests.support.scripted_sandbox import ScriptedSandbox
 
 CHECK = "def check(input, output): ...\n"
 HANGS, CRASHES, REFUSED, RIGHT = b"hangs", b"crashes", b"refused", b"right"
-
-
-class ScriptedSandbox:
-    """A sandbox whose check does what the outputs of a job say; `clock` is what time it is."""
-
-    profile = SandboxProfile(name="scripted", versions=())
-
-    def __init__(self) -> None:
-        self.clock = 0.0
-        self.jobs: list[list[str]] = []
-
-    def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
-        outputs = [output for _, output in json.loads(job.stdin)]
-        self.jobs.append(outputs)
-        if HANGS.decode() in outputs:
-            self.clock += job.limits.wall_seconds
-            return self._end("wall_time", None)
-        if CRASHES.decode() in outputs:
-            return self._end("exit", None)
-        reasons = ["wrong" if output == REFUSED.decode() else None for output in outputs]
-        return self._end("exit", json.dumps(reasons).encode())
-
-    def _end(self, ended_by: str, result: bytes | None) -> SandboxOutcome:
-        return SandboxOutcome(
-            ended_by=ended_by,  # type: ignore[arg-type]
-            status=0,
-            stdout=b"",
-            stderr=b"",
-            result=result,
-            wall_ms=0,
-        )
-
-    def time_left(self, seconds: float) -> Callable[[], float]:
-        return lambda: seconds - self.clock
 
 
 def make_case(name: str = "one", expect: Expectation | None = None) -> Case:
