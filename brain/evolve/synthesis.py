@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import BrainError, NotFound
+from ..errors import BrainError
 from ..gating.case_types import HELD_OUT
 from ..receipts import Receipt
 from ..repo.gate.case_of_run import source_of_run
@@ -149,16 +149,7 @@ def propose_change(
     """Propose a change to the gate, which asks `model` the cases of a text; None without one."""
     if change is None:
         return None
-    has_program = bool(change.files) or _has_program(brain, change.name)
-    return Gate(brain, runner=None if has_program else ModelRunner(model)).propose(change)
-
-
-def _has_program(brain: LearningBrain, name: str) -> bool:
-    try:
-        brain.programs.find(name)
-    except NotFound:
-        return False
-    return True
+    return Gate(brain, text_runner=ModelRunner(model)).propose(change)
 
 
 def describe_synthesis(model: str, drafted: Drafted, outcome: GateOutcome | None) -> Synthesized:

@@ -33,8 +33,10 @@ _EVOLVER = re.compile("[a-z]{1,32}")
 class Gate:
     """Tries the changes that evolvers propose to a brain.
 
-    `runner` runs the cases; without one, programs run in the sandbox, and texts cannot be tried.
-    `sandbox` is that of programs and of the checks of cases, by default the one of this machine.
+    `runner` runs the cases of the changed skill. Without one, the sandbox does if the skill has a
+    program, else `text_runner`. Guards of the other kind run in the sandbox or by `text_runner`.
+    Without either, texts cannot be tried. `sandbox` is that of programs and of the checks of
+    cases, by default the one of this machine.
     """
 
     def __init__(
@@ -42,13 +44,14 @@ class Gate:
         brain: GatedBrain,
         *,
         runner: CaseRunner | None = None,
+        text_runner: CaseRunner | None = None,
         sandbox: Sandbox | None = None,
         limits: GateLimits = DEFAULT_LIMITS,
     ) -> None:
         self._brain = brain
         self._given_sandbox = sandbox
         settings = GateSettings(limits=limits)
-        self._trial = ChangeTrial(brain, runner, lambda: self._sandbox, settings)
+        self._trial = ChangeTrial(brain, runner, text_runner, lambda: self._sandbox, settings)
 
     def propose(self, change: ProposedChange) -> GateOutcome:
         """Try a change, and record what the gate decides.
