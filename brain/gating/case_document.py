@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, printable_text
 from ..programs.test_cases import is_meaningful
@@ -70,6 +70,24 @@ def parse_case(skill: str, path: str, blob: bytes, data: bytes) -> Case:
         is_held_out=held_out,
         source=source,
     )
+
+
+class CaseOrigin(NamedTuple):
+    """What a document says of its input and of where that comes from."""
+
+    input: Mapping[str, Any] | str
+    source: str
+
+
+def read_case_origin(data: bytes) -> CaseOrigin | None:
+    """Return input and source of a document, even of one that is no case; None without an input."""
+    try:
+        fields = load_yaml_data(data.decode())
+        case_input = _check_input("", fields.get("input"))
+    except (InvalidInput, UnicodeDecodeError):
+        return None
+    source = fields.get("source")
+    return CaseOrigin(case_input, source if isinstance(source, str) else "")
 
 
 def encode_case(
