@@ -126,7 +126,7 @@ class HeldOutInputs:
         found: dict[str, list[int]] = {}
         for at in range(len(folded) - MIN_PART_CHARS + 1):
             for part in self._parts_by_start.get(folded[at : at + MIN_PART_CHARS], ()):
-                if folded.startswith(part, at):
+                if folded.startswith(part, at) and _is_apart(folded, at, at + len(part)):
                     found.setdefault(part, []).append(at)
         complete = {
             part for part in found if any(group <= found.keys() for group in self._groups[part])
@@ -155,6 +155,14 @@ class HeldOutInputs:
                 if any(self._is_in_value(inner, levels - 1) for _, _, inner in nested):
                     return True
         return False
+
+
+def _is_apart(text: str, begin: int, end: int) -> bool:
+    """Tell whether a part of a text neither begins nor ends inside of a word."""
+    return not (
+        (begin and text[begin - 1].isalnum() and text[begin].isalnum())
+        or (text[end - 1].isalnum() and text[end : end + 1].isalnum())
+    )
 
 
 def _hide_line(line: str) -> str:

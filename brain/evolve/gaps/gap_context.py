@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...errors import BrainError
 from ...gating.case_types import Case
@@ -11,10 +13,27 @@ from .brain_protocol import GapBrain
 from .gap_prompt import gap_message
 from .open_gaps import OpenGap
 
+if TYPE_CHECKING:
+    from ...repo.gate.held_out_filter import HeldOutFilter
+
 _MAX_SELECTED = 30
 _MAX_WANTED = 10
 _MAX_PRACTICE = 3
 _MAX_CASE_CHARS = 600
+
+
+def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
+    """Return a gap without error and reflections that repeat the input of a held-out case.
+
+    None if its goal does.
+    """
+    if held_out.hides(gap.goal) or held_out.hides(gap.tool):
+        return None
+    return replace(
+        gap,
+        error="" if held_out.hides(gap.error) else gap.error,
+        reflections=tuple(text for text in gap.reflections if not held_out.hides(text)),
+    )
 
 
 def build_gap_message(brain: GapBrain, gap: OpenGap) -> str:

@@ -56,6 +56,8 @@ def test_a_text_with_an_input_is_recognized(text: str) -> None:
         '{"n": 5, "m": 1}',
         '{"text": "two-way street", "count": 3}',
         "A street with one way.",
+        "one-way streets",
+        "Lone-way street",
         "{" * 10_000,
         '{"n":' * 5_000,
     ],
