@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, printable_text
-from ..programs.test_cases import is_meaningful
 from ..skills.yaml_data import load_yaml_data, write_yaml_data
 from .case_split import is_held_out
 from .case_types import HELD_OUT, MAX_CASE_BYTES, PRACTICE, Case, Expectation
@@ -176,8 +175,6 @@ def _parse_expectation(path: str, value: Any) -> Expectation:
     if not isinstance(value, dict) or not value:
         raise _case_error(path, "`expect` has none of equals, contains, excludes, check")
     _refuse_unknown(path, value, _EXPECTED, "expect.")
-    if "equals" in value and not is_meaningful(value["equals"]):
-        raise _case_error(path, "`expect.equals` is empty or null, which no right output is")
     check = value.get("check", "")
     if not isinstance(check, str) or ("check" in value and not check.strip()):
         raise _case_error(path, "`expect.check` is not Python code")

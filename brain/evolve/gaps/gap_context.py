@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError
-from ...gating.case_types import Case
+from ..case_text import describe_case
 from .brain_protocol import GapBrain
 from .gap_prompt import gap_message
 from .open_gaps import OpenGap
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 _MAX_SELECTED = 30
 _MAX_WANTED = 10
 _MAX_PRACTICE = 3
-_MAX_CASE_CHARS = 600
 
 
 def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
@@ -72,14 +70,4 @@ def _describe_wanted(brain: GapBrain, slugs: list[str]) -> Iterator[str]:
             cases = brain.gate.practice_cases(slug)[:_MAX_PRACTICE]
         except BrainError:  # a document that is no case: the gate reports it
             continue
-        yield from map(_describe_case, cases)
-
-
-def _describe_case(case: Case) -> str:
-    payload = case.input if isinstance(case.input, str) else json.dumps(dict(case.input))
-    expect = case.expect
-    if expect.has_equals:
-        answer = f"must give {json.dumps(expect.equals)}"
-    else:
-        answer = f"must hold {list(expect.contains)}, and must not hold {list(expect.excludes)}"
-    return f"  for {payload} it {answer}"[:_MAX_CASE_CHARS]
+        yield from (f"  {describe_case(case)}" for case in cases)
