@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from contextlib import closing
 from pathlib import Path
@@ -53,6 +54,30 @@ def test_a_case_is_added_listed_and_shown(cli: Call, agent: Path) -> None:
 def test_a_case_needs_an_input_and_an_expectation(cli: Call, agent: Path, more: list[str]) -> None:
     given = ["--input", "Hi", *more] if more != ["--input", "a"] else more
     assert cli("evolve", "case", "add", "greet", *given).status == 2
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "null", '""', "", "0", "false"])
+def test_any_json_may_be_expected(cli: Call, agent: Path, value: str) -> None:
+    added = cli("evolve", "case", "add", "greet", "--input", "Hi", "--equals", value, "--name", "a")
+    assert added.status == 0, added.err
+    shown = cli("evolve", "case", "show", "greet", "a", "--json").document
+    assert shown["expect"] == {"equals": json.loads(value or '""')}
+    assert "equals:" in cli("evolve", "case", "show", "greet", "a").out
+
+
+def test_an_empty_check_is_refused(cli: Call, agent: Path) -> None:
+    Path("check.py").write_text("\n")
+    refused = cli(*ADD, "Hi", "--check", "check.py")
+    assert refused.status == 1 and "the check is empty" in refused.err
+
+
+def test_the_answer_of_a_model_needs_an_expectation(cli: Call, agent: Path) -> None:
+    with Brain.open(".") as brain, brain.task("Greet Ada") as task:
+        task.record_model_call("m", "Greet Ada", "Hello, Ada!")
+    add = ("evolve", "case", "add", "greet", "--from", "@")
+    refused = cli(*add)
+    assert refused.status == 1 and "--contains" in refused.err
+    assert cli(*add, "--contains", "Ada").status == 0
 
 
 def test_a_case_comes_from_a_recorded_run(cli: Call, agent: Path) -> None:
