@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,21 @@ def test_without_a_model_a_text_is_proposed_to_a_person(cli: Call, agent: Path) 
     assert tried.status == 0, tried.err
     assert tried.document["done"] == "proposed" and "no model" in tried.document["reason"]
     assert cli("evolve", "try", "greet", "-f", "greet.md", "--runner", "model").status == 1
+
+
+def test_a_model_that_cannot_be_reached_is_told_as_such(
+    cli: Call, agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRAIN_MODEL_KEY", "sk-4711")
+    with closing(socket.create_server(("127.0.0.1", 0))) as gone:
+        url = f"http://127.0.0.1:{gone.getsockname()[1]}/v1"
+    assert cli("config", "model", "openai:small", "--base-url", url, "--retries", "0").status == 0
+    add_cases(cli, 6)
+    Path("greet.md").write_text("# Greet\n\nSay hello.\n")
+    tried = cli("evolve", "try", "greet", "-f", "greet.md", "-d", "Greet a guest", "--json")
+    assert (tried.status, tried.error["code"]) == (1, "unreachable")
+    assert "No rejected attempts" in cli("evolve", "attempts").out
+    assert cli("proposal", "list", "--json").document["proposals"] == []
 
 
 def test_a_person_accepts_what_the_gate_rejected(cli: Call, agent: Path) -> None:
