@@ -100,8 +100,8 @@ def draft_skill(
             record_call(call)
 
     related = material.list_skills(receipt)
-    attempts = material.list_attempts([skill.slug for skill in related])
-    first = synthesis_prompt.decision_message(render_transcript(receipt), related, attempts)
+    background = material.read_background(skill.slug for skill in related)
+    first = synthesis_prompt.decision_message(render_transcript(receipt), related, background)
     conversation = (
         ToolConversation(model, related, keep_call)
         if has_tools(model)
