@@ -15,7 +15,7 @@ from ...results import (
 )
 from ...util.utc_time import utc_time
 from .costs import read_cost
-from .job_leases import count_waiting, next_time, read_job_lease
+from .job_leases import next_time, read_job_lease
 from .job_types import NO_MODEL_REASON, Job, JobContext
 from .jobs import JOBS
 from .pauses import describe_pause, read_pause
@@ -80,7 +80,7 @@ def _describe_evolver(
         reason = f"the limit of attempts per {reached} is reached" if reached else ""
     return EvolverStatus(
         evolver=job.evolver,
-        waiting=count_waiting(context.store, job),
+        waiting=context.store.count_work(job.evolver),
         next=None if due is None else utc_time(max(due, now)),
         reason=reason,
         max_tokens=job.max_tokens(model.has_tools) if model.name else 0,
