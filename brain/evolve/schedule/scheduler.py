@@ -93,7 +93,7 @@ class Scheduler:
             return
         other = take_job(context, job, now)
         if other is not None:
-            yield make_step(job.evolver, BUSY, f"{other.owner} does it")
+            yield make_step(job.evolver, BUSY, f"the scheduler {other.owner} does it")
             return
         yield from self._run_alone(job)
 

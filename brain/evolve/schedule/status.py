@@ -74,7 +74,7 @@ def _describe_evolver(
     lease = read_job_lease(context.store, job, now)
     due = None if reason == _OFF else next_time(context, job, lease, now)
     if lease.owner:
-        reason = f"{lease.owner} does it"
+        reason = f"the scheduler {lease.owner} does it"
     elif not reason:
         reached = _find_reached_limit(context, job, now)
         reason = f"the limit of attempts per {reached} is reached" if reached else ""
