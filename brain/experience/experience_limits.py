@@ -125,12 +125,12 @@ def check_stored_answer(answer: str) -> None:
     check_text("an answer of an item", answer, MAX_ANSWER_BYTES)
 
 
-def check_result(result: str, data: str) -> None:
-    """Check the result of an item, and the data that it leaves."""
+def check_result(result: str, data: str | None) -> None:
+    """Check the result of an item, and the data that replaces its own, if some does."""
     if not result:
         raise bad_experience_error("the result of an item is empty")
     check_text("the result of an item", result, MAX_PROGRESS_BYTES)
-    check_text("the data of an item", data, MAX_WORK_BYTES)
+    check_text("the data of an item", data or "", MAX_WORK_BYTES)
 
 
 def check_event(event: AuditEvent) -> None:

@@ -156,10 +156,11 @@ class ExperienceStore(Protocol):
         Progress and answers stay. Raises `Conflict` (`work_lost`) as `keep_progress`.
         """
 
-    def finish_work(self, work: ClaimedWork, result: str, data: str = "") -> None:
+    def finish_work(self, work: ClaimedWork, result: str, data: str | None = None) -> None:
         """Mark an item as done, with a result that is not empty.
 
-        `data` replaces that of the item. Raises `Conflict` (`work_lost`) as `keep_progress`.
+        `data` replaces that of the item, None leaves it. Raises `Conflict` (`work_lost`) as
+        `keep_progress`.
         """
 
     def count_work(self, kind: str = "") -> int:

@@ -138,7 +138,7 @@ class SqlExperience:
     def _set_lease_end(self, work: ClaimedWork, until: int) -> None:
         self._database.run(lambda db: sql_work.update_claimed(db, self._brain, work, until=until))
 
-    def finish_work(self, work: ClaimedWork, result: str, data: str = "") -> None:
+    def finish_work(self, work: ClaimedWork, result: str, data: str | None = None) -> None:
         """Mark an item as done. Raises `Conflict` (`work_lost`)."""
         experience_limits.check_result(result, data)
         self._database.run(

@@ -93,10 +93,12 @@ def read_shared_answers(db: Connection, brain: str, claimed: ClaimedWork) -> lis
 
 
 def finish_shared_work(
-    db: Connection, brain: str, claimed: ClaimedWork, result: str, data: str
+    db: Connection, brain: str, claimed: ClaimedWork, result: str, data: str | None
 ) -> None:
     """Mark an item as done. Raises `Conflict` (`work_lost`)."""
-    done = {"is_done": 1, "result": result, "data": data, "progress": ""}
+    done = {"is_done": 1, "result": result, "progress": ""}
+    if data is not None:
+        done["data"] = data
     _forget_answers(db, brain, update_claimed(db, brain, claimed, **done))
 
 

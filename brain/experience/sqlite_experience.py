@@ -142,7 +142,7 @@ class SqliteExperience:
         """End the lease. Raises `Conflict` (`work_lost`)."""
         self._file.write(lambda db: sqlite_work.set_lease_end(db, work, 0))
 
-    def finish_work(self, work: ClaimedWork, result: str, data: str = "") -> None:
+    def finish_work(self, work: ClaimedWork, result: str, data: str | None = None) -> None:
         """Mark an item as done. Raises `Conflict` (`work_lost`)."""
         experience_limits.check_result(result, data)
         self._file.write(lambda db: sqlite_work.finish_work(db, work, result, data))

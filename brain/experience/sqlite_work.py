@@ -115,9 +115,10 @@ def set_lease_end(db: Connection, work: ClaimedWork, until: int) -> None:
     row.save(db)
 
 
-def finish_work(db: Connection, work: ClaimedWork, result: str, data: str) -> None:
+def finish_work(db: Connection, work: ClaimedWork, result: str, data: str | None) -> None:
     """Mark an item as done. Raises `Conflict` (`work_lost`)."""
-    _finish(db, _fetch_claimed(db, work), result, data)
+    row = _fetch_claimed(db, work)
+    _finish(db, row, result, row.data if data is None else data)
 
 
 def count_work(db: Connection, kind: str) -> int:

@@ -365,9 +365,7 @@ class _Attempt:
             reason=ended.reason,
         )
         result = EndedAttempt(ended.phase, ended.result, ended.detail)
-        is_proposed = ended.phase == gap_audit.PROPOSED_PHASE  # an accepted gap is remembered
-        data = self.work.item.data if is_proposed else ""
-        self.run.store.finish_work(self.work, result.encode(), data)
+        self.run.store.finish_work(self.work, result.encode())
         calls = self._conversation.calls if self._conversation else []
         return _describe(self.gap, ended)._replace(
             outcome=self._outcome,

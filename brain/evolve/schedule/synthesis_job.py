@@ -229,9 +229,8 @@ class _Attempt:
     def _end(self, result: str, phase: str, reason: str, trigger: str, slug: str) -> None:
         """Finish the item, and append what became of it to the audit."""
         short = printable_text(reason, _MAX_REASON_CHARS)
-        self.context.store.finish_work(
-            self.work, json.dumps({"result": result, "slug": slug, "reason": short})
-        )
+        done = json.dumps({"result": result, "slug": slug, "reason": short})
+        self.context.store.finish_work(self.work, done, data="")
         event = AuditEvent(
             at=self.context.clocks.now(),
             evolver=SYNTHESIS,
