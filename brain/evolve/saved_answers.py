@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 from ..digest import blob_id
 from ..errors import BrainError, ModelError
 from ..experience.experience_limits import MAX_ANSWER_BYTES
-from .model import AnswerRequest, Model, ModelAnswer
+from .model import ANSWER_FAULTS, AnswerRequest, Model, ModelAnswer
 from .tool_model import ToolCall, ToolModel, ToolReply, ToolRequest, has_tools
 
 if TYPE_CHECKING:
     from ..experience.experience_protocol import ClaimedWork, ExperienceStore
 
-ANSWER_FAULTS = ("answer_cut", "answer_too_large", "bad_answer")
-"""Codes of failures that are about one answer, which came and was paid for."""
 _DIGEST_CHARS = 32
 
 

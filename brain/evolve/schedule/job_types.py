@@ -79,8 +79,9 @@ class Job:
 
     A job with `period` (ms) runs once in each; 0 is only for a queue. `queue` is the kind of work
     that makes it run sooner, "" for none. A job that `works_off` claims each item itself; any
-    other one is run by one process at a time. `limits` are shown by the status, and `max_tokens`
-    is the most that one attempt may cost, with a model that calls tools or one that does not.
+    other one is run by one process at a time. `find_switch` says what turns the job off, "" if
+    nothing does. `limits` are shown by the status, and `max_tokens` is the most that one attempt
+    may cost, with a model that calls tools or one that does not.
     """
 
     evolver: str
@@ -89,6 +90,7 @@ class Job:
     queue: str = ""
     works_off: bool = False
     needs_model: bool = True
+    find_switch: Callable[[JobContext], str] = field(default=lambda context: "")
     limits: tuple[RateLimit, ...] = ()
     max_tokens: Callable[[bool], int] = field(default=lambda has_tools: 0)
 

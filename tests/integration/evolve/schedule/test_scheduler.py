@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.errors import ModelError, StoreError
-from brain.evolve import AnswerRequest, FakeModel, Learner, ModelAnswer
+from brain.errors import InvalidInput, ModelError, StoreError
+from brain.evolve import AnswerRequest, ChatMessage, FakeModel, Learner, ModelAnswer
 from brain.evolve.fake_model import FakeToolModel
+from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gate.change_trial import ChangeTrial
 from brain.evolve.held_work import MAX_HELD_SECONDS, HeldWork
+from brain.evolve.schedule.costs import MAX_PROMPT_CHARS
 from brain.evolve.schedule.job_leases import JOB_LEASE_MS
 from brain.evolve.schedule.job_types import (
     SYNTHESIS_LIMITS,
@@ -577,6 +579,25 @@ class TestPeriodicJobs:
             ("later", "done"),
         ]
 
+    def test_a_failure_of_the_model_in_a_job_pauses_it_for_all(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        def ask(context: JobContext) -> Iterator[ScheduledStep]:
+            model = context.metered_model("asking")
+            assert model is not None
+            model.answer(AnswerRequest("", (), {}, 1))
+            yield make_step("asking", "done", "answered")
+
+        asking = Job(evolver="asking", run=ask, period=HOUR)
+        model = FakeModel(ModelError("busy", code="unavailable"), "fine")
+        (step,) = run_due(brain, model, clock, (asking,))
+        assert step.result == "failed" and "is not asked before" in step.reason
+        assert step.reason.endswith("busy")
+        work(brain, "exit 1", "")
+        assert [one.result for one in run_due(brain, model, clock)] == ["waiting"]
+        clock.ms += HOUR
+        assert [one.result for one in run_due(brain, model, clock, (asking,))] == ["done"]
+
     def test_all_jobs_of_the_table_run_on_a_new_brain(self, brain: Brain, clock: Clock) -> None:
         assert [job.evolver for job in JOBS] == ["synthesis", "patterns", "gaps"]
         steps = run_due(brain, FakeModel(), clock, JOBS)
@@ -662,9 +683,74 @@ class TestStatus:
         cost = status.costs[0]
         assert (cost.requests, cost.tokens_in > 0, cost.tokens_out > 0) == (1, True, True)
         hour = status.rates[0]
-        assert (hour.limit, hour.attempts, hour.most) == ("hour", 1, SYNTHESIS_LIMITS[0].most)
+        most = SYNTHESIS_LIMITS[0].most
+        assert (hour.limit, hour.attempts, hour.most, hour.left) == ("hour", 1, most, most - 1)
+        assert hour.renewed.timestamp() * 1000 == (clock.ms // HOUR + 1) * HOUR
         (decision,) = status.decisions
         assert decision.name == "oracle-manipulation" and "no held-out" in decision.trigger_reason
+
+    def test_it_has_the_limits_of_gaps_and_when_they_are_free_again(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        context = context_of(brain, None, clock)
+        for _ in range(2):
+            assert context.rates.take(rate_key(brain.id), GAP_LIMITS, clock.ms) == ""
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
+        rates = [rate for rate in status.rates if rate.evolver == "gaps"]
+        assert [(one.limit, one.attempts, one.most, one.left) for one in rates] == [
+            ("hour", 2, 2, 0),
+            ("day", 2, 5, 3),
+        ]
+        gaps = status.evolvers[2]
+        assert "per hour is reached" in gaps.reason and gaps.next == rates[0].renewed
+
+    def test_each_kind_of_learning_has_a_bound_of_its_cost(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
+        assert all(one.max_tokens > 0 for one in status.evolvers)
+        long = AnswerRequest("", (ChatMessage("user", "x" * (MAX_PROMPT_CHARS + 1)),), {}, 1)
+        model = FakeModel("never")
+        metered = context_of(brain, model, clock).metered_model("gaps")
+        assert metered is not None
+        with pytest.raises(InvalidInput, match="the prompt has"):
+            metered.answer(long)
+        assert model.requests == []
+
+    @pytest.mark.parametrize(
+        ("variable", "off"), [("SKILLS_ENABLED", "gaps"), ("SKILL_EVOLUTION_ENABLED", "patterns")]
+    )
+    def test_what_the_environment_turns_off_is_not_run_and_the_status_says_so(
+        self,
+        brain: Brain,
+        clock: Clock,
+        monkeypatch: pytest.MonkeyPatch,
+        variable: str,
+        off: str,
+    ) -> None:
+        monkeypatch.setenv(variable, "false")
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
+        (found,) = [one for one in status.evolvers if one.evolver == off]
+        assert (found.next, found.reason, found.max_tokens) == (
+            None,
+            f"{variable} turns {off} off",
+            0,
+        )
+        assert all(one.reason == "" for one in status.evolvers if one.evolver != off)
+        run_due(brain, FakeModel(), clock, JOBS)
+        store = context_of(brain, None, clock).store
+        assert store.read_note(f"job/{off}") is None
+
+    def test_a_pause_of_the_model_is_why_all_wait_and_until_when(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        run_due(brain, FakeModel(), clock)
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
+        for one in status.evolvers:
+            assert "the model failed once and is not asked before" in one.reason
+            assert one.next is not None
+            assert one.next.timestamp() * 1000 == clock.ms + pause_length(1)
 
     def test_a_store_that_does_not_answer_is_a_problem(self, brain: Brain, clock: Clock) -> None:
         (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
