@@ -17,7 +17,6 @@ from collections.abc import Callable
 from functools import cached_property
 
 from ...errors import Conflict, InvalidInput, printable_text
-from ...gating.gate_types import DEFAULT_RULES, GateRules
 from ...repo.gate.plan_change import ChangeRequest
 from ...repo.open.manifest import OFF
 from ...results import EarlierAttempt, GateOutcome
@@ -46,14 +45,13 @@ class Gate:
         *,
         runner: CaseRunner | None = None,
         sandbox: Sandbox | None = None,
-        rules: GateRules = DEFAULT_RULES,
         limits: GateLimits = DEFAULT_LIMITS,
         confirm: Callable[[], None] = lambda: None,
     ) -> None:
         self._brain = brain
         self._confirm = confirm
         self._given_sandbox = sandbox
-        settings = GateSettings(rules=rules, limits=limits)
+        settings = GateSettings(limits=limits)
         self._trial = ChangeTrial(brain, runner, lambda: self._sandbox, settings)
 
     def propose(self, change: ProposedChange) -> GateOutcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import InvalidInput
+from ...errors import ModelError
 from ...results import EvolverCost
 from ..model import AnswerRequest, Model, ModelAnswer
 from .stored_notes import Fields, change_fields, read_fields, read_number
@@ -55,12 +55,12 @@ class MeteredModel:
         return self._model.name
 
     def answer(self, request: AnswerRequest) -> ModelAnswer:
-        """Return the answer of the model. Raises `ModelError`, `StoreError`, or `InvalidInput`."""
+        """Return the answer of the model. Raises `ModelError`, `StoreError`."""
         chars = len(request.system) + sum(len(message.text) for message in request.messages)
         if chars > MAX_PROMPT_CHARS:
-            raise InvalidInput(
+            raise ModelError(
                 f"the prompt has {chars} characters, more than {MAX_PROMPT_CHARS}",
-                code="prompt_too_long",
+                code="too_long",
                 hint="nothing was asked",
             )
         answer = self._model.answer(request)

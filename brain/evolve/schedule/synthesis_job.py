@@ -28,7 +28,7 @@ from ...experience.experience_protocol import AuditEvent
 from ...results import GateOutcome, ScheduledStep
 from ..answer_check import SkillDraft
 from ..held_work import HeldWork
-from ..saved_answers import CaseModel, Interrupted, SavedAnswers, save_answers
+from ..saved_answers import Interrupted, SavedAnswers, save_answers
 from ..synthesis import build_change, draft_skill, propose_change
 from .costs import add_cost
 from .hard_runs import HardRun, parse_hard_run
@@ -48,6 +48,7 @@ from .work_progress import PreparedChange, WorkProgress, decode_progress, encode
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork
+    from ..gate.proposed_change import ProposedChange
     from ..model import Model
 
 LEASE_MS = 15 * 60_000
@@ -62,7 +63,7 @@ MAX_CLAIMS = 50
 MAX_FAILURES = 5
 MAX_BAD_ANSWERS = 2
 """Attempts at one item with a model that gives no acceptable answer; each has several requests."""
-_FINAL_FAULTS = ("answer_cut", "answer_too_large", "model_limit")
+_FINAL_FAULTS = ("answer_cut", "answer_too_large", "model_limit", "too_long")
 """Codes of failures that an equal request would meet again, so none is made."""
 _MAX_REASON_CHARS = 400
 
@@ -144,8 +145,7 @@ class _Attempt:
                     return self._step(WAITING, _limit_reason(limit))
             model = save_answers(self.model, answers)
             prepared = self._progress.prepared or self._prepare(run, model)
-            brain, cases = self.context.brain, CaseModel(model)
-            outcome = propose_change(brain, prepared.change, cases, held.confirm)
+            outcome = self._propose(prepared.change, model, held)
             return self._finish(run, prepared, outcome)
         except ModelError as error:
             return self._fail_model(error)
@@ -166,6 +166,15 @@ class _Attempt:
         prepared = PreparedChange(change=change, slug=slug, reason=drafted.draft.reason)
         self._keep(replace(self._progress, prepared=prepared))
         return prepared
+
+    def _propose(
+        self, change: ProposedChange | None, model: Model, held: HeldWork
+    ) -> GateOutcome | None:
+        """Propose the change that was kept. Raises `Interrupted` if the model fails meanwhile."""
+        try:
+            return propose_change(self.context.brain, change, model, held.confirm)
+        except ModelError as error:
+            raise Interrupted(error.message, error) from error
 
     def _open_answers(self) -> SavedAnswers:
         """Return the answers of earlier attempts since the work was begun anew."""

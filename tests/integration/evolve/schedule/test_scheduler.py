@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.errors import InvalidInput, ModelError, StoreError
+from brain.errors import ModelError, StoreError
 from brain.evolve import AnswerRequest, ChatMessage, FakeModel, Learner, ModelAnswer
 from brain.evolve.fake_model import FakeToolModel
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
@@ -713,7 +713,7 @@ class TestStatus:
         model = FakeModel("never")
         metered = context_of(brain, model, clock).metered_model("gaps")
         assert metered is not None
-        with pytest.raises(InvalidInput, match="the prompt has"):
+        with pytest.raises(ModelError, match="the prompt has"):
             metered.answer(long)
         assert model.requests == []
 
