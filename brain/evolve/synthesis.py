@@ -7,7 +7,7 @@ model may try again; if the last attempt fails, an error is raised and the brain
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -100,8 +100,8 @@ def draft_skill(
             record_call(call)
 
     related = material.list_skills(receipt)
-    attempts = material.list_attempts([skill.slug for skill in related])
-    first = synthesis_prompt.decision_message(render_transcript(receipt), related, attempts)
+    background = material.read_background(skill.slug for skill in related)
+    first = synthesis_prompt.decision_message(render_transcript(receipt), related, background)
     conversation = (
         ToolConversation(model, related, keep_call)
         if has_tools(model)
@@ -133,12 +133,18 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
 
 
 def propose_change(
-    brain: LearningBrain, change: ProposedChange | None, model: Model
+    brain: LearningBrain,
+    change: ProposedChange | None,
+    model: Model,
+    confirm: Callable[[], None] = lambda: None,
 ) -> GateOutcome | None:
-    """Propose a change to the gate, which asks `model` the cases of a text; None without one."""
+    """Propose a change to the gate, which asks `model` the cases of a text; None without one.
+
+    `confirm` is called before anything is recorded.
+    """
     if change is None:
         return None
-    return Gate(brain, text_runner=ModelRunner(model)).propose(change)
+    return Gate(brain, text_runner=ModelRunner(model), confirm=confirm).propose(change)
 
 
 def describe_synthesis(model: str, drafted: Drafted, outcome: GateOutcome | None) -> Synthesized:
