@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...digest import blob_id
 from ...errors import BrainError, ModelError
-from ..model import AnswerRequest, Model, ModelAnswer
+from ..model import ANSWER_FAULTS, AnswerRequest, Model, ModelAnswer
 from ..tool_model import ToolCall, ToolModel, ToolReply, ToolRequest, has_tools
 
 _DIGEST_CHARS = 32
@@ -137,10 +137,6 @@ class Interrupted(BrainError):
         self.cause = cause
 
 
-_ANSWER_FAULTS = ("answer_cut", "answer_too_large", "bad_answer")
-"""Codes of failures that are about one answer."""
-
-
 class CaseModel:
     """A model that runs cases; if it fails as a whole, the attempt is interrupted.
 
@@ -160,6 +156,6 @@ class CaseModel:
         try:
             return self._model.answer(request)
         except ModelError as error:
-            if error.code in _ANSWER_FAULTS:
+            if error.code in ANSWER_FAULTS:
                 raise
             raise Interrupted(error.message, error) from error
