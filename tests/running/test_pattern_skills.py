@@ -408,6 +408,45 @@ def test_what_a_composite_calls_is_no_new_pattern(brain: Brain) -> None:
             Toolbox(brain, task).call("double_words", {"text": text})
     assert brain.patterns.list("later").messages == 6
     assert brain.patterns.list("later").patterns == []
+    receipt = brain.receipts.read_run()
+    assert receipt.tools == {"double_words": 1}
+    assert [(one.name, one.caller) for one in receipt.steps] == [
+        ("double_words", ""),
+        ("count_words", "double_words"),
+        ("double_it", "double_words"),
+    ]
+
+
+def test_a_run_that_only_called_composites_is_as_hard_as_its_own_calls(brain: Brain) -> None:
+    add_cases(brain)
+    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+    store = brain.patterns.open_store()
+    for calls, hard_runs in ((4, 0), (5, 1)):
+        with brain.task("Double words", agent="bot") as task:
+            for text in TEXTS[:calls]:
+                Toolbox(brain, task).call("double_words", {"text": text})
+        brain._locked.wait_for_background()
+        assert len(store.list_work("synthesis")) == hard_runs
+
+
+def test_what_a_composite_calls_is_a_use_of_that_skill(brain: Brain) -> None:
+    add_cases(brain)
+    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+    before = {one.slug: one.uses for one in brain.programs.stats().skills}
+    with brain.task("Double words", agent="bot") as task:
+        Toolbox(brain, task).call("double_words", {"text": "a b"})
+    after = {one.slug: one.uses for one in brain.programs.stats().skills}
+    assert {slug: after[slug] - before[slug] for slug in after} == dict.fromkeys(after, 1)
+
+
+def test_a_composite_says_which_of_its_skills_is_gone(brain: Brain) -> None:
+    add_cases(brain)
+    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+    brain.programs.retire("double-it", reason="not now")
+    with pytest.raises(ToolFailure, match="double-it"):
+        Toolbox(brain).call("double_words", {"text": "a b"})
+    brain.programs.reinstate("double-it")
+    assert Toolbox(brain).call("double_words", {"text": "a"}).data["output"] == {"double": 2}
 
 
 def _die(*_: object) -> None:

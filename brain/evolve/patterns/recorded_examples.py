@@ -83,8 +83,11 @@ def _iter_runs(brain: PatternBrain) -> Iterator[Receipt]:
 def _find_in_run(
     receipt: Receipt, skills: Sequence[str]
 ) -> Iterator[tuple[tuple[dict[str, Any], Any], ...]]:
-    # What a program calls is recorded without arguments, and no call by the agent.
-    calls = [step for step in receipt.steps if step.kind == "tool" and step.version and step.input]
+    calls = [
+        step
+        for step in receipt.steps
+        if step.kind == "tool" and step.version and step.input and not step.caller
+    ]
     names = [slug_of_tool(step.name) for step in calls]
     for begin in range(len(calls) - len(skills) + 1):
         if names[begin : begin + len(skills)] == list(skills):
