@@ -7,8 +7,10 @@ from typing import Any, NamedTuple, Protocol
 
 MAX_MODEL_ANSWER_BYTES = 1 << 20
 """Size of an answer; a larger one is refused."""
-ANSWER_FAULTS = ("answer_cut", "answer_too_large", "bad_answer")
-"""Codes of failures that are about one answer, not about the model or its server."""
+
+
+ANSWER_FAULTS = ("answer_cut", "answer_too_large", "bad_answer", "too_long")
+"""Codes of a `ModelError` about one request or answer; any other is about the model as a whole."""
 
 
 class ChatMessage(NamedTuple):

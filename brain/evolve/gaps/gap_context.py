@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...errors import BrainError
-from ...gating.case_types import Case
+from ..case_text import describe_case
 from .brain_protocol import GapBrain
 from .gap_prompt import gap_message
 from .open_gaps import OpenGap
 
+if TYPE_CHECKING:
+    from ...repo.gate.held_out_filter import HeldOutFilter
+
 _MAX_SELECTED = 30
 _MAX_WANTED = 10
 _MAX_PRACTICE = 3
-_MAX_CASE_CHARS = 600
+
+
+def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
+    """Return a gap without error and reflections that repeat the input of a held-out case.
+
+    None if its goal does.
+    """
+    if held_out.hides(gap.goal) or held_out.hides(gap.tool):
+        return None
+    return replace(
+        gap,
+        error="" if held_out.hides(gap.error) else gap.error,
+        reflections=tuple(text for text in gap.reflections if not held_out.hides(text)),
+    )
 
 
 def build_gap_message(brain: GapBrain, gap: OpenGap) -> str:
@@ -53,14 +70,4 @@ def _describe_wanted(brain: GapBrain, slugs: list[str]) -> Iterator[str]:
             cases = brain.gate.practice_cases(slug)[:_MAX_PRACTICE]
         except BrainError:  # a document that is no case: the gate reports it
             continue
-        yield from map(_describe_case, cases)
-
-
-def _describe_case(case: Case) -> str:
-    payload = case.input if isinstance(case.input, str) else json.dumps(dict(case.input))
-    expect = case.expect
-    if expect.has_equals:
-        answer = f"must give {json.dumps(expect.equals)}"
-    else:
-        answer = f"must hold {list(expect.contains)}, and must not hold {list(expect.excludes)}"
-    return f"  for {payload} it {answer}"[:_MAX_CASE_CHARS]
+        yield from (f"  {describe_case(case)}" for case in cases)

@@ -34,7 +34,7 @@ from ..gate.proposed_change import ProposedChange
 from ..transcript import mask_text
 from . import gap_audit
 from .gap_audit import append_gap_event
-from .gap_context import build_gap_message
+from .gap_context import build_gap_message, hide_held_out
 from .gap_conversation import (
     GAPS_AGENT,
     CheckedDraft,
@@ -58,12 +58,14 @@ from .open_gaps import GAPS, OpenGap, find_open_gap, parse_gap_work
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore, RateStore
+    from ...repo.gate.held_out_filter import HeldOutFilter
     from ..model import Model
     from .brain_protocol import GapBrain, ProposingGate
 
 LEASE_MS = 30 * 60_000
 """An attempt takes no longer; if its process is killed, another one takes it over then."""
 MAX_CLAIMS = 10
+_HELD_OUT_REASON = "its goal repeats the input of a held-out case, which no model is shown"
 _MAX_ATTEMPTS = 100
 """Items that one call works off."""
 
@@ -225,8 +227,12 @@ class _Attempt:
 
     def _attempt(self) -> _Ended:
         if not self._progress.admitted:
+            held_out = self.run.brain.gate.read_held_out_filter()
+            shown = hide_held_out(held_out, self.gap)
+            if shown is None:
+                raise _Ended(gap_audit.MODEL_PHASE, gap_audit.SKIPPED, _HELD_OUT_REASON)
             self._count()
-            checked = self._converse()
+            checked = self._converse(shown, held_out)
             self._propose(checked)
         return self._remember()
 
@@ -246,18 +252,19 @@ class _Attempt:
             raise _Ended(gap_audit.RATE_PHASE, gap_audit.SKIPPED, reason)
         self._keep(replace(self._progress, is_counted=True))
 
-    def _converse(self) -> CheckedDraft:
+    def _converse(self, shown: OpenGap, held_out: HeldOutFilter) -> CheckedDraft:
         """Return a draft that passed. Raises `_Ended`."""
         conversation = GapConversation(
             brain=self.run.brain,
             model=self.model,
             progress=self._progress,
             keep=self._keep,
+            held_out=held_out,
             taken=self.run.taken,
         )
         self._conversation = conversation
         try:
-            draft = conversation.ask_for_draft(build_gap_message(self.run.brain, self.gap))
+            draft = conversation.ask_for_draft(build_gap_message(self.run.brain, shown))
         except ModelError as error:
             raise _Ended(gap_audit.MODEL_PHASE, gap_audit.FAILED, error.message) from error
         except LostAnswer as error:

@@ -68,6 +68,7 @@ class CompositeMaker:
         self._made = {one.slug: one for one in made if one.skills == self._skills}
         self._queued_at = queued_at
         self._shown: set[str] = set()
+        self._held_out = brain.gate.read_held_out_filter()
         self._steps: list[RunStep] = []
         self.refused: list[tuple[str, str]] = []
 
@@ -76,7 +77,7 @@ class CompositeMaker:
 
         Raises `ModelError`, `SandboxError`, `StoreError`, or `Conflict`.
         """
-        examples = find_examples(self._brain, self._skills)
+        examples = find_examples(self._brain, self._skills, self._held_out)
         candidate = self._ask(self._first_message(occurrences, examples), examples)
         if isinstance(candidate, NoSkill):
             return MadeSkill("nothing", candidate.reason), None
@@ -123,7 +124,7 @@ class CompositeMaker:
         messages: list[ChatMessage] = []
         last: _Candidate | None = None
         for _ in range(MAX_ROUNDS):
-            messages.append(ChatMessage("user", question))
+            messages.append(ChatMessage("user", self._held_out.hide_in(question)))
             try:
                 candidate = self._check(self._answer(messages), examples)
             except InvalidInput as error:

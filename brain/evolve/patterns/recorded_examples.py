@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError
 from ...gating.case_split import canonical_json, is_held_out
-from ...gating.case_types import HELD_OUT
 from ...programs.tool_name import slug_of_tool
 from ...receipts import Receipt, RunStep
 from ...repo.gate.case_of_run import source_of_run
@@ -21,6 +20,7 @@ from ...util import strict_json
 
 if TYPE_CHECKING:
     from ...receipts import TextExcerpt
+    from ...repo.gate.held_out_filter import HeldOutFilter
     from .brain_protocol import PatternBrain
 
 MAX_EXAMPLES = 64
@@ -46,22 +46,22 @@ class RecordedExample:
         return self.steps[-1][1]
 
 
-def find_examples(brain: PatternBrain, skills: Sequence[str]) -> list[RecordedExample]:
+def find_examples(
+    brain: PatternBrain, skills: Sequence[str], held_out: HeldOutFilter
+) -> list[RecordedExample]:
     """Return examples of a pattern, one for each input; only recorded runs have some."""
-    cases = [case for case in brain.gate.list_cases() if case.split == HELD_OUT]
-    sources = {case.source for case in cases if case.source}
-    hidden = {canonical_json(case.input) for case in cases if case.input is not None}
     found: dict[bytes, RecordedExample] = {}
     for receipt in _iter_runs(brain):
-        if source_of_run(receipt) in sources:
+        if source_of_run(receipt) in held_out.sources:
             continue
         for steps in _find_in_run(receipt, skills):
             try:
-                inputs = [canonical_json(payload) for payload, _ in steps]
+                key = canonical_json(steps[0][0])
             except ValueError:  # such as an infinite number
                 continue
-            if not is_held_out(steps[0][0]) and hidden.isdisjoint(inputs):
-                found.setdefault(inputs[0], RecordedExample(steps=steps))
+            if is_held_out(steps[0][0]) or held_out.hides(json.dumps(steps, ensure_ascii=False)):
+                continue
+            found.setdefault(key, RecordedExample(steps=steps))
         if len(found) >= MAX_EXAMPLES:
             break
     return list(found.values())[:MAX_EXAMPLES]

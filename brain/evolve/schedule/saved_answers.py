@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...digest import blob_id
 from ...errors import BrainError, ModelError
-from ..model import ANSWER_FAULTS, AnswerRequest, Model, ModelAnswer
+from ..model import AnswerRequest, Model, ModelAnswer
 from ..tool_model import ToolCall, ToolModel, ToolReply, ToolRequest, has_tools
 
 _DIGEST_CHARS = 32
@@ -135,27 +135,3 @@ class Interrupted(BrainError):
     def __init__(self, message: str, cause: ModelError | None = None) -> None:
         super().__init__(message, hint="the next attempt goes on with the answers so far")
         self.cause = cause
-
-
-class CaseModel:
-    """A model that runs cases; if it fails as a whole, the attempt is interrupted.
-
-    Without this, a model that cannot be reached would fail every case.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._model.name
-
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
-        """Return the answer. Raises `ModelError` for a fault of this answer, else `Interrupted`."""
-        try:
-            return self._model.answer(request)
-        except ModelError as error:
-            if error.code in ANSWER_FAULTS:
-                raise
-            raise Interrupted(error.message, error) from error
