@@ -7,7 +7,7 @@ model may try again; if the last attempt fails, an error is raised and the brain
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -133,13 +133,20 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
 
 
 def propose_change(
-    brain: LearningBrain, change: ProposedChange | None, model: Model
+    brain: LearningBrain,
+    change: ProposedChange | None,
+    model: Model,
+    confirm: Callable[[], None] = lambda: None,
 ) -> GateOutcome | None:
-    """Propose a change to the gate, which asks `model` the cases of a text; None without one."""
+    """Propose a change to the gate, which asks `model` the cases of a text; None without one.
+
+    `confirm` is called before anything is recorded.
+    """
     if change is None:
         return None
     has_program = bool(change.files) or _has_program(brain, change.name)
-    return Gate(brain, runner=None if has_program else ModelRunner(model)).propose(change)
+    runner = None if has_program else ModelRunner(model)
+    return Gate(brain, runner=runner, confirm=confirm).propose(change)
 
 
 def _has_program(brain: LearningBrain, name: str) -> bool:

@@ -329,9 +329,9 @@ def test_a_model_that_fails_ends_the_job_and_the_pattern_waits_however_long(
     for attempt in range(8):
         down = FakeModel(ModelError("the endpoint is down", code="unreachable"))
         with pytest.raises(ModelError):
-            list(run_patterns(brain, down, now=now + attempt * (LEASE_MS + 1)))
+            list(run_patterns(brain, down, now=now + attempt))
         assert statuses(brain) == [("waiting", "")]
-    (result,) = run_patterns(brain, FakeModel(answer()), now=now + 9 * LEASE_MS)
+    (result,) = run_patterns(brain, FakeModel(answer()), now=now + 9)
     assert result.status == "proposed"
 
 
@@ -360,7 +360,7 @@ def test_a_pattern_whose_skill_went_away_meanwhile_is_made_once_it_is_back(brain
         list(run_patterns(brain, FakeModel(), now=now))
     brain.programs.retire("double-it", reason="not now")
     unused = FakeModel(answer())
-    assert [one.status for one in run_patterns(brain, unused, now=now + LEASE_MS + 1)] == ["unfit"]
+    assert [one.status for one in run_patterns(brain, unused, now=now + 1)] == ["unfit"]
     assert unused.requests == []
     brain.programs.reinstate("double-it")
     assert statuses(brain) == [("new", "")]
@@ -374,7 +374,7 @@ def test_a_pattern_that_changed_while_it_waited_is_asked_for_once(brain: Brain) 
         list(run_patterns(brain, FakeModel(), now=now))
     change_double_it(brain)
     model = FakeModel(answer())
-    found = list(run_patterns(brain, model, now=now + LEASE_MS + 1))
+    found = list(run_patterns(brain, model, now=now + 1))
     assert [one.status for one in found] == ["nothing", "proposed"]
     assert len(model.requests) == 1
 
@@ -387,7 +387,7 @@ def test_the_mode_off_in_between_leaves_the_pattern_waiting(
         patched.setattr("brain.evolve.patterns.composite.Gate.propose", _refuse_as_off)
         with pytest.raises(Conflict):
             list(run_patterns(brain, FakeModel(answer()), now=now))
-    (result,) = run_patterns(brain, FakeModel(), now=now + LEASE_MS + 1)
+    (result,) = run_patterns(brain, FakeModel(), now=now + 1)
     assert result.status == "proposed"
 
 

@@ -13,6 +13,7 @@ If the skill changes meanwhile, the change is tried once more on what it is then
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 
 from ...errors import Conflict, InvalidInput, printable_text
@@ -35,6 +36,7 @@ class Gate:
 
     `runner` runs the cases; without one, programs run in the sandbox, and texts cannot be tried.
     `sandbox` is that of programs and of the checks of cases, by default the one of this machine.
+    `confirm` is called before anything is recorded; what it raises ends the attempt.
     """
 
     def __init__(
@@ -44,8 +46,10 @@ class Gate:
         runner: CaseRunner | None = None,
         sandbox: Sandbox | None = None,
         limits: GateLimits = DEFAULT_LIMITS,
+        confirm: Callable[[], None] = lambda: None,
     ) -> None:
         self._brain = brain
+        self._confirm = confirm
         self._given_sandbox = sandbox
         settings = GateSettings(limits=limits)
         self._trial = ChangeTrial(brain, runner, lambda: self._sandbox, settings)
@@ -84,6 +88,7 @@ class Gate:
         result = self._trial.run(planned)
         if isinstance(result, EarlierAttempt):
             return recorder.describe_same(result)
+        self._confirm()
         return recorder.record(result)
 
     @cached_property

@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING
 from ...errors import (
     Conflict,
     InvalidInput,
+    ModelError,
     NotFound,
+    SandboxError,
     printable_text,
 )
 from ...experience.experience_protocol import AuditEvent, WorkItem
 from ...results import PatternResult
 from ...sandbox.find_sandbox import find_sandbox
 from ..evolution_mode import require_evolution
+from ..saved_answers import SavedAnswers, save_answers
 from .composite import CompositeMaker
 from .pattern_status import (
     FAILED,
@@ -34,7 +37,6 @@ from .pattern_status import (
     find_open_key,
     read_made,
 )
-from .remembering_model import RememberingModel
 from .settings import is_enabled
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def run_patterns(brain: PatternBrain, model: Model | None, *, now: int) -> Itera
         return iter([_describe(one.skills, one.occurrences, _NO_MODEL) for one in new])
     store = brain.patterns.open_store()
     _queue(brain, store, new, now)
-    if all(result for _, result in store.list_work(PATTERNS)):
+    if not store.count_work(PATTERNS):
         return iter(())
     find_sandbox()  # before anything is paid
     return _work_off(brain, store, model, now)
@@ -103,7 +105,7 @@ def _work_off(
         made = read_made(store.list_work(PATTERNS))
         maker = CompositeMaker(
             brain,
-            RememberingModel(model, store, work),
+            save_answers(model, SavedAnswers(store, work)),
             skills,
             [one for one in made.values() if one is not None],
             work.item.at,
@@ -113,10 +115,14 @@ def _work_off(
         try:
             if result is None:
                 result, outcome = maker.make(occurrences)
+        except (ModelError, SandboxError):
+            store.release_work(work)
+            raise
         except (InvalidInput, NotFound, Conflict) as error:
             if error.code == "work_lost":
                 continue
             if error.code == "evolution_off":
+                store.release_work(work)
                 raise
             result = MadeSkill(FAILED, error.message)
         _finish(store, work, maker, result._replace(skills=skills), now)
