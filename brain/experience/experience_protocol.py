@@ -36,9 +36,8 @@ class SequenceBatch:
     """Sequences in columns, for reading a million of them; without `context_hash` and `run`.
 
     Row `i` has the number `numbers[i]`, the time `at[i]`, the chat `chat_names[chats[i]]`, and the
-    skills `skills[ends[i - 1]:ends[i]]` (from 0 for the first row), which index `skill_names`. All
-    batches of one reading share the two lists of names, which grow from batch to batch, so equal
-    indices mean equal names in all of them.
+    skills `skills[ends[i - 1]:ends[i]]` (from 0 for the first row), which index `skill_names`. Each
+    batch has its own lists of names, without duplicates; some names may have no row.
     """
 
     numbers: array[int]

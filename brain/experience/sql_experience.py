@@ -20,7 +20,7 @@ from .experience_protocol import (
     StoredSequence,
     WorkItem,
 )
-from .sequence_blocks import BatchReader, pack_sequences
+from .sequence_blocks import pack_sequences, read_batch
 from .sql_database import SqlDatabase
 from .sql_tables import counters, events, notes, rates, sequences
 
@@ -62,10 +62,9 @@ class SqlExperience:
 
     def read_batches(self, after: int = 0, since: int = 0) -> Iterator[SequenceBatch]:
         """Yield the same sequences in columns, some thousands at a time; no batch is empty."""
-        reader = BatchReader(after, since)
         for page in self._read_pages(after, since):
             for block in pack_sequences((one.number, one.sequence) for one in page):
-                batch = reader.read(block)
+                batch = read_batch(block, after, since)
                 if batch is not None:
                     yield batch
 

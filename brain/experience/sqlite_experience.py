@@ -29,9 +29,9 @@ from .experience_protocol import (
 )
 from .sequence_blocks import (
     MAX_BLOCK_ROWS,
-    BatchReader,
     SequenceBlock,
     pack_sequences,
+    read_batch,
     unpack_block,
 )
 from .sqlite_tables import EXPERIENCE_FORMAT
@@ -77,10 +77,9 @@ class SqliteExperience:
 
     def read_batches(self, after: int = 0, since: int = 0) -> Iterator[SequenceBatch]:
         """Yield the same sequences in columns, some thousands at a time; no batch is empty."""
-        reader = BatchReader(after, since)
         for block in self._read_blocks(after, since, with_details=False):
             try:
-                batch = reader.read(block)
+                batch = read_batch(block, after, since)
             except FormatError as error:
                 raise EXPERIENCE_FORMAT.damaged_row_error() from error
             if batch is not None:

@@ -31,13 +31,32 @@ class GateNumbers(NamedTuple):
     runner: str
 
 
+class UnrunGuards(NamedTuple):
+    """Cases of one skill that a change of another could touch, and that did not run."""
+
+    slug: str
+    cases: int
+    reason: str
+
+
+class GuardCounts(NamedTuple):
+    """Held-out cases of other skills that a change could touch, and those that ran.
+
+    `unrun` says why others did not: at most 100 skills, those with the most cases first.
+    """
+
+    found: int
+    run: int
+    unrun: Sequence[UnrunGuards]
+
+
 class GateOutcome(NamedTuple):
     """What became of a proposed change.
 
     `gate` is what the numbers say: admit, reject, undecided, or "" if nothing was tried. `done` is
     what happened: admitted, proposed, rejected, kept (undecided, on a ref), or nothing (an equal
     text). `snapshot` is that of the change, `proposal` the name of its proposal and `attempt` of
-    its rejected attempt, each "" without one.
+    its rejected attempt, each "" without one. `guards` is None if no case was tried.
     """
 
     gate: str
@@ -53,6 +72,7 @@ class GateOutcome(NamedTuple):
     numbers: GateNumbers | None
     changed: bool
     commitment: Committed | NotCommitted | None = None
+    guards: GuardCounts | None = None
 
 
 class ScheduledStep(NamedTuple):

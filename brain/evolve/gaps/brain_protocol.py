@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..brain_protocol import LearningBrain, _LearningGate, _Programs
+from ..brain_protocol import LearningBrain, _Programs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from ... import results
     from ...experience.experience_protocol import ExperienceStore, RateStore
-    from ...gating.case_types import Case
     from ...repo.open.gap_policy import GapPolicy
     from ...repo.programs.acquire import AcquireRequest
     from ..gate.proposed_change import ProposedChange
@@ -28,11 +27,6 @@ class _Memory(Protocol):
 
 class _History(Protocol):
     def why(self, slug: str) -> results.SkillReasons: ...
-
-
-class _GapGate(_LearningGate, Protocol):
-    def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
-    def practice_cases(self, slug: str) -> Sequence[Case]: ...
 
 
 class ProposingGate(Protocol):
@@ -67,7 +61,5 @@ class GapBrain(LearningBrain, Protocol):
     def memory(self) -> _Memory: ...
     @property
     def history(self) -> _History: ...
-    @property
-    def gate(self) -> _GapGate: ...
     @property
     def gaps(self) -> _Gaps: ...

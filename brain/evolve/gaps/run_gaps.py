@@ -30,6 +30,7 @@ from ..answer_check import NoSkill
 from ..call_receipt import build_call_receipt
 from ..evolution_mode import require_evolution
 from ..gate.gate import Gate
+from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
 from ..transcript import mask_text
 from . import gap_audit
@@ -95,7 +96,7 @@ def run_gaps(
         rates=stores.rates,
         now=now,
         taken=taken,
-        gate=gate or Gate(brain),
+        gate=gate or Gate(brain, text_runner=ModelRunner(model) if model else None),
     )
     run.remember_accepted()
     if brain.gaps.read_policy().periodic:

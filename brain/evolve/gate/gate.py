@@ -34,9 +34,11 @@ _EVOLVER = re.compile("[a-z]{1,32}")
 class Gate:
     """Tries the changes that evolvers propose to a brain.
 
-    `runner` runs the cases; without one, programs run in the sandbox, and texts cannot be tried.
-    `sandbox` is that of programs and of the checks of cases, by default the one of this machine.
-    `confirm` is called before anything is recorded; what it raises ends the attempt.
+    `runner` runs the cases of the changed skill. Without one, the sandbox does if the skill has a
+    program, else `text_runner`. Guards of the other kind run in the sandbox or by `text_runner`.
+    Without either, texts cannot be tried. `sandbox` is that of programs and of the checks of
+    cases, by default the one of this machine. `confirm` is called before anything is recorded; what
+    it raises ends the attempt.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Gate:
         brain: GatedBrain,
         *,
         runner: CaseRunner | None = None,
+        text_runner: CaseRunner | None = None,
         sandbox: Sandbox | None = None,
         limits: GateLimits = DEFAULT_LIMITS,
         confirm: Callable[[], None] = lambda: None,
@@ -52,7 +55,7 @@ class Gate:
         self._confirm = confirm
         self._given_sandbox = sandbox
         settings = GateSettings(limits=limits)
-        self._trial = ChangeTrial(brain, runner, lambda: self._sandbox, settings)
+        self._trial = ChangeTrial(brain, runner, text_runner, lambda: self._sandbox, settings)
 
     def propose(self, change: ProposedChange) -> GateOutcome:
         """Try a change, and record what the gate decides.
