@@ -101,10 +101,15 @@ class Task:
             self._run.add_use(slug_of_tool(name), took)
 
     def record_inner_call(
-        self, name: str, *, took: int = 0, error: str = "", version: str = ""
+        self, name: str, caller: str, *, took: int = 0, error: str = "", version: str = ""
     ) -> None:
-        """Record what a program of a skill called or fetched, which the agent itself did not."""
-        self._record("tool", name, error=error, took=took, version=version)
+        """Record what the program of the tool `caller` called or fetched.
+
+        It is a step, and no call of the agent: it makes no run hard, and no pattern.
+        """
+        from ..receipts.receipt_types import CALLED_BY
+
+        self._record("tool", name, CALLED_BY + caller, error=error, took=took, version=version)
 
     def record_skill_load(self, slug: str, version: str | int = "", *, path: str = "") -> None:
         """Record that a skill was read, by default at its version in the head.

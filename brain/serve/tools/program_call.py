@@ -137,6 +137,7 @@ def _record_steps(task: Task, name: str, arguments: Any, run: ProgramRun) -> Non
     for call in run.calls:
         task.record_inner_call(
             call.target if call.kind == "call" else f"fetch {call.target}",
+            call.caller,
             took=call.wall_ms,
             error=call.error,
             version=call.version,
