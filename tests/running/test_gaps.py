@@ -16,14 +16,13 @@ from brain import Brain
 from brain.api.program_runs import _limit_generated
 from brain.errors import Conflict, ModelError, StoreError
 from brain.evolve import FakeModel
+from brain.evolve.gaps import gap_attempt as gap_attempt_module
 from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gaps.gap_conversation import GAPS_AGENT, find_base
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gaps.run_gaps import LEASE_MS, run_gaps
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.evolve.model import AnswerRequest, ModelAnswer
-from brain.gating.case_types import Expectation
-from brain.results import GapResult, GateOutcome
+from brain.results import GapResult
 from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
 from tests.support.gap_answers import (
     NO_SKILL,
@@ -32,13 +31,20 @@ from tests.support.gap_answers import (
     seed_answer,
     words_code,
 )
+from tests.support.gap_brains import (
+    DAY,
+    GOAL,
+    HOUR,
+    NOW,
+    RecordingGate,
+    add_cases,
+    fail,
+    phases,
+    set_evolution,
+)
 from tests.support.process_death import dies_before_call
 from tests.support.processes import TIMEOUT_SECONDS
 
-GOAL = "Count the words of the report"
-NOW = 1_800_000_000_000
-HOUR = 3_600_000
-DAY = 24 * HOUR
 PROCESSES = 32
 
 
@@ -47,54 +53,6 @@ def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
-
-
-def set_evolution(brain: Brain, settings: str) -> None:
-    manifest = brain.root / "manifest.yaml"
-    manifest.write_text(f"{manifest.read_text()}evolution: {settings}\n")
-    brain.snapshot()
-
-
-def add_cases(brain: Brain, slug: str = "count-words") -> None:
-    for number in range(14):
-        expect = Expectation(has_equals=True, equals={"words": number})
-        brain.gate.add_case(slug, {"text": " ".join(["w"] * number)}, expect)
-
-
-def fail(brain: Brain, goal: str = GOAL, times: int = 3, **more: object) -> None:
-    for _ in range(times):
-        brain.gaps.report(goal, **more)  # type: ignore[arg-type]
-    assert brain.gaps.wait(TIMEOUT_SECONDS) == []
-
-
-def phases(brain: Brain) -> list[tuple[str, str]]:
-    """Return phase and result of the events, without those below the threshold."""
-    return [(one.phase, one.result) for one in brain.gaps.log() if one.phase != "score"]
-
-
-class RecordingGate:
-    """Says of each change what it was made to say, and keeps the changes."""
-
-    def __init__(self, done: str = "rejected") -> None:
-        self.done = done
-        self.changes: list[ProposedChange] = []
-
-    def propose(self, change: ProposedChange) -> GateOutcome:
-        self.changes.append(change)
-        return GateOutcome(
-            gate="",
-            done=self.done,
-            reason=f"it is {self.done}",
-            slug=change.name,
-            version=None,
-            previous_version=None,
-            snapshot="",
-            proposal="",
-            attempt="",
-            evolver=change.evolver,
-            numbers=None,
-            changed=False,
-        )
 
 
 class TestASkillForAGap:
@@ -412,7 +370,7 @@ class TestAKilledProcess:
     def test_after_the_gate_proposes_nothing_twice(self, brain: Brain) -> None:
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
-        with dies_before_call(run_gaps_module, "remember_capability"):
+        with dies_before_call(gap_attempt_module, "remember_capability"):
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
         assert (result.result, len(model.requests), len(gate.changes)) == ("success", 1, 1)
@@ -421,7 +379,7 @@ class TestAKilledProcess:
     def test_before_the_end_remembers_once(self, brain: Brain) -> None:
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
-        with dies_before_call(run_gaps_module, "append_gap_event"):
+        with dies_before_call(gap_attempt_module, "append_gap_event"):
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
         assert result.result == "success"

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore, RateStore
     from ...gating.case_types import Case
     from ...repo.open.gap_policy import GapPolicy
-    from ...repo.programs.acquire import AcquireRequest
     from ..gate.proposed_change import ProposedChange
 
 
 class _GapPrograms(_Programs, Protocol):
-    def acquire(self, request: AcquireRequest) -> results.Decided: ...
+    def attempts(self, slug: str = "") -> Sequence[results.Attempt]: ...
+    def read_attempt(self, attempt: str) -> results.AttemptView: ...
     def read_definition(self, code: bytes) -> Mapping[str, Any]: ...
 
 

@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...errors import BrainError
 from ...gating.case_types import Case
+from ..conversation import related_attempts
+from ..synthesis_prompt import KnownAttempt
 from .brain_protocol import GapBrain
+from .gap_audit import VALIDATION_PHASE
 from .gap_prompt import gap_message
+from .gap_queue import EndedAttempt
 from .open_gaps import OpenGap
 
 _MAX_SELECTED = 30
 _MAX_WANTED = 10
 _MAX_PRACTICE = 3
 _MAX_CASE_CHARS = 600
+_MAX_UNKEPT = 3
+"""Answers without a program that are shown."""
 
 
-def build_gap_message(brain: GapBrain, gap: OpenGap) -> str:
-    """Return the first message about a gap. Held-out cases are in no part of it."""
+def build_gap_message(brain: GapBrain, gap: OpenGap, refused: Sequence[EndedAttempt] = ()) -> str:
+    """Return the first message about a gap. Held-out cases are in no part of it.
+
+    `refused` are earlier attempts at it that were rejected, newest first.
+    """
     selected = brain.skills.select(gap.goal, _MAX_SELECTED) if gap.goal else []
     wanted = _list_wanted(brain)
-    earlier = [
-        f"{one.slug}: {one.reason}" for slug in wanted for one in brain.gate.earlier_attempts(slug)
-    ]
     return gap_message(
         gap,
         [f"{skill.slug}: {skill.description}" for skill in selected],
         list(_describe_wanted(brain, wanted)),
-        earlier,
+        _list_attempts(brain, refused, wanted),
     )
+
+
+def _list_attempts(
+    brain: GapBrain, refused: Sequence[EndedAttempt], wanted: Sequence[str]
+) -> list[KnownAttempt]:
+    """Return what was refused: at this gap, and at the skills that are wanted."""
+    unkept = [
+        KnownAttempt(one.slug or "no program", one.reason, "")
+        for one in refused
+        if one.phase == VALIDATION_PHASE and not one.attempt
+    ]
+    slugs = dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
+    return [*unkept[:_MAX_UNKEPT], *related_attempts(brain, slugs)]
 
 
 def _list_wanted(brain: GapBrain) -> list[str]:

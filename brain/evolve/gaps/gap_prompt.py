@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import limits
-from ..synthesis_prompt import CREATE_DECISION, MAX_REASON_CHARS, NO_SKILL_DECISION
+from ..synthesis_prompt import (
+    CREATE_DECISION,
+    MAX_REASON_CHARS,
+    NO_SKILL_DECISION,
+    KnownAttempt,
+    attempts_message,
+)
 from ..transcript import mask_text, quote_lines
 from .open_gaps import OpenGap
 
@@ -112,7 +118,7 @@ def gap_message(
     gap: OpenGap,
     names: Sequence[str],
     wanted: Sequence[str] = (),
-    earlier: Sequence[str] = (),
+    earlier: Sequence[KnownAttempt] = (),
 ) -> str:
     """Return the message that asks for a skill.
 
@@ -135,9 +141,7 @@ def gap_message(
             f"lacks here, use its name:\n{_quote(wanted)}"
         )
     if earlier:
-        parts.append(
-            f"Earlier attempts that were not admitted:\n{_quote(earlier[:_MAX_SHOWN_ATTEMPTS])}"
-        )
+        parts.append(attempts_message(earlier[:_MAX_SHOWN_ATTEMPTS]))
     return "\n\n".join(parts) + "\n"
 
 

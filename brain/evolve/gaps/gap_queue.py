@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-from .gap_audit import FAILED, MODEL_PHASE, PROPOSED_PHASE, RATE_PHASE
+from .gap_audit import FAILED, MODEL_PHASE, PROPOSED_PHASE, RATE_PHASE, REJECTED
 from .open_gaps import GAPS, OpenGap, add_gap_work, list_open_gaps
 
 if TYPE_CHECKING:
@@ -18,26 +20,37 @@ SUPERSEDED = "superseded"
 """The result of an attempt at a goal that failed again, or succeeded, before it was made."""
 
 
-class EndedAttempt(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedAttempt:
     """How an attempt ended, as the queue keeps it.
 
-    `detail` is the slug and the proposal of what was proposed, or a rejected attempt.
+    `name` is that of the capability, "" without one. `attempt` is a rejected program that is
+    kept, and `proposal` one that waits for a person.
     """
 
     phase: str
     result: str
-    detail: str = ""
+    reason: str = ""
+    name: str = ""
+    attempt: str = ""
+    proposal: str = ""
+
+    @property
+    def slug(self) -> str:
+        """The slug of the skill, "" without one."""
+        return self.name.replace("_", "-")
 
     def encode(self) -> str:
         """Return it as the result of an item."""
-        return " ".join(filter(None, self))
+        return json.dumps(asdict(self))
 
 
 def parse_ended(result: str) -> EndedAttempt:
     """Return how an attempt ended, from the result of its item."""
-    phase, _, rest = result.partition(" ")
-    word, _, detail = rest.partition(" ")
-    return EndedAttempt(phase, word, detail)
+    try:
+        return EndedAttempt(**json.loads(result))
+    except (ValueError, TypeError):  # of the store itself, or of a goal that was superseded
+        return EndedAttempt(phase="", result=result)
 
 
 def queue_open_gaps(store: ExperienceStore, now: int) -> None:
@@ -64,16 +77,20 @@ def describe_next(gap: OpenGap, items: Iterable[tuple[WorkItem, str]]) -> str:
     if ended.phase == RATE_PHASE:
         return "attempt: it waits for the limits"
     if ended.phase == PROPOSED_PHASE:
-        return f"wait for a person: proposal {ended.detail.rpartition(' ')[2]}"
-    return f"nothing until it fails again: {ended.phase} {ended.result}".rstrip()
+        return f"wait for a person: proposal {ended.proposal}"
+    return f"nothing until it fails again: {ended.phase} {ended.result}".replace("  ", " ")
 
 
 def list_proposed(items: Iterable[tuple[WorkItem, str]]) -> list[tuple[WorkItem, str]]:
     """Return the items whose skill was proposed to a person, with the slugs."""
     ended = ((item, parse_ended(result)) for item, result in items)
-    return [
-        (item, one.detail.partition(" ")[0]) for item, one in ended if one.phase == PROPOSED_PHASE
-    ]
+    return [(item, one.slug) for item, one in ended if one.phase == PROPOSED_PHASE]
+
+
+def list_refused(gap: OpenGap, items: Iterable[tuple[WorkItem, str]]) -> list[EndedAttempt]:
+    """Return the attempts at a gap that were rejected, newest first."""
+    ended = [parse_ended(result) for item, result in items if item.key.startswith(f"{gap.key}:")]
+    return [one for one in reversed(ended) if one.result == REJECTED]
 
 
 def _allows_another(result: str) -> bool:

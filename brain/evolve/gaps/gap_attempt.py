@@ -1,0 +1,268 @@
+"""One attempt at one gap, from its count under the limits to what became of it.
+
+What it has done is kept with the item of the queue, so that a process that takes it over goes on
+there: nothing is counted, paid, kept or logged twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ...errors import BrainError, ModelError, SandboxError, StoreError
+from ...repo.open.gap_policy import ALLOW
+from ...results import GapResult, GateOutcome
+from ..acquire import build_request
+from ..answer_check import NoSkill
+from ..call_receipt import build_call_receipt
+from ..gate.proposed_change import ProposedChange
+from ..transcript import mask_text
+from . import gap_audit
+from .gap_audit import append_gap_event
+from .gap_context import build_gap_message
+from .gap_conversation import (
+    GAPS_AGENT,
+    CheckedDraft,
+    GapConversation,
+    LostAnswer,
+    RefusedDraft,
+)
+from .gap_limits import GAP_LIMITS, rate_key
+from .gap_memory import remember_capability
+from .gap_progress import GapProgress, parse_progress
+from .gap_prompt import GENERATED_CATEGORY
+from .gap_queue import SUPERSEDED, EndedAttempt, list_refused
+from .gap_score import format_score
+from .open_gaps import GAPS, OpenGap, find_open_gap
+from .refused_drafts import keep_refused_draft
+
+if TYPE_CHECKING:
+    from ...experience.experience_protocol import ClaimedWork, ExperienceStore, RateStore
+    from ..model import Model
+    from .brain_protocol import GapBrain, ProposingGate
+
+
+class _AttemptEnd(Exception):
+    """Leaves an attempt at its end."""
+
+    def __init__(self, ended: EndedAttempt) -> None:
+        super().__init__(ended.reason)
+        self.ended = ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptContext:
+    """What all attempts of one run share; `taken` are names of tools that no skill can have."""
+
+    brain: GapBrain
+    store: ExperienceStore
+    rates: RateStore
+    gate: ProposingGate
+    model: Model
+    now: int
+    taken: Collection[str]
+
+
+class GapAttempt:
+    """One attempt at one gap."""
+
+    def __init__(self, context: AttemptContext, work: ClaimedWork, gap: OpenGap) -> None:
+        self._context = context
+        self._work = work
+        self._gap = gap
+        self._progress = parse_progress(work.progress)
+        self._conversation: GapConversation | None = None
+        self._outcome: GateOutcome | None = None
+
+    def make(self) -> GapResult | None:
+        """Make the attempt, finish its item, and return what became of it.
+
+        None if the goal succeeded or failed again before. Raises `StoreError`, or `Conflict`
+        (`work_lost`).
+        """
+        if not self._progress.is_counted and not self._is_current():
+            self._context.store.finish_work(self._work, SUPERSEDED)
+            return None
+        try:
+            ended = self._attempt()
+        except _AttemptEnd as error:
+            ended = error.ended
+        return self._finish(ended)
+
+    def _is_current(self) -> bool:
+        """Tell whether the goal failed as often as when it was queued, and is still open."""
+        current = find_open_gap(self._context.store, self._gap.key)
+        return current is not None and current.episode == self._gap.episode
+
+    def _attempt(self) -> EndedAttempt:
+        if not self._progress.admitted:
+            self._count()
+            checked = self._converse()
+            self._propose(checked)
+        return self._remember()
+
+    def _count(self) -> None:
+        """Count the attempt under the limits, once."""
+        if self._progress.is_counted:
+            return
+        context = self._context
+        try:
+            limit = context.rates.take(rate_key(context.brain.id), GAP_LIMITS, context.now)
+        except StoreError as error:
+            if context.brain.gaps.read_policy().when_rates_fail != ALLOW:
+                reason = f"attempts cannot be counted: {error.message}"
+                raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, reason) from error
+            limit = ""
+        if limit:
+            raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, f"the {limit} limit is reached")
+        self._keep(replace(self._progress, is_counted=True))
+
+    def _converse(self) -> CheckedDraft:
+        """Return a draft that passed. Raises `_AttemptEnd`."""
+        context = self._context
+        conversation = GapConversation(
+            brain=context.brain,
+            model=context.model,
+            progress=self._progress,
+            keep=self._keep,
+            taken=context.taken,
+        )
+        self._conversation = conversation
+        refused = list_refused(self._gap, context.store.list_work(GAPS))
+        try:
+            draft = conversation.ask_for_draft(build_gap_message(context.brain, self._gap, refused))
+        except ModelError as error:
+            raise _end(gap_audit.MODEL_PHASE, gap_audit.FAILED, error.message) from error
+        except LostAnswer as error:
+            raise _end(gap_audit.INTERRUPTED_PHASE, gap_audit.FAILED, error.message) from error
+        except SandboxError as error:
+            raise _end(gap_audit.VALIDATION_PHASE, gap_audit.FAILED, error.message) from error
+        if isinstance(draft, NoSkill):
+            reason = draft.reason or "no skill would help"
+            raise _end(gap_audit.MODEL_PHASE, gap_audit.SKIPPED, reason)
+        if isinstance(draft, RefusedDraft):
+            raise self._refuse(draft)
+        return draft
+
+    def _refuse(self, refused: RefusedDraft) -> _AttemptEnd:
+        """Keep a refused program, and return the end of the attempt."""
+        draft = refused.draft
+        attempt = keep_refused_draft(self._context.brain, draft, self._message()) if draft else ""
+        return _end(
+            gap_audit.VALIDATION_PHASE,
+            gap_audit.REJECTED,
+            refused.fault,
+            name=draft.name if draft else "",
+            attempt=attempt,
+        )
+
+    def _propose(self, checked: CheckedDraft) -> None:
+        """Propose the program to the gate. Raises `_AttemptEnd` unless it is admitted."""
+        draft, context = checked.draft, self._context
+        request = build_request(context.brain, checked.program, draft.program.description)
+        calls = self._conversation.calls if self._conversation else []
+        change = ProposedChange(
+            name=draft.slug,
+            evolver=GAPS,
+            description=request.description,
+            body=request.body,
+            files=request.files,
+            base=checked.base,
+            category=GENERATED_CATEGORY,
+            message=self._message(),
+            receipt=build_call_receipt(
+                f"Fill a gap: {self._gap.goal}", GAPS_AGENT, context.model.name, calls
+            ),
+        )
+        name = draft.name
+        try:
+            outcome = context.gate.propose(change)
+        except BrainError as error:
+            raise _end(gap_audit.GATE_PHASE, gap_audit.FAILED, error.message, name=name) from error
+        self._outcome = outcome
+        if outcome.done == "proposed":
+            raise _end(
+                gap_audit.PROPOSED_PHASE,
+                gap_audit.SKIPPED,
+                outcome.reason or "it waits for a person",
+                name=name,
+                proposal=outcome.proposal,
+            )
+        if outcome.done not in ("admitted", "nothing"):
+            raise _end(
+                gap_audit.GATE_PHASE,
+                gap_audit.REJECTED,
+                outcome.reason,
+                name=name,
+                attempt=outcome.attempt,
+            )
+        self._keep(replace(self._progress, admitted=name, admitted_at=context.now))
+
+    def _remember(self) -> EndedAttempt:
+        """Remember the admitted capability, and end with success."""
+        name, reason = self._progress.admitted, ""
+        try:
+            remember_capability(self._context.brain, self._gap, name, self._progress.admitted_at)
+        except BrainError as error:
+            reason = f"it is not in the memory: {error.message}"
+        return EndedAttempt(
+            phase=gap_audit.COMPLETE_PHASE, result=gap_audit.SUCCESS, reason=reason, name=name
+        )
+
+    def _message(self) -> str:
+        return mask_text(f"Fill a gap: {' '.join(self._gap.goal.split())}")
+
+    def _keep(self, progress: GapProgress) -> None:
+        self._context.store.keep_progress(self._work, progress.encode())
+        self._progress = progress
+
+    def _finish(self, ended: EndedAttempt) -> GapResult:
+        """Append the event and end the item; if a process dies between, the event comes twice."""
+        store = self._context.store
+        append_gap_event(
+            store,
+            self._gap,
+            self._context.now,
+            ended.phase,
+            ended.result,
+            name=ended.name,
+            reason=ended.reason,
+        )
+        store.finish_work(self._work, ended.encode())
+        calls = self._conversation.calls if self._conversation else []
+        return describe_attempt(self._gap, ended)._replace(
+            outcome=self._outcome,
+            requests=len(calls),
+            tokens_in=sum(call.answer.tokens_in for call in calls),
+            tokens_out=sum(call.answer.tokens_out for call in calls),
+        )
+
+
+def _end(
+    phase: str, result: str, reason: str, *, name: str = "", attempt: str = "", proposal: str = ""
+) -> _AttemptEnd:
+    return _AttemptEnd(
+        EndedAttempt(
+            phase=phase,
+            result=result,
+            reason=reason,
+            name=name,
+            attempt=attempt,
+            proposal=proposal,
+        )
+    )
+
+
+def describe_attempt(gap: OpenGap, ended: EndedAttempt) -> GapResult:
+    """Return what became of a gap as a result."""
+    return GapResult(
+        key=gap.key,
+        goal=gap.goal,
+        score=format_score(gap.score.percent),
+        capability_name=ended.name,
+        slug=ended.slug,
+        phase=ended.phase,
+        result=ended.result,
+        reason=ended.reason,
+    )
