@@ -8,12 +8,22 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
+from brain.errors import ModelError
 from brain.evolve import FakeModel
-from brain.evolve.gaps import gap_attempt as gap_attempt_module
-from brain.evolve.gaps.run_gaps import LEASE_MS, run_gaps
+from brain.evolve.gaps.run_gaps import LEASE_MS
+from brain.experience.sqlite_experience import SqliteExperience
 from brain.sandbox.sandbox_protocol import Sandbox
 from tests.support.gap_answers import NO_SKILL, gap_answer, words_code
-from tests.support.gap_brains import DAY, NOW, RecordingGate, add_cases, fail, phases, set_evolution
+from tests.support.gap_brains import (
+    DAY,
+    NOW,
+    RecordingGate,
+    add_cases,
+    fail,
+    phases,
+    run_gaps,
+    set_evolution,
+)
 from tests.support.process_death import dies_before_call
 
 
@@ -104,8 +114,19 @@ def test_an_attempt_at_another_goal_is_not_shown(brain: Brain) -> None:
 
 def test_a_process_that_is_killed_after_a_program_was_kept_keeps_it_once(brain: Brain) -> None:
     fail(brain)
-    with dies_before_call(gap_attempt_module, "append_gap_event"):
+    with dies_before_call(SqliteExperience, "append_event"):
         run_gaps(brain, FakeModel(*[BLOCKED] * 3), now=NOW)
     run_gaps(brain, FakeModel(), now=NOW + LEASE_MS)
     assert len(brain.programs.attempts()) == 1
     assert phases(brain) == [("validation", "rejected")]
+
+
+def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain: Brain) -> None:
+    fail(brain)
+    model = FakeModel(ModelError("the endpoint is down"), NO_SKILL)
+    (step,) = brain.evolution.run_due(model)
+    assert (step.evolver, step.result, step.reason) == ("gaps", "failed", "the endpoint is down")
+    status = brain.evolution.status(model.name)
+    assert [problem for problem in status.problems if "the model failed once" in problem]
+    assert phases(brain) == []
+    assert brain.gaps.list().gaps[0].next == "attempt: it is queued"

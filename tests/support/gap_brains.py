@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from brain import Brain
+from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gate.proposed_change import ProposedChange
+from brain.evolve.model import Model
 from brain.gating.case_types import Expectation
-from brain.results import GateOutcome
+from brain.results import GapResult, GateOutcome
 from tests.support.processes import TIMEOUT_SECONDS
 
 GOAL = "Count the words of the report"
@@ -30,6 +32,11 @@ def fail(brain: Brain, goal: str = GOAL, times: int = 3, **more: object) -> None
     for _ in range(times):
         brain.gaps.report(goal, **more)  # type: ignore[arg-type]
     assert brain.gaps.wait(TIMEOUT_SECONDS) == []
+
+
+def run_gaps(brain: Brain, model: Model | None, **more: object) -> list[GapResult]:
+    """Attempt the gaps that are due, as the scheduler does."""
+    return list(run_gaps_module.run_gaps(brain, model, **more))  # type: ignore[arg-type]
 
 
 def phases(brain: Brain) -> list[tuple[str, str]]:

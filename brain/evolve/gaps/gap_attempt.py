@@ -19,7 +19,7 @@ from ..call_receipt import build_call_receipt
 from ..gate.proposed_change import ProposedChange
 from ..transcript import mask_text
 from . import gap_audit
-from .gap_audit import append_gap_event
+from .gap_audit import append_again, build_gap_event
 from .gap_context import build_gap_message
 from .gap_conversation import (
     GAPS_AGENT,
@@ -32,7 +32,7 @@ from .gap_limits import GAP_LIMITS, rate_key
 from .gap_memory import remember_capability
 from .gap_progress import GapProgress, parse_progress
 from .gap_prompt import GENERATED_CATEGORY
-from .gap_queue import SUPERSEDED, EndedAttempt, list_refused
+from .gap_queue import SUPERSEDED, EndedAttempt, list_refused, parse_ended
 from .gap_score import format_score
 from .open_gaps import GAPS, OpenGap, find_open_gap
 from .refused_drafts import keep_refused_draft
@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore, RateStore
     from ..model import Model
     from .brain_protocol import GapBrain, ProposingGate
+
+MAX_FAILURES_OF_MODEL = 3
+"""Failures of the model during one attempt."""
+MAX_TAKEOVERS = 10
+"""Times that a process goes on with an attempt that has begun."""
 
 
 class _AttemptEnd(Exception):
@@ -74,20 +79,36 @@ class GapAttempt:
         self._progress = parse_progress(work.progress)
         self._conversation: GapConversation | None = None
         self._outcome: GateOutcome | None = None
+        self.model_error: ModelError | None = None
+        """Why the model failed in this attempt, None if it did not."""
 
     def make(self) -> GapResult | None:
         """Make the attempt, finish its item, and return what became of it.
 
-        None if the goal succeeded or failed again before. Raises `StoreError`, or `Conflict`
-        (`work_lost`).
+        None if the goal succeeded or failed again before, or if the model failed: then another
+        attempt goes on later. Raises `StoreError`, or `Conflict` (`work_lost`).
         """
+        if self._progress.event is not None:
+            append_again(self._context.store, self._progress.event)
+            if self._progress.ended:
+                return self._end_item()
+            self._keep(replace(self._progress, event=None, is_limited=True))
         if not self._progress.is_counted and not self._is_current():
             self._context.store.finish_work(self._work, SUPERSEDED)
             return None
         try:
+            limit = self._count()
+            if limit:
+                return self._wait_for(limit)
             ended = self._attempt()
         except _AttemptEnd as error:
             ended = error.ended
+        except ModelError as error:
+            self.model_error = error
+            self._keep(self._progress.with_failure())
+            if self._progress.failures < MAX_FAILURES_OF_MODEL:
+                return None
+            ended = _end(gap_audit.MODEL_PHASE, gap_audit.FAILED, error.message).ended
         return self._finish(ended)
 
     def _is_current(self) -> bool:
@@ -96,30 +117,61 @@ class GapAttempt:
         return current is not None and current.episode == self._gap.episode
 
     def _attempt(self) -> EndedAttempt:
+        """Go through the attempt. Raises `_AttemptEnd`, `ModelError`."""
         if not self._progress.admitted:
-            self._count()
-            checked = self._converse()
-            self._propose(checked)
+            self._propose(self._converse())
         return self._remember()
 
-    def _count(self) -> None:
-        """Count the attempt under the limits, once."""
+    def _count(self) -> str:
+        """Count the attempt, once; return why it has to wait, "" if it counts."""
         if self._progress.is_counted:
-            return
-        context = self._context
+            self._keep(replace(self._progress, takeovers=self._progress.takeovers + 1))
+            if self._progress.takeovers > MAX_TAKEOVERS:
+                reason = f"{MAX_TAKEOVERS} processes ended during it"
+                raise _end(gap_audit.INTERRUPTED_PHASE, gap_audit.FAILED, reason)
+            return ""
         try:
-            limit = context.rates.take(rate_key(context.brain.id), GAP_LIMITS, context.now)
+            limit = self._take()
         except StoreError as error:
-            if context.brain.gaps.read_policy().when_rates_fail != ALLOW:
-                reason = f"attempts cannot be counted: {error.message}"
-                raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, reason) from error
+            if self._context.brain.gaps.read_policy().when_rates_fail != ALLOW:
+                return f"attempts cannot be counted: {error.message}"
             limit = ""
         if limit:
-            raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, f"the {limit} limit is reached")
+            self._keep(replace(self._progress, counting_at=0))
+            return f"the {limit} limit is reached"
         self._keep(replace(self._progress, is_counted=True))
+        return ""
+
+    def _take(self) -> str:
+        """Count the attempt, and return the limit that is reached, "" if it counts.
+
+        If the counts of a process that died here have grown, it has counted the attempt. Raises
+        `StoreError`.
+        """
+        begun, now = self._progress.counting_at, self._context.now
+        if begun and self._read_counts(begun) != self._progress.counts_before:
+            return ""
+        counts = self._read_counts(now)
+        self._keep(replace(self._progress, counting_at=now, counts_before=counts))
+        return self._context.rates.take(self._rate_key(), GAP_LIMITS, now)
+
+    def _read_counts(self, at: int) -> tuple[int, ...]:
+        counts = self._context.rates.read(self._rate_key(), GAP_LIMITS, at)
+        return tuple(counts[limit.name] for limit in GAP_LIMITS)
+
+    def _rate_key(self) -> str:
+        return rate_key(self._context.brain.id)
+
+    def _wait_for(self, limit: str) -> GapResult:
+        """Leave the item in the queue; the audit says once why."""
+        ended = _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, limit).ended
+        if not self._progress.is_limited:
+            self._log(ended)
+            self._keep(replace(self._progress, event=None, is_limited=True))
+        return describe_attempt(self._gap, ended)
 
     def _converse(self) -> CheckedDraft:
-        """Return a draft that passed. Raises `_AttemptEnd`."""
+        """Return a draft that passed. Raises `_AttemptEnd`, `ModelError`."""
         context = self._context
         conversation = GapConversation(
             brain=context.brain,
@@ -132,8 +184,6 @@ class GapAttempt:
         refused = list_refused(self._gap, context.store.list_work(GAPS))
         try:
             draft = conversation.ask_for_draft(build_gap_message(context.brain, self._gap, refused))
-        except ModelError as error:
-            raise _end(gap_audit.MODEL_PHASE, gap_audit.FAILED, error.message) from error
         except LostAnswer as error:
             raise _end(gap_audit.INTERRUPTED_PHASE, gap_audit.FAILED, error.message) from error
         except SandboxError as error:
@@ -218,10 +268,13 @@ class GapAttempt:
         self._progress = progress
 
     def _finish(self, ended: EndedAttempt) -> GapResult:
-        """Append the event and end the item; if a process dies between, the event comes twice."""
-        store = self._context.store
-        append_gap_event(
-            store,
+        """Append the event of the end, and end the item."""
+        self._log(ended, is_end=True)
+        return self._end_item()
+
+    def _log(self, ended: EndedAttempt, *, is_end: bool = False) -> None:
+        """Append an event, which is kept before: if a process dies now, it is appended once."""
+        event = build_gap_event(
             self._gap,
             self._context.now,
             ended.phase,
@@ -229,9 +282,15 @@ class GapAttempt:
             name=ended.name,
             reason=ended.reason,
         )
-        store.finish_work(self._work, ended.encode())
+        self._keep(replace(self._progress, event=event, ended=ended.encode() if is_end else ""))
+        self._context.store.append_event(event)
+
+    def _end_item(self) -> GapResult:
+        """Finish the item with the end that was kept."""
+        result = self._progress.ended
+        self._context.store.finish_work(self._work, result)
         calls = self._conversation.calls if self._conversation else []
-        return describe_attempt(self._gap, ended)._replace(
+        return describe_attempt(self._gap, parse_ended(result))._replace(
             outcome=self._outcome,
             requests=len(calls),
             tokens_in=sum(call.answer.tokens_in for call in calls),

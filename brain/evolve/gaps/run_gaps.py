@@ -15,7 +15,7 @@ A process that takes over an attempt of a killed one goes on where that stopped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from ..evolution_mode import require_evolution
 from ..gate.gate import Gate
 from . import gap_audit
 from .gap_attempt import AttemptContext, GapAttempt, describe_attempt
-from .gap_audit import append_gap_event
+from .gap_audit import build_gap_event
 from .gap_memory import remember_capability
 from .gap_queue import SUPERSEDED, EndedAttempt, list_proposed, queue_open_gaps
 from .open_gaps import GAPS, OpenGap, parse_gap_work
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from .brain_protocol import GapBrain, ProposingGate
 
 LEASE_MS = 30 * 60_000
-"""An attempt takes no longer; if its process is killed, another one takes it over then."""
-MAX_CLAIMS = 10
+"""An attempt takes no longer; what waits for a limit or the model is looked at again then."""
+MAX_CLAIMS = 1_000_000
+"""Claims of one item, which waits as long as the limits say; `MAX_TAKEOVERS` bounds the rest."""
 _MAX_ATTEMPTS = 100
 """Items that one call works off."""
 
@@ -51,17 +52,19 @@ def run_gaps(
     now: int,
     taken: Collection[str] = (),
     gate: ProposingGate | None = None,
-) -> list[GapResult]:
-    """Attempt the gaps that are due, and return what became of each; `now` is ms since 1970.
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Iterator[GapResult]:
+    """Attempt the gaps that are due, and yield what became of each; `now` is ms since 1970.
 
     `taken` are names of tools that no skill can have. Without a model or a sandbox nothing is
-    attempted, and the results say so; nor is anything if the environment turns gaps off. Raises
-    `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), or `StoreError` if the store of
-    experience does not work.
+    attempted, and the results say so; nor is anything if the environment turns gaps off. After a
+    failure of the model nothing more is attempted. Raises `Conflict` (`evolution_off`),
+    `InvalidInput` (`bad_manifest`), `ModelError`, or `StoreError` if the store of experience does
+    not work.
     """
     require_evolution(brain)
     if brain.gaps.read_mode() == OFF:
-        return []
+        return
     stores = brain.gaps.open_stores()
     run = _GapRun(
         brain=brain,
@@ -70,14 +73,16 @@ def run_gaps(
         now=now,
         taken=taken,
         gate=gate or Gate(brain),
+        should_stop=should_stop,
     )
     run.remember_accepted()
     if brain.gaps.read_policy().periodic:
         queue_open_gaps(run.store, now)
     obstacle = _find_obstacle(model)
     if model is None or obstacle:
-        return [run.leave(gap, obstacle) for gap in run.list_waiting()]
-    return list(run.attempt_all(model))
+        yield from (run.leave(gap, obstacle) for gap in run.list_waiting())
+    else:
+        yield from run.attempt_all(model)
 
 
 def _find_obstacle(model: Model | None) -> str:
@@ -101,6 +106,7 @@ class _GapRun:
     now: int
     taken: Collection[str]
     gate: ProposingGate
+    should_stop: Callable[[], bool]
 
     def list_waiting(self) -> Iterator[OpenGap]:
         """Yield the gaps in the queue."""
@@ -115,7 +121,7 @@ class _GapRun:
         return describe_attempt(gap, ended)
 
     def attempt_all(self, model: Model) -> Iterator[GapResult]:
-        """Work off the queue."""
+        """Work off the queue. Raises `ModelError` if the model failed, after the item is left."""
         context = AttemptContext(
             brain=self.brain,
             store=self.store,
@@ -126,6 +132,8 @@ class _GapRun:
             taken=self.taken,
         )
         for _ in range(_MAX_ATTEMPTS):
+            if self.should_stop():
+                return
             work = self.store.claim_work(GAPS, self.now, LEASE_MS, MAX_CLAIMS)
             if work is None:
                 return
@@ -133,14 +141,17 @@ class _GapRun:
             if gap is None:
                 self.store.finish_work(work, SUPERSEDED)
                 continue
+            attempt = GapAttempt(context, work, gap)
             try:
-                result = GapAttempt(context, work, gap).make()
+                result = attempt.make()
             except Conflict as error:
                 if error.code != "work_lost":  # another process took it over, and ends it
                     raise
-            else:
-                if result is not None:
-                    yield result
+                continue
+            if result is not None:
+                yield result
+            if attempt.model_error is not None:
+                raise attempt.model_error
 
     def remember_accepted(self) -> None:
         """Remember the capabilities that were proposed, and that a person has accepted since."""
@@ -158,4 +169,4 @@ class _GapRun:
             remember_capability(self.brain, gap, name, self.now)
             if self.store.write_note(note, None, str(self.now)):
                 ended = gap_audit.COMPLETE_PHASE, gap_audit.SUCCESS
-                append_gap_event(self.store, gap, self.now, *ended, name=name)
+                self.store.append_event(build_gap_event(gap, self.now, *ended, name=name))
