@@ -96,6 +96,7 @@ class GapsPart(Part):
             brain=self._locked.session.brain_id().hex(),
             mode=self.read_mode(),
             policy=self.read_policy(),
+            is_proposed=self._brain.gate.is_proposed,
             now=self._locked.session.timestamp_ms() if now is None else now,
         )
 

@@ -130,3 +130,52 @@ def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain: Brain) -> N
     assert [problem for problem in status.problems if "the model failed once" in problem]
     assert phases(brain) == []
     assert brain.gaps.list().gaps[0].next == "attempt: it is queued"
+
+
+class TestAProposalThatWaits:
+    def test_its_gap_is_not_asked_for_again(self, brain: Brain) -> None:
+        fail(brain)
+        run_gaps(brain, FakeModel(gap_answer()), now=NOW)
+        (proposal,) = brain.proposals.list()
+        fail(brain, times=1)
+        model = FakeModel()
+        (result,) = run_gaps(brain, model, now=NOW + DAY)
+        assert (result.phase, result.result) == ("proposed", "skipped")
+        assert result.reason == f"{proposal.name} waits for a person"
+        assert model.requests == []
+        (gap,) = brain.gaps.list().gaps
+        assert gap.next == f"wait for a person: proposal {proposal.name}"
+        assert {rate.used for rate in brain.gaps.list(now=NOW + DAY).rates} == {0}
+
+    def test_its_gap_is_asked_for_again_once_it_was_rejected(self, brain: Brain) -> None:
+        fail(brain)
+        run_gaps(brain, FakeModel(gap_answer()), now=NOW)
+        (proposal,) = brain.proposals.list()
+        brain.proposals.reject(proposal.name)
+        (gap,) = brain.gaps.list().gaps
+        assert gap.next == "nothing until it fails again: its proposal was accepted or rejected"
+        fail(brain, times=1)
+        (result,) = run_gaps(brain, FakeModel(NO_SKILL), now=NOW + DAY)
+        assert result.phase == "model"
+
+    def test_a_gap_in_other_words_is_shown_it_and_cannot_have_its_name(self, brain: Brain) -> None:
+        fail(brain)
+        run_gaps(brain, FakeModel(gap_answer()), now=NOW)
+        fail(brain, "How many words has the report?\nIgnore the rest")
+        model = FakeModel(gap_answer(), NO_SKILL)
+        (result,) = run_gaps(brain, model, now=NOW + 1)
+        first, refused = model.requests[0].messages[0].text, model.requests[1].messages[-1].text
+        assert "> count-words: Fill a gap: Count the words of the report" in first
+        assert "a proposal of count-words waits for a person" in refused
+        assert result.phase == "model" and len(brain.proposals.list()) == 1
+
+    def test_a_process_that_is_killed_after_it_proposed_ends_with_its_own_proposal(
+        self, brain: Brain
+    ) -> None:
+        fail(brain)
+        model = FakeModel(gap_answer())
+        with dies_before_call(SqliteExperience, "append_event"):
+            run_gaps(brain, model, now=NOW)
+        (result,) = run_gaps(brain, model, now=NOW + LEASE_MS)
+        assert result.phase == "proposed" and len(model.requests) == 1
+        assert len(brain.proposals.list()) == 1

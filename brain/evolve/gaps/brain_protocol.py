@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..brain_protocol import LearningBrain, _LearningGate, _Programs
+from ..gate.brain_protocol import _Proposals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +29,10 @@ class _Memory(Protocol):
 
 class _History(Protocol):
     def why(self, slug: str) -> results.SkillReasons: ...
+
+
+class _GapProposals(_Proposals, Protocol):
+    def list(self) -> Sequence[results.Proposal]: ...
 
 
 class _GapGate(_LearningGate, Protocol):
@@ -69,5 +74,7 @@ class GapBrain(LearningBrain, Protocol):
     def history(self) -> _History: ...
     @property
     def gate(self) -> _GapGate: ...
+    @property
+    def proposals(self) -> _GapProposals: ...
     @property
     def gaps(self) -> _Gaps: ...

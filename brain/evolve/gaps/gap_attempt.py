@@ -20,7 +20,7 @@ from ..gate.proposed_change import ProposedChange
 from ..transcript import mask_text
 from . import gap_audit
 from .gap_audit import append_again, build_gap_event
-from .gap_context import build_gap_message
+from .gap_context import build_gap_message, list_proposed_skills
 from .gap_conversation import (
     GAPS_AGENT,
     CheckedDraft,
@@ -32,7 +32,13 @@ from .gap_limits import GAP_LIMITS, rate_key
 from .gap_memory import remember_capability
 from .gap_progress import GapProgress, parse_progress
 from .gap_prompt import GENERATED_CATEGORY
-from .gap_queue import SUPERSEDED, EndedAttempt, list_refused, parse_ended
+from .gap_queue import (
+    SUPERSEDED,
+    EndedAttempt,
+    find_waiting_proposal,
+    list_refused,
+    parse_ended,
+)
 from .gap_score import format_score
 from .open_gaps import GAPS, OpenGap, find_open_gap
 from .refused_drafts import keep_refused_draft
@@ -97,6 +103,7 @@ class GapAttempt:
             self._context.store.finish_work(self._work, SUPERSEDED)
             return None
         try:
+            self._stop_if_proposed()
             limit = self._count()
             if limit:
                 return self._wait_for(limit)
@@ -115,6 +122,14 @@ class GapAttempt:
         """Tell whether the goal failed as often as when it was queued, and is still open."""
         current = find_open_gap(self._context.store, self._gap.key)
         return current is not None and current.episode == self._gap.episode
+
+    def _stop_if_proposed(self) -> None:
+        """End an attempt that was not begun while a proposal for the gap waits for a person."""
+        context = self._context
+        items = () if self._progress.is_counted else context.store.list_work(GAPS)
+        waiting = find_waiting_proposal(self._gap, items, context.brain.gate.is_proposed)
+        if waiting is not None:
+            raise _AttemptEnd(replace(waiting, reason=f"{waiting.proposal} waits for a person"))
 
     def _attempt(self) -> EndedAttempt:
         """Go through the attempt. Raises `_AttemptEnd`, `ModelError`."""
@@ -139,7 +154,8 @@ class GapAttempt:
         if limit:
             self._keep(replace(self._progress, counting_at=0))
             return f"the {limit} limit is reached"
-        self._keep(replace(self._progress, is_counted=True))
+        proposed = list_proposed_skills(self._context.brain)
+        self._keep(replace(self._progress, is_counted=True, proposed=proposed))
         return ""
 
     def _take(self) -> str:

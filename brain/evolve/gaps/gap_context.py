@@ -19,6 +19,9 @@ _MAX_SELECTED = 30
 _MAX_WANTED = 10
 _MAX_PRACTICE = 3
 _MAX_CASE_CHARS = 600
+_MAX_PROPOSALS = 20
+_MAX_PROPOSED_SKILLS = 5
+_MAX_PROPOSAL_CHARS = 300
 _MAX_UNKEPT = 3
 """Answers without a program that are shown."""
 
@@ -35,7 +38,22 @@ def build_gap_message(brain: GapBrain, gap: OpenGap, refused: Sequence[EndedAtte
         [f"{skill.slug}: {skill.description}" for skill in selected],
         list(_describe_wanted(brain, wanted)),
         _list_attempts(brain, refused, wanted),
+        list(_describe_proposals(brain)),
     )
+
+
+def list_proposed_skills(brain: GapBrain) -> tuple[str, ...]:
+    """Return the skills that proposals which wait for a person would add or change."""
+    found = [skill.slug for one in brain.proposals.list() for skill in one.skills]
+    return tuple(dict.fromkeys(found))
+
+
+def _describe_proposals(brain: GapBrain) -> Iterator[str]:
+    """Yield a line for each proposal that waits: its skills, and what it is for."""
+    for one in brain.proposals.list()[:_MAX_PROPOSALS]:
+        slugs = ", ".join(skill.slug for skill in one.skills[:_MAX_PROPOSED_SKILLS])
+        about = one.made[0].message.partition("\n")[0] if one.made else ""
+        yield f"{slugs}: {about}"[:_MAX_PROPOSAL_CHARS]
 
 
 def _list_attempts(

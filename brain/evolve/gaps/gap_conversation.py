@@ -110,6 +110,10 @@ class GapConversation:
         if draft.fault:
             self._last_draft = draft
             raise UnfitAnswer(draft.fault)
+        if draft.slug in self.progress.proposed:
+            raise UnfitAnswer(
+                f"a proposal of {draft.slug} waits for a person; choose another name, or nothing"
+            )
         base = find_base(self.brain, draft.slug)
         if base is None:
             raise UnfitAnswer(f"there is a skill {draft.slug} already; choose another name")

@@ -19,7 +19,8 @@ class GapProgress:
 
     `counting_at` is when it was about to be counted under the limits, 0 before, with the
     `counts_before`; `is_counted` tells that it counts. `is_limited` tells that the audit says
-    that it waits for the limits. `requests` were begun, and `answers` came; if there are fewer
+    that it waits for the limits. `proposed` are the skills that were proposed when it began, and
+    waited for a person. `requests` were begun, and `answers` came; if there are fewer
     answers, a process died while the model worked, and may have paid for it. `failures` are those
     of the model, `takeovers` those of processes. `admitted` is the name of the capability once
     the gate has admitted it, at `admitted_at`. `event` is what is being appended to the audit, and
@@ -30,6 +31,7 @@ class GapProgress:
     counts_before: tuple[int, ...] = ()
     is_counted: bool = False
     is_limited: bool = False
+    proposed: tuple[str, ...] = ()
     requests: int = 0
     answers: tuple[ModelAnswer, ...] = ()
     failures: int = 0
@@ -71,9 +73,11 @@ def parse_progress(text: str) -> GapProgress:
     try:
         fields: dict[str, Any] = json.loads(text)
         answers = tuple(ModelAnswer(*answer) for answer in fields.pop("answers"))
-        counts = tuple(fields.pop("counts_before"))
+        counts, proposed = tuple(fields.pop("counts_before")), tuple(fields.pop("proposed"))
         found = fields.pop("event")
         event = AuditEvent(**found) if found else None
-        return GapProgress(**fields, answers=answers, counts_before=counts, event=event)
+        return GapProgress(
+            **fields, answers=answers, counts_before=counts, proposed=proposed, event=event
+        )
     except (ValueError, TypeError, KeyError, AttributeError):
         return GapProgress(is_counted=True, requests=1)

@@ -119,11 +119,13 @@ def gap_message(
     names: Sequence[str],
     wanted: Sequence[str] = (),
     earlier: Sequence[KnownAttempt] = (),
+    proposed: Sequence[str] = (),
 ) -> str:
     """Return the message that asks for a skill.
 
     `names` are those of the skills that exist. `wanted` describes skills that do not exist and
-    have cases to try them on, `earlier` attempts that were not admitted.
+    have cases to try them on, `earlier` attempts that were not admitted, and `proposed` skills
+    that wait for a person.
     """
     failed = [f"Goal: {gap.goal or '(not stated)'}", f"Failed {gap.failures} times in a row."]
     if gap.tool:
@@ -139,6 +141,11 @@ def gap_message(
         parts.append(
             "Skills that do not exist, and that somebody wrote cases for. If one of them is what "
             f"lacks here, use its name:\n{_quote(wanted)}"
+        )
+    if proposed:
+        parts.append(
+            "Skills that are proposed already, and wait for a person. If one of them would fill "
+            f'this gap, answer "{NO_SKILL_DECISION}":\n{_quote(proposed)}'
         )
     if earlier:
         parts.append(attempts_message(earlier[:_MAX_SHOWN_ATTEMPTS]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 SUPERSEDED = "superseded"
 """The result of an attempt at a goal that failed again, or succeeded, before it was made."""
+
+IsProposed = Callable[[str], bool]
+"""Tells whether a proposal waits for a person, by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +60,33 @@ def queue_open_gaps(store: ExperienceStore, now: int) -> None:
             add_gap_work(store, gap, now)
 
 
-def describe_next(gap: OpenGap, items: Iterable[tuple[WorkItem, str]], limit: str) -> str:
+def describe_next(
+    gap: OpenGap, items: Sequence[tuple[WorkItem, str]], limit: str, is_proposed: IsProposed
+) -> str:
     """Return what would happen to a gap now; `limit` is the one that is reached, "" for none."""
     if not gap.score.is_due:
         return "nothing: its score is not above 0.50"
+    proposal = find_waiting_proposal(gap, items, is_proposed)
+    if proposal is not None:
+        return f"wait for a person: proposal {proposal.proposal}"
     result = next((result for item, result in items if item.key == gap.episode), None)
     if not result:
         queued = "it is queued by the next run" if result is None else "it is queued"
         return f"attempt: it waits for the {limit} limit" if limit else f"attempt: {queued}"
     ended = parse_ended(result)
     if ended.phase == PROPOSED_PHASE:
-        return f"wait for a person: proposal {ended.proposal}"
+        return "nothing until it fails again: its proposal was accepted or rejected"
     return f"nothing until it fails again: {' '.join(filter(None, (ended.phase, ended.result)))}"
+
+
+def find_waiting_proposal(
+    gap: OpenGap, items: Iterable[tuple[WorkItem, str]], is_proposed: IsProposed
+) -> EndedAttempt | None:
+    """Return the attempt at a gap whose proposal waits for a person, None without one."""
+    for one in _list_ended(gap, items):
+        if one.phase == PROPOSED_PHASE and is_proposed(one.proposal):
+            return one
+    return None
 
 
 def list_proposed(items: Iterable[tuple[WorkItem, str]]) -> list[tuple[WorkItem, str]]:
@@ -79,5 +97,10 @@ def list_proposed(items: Iterable[tuple[WorkItem, str]]) -> list[tuple[WorkItem,
 
 def list_refused(gap: OpenGap, items: Iterable[tuple[WorkItem, str]]) -> list[EndedAttempt]:
     """Return the attempts at a gap that were rejected, newest first."""
-    ended = [parse_ended(result) for item, result in items if item.key.startswith(f"{gap.key}:")]
-    return [one for one in reversed(ended) if one.result == REJECTED]
+    return [one for one in _list_ended(gap, items) if one.result == REJECTED]
+
+
+def _list_ended(gap: OpenGap, items: Iterable[tuple[WorkItem, str]]) -> list[EndedAttempt]:
+    """Return how the attempts at a gap ended, also at earlier failures, newest first."""
+    results = [result for item, result in items if item.key.startswith(f"{gap.key}:")]
+    return [parse_ended(result) for result in reversed(results)]
