@@ -26,10 +26,9 @@ from ...sandbox.find_sandbox import find_sandbox
 from ..evolution_mode import require_evolution
 from ..gate.gate import Gate
 from . import gap_audit
+from .accepted_proposals import remember_accepted
 from .gap_attempt import AttemptContext, GapAttempt, describe_attempt
-from .gap_audit import build_gap_event
-from .gap_memory import remember_capability
-from .gap_queue import SUPERSEDED, EndedAttempt, list_proposed, queue_open_gaps
+from .gap_queue import SUPERSEDED, EndedAttempt, queue_open_gaps
 from .open_gaps import GAPS, OpenGap, parse_gap_work
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def run_gaps(
         gate=gate or Gate(brain),
         should_stop=should_stop,
     )
-    run.remember_accepted()
+    remember_accepted(brain, stores.store, now)
     if brain.gaps.read_policy().periodic:
         queue_open_gaps(run.store, now)
     obstacle = _find_obstacle(model)
@@ -152,21 +151,3 @@ class _GapRun:
                 yield result
             if attempt.model_error is not None:
                 raise attempt.model_error
-
-    def remember_accepted(self) -> None:
-        """Remember the capabilities that were proposed, and that a person has accepted since."""
-        proposed = list_proposed(self.store.list_work(GAPS))
-        if not proposed:
-            return
-        programs = self.brain.programs.list()
-        runnable = {program.slug for program in programs if program.status == "runnable"}
-        for item, slug in proposed:
-            gap = parse_gap_work(item)
-            note = f"gaps/accepted/{slug}"
-            if gap is None or slug not in runnable or self.store.read_note(note) is not None:
-                continue
-            name = slug.replace("-", "_")
-            remember_capability(self.brain, gap, name, self.now)
-            if self.store.write_note(note, None, str(self.now)):
-                ended = gap_audit.COMPLETE_PHASE, gap_audit.SUCCESS
-                self.store.append_event(build_gap_event(gap, self.now, *ended, name=name))
