@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..gating.case_types import Case, Expectation
     from ..programs.program import Program
     from ..receipts import Receipt
+    from ..repo.gate.held_out_filter import HeldOutFilter
     from ..repo.gate.plan_change import ChangeRequest, PlannedChange
     from ..repo.gate.record_change import DecidedChange
     from ..sandbox.sandbox_protocol import Sandbox
@@ -77,6 +78,12 @@ class GatePart(Part):
         from ..repo.skills import skill_views
 
         return self._locked.run(skill_views.find_hidden_files, slug)
+
+    def read_held_out_filter(self) -> HeldOutFilter:
+        """Return what keeps the inputs of held-out cases out of what evolvers are shown."""
+        from ..repo.gate import held_out_filter
+
+        return self._locked.run(held_out_filter.read_held_out_filter)
 
     # Attempts
 

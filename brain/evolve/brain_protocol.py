@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .. import results
     from ..programs.program import Program
     from ..receipts import Receipt
+    from ..repo.gate.held_out_filter import HeldOutFilter
     from ..repo.open.manifest import SynthesisPolicy
 
 
@@ -48,6 +49,7 @@ class _Programs(Protocol):
 
 class _LearningGate(_GatePart, Protocol):
     def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
+    def read_held_out_filter(self) -> HeldOutFilter: ...
     def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]: ...
 
 

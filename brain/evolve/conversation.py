@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import BrainError, InvalidInput, ModelError, NotFound
-from ..receipts import Receipt
+from ..errors import BrainError, ModelError
 from . import synthesis_prompt
 from .answer_check import (
     NoSkill,
@@ -21,16 +19,12 @@ from .model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from .synthesis_prompt import KnownAttempt, KnownSkill
 
 if TYPE_CHECKING:
-    from .brain_protocol import LearningBrain
+    from .related_material import RelatedMaterial
 
 MAX_ROUNDS = 3
 """Answers asked for at most; after a refused answer the model is asked again."""
 MAX_ANSWER_TOKENS = 16_000
 """Tokens of one answer; enough for the longest skill."""
-_MAX_RELATED = 5
-"""Existing skills shown in the first message."""
-_MAX_ATTEMPTS = 3
-"""Earlier attempts at one skill that are shown."""
 _MAX_ECHO_CHARS = 24_000
 """Characters of an answer that the model is shown again."""
 
@@ -49,8 +43,8 @@ CallRecorder = Callable[[ModelCall], None]
 class ShownSkills:
     """What a model was shown: skills by slug, and whether near duplicates were looked for."""
 
-    def __init__(self, brain: LearningBrain, known: Sequence[KnownSkill]) -> None:
-        self._brain = brain
+    def __init__(self, material: RelatedMaterial, known: Sequence[KnownSkill]) -> None:
+        self._material = material
         self.skills = {skill.slug: skill for skill in known}
         self._attempted: set[str] = set(self.skills)
         self._compared = False
@@ -68,17 +62,20 @@ class ShownSkills:
         attempts = []
         if draft.slug not in self._attempted:
             self._attempted.add(draft.slug)
-            attempts = related_attempts(self._brain, [draft.slug])
+            attempts = self._material.list_attempts([draft.slug])
         self.skills.update({skill.slug: skill for skill in skills})
         return UnseenMaterial(skills, attempts)
 
     def _find_similar(self, draft: SkillDraft) -> list[KnownSkill]:
-        existing = find_known_skill(self._brain, draft.slug)
+        material = self._material
+        existing = material.find_skill(draft.slug)
         skills = [existing] if existing else []
         if not skills and not self._compared:
-            similar = self._brain.skills.find_duplicates(draft.name, draft.description, draft.body)
+            similar = material.brain.skills.find_duplicates(
+                draft.name, draft.description, draft.body
+            )
             unseen = [skill.slug for skill in similar if skill.slug not in self.skills]
-            skills = [skill for slug in unseen if (skill := find_known_skill(self._brain, slug))]
+            skills = [skill for slug in unseen if (skill := material.find_skill(slug))]
         self._compared = True
         return skills
 
@@ -120,12 +117,12 @@ class Conversation:
         self._record_call = record_call
         self._messages: list[ChatMessage] = []
 
-    def draft(self, brain: LearningBrain, first: str) -> SkillDraft | NoSkill:
+    def draft(self, material: RelatedMaterial, first: str) -> SkillDraft | NoSkill:
         """Ask until an answer is acceptable. Only reads the brain. Raises `ModelError`."""
         question, fault = first, BrainError("it gave no answer")
-        shown = ShownSkills(brain, self._known)
+        shown = ShownSkills(material, self._known)
         for _ in range(MAX_ROUNDS):
-            answer_text = self._ask(question)
+            answer_text = self._ask(material.held_out.hide_in(question))
             try:
                 draft = check_answer(parse_answer(answer_text), shown.skills)
             except UnfitAnswer as error:
@@ -155,29 +152,3 @@ class Conversation:
             ChatMessage("assistant", answer.text[:_MAX_ECHO_CHARS] or "(nothing)")
         )
         return answer.text
-
-
-def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
-    """Return the skills that a run may improve: those it read, then those for its task."""
-    loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
-    selected = brain.skills.select(receipt.task, _MAX_RELATED) if receipt.task else []
-    candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
-    found = (skill for slug in candidates if (skill := find_known_skill(brain, slug)))
-    return list(islice(found, _MAX_RELATED))
-
-
-def find_known_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
-    """Return an existing skill, to show to a model, None if there is none."""
-    try:
-        view = brain.skills.view(slug)
-    except (NotFound, InvalidInput):
-        return None
-    return KnownSkill(
-        view.slug, view.name, view.description, str(view.version), view.body.strip() + "\n"
-    )
-
-
-def related_attempts(brain: LearningBrain, slugs: Iterable[str]) -> list[KnownAttempt]:
-    """Return earlier changes of skills that were not admitted, without their cases."""
-    found = (one for slug in slugs for one in brain.gate.earlier_attempts(slug)[:_MAX_ATTEMPTS])
-    return [KnownAttempt(one.slug, one.reason, one.edit) for one in found]

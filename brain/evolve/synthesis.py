@@ -12,24 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import BrainError, NotFound
-from ..gating.case_types import HELD_OUT
 from ..receipts import Receipt
-from ..repo.gate.case_of_run import source_of_run
 from ..results import GateOutcome, Synthesized
 from . import synthesis_prompt
 from .answer_check import NoSkill, SkillDraft
 from .call_receipt import build_call_receipt
-from .conversation import (
-    CallRecorder,
-    Conversation,
-    ModelCall,
-    related_attempts,
-    related_skills,
-)
+from .conversation import CallRecorder, Conversation, ModelCall
 from .evolution_mode import require_evolution
 from .gate.gate import Gate
 from .gate.model_runner import ModelRunner
 from .gate.proposed_change import ProposedChange
+from .related_material import RelatedMaterial
 from .tool_conversation import ToolConversation
 from .tool_model import has_tools
 from .transcript import mask_text, render_transcript
@@ -44,6 +37,7 @@ EVOLVER = "synthesis"
 SYNTHESIS_AGENT = "brain evolve"
 """The agent in the receipt of a synthesis."""
 ASKED_TRIGGER = "asked"
+HELD_OUT_REASON = "the run is the source of a held-out case, or repeats the input of one"
 CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_hard"
 
 
@@ -95,8 +89,9 @@ def draft_skill(
     """Ask the model for a draft if there is a trigger. Raises `ModelError`."""
     if not trigger:
         return Drafted(trigger="", draft=NoSkill("the task was not hard"))
-    if _is_held_out(brain, receipt):
-        return Drafted(trigger=trigger, draft=NoSkill("the run is the source of a held-out case"))
+    material = RelatedMaterial(brain)
+    if material.held_out.hides_run(receipt):
+        return Drafted(trigger=trigger, draft=NoSkill(HELD_OUT_REASON))
     calls: list[ModelCall] = []
 
     def keep_call(call: ModelCall) -> None:
@@ -104,21 +99,15 @@ def draft_skill(
         if record_call is not None:
             record_call(call)
 
-    related = related_skills(brain, receipt)
-    attempts = related_attempts(brain, [skill.slug for skill in related])
+    related = material.list_skills(receipt)
+    attempts = material.list_attempts([skill.slug for skill in related])
     first = synthesis_prompt.decision_message(render_transcript(receipt), related, attempts)
     conversation = (
         ToolConversation(model, related, keep_call)
         if has_tools(model)
         else Conversation(model, related, keep_call)
     )
-    return Drafted(trigger=trigger, draft=conversation.draft(brain, first), calls=calls)
-
-
-def _is_held_out(brain: LearningBrain, receipt: Receipt) -> bool:
-    """Tell whether a held-out case was made of a run, so that no evolver may see it."""
-    source = source_of_run(receipt)
-    return any(case.source == source and case.split == HELD_OUT for case in brain.gate.list_cases())
+    return Drafted(trigger=trigger, draft=conversation.draft(material, first), calls=calls)
 
 
 def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedChange | None:

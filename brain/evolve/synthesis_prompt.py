@@ -82,13 +82,17 @@ description and body, too."""
 
 
 class KnownSkill(NamedTuple):
-    """An existing skill to show to the model; `version` is that of `body`."""
+    """An existing skill to show to the model; `version` is that of `body`.
+
+    `has_hidden_lines`: lines of it were left out, so it is not shown whole.
+    """
 
     slug: str
     name: str
     description: str
     version: str
     body: str
+    has_hidden_lines: bool = False
 
 
 class KnownAttempt(NamedTuple):
@@ -147,4 +151,6 @@ def _attempt_text(attempt: KnownAttempt) -> str:
 def is_shown_whole(skill: KnownSkill) -> bool:
     """Tell whether a skill is shown in full, so that the model may rewrite it."""
     text = f"{skill.description}\n\n{skill.body}"
+    if skill.has_hidden_lines:
+        return False
     return len(skill.body) <= _SHOWN_BODY_CHARS and mask_text(text) == text

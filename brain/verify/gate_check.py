@@ -5,10 +5,12 @@
    the skill, a `guard` of another.
 3. The snapshot leaves the documents as they were. If a rule decides, all stood in the first
    parent, so that no change brings its own cases.
-4. If a rule admits, it left no case out that comes before a tried one: cases are tried in the
+4. No two `held_out` cases have one input, which would count twice.
+5. If a rule admits, it left no case out that comes before a tried one: cases are tried in the
    order of their documents' ids, which nobody chooses.
 
-A document that was redacted, or is missing, is not asked; the checks of trees report it.
+A document that was redacted, or is missing, is not asked in 2 and 4; the checks of trees report
+it.
 """
 
 from __future__ import annotations
@@ -43,10 +45,24 @@ class GateCheck:
             problem = self._find_problem(verdict, case, before, after)
             if problem:
                 yield f"its {case.kind} case {printable_text(case.name)} {problem}"
-        # 4. None was left out by choice.
+        # 4. No two have one input.
+        yield from self._find_same_inputs(verdict)
+        # 5. None was left out by choice.
         if verdict.decider == "rule" and verdict.decision == "admit":
             for path in self._standing.find_left_out(verdict, before):
                 yield f"its gate left out the held-out case {printable_text(path)}"
+
+    def _find_same_inputs(self, verdict: Verdict) -> Iterator[str]:
+        first: dict[bytes, str] = {}
+        for case in verdict.gate_cases:
+            if case.kind != "held_out":
+                continue
+            # Of a document that is gone, its id still tells whether another case has the same.
+            known = self._standing.hash_input(case.name, case.document) or case.document
+            other = first.setdefault(known, case.name)
+            if other != case.name:
+                name = printable_text(case.name)
+                yield f"its held_out case {name} has the same input as {printable_text(other)}"
 
     def _find_other_texts(self, verdict: Verdict, before: Bundle, after: Bundle) -> Iterator[str]:
         slug = verdict.skill

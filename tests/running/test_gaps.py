@@ -23,6 +23,8 @@ from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.experience.sqlite_experience import SqliteExperience
+from brain.gating.case_split import is_held_out
+from brain.gating.case_types import Expectation
 from brain.results import GapResult
 from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
 from tests.support.gap_answers import (
@@ -86,6 +88,31 @@ class TestASkillForAGap:
         for case in brain.gate.cases("count-words"):
             given = json.dumps(dict(case.input))  # type: ignore[arg-type]
             assert (given in shown) <= (not case.is_held_out)
+
+    def test_a_goal_that_is_a_held_out_case_is_left_alone(self, brain: Brain) -> None:
+        texts = (f"Count the words of report {number}" for number in range(100))
+        held_out = next(text for text in texts if is_held_out(text))
+        brain.gate.add_case("count-words", held_out, Expectation(contains=("words",)))
+        fail(brain, f"Do this at once:\n{held_out.upper()}")
+        model = FakeModel(NO_SKILL)
+        (result,) = run_gaps(brain, model, now=NOW)
+        assert (result.phase, result.result, model.requests) == ("model", "skipped", [])
+        assert "held-out case" in result.reason
+        stores = brain.gaps.open_stores()
+        assert stores.rates.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"daily": 0, "hourly": 0}
+
+    def test_what_repeats_a_held_out_case_is_left_out_of_the_prompt(self, brain: Brain) -> None:
+        texts = ({"text": f"the report of agency {number}"} for number in range(100))
+        held_out = next(payload for payload in texts if is_held_out(payload))
+        brain.gate.add_case("count-words", held_out, Expectation(contains=("words",)))
+        hidden = held_out["text"]
+        brain.skills.upsert("count-pages", "Count.\n", description=f"Count pages of {hidden}")
+        fail(brain, error=f"cannot read {held_out}", reflections=["no tool", f"not of {hidden}"])
+        model = FakeModel(NO_SKILL)
+        run_gaps(brain, model, now=NOW)
+        shown = model.requests[0].messages[0].text
+        assert hidden not in str(model.requests)
+        assert GOAL in shown and "> The agent said: no tool" in shown and "Last error" not in shown
 
     def test_it_is_proposed_only_where_there_are_no_cases(self, brain: Brain) -> None:
         set_evolution(brain, "{mode: gated}")

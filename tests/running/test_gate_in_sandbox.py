@@ -134,6 +134,29 @@ def test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing(
         assert "evil" not in brain.skills.view("count").body
 
 
+@pytest.mark.parametrize(
+    "misbehave",
+    [
+        "while True: pass",
+        "import os; os._exit(0)",
+        # Says that every output is wrong, and ends before it is asked about the next one.
+        'import os; os.write(3, b\'=["no", "no"]\\n\'); os._exit(0)',
+    ],
+    ids=["hangs", "exits", "answers for all"],
+)
+def test_an_output_that_breaks_the_check_loses_what_passed_before(
+    tmp_path: Path, sandbox: Sandbox, misbehave: str
+) -> None:
+    check = f"def check(input, output):\n    if output == 3:\n        {misbehave}\n"
+    with make_counter(tmp_path, sandbox) as brain:
+        add_cases(brain, Expectation(check=check), number=5)
+        quick = _QuickSandbox(sandbox)
+        outcome = propose(brain, quick, HYPHENS, HYPHENS_CHECK)
+        assert (outcome.gate, outcome.numbers.losses, outcome.numbers.ties) == ("reject", 5, 0)
+        found = brain.gate.recheck(outcome.attempt, sandbox=quick)
+        assert (found.differences, found.unknown) == ([], [])
+
+
 class _QuickSandbox:
     """A sandbox in which no job takes longer than a second."""
 

@@ -12,7 +12,10 @@ import pytest
 from brain import Brain
 from brain.errors import Conflict, ModelError, ToolFailure
 from brain.evolve.fake_model import FakeModel
+from brain.evolve.patterns.recorded_examples import find_examples
 from brain.evolve.patterns.run_patterns import LEASE_MS, MAX_ATTEMPTS, run_patterns
+from brain.gating.case_split import is_held_out
+from brain.gating.case_types import Expectation
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
 from brain.sandbox.sandbox_protocol import Sandbox
 from brain.serve.tools import Toolbox
@@ -101,6 +104,20 @@ def test_the_model_sees_the_practice_half_of_what_was_recorded_and_nothing_held_
     for case in cases:
         line = f"> count_words({json.dumps(dict(case.input))}) gave"  # type: ignore[arg-type]
         assert case.is_held_out is (line not in shown)
+
+
+def test_an_example_that_repeats_a_held_out_case_of_a_skill_is_not_shown(brain: Brain) -> None:
+    practice = [one for one in find_examples(brain, PATTERN) if not one.is_held_out]
+    held_out = [one.steps[-1][0] for one in practice if is_held_out(one.steps[-1][0])]
+    for payload in {json.dumps(one): one for one in held_out}.values():
+        brain.gate.add_case(PATTERN[-1], payload, Expectation(excludes=("no",)))
+    model = FakeModel(answer())
+    run_patterns(brain, model, now=now_of(brain))
+    shown = model.requests[0].messages[0].text
+    lines = {f"({json.dumps(one.input)}) gave": one.steps[-1][0] in held_out for one in practice}
+    assert set(lines.values()) == {True, False}
+    assert [line for line, is_hidden in lines.items() if is_hidden and line in shown] == []
+    assert any(line in shown for line in lines)
 
 
 def test_a_pattern_is_made_once_and_again_only_if_one_of_its_skills_changed(

@@ -17,10 +17,11 @@ from ..acquire import build_request
 from ..answer_check import NoSkill
 from ..call_receipt import build_call_receipt
 from ..gate.proposed_change import ProposedChange
+from ..related_material import RelatedMaterial
 from ..transcript import mask_text
 from . import gap_audit
 from .gap_audit import append_again, build_gap_event
-from .gap_context import build_gap_message, list_proposed_skills
+from .gap_context import build_gap_message, hide_held_out, list_proposed_skills
 from .gap_conversation import (
     GAPS_AGENT,
     CheckedDraft,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 MAX_FAILURES_OF_MODEL = 3
 """Failures of the model during one attempt."""
+_HELD_OUT_REASON = "its goal repeats the input of a held-out case, which no model is shown"
 MAX_TAKEOVERS = 10
 """Times that a process goes on with an attempt that has begun."""
 
@@ -85,6 +87,7 @@ class GapAttempt:
         self._progress = parse_progress(work.progress)
         self._conversation: GapConversation | None = None
         self._outcome: GateOutcome | None = None
+        self._material = RelatedMaterial(context.brain)
         self.model_error: ModelError | None = None
         """Why the model failed in this attempt, None if it did not."""
 
@@ -103,13 +106,11 @@ class GapAttempt:
             self._context.store.finish_work(self._work, SUPERSEDED)
             return None
         try:
-            self._stop_if_proposed()
-            limit = self._count()
-            if limit:
-                return self._wait_for(limit)
             ended = self._attempt()
         except _AttemptEnd as error:
             ended = error.ended
+            if ended.phase == gap_audit.RATE_PHASE:
+                return self._leave(ended)
         except ModelError as error:
             self.model_error = error
             self._keep(self._progress.with_failure())
@@ -123,40 +124,48 @@ class GapAttempt:
         current = find_open_gap(self._context.store, self._gap.key)
         return current is not None and current.episode == self._gap.episode
 
-    def _stop_if_proposed(self) -> None:
-        """End an attempt that was not begun while a proposal for the gap waits for a person."""
-        context = self._context
-        items = () if self._progress.is_counted else context.store.list_work(GAPS)
-        waiting = find_waiting_proposal(self._gap, items, context.brain.gate.is_proposed)
-        if waiting is not None:
-            raise _AttemptEnd(replace(waiting, reason=f"{waiting.proposal} waits for a person"))
-
     def _attempt(self) -> EndedAttempt:
         """Go through the attempt. Raises `_AttemptEnd`, `ModelError`."""
         if not self._progress.admitted:
-            self._propose(self._converse())
+            shown = hide_held_out(self._material.held_out, self._gap)
+            if shown is None:
+                raise _end(gap_audit.MODEL_PHASE, gap_audit.SKIPPED, _HELD_OUT_REASON)
+            if self._progress.is_counted:
+                self._take_over()
+            else:
+                self._stop_if_proposed()
+                self._count()
+            self._propose(self._converse(shown))
         return self._remember()
 
-    def _count(self) -> str:
-        """Count the attempt, once; return why it has to wait, "" if it counts."""
-        if self._progress.is_counted:
-            self._keep(replace(self._progress, takeovers=self._progress.takeovers + 1))
-            if self._progress.takeovers > MAX_TAKEOVERS:
-                reason = f"{MAX_TAKEOVERS} processes ended during it"
-                raise _end(gap_audit.INTERRUPTED_PHASE, gap_audit.FAILED, reason)
-            return ""
+    def _take_over(self) -> None:
+        """Note that this process goes on with the attempt; a few may do so."""
+        self._keep(replace(self._progress, takeovers=self._progress.takeovers + 1))
+        if self._progress.takeovers > MAX_TAKEOVERS:
+            reason = f"{MAX_TAKEOVERS} processes ended during it"
+            raise _end(gap_audit.INTERRUPTED_PHASE, gap_audit.FAILED, reason)
+
+    def _stop_if_proposed(self) -> None:
+        """End the attempt while a proposal for the gap waits for a person."""
+        items = self._context.store.list_work(GAPS)
+        waiting = find_waiting_proposal(self._gap, items, self._context.brain.gate.is_proposed)
+        if waiting is not None:
+            raise _AttemptEnd(replace(waiting, reason=f"{waiting.proposal} waits for a person"))
+
+    def _count(self) -> None:
+        """Count the attempt under the limits."""
         try:
             limit = self._take()
         except StoreError as error:
             if self._context.brain.gaps.read_policy().when_rates_fail != ALLOW:
-                return f"attempts cannot be counted: {error.message}"
+                reason = f"attempts cannot be counted: {error.message}"
+                raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, reason) from error
             limit = ""
         if limit:
             self._keep(replace(self._progress, counting_at=0))
-            return f"the {limit} limit is reached"
+            raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, f"the {limit} limit is reached")
         proposed = list_proposed_skills(self._context.brain)
         self._keep(replace(self._progress, is_counted=True, proposed=proposed))
-        return ""
 
     def _take(self) -> str:
         """Count the attempt, and return the limit that is reached, "" if it counts.
@@ -178,15 +187,14 @@ class GapAttempt:
     def _rate_key(self) -> str:
         return rate_key(self._context.brain.id)
 
-    def _wait_for(self, limit: str) -> GapResult:
+    def _leave(self, ended: EndedAttempt) -> GapResult:
         """Leave the item in the queue; the audit says once why."""
-        ended = _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, limit).ended
         if not self._progress.is_limited:
             self._log(ended)
             self._keep(replace(self._progress, event=None, is_limited=True))
         return describe_attempt(self._gap, ended)
 
-    def _converse(self) -> CheckedDraft:
+    def _converse(self, shown: OpenGap) -> CheckedDraft:
         """Return a draft that passed. Raises `_AttemptEnd`, `ModelError`."""
         context = self._context
         conversation = GapConversation(
@@ -194,12 +202,15 @@ class GapAttempt:
             model=context.model,
             progress=self._progress,
             keep=self._keep,
+            held_out=self._material.held_out,
             taken=context.taken,
         )
         self._conversation = conversation
         refused = list_refused(self._gap, context.store.list_work(GAPS))
         try:
-            draft = conversation.ask_for_draft(build_gap_message(context.brain, self._gap, refused))
+            draft = conversation.ask_for_draft(
+                build_gap_message(context.brain, self._material, shown, refused)
+            )
         except LostAnswer as error:
             raise _end(gap_audit.INTERRUPTED_PHASE, gap_audit.FAILED, error.message) from error
         except SandboxError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...errors import BrainError
-from ...gating.case_types import Case
-from ..conversation import related_attempts
+from ..case_text import describe_case
+from ..related_material import RelatedMaterial
 from ..synthesis_prompt import KnownAttempt
 from .brain_protocol import GapBrain
 from .gap_audit import VALIDATION_PHASE
@@ -15,10 +16,12 @@ from .gap_prompt import gap_message
 from .gap_queue import EndedAttempt
 from .open_gaps import OpenGap
 
+if TYPE_CHECKING:
+    from ...repo.gate.held_out_filter import HeldOutFilter
+
 _MAX_SELECTED = 30
 _MAX_WANTED = 10
 _MAX_PRACTICE = 3
-_MAX_CASE_CHARS = 600
 _MAX_PROPOSALS = 20
 _MAX_PROPOSED_SKILLS = 5
 _MAX_PROPOSAL_CHARS = 300
@@ -26,7 +29,23 @@ _MAX_UNKEPT = 3
 """Answers without a program that are shown."""
 
 
-def build_gap_message(brain: GapBrain, gap: OpenGap, refused: Sequence[EndedAttempt] = ()) -> str:
+def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
+    """Return a gap without error and reflections that repeat the input of a held-out case.
+
+    None if its goal does.
+    """
+    if held_out.hides(gap.goal) or held_out.hides(gap.tool):
+        return None
+    return replace(
+        gap,
+        error="" if held_out.hides(gap.error) else gap.error,
+        reflections=tuple(text for text in gap.reflections if not held_out.hides(text)),
+    )
+
+
+def build_gap_message(
+    brain: GapBrain, material: RelatedMaterial, gap: OpenGap, refused: Sequence[EndedAttempt]
+) -> str:
     """Return the first message about a gap. Held-out cases are in no part of it.
 
     `refused` are earlier attempts at it that were rejected, newest first.
@@ -37,7 +56,7 @@ def build_gap_message(brain: GapBrain, gap: OpenGap, refused: Sequence[EndedAtte
         gap,
         [f"{skill.slug}: {skill.description}" for skill in selected],
         list(_describe_wanted(brain, wanted)),
-        _list_attempts(brain, refused, wanted),
+        _list_attempts(material, refused, wanted),
         list(_describe_proposals(brain)),
     )
 
@@ -57,7 +76,7 @@ def _describe_proposals(brain: GapBrain) -> Iterator[str]:
 
 
 def _list_attempts(
-    brain: GapBrain, refused: Sequence[EndedAttempt], wanted: Sequence[str]
+    material: RelatedMaterial, refused: Sequence[EndedAttempt], wanted: Sequence[str]
 ) -> list[KnownAttempt]:
     """Return what was refused: at this gap, and at the skills that are wanted."""
     unkept = [
@@ -66,7 +85,7 @@ def _list_attempts(
         if one.phase == VALIDATION_PHASE and not one.attempt
     ]
     slugs = dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
-    return [*unkept[:_MAX_UNKEPT], *related_attempts(brain, slugs)]
+    return [*unkept[:_MAX_UNKEPT], *material.list_attempts(slugs)]
 
 
 def _list_wanted(brain: GapBrain) -> list[str]:
@@ -90,14 +109,4 @@ def _describe_wanted(brain: GapBrain, slugs: list[str]) -> Iterator[str]:
             cases = brain.gate.practice_cases(slug)[:_MAX_PRACTICE]
         except BrainError:  # a document that is no case: the gate reports it
             continue
-        yield from map(_describe_case, cases)
-
-
-def _describe_case(case: Case) -> str:
-    payload = case.input if isinstance(case.input, str) else json.dumps(dict(case.input))
-    expect = case.expect
-    if expect.has_equals:
-        answer = f"must give {json.dumps(expect.equals)}"
-    else:
-        answer = f"must hold {list(expect.contains)}, and must not hold {list(expect.excludes)}"
-    return f"  for {payload} it {answer}"[:_MAX_CASE_CHARS]
+        yield from (f"  {describe_case(case)}" for case in cases)

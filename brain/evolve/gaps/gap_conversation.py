@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...errors import BrainError, InvalidInput, NotFound
 from ...programs.program import Program
+from ...repo.gate.held_out_filter import HeldOutFilter
 from ...results import SkillView, VersionReason
 from ..acquire import build_program
 from ..answer_check import NoSkill, UnfitAnswer
@@ -53,12 +54,16 @@ class RefusedDraft:
 
 @dataclass(kw_only=True)
 class GapConversation:
-    """Asks a model for a skill. `keep` keeps the progress; `calls` are those of all attempts."""
+    """Asks a model for a skill. `keep` keeps the progress; `calls` are those of all attempts.
+
+    Lines that repeat the input of a case of `held_out` are left out of what the model is asked.
+    """
 
     brain: GapBrain
     model: Model
     progress: GapProgress
     keep: Callable[[GapProgress], None]
+    held_out: HeldOutFilter
     taken: Collection[str] = ()
 
     def __post_init__(self) -> None:
@@ -70,7 +75,7 @@ class GapConversation:
         """Ask until an answer passes. Raises `ModelError`, `LostAnswer`, `SandboxError`."""
         question, fault = first, ""
         for number in range(MAX_ROUNDS):
-            answer = self._answer(number, question)
+            answer = self._answer(number, self.held_out.hide_in(question))
             try:
                 return self._check(answer.text)
             except InvalidInput as error:

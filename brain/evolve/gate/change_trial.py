@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ...gating.case_types import Case
-from ...gating.gate_types import DEFAULT_RULES, GateRules
+from ...gating.gate_types import DEFAULT_RULES
 from ...programs.program import Program
 from ...repo.gate.judge_outputs import OutputJudge
 from ...repo.gate.plan_change import PlannedChange
@@ -33,9 +33,8 @@ _SEED_BITS = 53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
-    """The rules and limits of a gate, and what draws seeds and tells seconds."""
+    """The limits of a gate, and what draws seeds and tells seconds."""
 
-    rules: GateRules = DEFAULT_RULES
     limits: GateLimits = DEFAULT_LIMITS
     draw_seed: Callable[[], int] = field(default=lambda: secrets.randbits(_SEED_BITS))
     clock: Callable[[], float] = time.monotonic
@@ -147,19 +146,23 @@ class ChangeTrial:
         cases: Sequence[Case],
         guards: Sequence[Case],
     ) -> TrialResult:
+        clock = self._settings.clock
+        deadline = clock() + self._settings.limits.seconds
+
+        def time_left() -> float:
+            return deadline - clock()
+
         rounds = CaseRounds(
             runner=runner,
-            judge=OutputJudge(self._find_sandbox).judge,
+            judge=OutputJudge(self._find_sandbox, time_left).judge,
             old=sides[0],
             new=sides[1],
-            rules=self._settings.rules,
             limits=self._settings.limits,
-            clock=self._settings.clock,
+            time_left=time_left,
         )
         tried = rounds.run(cases, guards)
-        if tried is None:
-            seconds = self._settings.limits.seconds
-            return _result(trial, reason=f"no round of the cases ended within {seconds:g} s")
+        if isinstance(tried, str):
+            return _result(trial, reason=tried)
         return self._conclude(planned, trial, runner, tried)
 
     def _conclude(
@@ -181,7 +184,7 @@ class ChangeTrial:
             reason="" if decision.gate == "admit" else tried.stopped or decision.reason,
             record=record,
             is_for_person=(
-                decision.gate == "undecided" and decision.cases < self._settings.rules.min_cases
+                decision.gate == "undecided" and decision.cases < DEFAULT_RULES.min_cases
             ),
         )
 

@@ -16,7 +16,6 @@ import re
 from functools import cached_property
 
 from ...errors import Conflict, InvalidInput, printable_text
-from ...gating.gate_types import DEFAULT_RULES, GateRules
 from ...repo.gate.plan_change import ChangeRequest
 from ...repo.open.manifest import OFF
 from ...results import EarlierAttempt, GateOutcome
@@ -44,12 +43,11 @@ class Gate:
         *,
         runner: CaseRunner | None = None,
         sandbox: Sandbox | None = None,
-        rules: GateRules = DEFAULT_RULES,
         limits: GateLimits = DEFAULT_LIMITS,
     ) -> None:
         self._brain = brain
         self._given_sandbox = sandbox
-        settings = GateSettings(rules=rules, limits=limits)
+        settings = GateSettings(limits=limits)
         self._trial = ChangeTrial(brain, runner, lambda: self._sandbox, settings)
 
     def propose(self, change: ProposedChange) -> GateOutcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -55,6 +56,7 @@ class CompositeMaker:
         self._model = model
         self._made = made
         self._taken = taken
+        self._held_out = brain.gate.read_held_out_filter()
         self._steps: list[RunStep] = []
         self.refused: list[tuple[str, str]] = []
 
@@ -64,7 +66,8 @@ class CompositeMaker:
         Raises `ModelError`, `SandboxError`, `StoreError`, or `Conflict`.
         """
         examples = find_examples(self._brain, skills)
-        draft = self._ask(self._first_message(skills, occurrences, examples), skills)
+        practice = [one for one in examples if self._may_be_shown(one)]
+        draft = self._ask(self._first_message(skills, occurrences, practice), skills)
         if isinstance(draft, NoSkill):
             return MadeSkill("nothing", draft.reason), None
         if draft is None:
@@ -72,20 +75,23 @@ class CompositeMaker:
             return MadeSkill(FAILED, reason, name), None
         if draft.fault:
             return self._propose(draft, self._bare_program(draft))
-        practice = [one for one in examples if not one.is_held_out]
         program = self._build_program(draft, practice)
         if self._brain.gate.read_mode() == GATED:
             self._add_cases(draft.slug, examples)
         return self._propose(draft, program)
 
     def _first_message(
-        self, skills: Sequence[str], occurrences: int, examples: Sequence[RecordedExample]
+        self, skills: Sequence[str], occurrences: int, practice: Sequence[RecordedExample]
     ) -> str:
         names = [tool_name(slug) for slug in skills]
-        practice = [show_example(one, names) for one in examples if not one.is_held_out]
-        return pattern_message(
-            names, occurrences, [*map(self._show_tool, dict.fromkeys(skills))], practice, []
-        )
+        tools = [*map(self._show_tool, dict.fromkeys(skills))]
+        examples = [show_example(one, names) for one in practice]
+        return pattern_message(names, occurrences, tools, examples, [])
+
+    def _may_be_shown(self, example: RecordedExample) -> bool:
+        """Tell whether its arguments are for practice, and it repeats no held-out case."""
+        texts = json.dumps(example.steps, ensure_ascii=False)
+        return not example.is_held_out and not self._held_out.hides(texts)
 
     def _show_tool(self, slug: str) -> str:
         program = self._brain.programs.find(slug)
@@ -98,7 +104,7 @@ class CompositeMaker:
         messages: list[ChatMessage] = []
         last: CompositeDraft | None = None
         for _ in range(MAX_ROUNDS):
-            messages.append(ChatMessage("user", question))
+            messages.append(ChatMessage("user", self._held_out.hide_in(question)))
             text = self._answer(messages)
             messages.append(ChatMessage("assistant", text[:_MAX_ECHO_CHARS] or "(nothing)"))
             try:

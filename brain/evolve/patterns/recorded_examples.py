@@ -47,7 +47,7 @@ class RecordedExample:
 
     @property
     def is_held_out(self) -> bool:
-        """Whether no evolver may see it."""
+        """Whether it is for the gate alone, by its first arguments."""
         return is_held_out(self.input)
 
 

@@ -135,31 +135,3 @@ class Interrupted(BrainError):
     def __init__(self, message: str, cause: ModelError | None = None) -> None:
         super().__init__(message, hint="the next attempt goes on with the answers so far")
         self.cause = cause
-
-
-_ANSWER_FAULTS = ("answer_cut", "answer_too_large", "bad_answer")
-"""Codes of failures that are about one answer."""
-
-
-class CaseModel:
-    """A model that runs cases; if it fails as a whole, the attempt is interrupted.
-
-    Without this, a model that cannot be reached would fail every case.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._model.name
-
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
-        """Return the answer. Raises `ModelError` for a fault of this answer, else `Interrupted`."""
-        try:
-            return self._model.answer(request)
-        except ModelError as error:
-            if error.code in _ANSWER_FAULTS:
-                raise
-            raise Interrupted(error.message, error) from error

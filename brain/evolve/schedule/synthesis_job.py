@@ -42,11 +42,12 @@ from .job_types import (
     make_step,
 )
 from .pauses import add_failure, describe_pause, end_pause, read_pause
-from .saved_answers import CaseModel, Interrupted, SavedAnswer, SavedAnswers, keep_answers
+from .saved_answers import Interrupted, SavedAnswer, SavedAnswers, keep_answers
 from .work_progress import PreparedChange, WorkProgress, decode_progress, encode_progress
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork
+    from ..gate.proposed_change import ProposedChange
     from ..model import Model
 
 LEASE_MS = 15 * 60_000
@@ -116,9 +117,7 @@ class _Attempt:
                 if limit:
                     return self._step(WAITING, _limit_reason(limit))
             prepared = self._progress.prepared or self._prepare(run)
-            model = CaseModel(self._saving_model())
-            outcome = propose_change(self.context.brain, prepared.change, model)
-            return self._finish(run, prepared, outcome)
+            return self._finish(run, prepared, self._propose(prepared.change))
         except Interrupted as error:
             if error.cause is not None:
                 self._pause(error.cause)
@@ -144,6 +143,13 @@ class _Attempt:
         prepared = PreparedChange(change=change, slug=slug, reason=drafted.draft.reason)
         self._keep(WorkProgress(failures=self._progress.failures, prepared=prepared))
         return prepared
+
+    def _propose(self, change: ProposedChange | None) -> GateOutcome | None:
+        """Propose the change that was kept. Raises `Interrupted` if the model fails meanwhile."""
+        try:
+            return propose_change(self.context.brain, change, self._saving_model())
+        except ModelError as error:
+            raise Interrupted(error.message, error) from error
 
     def _saving_model(self) -> Model:
         """Return the model of the present stage, with the answers that the stage had before."""

@@ -13,8 +13,10 @@ from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
 from ...results import EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
+from ...verdicts.gate_rules import find_max_rounds
 from ...verdicts.verdict_types import Verdict
 from ..history import diff, unified_diff
+from ..merge.proposals import list_open_tips
 from ..open.session import Session
 from ..read.decision_rows import read_decision_verdict
 from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
@@ -38,13 +40,15 @@ def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
 
 
 def find_same_attempt(session: Session, path: str, wanted: Verdict) -> EarlierAttempt | None:
-    """Return a kept attempt at the same change on the same cases, None if there is none.
+    """Return an attempt at the same change on the same cases, None if there is none.
 
-    `path` is that of the text of the skill; `wanted` has the texts, the program, the runner, and
-    the documents of the cases. An attempt in which cases ended in errors is none: it may end
-    differently. Only attempts with this text are read.
+    It is kept, or waits as a proposal; that of a proposal has no name. `path` is that of the text
+    of the skill; `wanted` has the texts, the program, the runner, and the documents of the cases.
+    An attempt in which a model gave nothing but errors is none: it says nothing of the change.
+    Only attempts with this text are read.
     """
-    for ref, snapshot_id in list_rejected_refs(session, wanted.skill):
+    proposed = [("", tip) for tip in list_open_tips(session).values()]
+    for ref, snapshot_id in [*list_rejected_refs(session, wanted.skill), *proposed]:
         entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), path)
         if entry is None or entry.blob != wanted.text:
             continue
@@ -53,7 +57,7 @@ def find_same_attempt(session: Session, path: str, wanted: Verdict) -> EarlierAt
         if (
             verdict is not None
             and _what_was_tried(verdict) == _what_was_tried(wanted)
-            and not _has_errors(verdict)
+            and not _has_only_errors(verdict)
         ):
             return _describe(session, ref, snapshot_id, snapshot, verdict)
     return None
@@ -120,5 +124,8 @@ def _what_was_tried(verdict: Verdict) -> tuple[object, ...]:
     return verdict.base, verdict.text, verdict.files, verdict.runner, documents
 
 
-def _has_errors(verdict: Verdict) -> bool:
-    return any("e" in case.before + case.after for case in verdict.gate_cases)
+def _has_only_errors(verdict: Verdict) -> bool:
+    """Tell whether a runner that does not repeat itself gave no output at all."""
+    return find_max_rounds(verdict) != 1 and not any(
+        (case.before + case.after).strip("e") for case in verdict.gate_cases
+    )

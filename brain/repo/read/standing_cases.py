@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from ...digest import NO_DIGEST
 from ...errors import BrainError
+from ...gating.case_split import hash_input, is_held_out_hash
 from ...gating.case_types import MAX_CASE_BYTES, MAX_CASES
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
@@ -16,31 +18,39 @@ from .case_paths import slug_of_case
 
 
 class StandingCases:
-    """Reads documents of cases; remembers which hold out their case."""
+    """Reads documents of cases; remembers the hashes of their inputs."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._held_out: dict[bytes, bool | None] = {}
+        self._input_hashes: dict[bytes, bytes | None] = {}
 
     def is_held_out(self, path: str, document: bytes) -> bool | None:
         """Tell whether a document is a case that is held out; None if it is not stored."""
-        if document not in self._held_out:
-            self._held_out[document] = self._read_half(path, document)
-        return self._held_out[document]
+        found = self.hash_input(path, document)
+        return found if found is None else found != NO_DIGEST and is_held_out_hash(found)
 
-    def _read_half(self, path: str, document: bytes) -> bool | None:
+    def hash_input(self, path: str, document: bytes) -> bytes | None:
+        """Return the hash of the input of a case.
+
+        None if its document is not stored, `NO_DIGEST` if that holds no case.
+        """
+        if document not in self._input_hashes:
+            self._input_hashes[document] = self._hash_input(path, document)
+        return self._input_hashes[document]
+
+    def _hash_input(self, path: str, document: bytes) -> bytes | None:
         from ...gating.case_document import parse_case  # which loads YAML
 
         reader = self._session.reader
         if reader.find_missing([document]):
             return None
         if reader.blob_size(document) > MAX_CASE_BYTES:
-            return False
+            return NO_DIGEST
         content = reader.read_blob(document)
         try:
-            return parse_case(slug_of_case(path), path, document, content).is_held_out
+            return hash_input(parse_case(slug_of_case(path), path, document, content).input)
         except BrainError:
-            return False
+            return NO_DIGEST
 
     def find_left_out(self, verdict: Verdict, bundle: Bundle) -> Iterator[str]:
         """Yield the paths of held-out cases that come before a tried one, and were not tried.
