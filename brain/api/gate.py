@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .locked_session import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from .. import results
     from ..gating.case_types import Case, Expectation
@@ -172,6 +172,12 @@ class GatePart(Part):
         from ..repo.gate import head_skills
 
         return self._locked.run(head_skills.read_program_at, snapshot, slug)
+
+    def find_callers(self, snapshot: bytes, names: Collection[str]) -> set[str]:
+        """Return the skills whose programs call one of some names, also over other programs."""
+        from ..repo.gate import program_callers
+
+        return self._locked.run(program_callers.find_callers, snapshot, names)
 
     def find_same_attempt(self, path: str, verdict: Verdict) -> results.EarlierAttempt | None:
         """Return a kept attempt at the same change on the same cases, None without one."""

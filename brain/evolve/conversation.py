@@ -16,7 +16,7 @@ from .answer_check import (
     refused_error,
 )
 from .model import AnswerRequest, ChatMessage, Model, ModelAnswer
-from .synthesis_prompt import KnownAttempt, KnownSkill
+from .synthesis_prompt import KnownSkill
 
 if TYPE_CHECKING:
     from .related_material import RelatedMaterial
@@ -46,25 +46,26 @@ class ShownSkills:
     def __init__(self, material: RelatedMaterial, known: Sequence[KnownSkill]) -> None:
         self._material = material
         self.skills = {skill.slug: skill for skill in known}
-        self._attempted: set[str] = set(self.skills)
+        self._known: set[str] = set(self.skills)
         self._compared = False
 
     def find_unseen(self, draft: SkillDraft | NoSkill) -> UnseenMaterial:
         """Return what the model has to see before its draft is accepted; it is then shown.
 
-        These are the skills that a new one would replace or nearly duplicate, and earlier
-        attempts at a skill of its name. Similar skills are shown once: if the model insists, it
-        may create the new skill, unless a skill has its name.
+        These are the skills that a new one would replace or nearly duplicate, and what is known
+        of a skill of its name: attempts, practice cases and proposals. Similar skills are shown
+        once: if the model insists, it may create the new skill, unless a skill has its name.
         """
         if isinstance(draft, NoSkill):
-            return UnseenMaterial([], [])
+            return UnseenMaterial("", [], "")
         skills = [] if draft.base else self._find_similar(draft)
-        attempts = []
-        if draft.slug not in self._attempted:
-            self._attempted.add(draft.slug)
-            attempts = self._material.list_attempts([draft.slug])
+        background = ""
+        if draft.slug not in self._known:
+            self._known.add(draft.slug)
+            found = self._material.read_background_of(draft.slug)
+            background = synthesis_prompt.background_message(found)
         self.skills.update({skill.slug: skill for skill in skills})
-        return UnseenMaterial(skills, attempts)
+        return UnseenMaterial(draft.slug, skills, background)
 
     def _find_similar(self, draft: SkillDraft) -> list[KnownSkill]:
         material = self._material
@@ -81,20 +82,17 @@ class ShownSkills:
 
 
 class UnseenMaterial(NamedTuple):
-    """Skills and earlier attempts that a model has not seen, but should have."""
+    """Skills, and a text about `slug`, that a model has not seen, but should have."""
 
+    slug: str
     skills: list[KnownSkill]
-    attempts: list[KnownAttempt]
+    background: str
 
     @property
     def message(self) -> str:
         """The message that shows them, "" for none."""
-        parts = []
-        if self.attempts:
-            parts.append(synthesis_prompt.attempts_message(self.attempts))
-        if self.skills:
-            parts.append(synthesis_prompt.duplicates_message(self.skills))
-        return "\n\n".join(parts)
+        duplicates = synthesis_prompt.duplicates_message(self.skills) if self.skills else ""
+        return "\n\n".join(filter(None, (self.background, duplicates)))
 
     @property
     def fault(self) -> UnfitAnswer:
@@ -103,7 +101,7 @@ class UnseenMaterial(NamedTuple):
             return UnfitAnswer(
                 f"it nearly duplicates {', '.join(skill.slug for skill in self.skills)}"
             )
-        return UnfitAnswer(f"{self.attempts[0].slug} was tried before")
+        return UnfitAnswer(f"there are attempts, cases or proposals of {self.slug} already")
 
 
 class Conversation:

@@ -7,11 +7,11 @@ model may try again; if the last attempt fails, an error is raised and the brain
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import BrainError, NotFound
+from ..errors import BrainError
 from ..receipts import Receipt
 from ..results import GateOutcome, Synthesized
 from . import synthesis_prompt
@@ -100,8 +100,8 @@ def draft_skill(
             record_call(call)
 
     related = material.list_skills(receipt)
-    attempts = material.list_attempts([skill.slug for skill in related])
-    first = synthesis_prompt.decision_message(render_transcript(receipt), related, attempts)
+    background = material.read_background(skill.slug for skill in related)
+    first = synthesis_prompt.decision_message(render_transcript(receipt), related, background)
     conversation = (
         ToolConversation(model, related, keep_call)
         if has_tools(model)
@@ -133,21 +133,18 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
 
 
 def propose_change(
-    brain: LearningBrain, change: ProposedChange | None, model: Model
+    brain: LearningBrain,
+    change: ProposedChange | None,
+    model: Model,
+    confirm: Callable[[], None] = lambda: None,
 ) -> GateOutcome | None:
-    """Propose a change to the gate, which asks `model` the cases of a text; None without one."""
+    """Propose a change to the gate, which asks `model` the cases of a text; None without one.
+
+    `confirm` is called before anything is recorded.
+    """
     if change is None:
         return None
-    has_program = bool(change.files) or _has_program(brain, change.name)
-    return Gate(brain, runner=None if has_program else ModelRunner(model)).propose(change)
-
-
-def _has_program(brain: LearningBrain, name: str) -> bool:
-    try:
-        brain.programs.find(name)
-    except NotFound:
-        return False
-    return True
+    return Gate(brain, text_runner=ModelRunner(model), confirm=confirm).propose(change)
 
 
 def describe_synthesis(model: str, drafted: Drafted, outcome: GateOutcome | None) -> Synthesized:

@@ -89,7 +89,9 @@ def test_each_step_is_one_document(agent: Path, cli: Call, model: FakeEndpoint) 
     text = cli("evolve", "status").out
     assert "Mode propose, openai:small" in text
     assert "synthesis has cost 1 request, 120 tokens in, 30 out" in text
-    assert "synthesis: 1 of 6 attempts in this hour" in text
+    assert "synthesis: 1 of 6 attempts in this hour, 5 left until " in text
+    assert "gaps: 0 of 2 attempts in this hour, 2 left until " in text
+    assert "patterns: 0 waiting, SKILL_EVOLUTION_ENABLED turns patterns off\n" in text
 
 
 def test_without_a_model_it_says_so(agent: Path, cli: Call) -> None:

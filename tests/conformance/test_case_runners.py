@@ -67,7 +67,7 @@ class TestModelRunner(CaseRunnerConformance):
         return RunnerSetting(
             runner=ModelRunner(FakeModel(*answers)),
             skills=_Skills(),
-            cases=[make_case("a"), make_case({"text": "a"})],
+            cases=[make_case("a"), make_case({"text": "a"}, "words")],
             failing=make_case("a"),
         )
 

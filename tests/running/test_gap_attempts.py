@@ -116,7 +116,7 @@ def test_a_process_that_is_killed_after_a_program_was_kept_keeps_it_once(brain: 
     fail(brain)
     with dies_before_call(SqliteExperience, "append_event"):
         run_gaps(brain, FakeModel(*[BLOCKED] * 3), now=NOW)
-    run_gaps(brain, FakeModel(), now=NOW + LEASE_MS)
+    run_gaps(brain, FakeModel(), now=NOW + 2 * LEASE_MS)
     assert len(brain.programs.attempts()) == 1
     assert phases(brain) == [("validation", "rejected")]
 
@@ -125,7 +125,8 @@ def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain: Brain) -> N
     fail(brain)
     model = FakeModel(ModelError("the endpoint is down"), NO_SKILL)
     (step,) = brain.evolution.run_due(model)
-    assert (step.evolver, step.result, step.reason) == ("gaps", "failed", "the endpoint is down")
+    assert (step.evolver, step.result) == ("gaps", "failed")
+    assert "the model failed once" in step.reason
     status = brain.evolution.status(model.name)
     assert [problem for problem in status.problems if "the model failed once" in problem]
     assert phases(brain) == []
@@ -165,7 +166,7 @@ class TestAProposalThatWaits:
         model = FakeModel(gap_answer(), NO_SKILL)
         (result,) = run_gaps(brain, model, now=NOW + 1)
         first, refused = model.requests[0].messages[0].text, model.requests[1].messages[-1].text
-        assert "> count-words: Fill a gap: Count the words of the report" in first
+        assert "of count-words:\n> Count the words of a text" in first
         assert "a proposal of count-words waits for a person" in refused
         assert result.phase == "model" and len(brain.proposals.list()) == 1
 
@@ -176,6 +177,6 @@ class TestAProposalThatWaits:
         model = FakeModel(gap_answer())
         with dies_before_call(SqliteExperience, "append_event"):
             run_gaps(brain, model, now=NOW)
-        (result,) = run_gaps(brain, model, now=NOW + LEASE_MS)
+        (result,) = run_gaps(brain, model, now=NOW + 2 * LEASE_MS)
         assert result.phase == "proposed" and len(model.requests) == 1
         assert len(brain.proposals.list()) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..brain_protocol import LearningBrain, _LearningGate, _Programs
+from ..brain_protocol import LearningBrain, _Programs
 from ..gate.brain_protocol import _Proposals
 
 if TYPE_CHECKING:
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from ... import results
     from ...experience.experience_protocol import ExperienceStore, RateStore
-    from ...gating.case_types import Case
     from ...repo.open.gap_policy import GapPolicy
     from ..gate.proposed_change import ProposedChange
 
@@ -33,11 +32,6 @@ class _History(Protocol):
 
 class _GapProposals(_Proposals, Protocol):
     def list(self) -> Sequence[results.Proposal]: ...
-
-
-class _GapGate(_LearningGate, Protocol):
-    def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
-    def practice_cases(self, slug: str) -> Sequence[Case]: ...
 
 
 class ProposingGate(Protocol):
@@ -72,8 +66,6 @@ class GapBrain(LearningBrain, Protocol):
     def memory(self) -> _Memory: ...
     @property
     def history(self) -> _History: ...
-    @property
-    def gate(self) -> _GapGate: ...
     @property
     def proposals(self) -> _GapProposals: ...
     @property

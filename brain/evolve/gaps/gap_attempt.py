@@ -10,14 +10,18 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...errors import BrainError, ModelError, SandboxError, StoreError
+from ...errors import BrainError, Conflict, Locked, ModelError, SandboxError, StoreError
 from ...repo.open.gap_policy import ALLOW
 from ...results import GapResult, GateOutcome
 from ..acquire import build_request
 from ..answer_check import NoSkill
 from ..call_receipt import build_call_receipt
+from ..gate.gate import Gate
+from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
+from ..held_work import HeldWork
 from ..related_material import RelatedMaterial
+from ..saved_answers import SavedAnswers, save_answers
 from ..transcript import mask_text
 from . import gap_audit
 from .gap_audit import append_again, build_gap_event
@@ -45,7 +49,7 @@ from .open_gaps import GAPS, OpenGap, find_open_gap
 from .refused_drafts import keep_refused_draft
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import ClaimedWork, ExperienceStore, RateStore
+    from ...experience.experience_protocol import ExperienceStore, RateStore
     from ..model import Model
     from .brain_protocol import GapBrain, ProposingGate
 
@@ -66,12 +70,15 @@ class _AttemptEnd(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
-    """What all attempts of one run share; `taken` are names of tools that no skill can have."""
+    """What all attempts of one run share; `taken` are names of tools that no skill can have.
+
+    Without a `gate` each attempt has its own, whose answers of the model are kept with its item.
+    """
 
     brain: GapBrain
     store: ExperienceStore
     rates: RateStore
-    gate: ProposingGate
+    gate: ProposingGate | None
     model: Model
     now: int
     taken: Collection[str]
@@ -80,11 +87,12 @@ class AttemptContext:
 class GapAttempt:
     """One attempt at one gap."""
 
-    def __init__(self, context: AttemptContext, work: ClaimedWork, gap: OpenGap) -> None:
+    def __init__(self, context: AttemptContext, held: HeldWork, gap: OpenGap) -> None:
         self._context = context
-        self._work = work
+        self._held = held
+        self._work = held.work
         self._gap = gap
-        self._progress = parse_progress(work.progress)
+        self._progress = parse_progress(self._work.progress)
         self._conversation: GapConversation | None = None
         self._outcome: GateOutcome | None = None
         self._material = RelatedMaterial(context.brain)
@@ -254,7 +262,13 @@ class GapAttempt:
         )
         name = draft.name
         try:
-            outcome = context.gate.propose(change)
+            outcome = (context.gate or self._make_gate()).propose(change)
+        except (ModelError, Locked, StoreError):  # another attempt goes on with the answers
+            raise
+        except Conflict as error:
+            if error.code == "work_lost":
+                raise
+            raise _end(gap_audit.GATE_PHASE, gap_audit.FAILED, error.message, name=name) from error
         except BrainError as error:
             raise _end(gap_audit.GATE_PHASE, gap_audit.FAILED, error.message, name=name) from error
         self._outcome = outcome
@@ -275,6 +289,12 @@ class GapAttempt:
                 attempt=outcome.attempt,
             )
         self._keep(replace(self._progress, admitted=name, admitted_at=context.now))
+
+    def _make_gate(self) -> Gate:
+        """Return a gate that pays no answer twice, and records nothing if the item is lost."""
+        answers = SavedAnswers(self._context.store, self._work)
+        runner = ModelRunner(save_answers(self._context.model, answers))
+        return Gate(self._context.brain, text_runner=runner, confirm=self._held.confirm)
 
     def _remember(self) -> EndedAttempt:
         """Remember the admitted capability, and end with success."""

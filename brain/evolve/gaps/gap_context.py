@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError
-from ..case_text import describe_case
 from ..related_material import RelatedMaterial
 from ..synthesis_prompt import KnownAttempt
 from .brain_protocol import GapBrain
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 
 _MAX_SELECTED = 30
 _MAX_WANTED = 10
-_MAX_PRACTICE = 3
-_MAX_PROPOSALS = 20
-_MAX_PROPOSED_SKILLS = 5
-_MAX_PROPOSAL_CHARS = 300
+_MAX_ATTEMPTS = 6
 _MAX_UNKEPT = 3
 """Answers without a program that are shown."""
 
@@ -51,41 +47,24 @@ def build_gap_message(
     `refused` are earlier attempts at it that were rejected, newest first.
     """
     selected = brain.skills.select(gap.goal, _MAX_SELECTED) if gap.goal else []
+    names = [f"{skill.slug}: {skill.description}" for skill in selected]
     wanted = _list_wanted(brain)
-    return gap_message(
-        gap,
-        [f"{skill.slug}: {skill.description}" for skill in selected],
-        list(_describe_wanted(brain, wanted)),
-        _list_attempts(material, refused, wanted),
-        list(_describe_proposals(brain)),
+    unkept = [
+        KnownAttempt(one.slug or "no program", one.reason, "")
+        for one in refused
+        if one.phase == VALIDATION_PHASE and not one.attempt
+    ]
+    background = material.read_background(
+        dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
     )
+    attempts = [*unkept[:_MAX_UNKEPT], *background.attempts][:_MAX_ATTEMPTS]
+    return gap_message(gap, names, wanted, background._replace(attempts=attempts))
 
 
 def list_proposed_skills(brain: GapBrain) -> tuple[str, ...]:
     """Return the skills that proposals which wait for a person would add or change."""
     found = [skill.slug for one in brain.proposals.list() for skill in one.skills]
     return tuple(dict.fromkeys(found))
-
-
-def _describe_proposals(brain: GapBrain) -> Iterator[str]:
-    """Yield a line for each proposal that waits: its skills, and what it is for."""
-    for one in brain.proposals.list()[:_MAX_PROPOSALS]:
-        slugs = ", ".join(skill.slug for skill in one.skills[:_MAX_PROPOSED_SKILLS])
-        about = one.made[0].message.partition("\n")[0] if one.made else ""
-        yield f"{slugs}: {about}"[:_MAX_PROPOSAL_CHARS]
-
-
-def _list_attempts(
-    material: RelatedMaterial, refused: Sequence[EndedAttempt], wanted: Sequence[str]
-) -> list[KnownAttempt]:
-    """Return what was refused: at this gap, and at the skills that are wanted."""
-    unkept = [
-        KnownAttempt(one.slug or "no program", one.reason, "")
-        for one in refused
-        if one.phase == VALIDATION_PHASE and not one.attempt
-    ]
-    slugs = dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
-    return [*unkept[:_MAX_UNKEPT], *material.list_attempts(slugs)]
 
 
 def _list_wanted(brain: GapBrain) -> list[str]:
@@ -100,13 +79,3 @@ def _exists(brain: GapBrain, slug: str) -> bool:
     except BrainError:
         return False
     return True
-
-
-def _describe_wanted(brain: GapBrain, slugs: list[str]) -> Iterator[str]:
-    for slug in slugs:
-        yield slug
-        try:
-            cases = brain.gate.practice_cases(slug)[:_MAX_PRACTICE]
-        except BrainError:  # a document that is no case: the gate reports it
-            continue
-        yield from (f"  {describe_case(case)}" for case in cases)

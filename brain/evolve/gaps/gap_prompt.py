@@ -10,8 +10,8 @@ from ..synthesis_prompt import (
     CREATE_DECISION,
     MAX_REASON_CHARS,
     NO_SKILL_DECISION,
-    KnownAttempt,
-    attempts_message,
+    Background,
+    background_message,
 )
 from ..transcript import mask_text, quote_lines
 from .open_gaps import OpenGap
@@ -25,7 +25,6 @@ GENERATED_CATEGORY = "generated"
 MAX_GENERATED_SECONDS = 10
 """The time that such a skill has for one run."""
 _MAX_SHOWN_NAMES = 100
-_MAX_SHOWN_ATTEMPTS = 5
 
 _EXAMPLE = f'''\
 from skillapi import SkillBase, SkillDefinition, SkillParam, SkillResult
@@ -115,17 +114,12 @@ GAP_ANSWER_SCHEMA: dict[str, Any] = {
 
 
 def gap_message(
-    gap: OpenGap,
-    names: Sequence[str],
-    wanted: Sequence[str] = (),
-    earlier: Sequence[KnownAttempt] = (),
-    proposed: Sequence[str] = (),
+    gap: OpenGap, names: Sequence[str], wanted: Sequence[str], background: Background
 ) -> str:
     """Return the message that asks for a skill.
 
-    `names` are those of the skills that exist. `wanted` describes skills that do not exist and
-    have cases to try them on, `earlier` attempts that were not admitted, and `proposed` skills
-    that wait for a person.
+    `names` are those of the skills that exist, `wanted` those of skills that do not exist and
+    have cases to try them on. `background` is what is known of these and of what waits.
     """
     failed = [f"Goal: {gap.goal or '(not stated)'}", f"Failed {gap.failures} times in a row."]
     if gap.tool:
@@ -142,13 +136,8 @@ def gap_message(
             "Skills that do not exist, and that somebody wrote cases for. If one of them is what "
             f"lacks here, use its name:\n{_quote(wanted)}"
         )
-    if proposed:
-        parts.append(
-            "Skills that are proposed already, and wait for a person. If one of them would fill "
-            f'this gap, answer "{NO_SKILL_DECISION}":\n{_quote(proposed)}'
-        )
-    if earlier:
-        parts.append(attempts_message(earlier[:_MAX_SHOWN_ATTEMPTS]))
+    if more := background_message(background):
+        parts.append(more)
     return "\n\n".join(parts) + "\n"
 
 

@@ -24,7 +24,7 @@ from ...repo.open.manifest import OFF
 from ...results import GapResult
 from ...sandbox.find_sandbox import find_sandbox
 from ..evolution_mode import require_evolution
-from ..gate.gate import Gate
+from ..held_work import HeldWork, clock_since
 from . import gap_audit
 from .accepted_proposals import remember_accepted
 from .gap_attempt import AttemptContext, GapAttempt, describe_attempt
@@ -71,7 +71,7 @@ def run_gaps(
         rates=stores.rates,
         now=now,
         taken=taken,
-        gate=gate or Gate(brain),
+        gate=gate,
         should_stop=should_stop,
     )
     remember_accepted(brain, stores.store, now)
@@ -104,7 +104,7 @@ class _GapRun:
     rates: RateStore
     now: int
     taken: Collection[str]
-    gate: ProposingGate
+    gate: ProposingGate | None
     should_stop: Callable[[], bool]
 
     def list_waiting(self) -> Iterator[OpenGap]:
@@ -140,9 +140,11 @@ class _GapRun:
             if gap is None:
                 self.store.finish_work(work, SUPERSEDED)
                 continue
-            attempt = GapAttempt(context, work, gap)
+            held = HeldWork(store=self.store, work=work, lease=LEASE_MS, now=clock_since(self.now))
+            attempt = GapAttempt(context, held, gap)
             try:
-                result = attempt.make()
+                with held.hold():
+                    result = attempt.make()
             except Conflict as error:
                 if error.code != "work_lost":  # another process took it over, and ends it
                     raise

@@ -13,6 +13,7 @@ If the skill changes meanwhile, the change is tried once more on what it is then
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 
 from ...errors import Conflict, InvalidInput, printable_text
@@ -33,8 +34,11 @@ _EVOLVER = re.compile("[a-z]{1,32}")
 class Gate:
     """Tries the changes that evolvers propose to a brain.
 
-    `runner` runs the cases; without one, programs run in the sandbox, and texts cannot be tried.
-    `sandbox` is that of programs and of the checks of cases, by default the one of this machine.
+    `runner` runs the cases of the changed skill. Without one, the sandbox does if the skill has a
+    program, else `text_runner`. Guards of the other kind run in the sandbox or by `text_runner`.
+    Without either, texts cannot be tried. `sandbox` is that of programs and of the checks of
+    cases, by default the one of this machine. `confirm` is called before anything is recorded; what
+    it raises ends the attempt.
     """
 
     def __init__(
@@ -42,13 +46,16 @@ class Gate:
         brain: GatedBrain,
         *,
         runner: CaseRunner | None = None,
+        text_runner: CaseRunner | None = None,
         sandbox: Sandbox | None = None,
         limits: GateLimits = DEFAULT_LIMITS,
+        confirm: Callable[[], None] = lambda: None,
     ) -> None:
         self._brain = brain
+        self._confirm = confirm
         self._given_sandbox = sandbox
         settings = GateSettings(limits=limits)
-        self._trial = ChangeTrial(brain, runner, lambda: self._sandbox, settings)
+        self._trial = ChangeTrial(brain, runner, text_runner, lambda: self._sandbox, settings)
 
     def propose(self, change: ProposedChange) -> GateOutcome:
         """Try a change, and record what the gate decides.
@@ -84,6 +91,7 @@ class Gate:
         result = self._trial.run(planned)
         if isinstance(result, EarlierAttempt):
             return recorder.describe_same(result)
+        self._confirm()
         return recorder.record(result)
 
     @cached_property

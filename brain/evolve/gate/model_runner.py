@@ -8,7 +8,7 @@ from ...errors import ModelError
 from ...gating.case_types import Case
 from ...util import strict_json
 from ..model import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
-from .case_runner import CaseOutput, SkillsUnderTest
+from .case_runner import CaseOutput, SkillsUnderTest, is_for_program
 
 MAX_ANSWER_TOKENS = 1024
 ANSWER_SCHEMA = {
@@ -33,6 +33,10 @@ class ModelRunner:
     def name(self) -> str:
         """The name of the model."""
         return self._model.name
+
+    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
+        """Return why a program must answer a case, "" if a model can."""
+        return "a program answers it" if is_for_program(skills, case) else ""
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Ask the model; an answer that cannot be used is an error of the case.

@@ -31,6 +31,9 @@ class OutcomeRecorder:
 
     def record(self, result: TrialResult) -> GateOutcome:
         """Admit or propose a change, or keep the attempt. Raises as `brain.gate.record`."""
+        return self._record(result)._replace(guards=result.guards)
+
+    def _record(self, result: TrialResult) -> GateOutcome:
         if result.record is None and result.is_for_person:
             return self._propose_untried(result)
         if result.record is not None and result.record.decision.gate == "admit":

@@ -21,6 +21,7 @@ from ..acquire import ProgramDraft, build_program, build_skill_text
 from ..answer_check import NoSkill, UnfitAnswer
 from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
 from ..gate.gate import Gate
+from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
 from ..model import AnswerRequest, ChatMessage, Model
 from ..synthesis_prompt import retry_message
@@ -197,7 +198,8 @@ class CompositeMaker:
             message=f"Make {draft.slug} of a pattern: {draft.reason}",
             receipt=self._build_receipt(draft.slug),
         )
-        outcome = Gate(self._brain).propose(change)
+        gate = Gate(self._brain, text_runner=ModelRunner(self._model))
+        outcome = gate.propose(change)
         reached = "" if outcome.version is None else str(outcome.version)
         return MadeSkill(
             outcome.done, draft.fault or outcome.reason, outcome.slug, reached

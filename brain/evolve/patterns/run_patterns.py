@@ -23,9 +23,9 @@ from ...errors import (
 from ...experience.experience_protocol import AuditEvent, WorkItem
 from ...results import PatternResult
 from ..evolution_mode import require_evolution
+from ..saved_answers import SavedAnswers, save_answers
 from .composite import CompositeMaker
 from .pattern_status import FAILED, NEW, NO_MODEL, PATTERNS, MadeSkill, pattern_key, read_made
-from .remembering_model import RememberingModel
 from .settings import is_enabled
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def _work_off(
             for one in read_made(store.list_work(PATTERNS)).values()
             if one is not None and one.slug
         }
-        maker = CompositeMaker(brain, RememberingModel(model, store, work), made, taken)
+        saving = save_answers(model, SavedAnswers(store, work))
+        maker = CompositeMaker(brain, saving, made, taken)
         outcome: GateOutcome | None = None
         try:
             result, outcome = maker.make(skills, occurrences)

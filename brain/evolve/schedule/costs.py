@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...errors import ModelError
 from ...results import EvolverCost
 from ..model import AnswerRequest, Model, ModelAnswer
 from ..stored_notes import Fields, change_fields, read_fields, read_number
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
+
+
+MAX_PROMPT_CHARS = 200_000
+"""Characters of a request of a metered model: they bound what an attempt may cost."""
 
 
 def add_cost(store: ExperienceStore, evolver: str, tokens_in: int, tokens_out: int) -> None:
@@ -51,6 +56,13 @@ class MeteredModel:
 
     def answer(self, request: AnswerRequest) -> ModelAnswer:
         """Return the answer of the model. Raises `ModelError`, `StoreError`."""
+        chars = len(request.system) + sum(len(message.text) for message in request.messages)
+        if chars > MAX_PROMPT_CHARS:
+            raise ModelError(
+                f"the prompt has {chars} characters, more than {MAX_PROMPT_CHARS}",
+                code="too_long",
+                hint="nothing was asked",
+            )
         answer = self._model.answer(request)
         add_cost(self._store, self._evolver, answer.tokens_in, answer.tokens_out)
         return answer

@@ -11,6 +11,7 @@ import re
 from ...errors import BrainError
 from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
+from ...programs import SCHEMA_FILE
 from ...results import EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
 from ...verdicts.gate_rules import find_max_rounds
@@ -54,11 +55,7 @@ def find_same_attempt(session: Session, path: str, wanted: Verdict) -> EarlierAt
             continue
         snapshot = session.load_snapshot(snapshot_id)
         verdict = read_decision_verdict(session, snapshot)
-        if (
-            verdict is not None
-            and _what_was_tried(verdict) == _what_was_tried(wanted)
-            and not _has_only_errors(verdict)
-        ):
+        if verdict is not None and _is_same(verdict, wanted) and not _has_only_errors(verdict):
             return _describe(session, ref, snapshot_id, snapshot, verdict)
     return None
 
@@ -117,6 +114,17 @@ def _render_edit(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> st
     if len(patch) <= MAX_EDIT_CHARS:
         return patch
     return patch[:MAX_EDIT_CHARS] + f"\n(cut after {MAX_EDIT_CHARS} characters)\n"
+
+
+def _is_same(verdict: Verdict, wanted: Verdict) -> bool:
+    """Tell whether a verdict is about what is to be tried.
+
+    A class is tried with a schema.json made from its definition, if it comes without.
+    """
+    if all(file.path != SCHEMA_FILE for file in wanted.files):
+        files = tuple(file for file in verdict.files if file.path != SCHEMA_FILE)
+        verdict = verdict._replace(files=files)
+    return _what_was_tried(verdict) == _what_was_tried(wanted)
 
 
 def _what_was_tried(verdict: Verdict) -> tuple[object, ...]:

@@ -38,7 +38,10 @@ MAX_SECONDS = 1800.0
 _NOT_CHECKED = "its check did not run on all outputs: the time for checks is over"
 
 Rerun = Callable[[Case], Sequence[bytes | None]]
-"""Runs a case without the change and with it; returns both outputs, None for an error."""
+"""Runs a case without the change and with it; returns both outputs, None for an error.
+
+Returns nothing for a case that cannot run again.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +172,8 @@ def _run_again(judge: _Judge, rerun: Rerun, case: Case) -> tuple[list[str], str]
         outputs = rerun(case)
     except SandboxError as error:
         return [UNKNOWN, UNKNOWN], f"it did not run again: {error.message}"
+    if not outputs:
+        return [], ""
     letters, problem = judge.judge(case, outputs)
     pairs = zip(letters, outputs, strict=True)
     return [ERROR if output is None else letter for letter, output in pairs], problem
