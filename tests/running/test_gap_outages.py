@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.errors import StoreError
+from brain.errors import ModelError, StoreError
 from brain.evolve import FakeModel
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gaps.run_gaps import LEASE_MS
@@ -77,6 +77,22 @@ class TestAClockThatJumps:
         model = Acting(lambda: others.append(attempt(brain, NOW - DAY)))
         assert len(run_gaps(brain, model, now=NOW)) == 1
         assert others == [0] and phases(brain) == [("model", "skipped")]
+
+
+class TestAGapThatWaits:
+    def test_for_a_limit_is_attempted_when_its_hour_is_over(self, brain: Brain) -> None:
+        fail_at(brain, 3)
+        assert attempt(brain, NOW + HOUR - 60_000) == 2
+        assert attempt(brain, NOW + HOUR - 1) == 0
+        assert attempt(brain, NOW + HOUR) == 1
+
+    def test_for_the_model_is_attempted_at_once_when_the_model_may_be_asked(
+        self, brain: Brain
+    ) -> None:
+        fail(brain)
+        with pytest.raises(ModelError):
+            run_gaps(brain, FakeModel(ModelError("the endpoint is down")), now=NOW)
+        assert attempt(brain, NOW + 1) == 1
 
 
 class TestCountsThatFail:

@@ -33,7 +33,7 @@ from .gap_conversation import (
     LostAnswer,
     RefusedDraft,
 )
-from .gap_limits import GAP_LIMITS, rate_key
+from .gap_limits import GAP_LIMITS, rate_key, time_until_free
 from .gap_memory import remember_capability
 from .gap_progress import GapProgress, parse_progress
 from .gap_prompt import GENERATED_CATEGORY
@@ -96,6 +96,7 @@ class GapAttempt:
         self._conversation: GapConversation | None = None
         self._outcome: GateOutcome | None = None
         self._material = RelatedMaterial(context.brain)
+        self._not_before = 0
         self.model_error: ModelError | None = None
         """Why the model failed in this attempt, None if it did not."""
 
@@ -123,6 +124,7 @@ class GapAttempt:
             self.model_error = error
             self._keep(self._progress.with_failure())
             if self._progress.failures < MAX_FAILURES_OF_MODEL:
+                self._context.store.release_work(self._work)
                 return None
             ended = _end(gap_audit.MODEL_PHASE, gap_audit.FAILED, error.message).ended
         return self._finish(ended)
@@ -171,6 +173,7 @@ class GapAttempt:
             limit = ""
         if limit:
             self._keep(replace(self._progress, counting_at=0))
+            self._not_before = time_until_free(limit, self._context.now)
             raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, f"the {limit} limit is reached")
         proposed = list_proposed_skills(self._context.brain)
         self._keep(replace(self._progress, is_counted=True, proposed=proposed))
@@ -196,10 +199,12 @@ class GapAttempt:
         return rate_key(self._context.brain.id)
 
     def _leave(self, ended: EndedAttempt) -> GapResult:
-        """Leave the item in the queue; the audit says once why."""
+        """Leave the item in the queue until the limit is over; the audit says once why."""
         if not self._progress.is_limited:
             self._log(ended)
             self._keep(replace(self._progress, event=None, is_limited=True))
+        if self._not_before:
+            self._context.store.renew_work(self._work, self._context.now, self._not_before)
         return describe_attempt(self._gap, ended)
 
     def _converse(self, shown: OpenGap) -> CheckedDraft:
