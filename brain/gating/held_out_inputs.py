@@ -5,7 +5,8 @@ An input is in a text if
 - a line of the text, or all of it, is the input, up to case and blanks;
 - an object of JSON in the text is the input, whatever the order of its fields;
 - all its texts of `MIN_PART_CHARS` or more stand somewhere in the text, as in the message of an
-  error. Texts that were escaped for JSON, or that lost their secrets, count too;
+  error. Texts that were escaped for JSON, or that lost their secrets, count too; those that an
+  input for practice has, such as a common address, do not;
 - the text was cut, and what is left of it is how the input begins.
 
 Shorter texts are compared with whole lines and values only: "yes" stands in any text.
@@ -41,17 +42,22 @@ _BLANKS = re.compile(r"(?:\s|\\+[nrt]?)+")
 
 
 class HeldOutInputs:
-    """The inputs of the held-out cases of a brain."""
+    """The inputs of the held-out cases of a brain; `practice` are those of the others."""
 
-    def __init__(self, inputs: Iterable[Mapping[str, Any] | str] = ()) -> None:
+    def __init__(
+        self,
+        inputs: Iterable[Mapping[str, Any] | str] = (),
+        practice: Iterable[Mapping[str, Any] | str] = (),
+    ) -> None:
         self._texts: set[str] = set()
         self._objects: set[bytes] = set()
         self._field_names: set[frozenset[str]] = set()
         self._wholes: set[str] = set()
         self._groups: dict[str, set[frozenset[str]]] = {}
         self._parts_by_start: dict[str, set[str]] = {}
+        shown = {_fold(text) for one in practice for text in _texts_of(one)}
         for case_input in inputs:
-            self._add(case_input)
+            self._add(case_input, shown)
 
     def is_in(self, text: str) -> bool:
         """Tell whether a text holds one of the inputs."""
@@ -72,16 +78,15 @@ class HeldOutInputs:
             _hide_line(line) if at in found else line for at, line in enumerate(text.split("\n"))
         )
 
-    def _add(self, case_input: Mapping[str, Any] | str) -> None:
+    def _add(self, case_input: Mapping[str, Any] | str, shown: set[str]) -> None:
+        parts = [text for text in _texts_of(case_input) if _fold(text) not in shown]
         if isinstance(case_input, str):
             self._texts.add(_fold(case_input))
-            parts = [case_input]
             wholes = [case_input]
         else:
             value = dict(case_input)
             self._objects.add(canonical_json(value))
             self._field_names.add(frozenset(value))
-            parts = [part for part in _walk_values(value) if isinstance(part, str)]
             wholes = [canonical_json(value).decode(), json.dumps(value), repr(value)]
         self._wholes.update(map(_fold, wholes))
         for whole in wholes:
@@ -163,6 +168,10 @@ def _is_apart(text: str, begin: int, end: int) -> bool:
         (begin and text[begin - 1].isalnum() and text[begin].isalnum())
         or (text[end - 1].isalnum() and text[end : end + 1].isalnum())
     )
+
+
+def _texts_of(case_input: Mapping[str, Any] | str) -> list[str]:
+    return [text for text in _walk_values(case_input) if isinstance(text, str)]
 
 
 def _hide_line(line: str) -> str:
