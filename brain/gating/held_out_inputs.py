@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..secrets import mask_secrets
@@ -33,10 +33,13 @@ MAX_VALUES = 100_000
 """Values of JSON that are looked at in one text."""
 _MAX_NESTED_TEXTS = 3
 """Levels of JSON in texts of JSON."""
-_DEEP_JSON_COST = 10_000
+MAX_OBJECT_CHARS = 1 << 18
+"""Characters of one object of JSON; the inputs of cases are shorter, also if they are escaped."""
+_DEEP_JSON_COST, _FAILED_JSON_COST = 10_000, 64
 HIDDEN_LINE = "[left out: it repeats a held-out case]"
 
 _QUOTE = re.compile(r"^> ?", re.MULTILINE)
+_OBJECT = re.compile(r'\{\s*+["}]')
 _BLANKS = re.compile(r"(?:\s|\\+[nrt]?)+")
 """Blanks, also those that JSON escapes, and the backslashes of other escapes."""
 
@@ -54,10 +57,13 @@ class HeldOutInputs:
         self._field_names: set[frozenset[str]] = set()
         self._wholes: set[str] = set()
         self._groups: dict[str, set[frozenset[str]]] = {}
-        self._parts_by_start: dict[str, set[str]] = {}
+        self._parts_by_start: dict[str, dict[int, set[str]]] = {}
         shown = {_fold(text) for one in practice for text in _texts_of(one)}
-        for case_input in inputs:
-            self._add(case_input, shown)
+        found = list(inputs)
+        all_texts = "\n".join(text for one in found for text in _texts_of(one))
+        changes = [str, _escape, *([_mask] if _mask(all_texts) != all_texts else [])]
+        for case_input in found:
+            self._add(case_input, shown, changes)
 
     def is_in(self, text: str) -> bool:
         """Tell whether a text holds one of the inputs."""
@@ -78,7 +84,12 @@ class HeldOutInputs:
             _hide_line(line) if at in found else line for at, line in enumerate(text.split("\n"))
         )
 
-    def _add(self, case_input: Mapping[str, Any] | str, shown: set[str]) -> None:
+    def _add(
+        self,
+        case_input: Mapping[str, Any] | str,
+        shown: set[str],
+        changes: Iterable[Callable[[str], str]],
+    ) -> None:
         parts = [text for text in _texts_of(case_input) if _fold(text) not in shown]
         if isinstance(case_input, str):
             self._texts.add(_fold(case_input))
@@ -91,7 +102,7 @@ class HeldOutInputs:
         self._wholes.update(map(_fold, wholes))
         for whole in wholes:
             self._add_group([whole])
-        for change in (str, _escape, _mask):
+        for change in changes:
             self._add_group([change(part) for part in parts])
 
     def _add_group(self, parts: Iterable[str]) -> None:
@@ -99,7 +110,8 @@ class HeldOutInputs:
         group = frozenset(part for part in map(_fold, parts) if len(part) >= MIN_PART_CHARS)
         for part in group:
             self._groups.setdefault(part, set()).add(group)
-            self._parts_by_start.setdefault(part[:MIN_PART_CHARS], set()).add(part)
+            by_length = self._parts_by_start.setdefault(part[:MIN_PART_CHARS], {})
+            by_length.setdefault(len(part), set()).add(part)
 
     def _is_cut(self, text: str) -> bool:
         """Tell whether what is left of a cut text is how an input begins or ends."""
@@ -130,8 +142,10 @@ class HeldOutInputs:
         folded = " ".join(filter(None, lines))
         found: dict[str, list[int]] = {}
         for at in range(len(folded) - MIN_PART_CHARS + 1):
-            for part in self._parts_by_start.get(folded[at : at + MIN_PART_CHARS], ()):
-                if folded.startswith(part, at) and _is_apart(folded, at, at + len(part)):
+            by_length = self._parts_by_start.get(folded[at : at + MIN_PART_CHARS])
+            for length, parts in by_length.items() if by_length else ():
+                part = folded[at : at + length]
+                if part in parts and _is_apart(folded, at, at + length):
                     found.setdefault(part, []).append(at)
         complete = {
             part for part in found if any(group <= found.keys() for group in self._groups[part])
@@ -216,17 +230,18 @@ def _iter_json(text: str) -> Iterator[tuple[int, int, Any]]:
     """Yield the objects of JSON in a text, with where they begin and end, in bounded time."""
     decoder = json.JSONDecoder()
     left = 4 * len(text) + _DEEP_JSON_COST
-    begin = text.find("{")
-    while begin >= 0 and left > 0:
+    at = 0
+    while left > 0 and (match := _OBJECT.search(text, at)):
+        begin = match.start()
+        at = begin + 1
         try:
-            value, end = decoder.raw_decode(text, begin)
+            # An error counts the lines of the text before it, so the text is short.
+            value, length = decoder.raw_decode(text[begin : begin + MAX_OBJECT_CHARS])
         except json.JSONDecodeError as error:
-            end = begin + 1
-            left -= max(error.pos - begin, 1)
+            left -= error.pos + _FAILED_JSON_COST
         except (ValueError, RecursionError):  # a number of too many digits, or too deep
-            end = begin + 1
             left -= _DEEP_JSON_COST
         else:
-            yield begin, end, value
-            left -= end - begin
-        begin = text.find("{", end)
+            at = begin + length
+            yield begin, at, value
+            left -= length

@@ -59,6 +59,8 @@ def test_a_text_with_an_input_is_recognized(text: str) -> None:
         "one-way streets",
         "Lone-way street",
         "{" * 10_000,
+        '{"' * 100_000,
+        "{ " * 100_000,
         '{"n":' * 5_000,
     ],
 )
