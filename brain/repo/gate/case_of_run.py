@@ -79,7 +79,7 @@ def _find_call(run: Receipt, slug: str, number: int) -> RunStep | None:
     calls = {
         at: one
         for at, one in enumerate(run.steps, 1)
-        if one.kind == "tool" and one.name in names and not one.error
+        if one.kind == "tool" and one.name in names and not one.error and not one.caller
     }
     if number and number not in calls:
         raise NotFound(

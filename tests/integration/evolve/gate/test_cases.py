@@ -114,6 +114,14 @@ def test_a_call_of_the_skill_is_a_case() -> None:
             case_of_run(run(*steps), "count-words", step)
 
 
+def test_what_another_program_called_is_no_case() -> None:
+    own = call("count_words", '{"text": "a"}', '{"words": 1}')
+    inner = RunStep("tool", name="count_words", input=keep_text("called by double_words"))
+    assert case_of_run(run(own, inner), "count-words").input == {"text": "a"}
+    with pytest.raises(NotFound):
+        case_of_run(run(own, inner), "count-words", 2)
+
+
 ANSWER = RunStep("llm", name="m", input=keep_text("…"), output=keep_text("Three words"))
 
 
