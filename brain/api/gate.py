@@ -180,7 +180,7 @@ class GatePart(Part):
         return self._locked.run(program_callers.find_callers, snapshot, names)
 
     def find_same_attempt(self, path: str, verdict: Verdict) -> results.EarlierAttempt | None:
-        """Return a kept attempt at the same change on the same cases, None without one."""
+        """Return an attempt at the same change on the same cases, kept or proposed, or None."""
         from ..repo.gate import earlier_attempts
 
         return self._locked.run(earlier_attempts.find_same_attempt, path, verdict)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BrainError
 from ..receipts import Receipt
+from ..receipts.learned_run import SYNTHESIS_AGENT, learning_task
 from ..results import GateOutcome, Synthesized
 from . import synthesis_prompt
 from .answer_check import NoSkill, SkillDraft
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from .model import Model
 
 EVOLVER = "synthesis"
-SYNTHESIS_AGENT = "brain evolve"
-"""The agent in the receipt of a synthesis."""
 ASKED_TRIGGER = "asked"
 HELD_OUT_REASON = "the run is the source of a held-out case, or repeats the input of one"
 CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_hard"
@@ -124,7 +123,7 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
         base=draft.expected_base,
         message=mask_text(draft.reason),
         receipt=build_call_receipt(
-            f"Learn from run {receipt.run}: {receipt.task}",
+            learning_task(receipt),
             SYNTHESIS_AGENT,
             model.name,
             drafted.calls,

@@ -158,8 +158,9 @@ class EvolutionStatus(NamedTuple):
 class EarlierAttempt(NamedTuple):
     """An attempt at a skill that was not admitted, as evolvers may see it.
 
-    `edit` is a unified diff. `gate` is what the numbers said, "" if only the tests of a program
-    failed. `numbers` names no case; `cases_worse` counts those that got worse.
+    `attempt` is its name, "" while it waits as a proposal. `edit` is a unified diff. `gate` is what
+    the numbers said, "" if only the tests of a program failed. `numbers` names no case;
+    `cases_worse` counts those that got worse.
     """
 
     attempt: str

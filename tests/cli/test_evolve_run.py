@@ -133,6 +133,27 @@ def test_a_signal_ends_it_once_the_model_has_answered(
         assert brain.evolution.status().evolvers[0].waiting == 1
 
 
+def test_a_restart_after_a_clean_stop_goes_on_at_once_with_what_was_paid(
+    agent: Path, cli: Call, model: FakeEndpoint
+) -> None:
+    work(agent, "exit 1", "")
+    running: list[subprocess.Popen[str]] = []
+
+    def interrupt() -> FakeReply:
+        running[0].send_signal(signal.SIGTERM)
+        return completion_reply("what?")
+
+    model.replies.append(interrupt)
+    running.append(start("evolve", "run"))
+    out, err = running[0].communicate(timeout=TIMEOUT_SECONDS)
+    assert running[0].returncode == 0, err
+    assert "waiting: the scheduler ends" in out
+    model.replies.append(completion_reply(json.dumps(SKILL)))
+    assert "stale-price-feeds" in cli("evolve", "run", "--once").out
+    first, second = (one.body["messages"] for one in model.asked)
+    assert second[: len(first)] == first and len(second) > len(first)
+
+
 class TestUnits:
     def test_a_systemd_unit_is_valid(self, agent: Path, cli: Call, tmp_path: Path) -> None:
         told = cli("evolve", "run", "--print-unit", "systemd")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...gating.case_types import Case
@@ -80,19 +80,29 @@ class ChangeTrial:
         self._find_sandbox = find_sandbox
         self._settings = settings
 
-    def run(self, planned: PlannedChange) -> TrialResult | EarlierAttempt:
+    def run(
+        self, planned: PlannedChange, own_sources: Collection[str] = ()
+    ) -> TrialResult | EarlierAttempt:
         """Try a change; return an earlier attempt if the same was tried on the same cases.
 
-        Raises `InvalidInput` (`bad_case`) for tests or cases that cannot be read, `SandboxError`,
-        and whatever the runner raises because it can run nothing.
+        Cases of `own_sources` are left out: the author of the change has seen those runs. Raises
+        `InvalidInput` (`bad_case`) for tests or cases that cannot be read, `SandboxError`, and
+        whatever the runner raises because it can run nothing.
         """
+        standing = self._brain.gate.read_held_out(planned.head)
+        unseen = [case for case in standing if case.source not in own_sources]
+        result = self._try(planned, unseen)
+        if isinstance(result, EarlierAttempt):
+            return result
+        return _add_left_out(result, len(standing) - len(unseen))
+
+    def _try(self, planned: PlannedChange, every: Sequence[Case]) -> TrialResult | EarlierAttempt:
         clock, limits = self._settings.clock, self._settings.limits
         deadline = clock() + limits.seconds
         reader = self._brain.gate
         documents = reader.list_documents(planned.head)
         old = PlannedSkills(reader, planned, documents, planned.base_text, planned.base_program)
         new = PlannedSkills(reader, planned, documents, planned.text, planned.program)
-        every = reader.read_held_out(planned.head)
         cases = list_held_out(every, planned.slug, limits.cases)
         stages: list[TrialStage] = []
         if cases and (runners := self._find_runners(has_program=planned.program is not None)):
@@ -207,6 +217,21 @@ class ChangeTrial:
                 decision.gate == "undecided" and decision.cases < DEFAULT_RULES.min_cases
             ),
         )
+
+
+def _add_left_out(result: TrialResult, count: int) -> TrialResult:
+    """Return a result that says how many cases were left out."""
+    if not count:
+        return result
+    note = (
+        "; held-out cases left out, since they were made of the run that the change was learned"
+        f" from: {count}"
+    )
+    record = result.record
+    if record is not None:
+        decision = replace(record.decision, reason=record.decision.reason + note)
+        record = replace(record, decision=decision)
+    return replace(result, record=record, reason=result.reason and result.reason + note)
 
 
 def _result(

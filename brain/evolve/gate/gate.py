@@ -17,6 +17,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from ...errors import Conflict, InvalidInput, printable_text
+from ...receipts.learned_run import own_sources
 from ...repo.gate.plan_change import ChangeRequest
 from ...repo.open.manifest import OFF
 from ...results import EarlierAttempt, GateOutcome
@@ -88,7 +89,8 @@ class Gate:
         recorder = OutcomeRecorder(brain=self._brain, change=change, planned=planned, mode=mode)
         if planned.is_equal:
             return recorder.describe_equal()
-        result = self._trial.run(planned)
+        own = own_sources(change.receipt) if change.receipt else ()
+        result = self._trial.run(planned, own)
         if isinstance(result, EarlierAttempt):
             return recorder.describe_same(result)
         self._confirm()

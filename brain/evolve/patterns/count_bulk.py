@@ -124,17 +124,20 @@ class BulkCounter:
         self._index_messages()
         times = np.frombuffer(self._log.times, np.int64)
         counted = (now - self._log.rules.window_ms <= times) & (times <= now + LATE_MS)
-        before = len(self._counted)
-        if np.any(self._was_counted & counted[:before] & ~self._counted):
+        changed = self._find_changed(counted)
+        if np.any(self._was_counted[changed] & counted[changed]):
             self._forget()  # the clock went back, and places are remembered once only
-            before = 0
-        changed = counted.copy()
-        changed[:before] ^= self._counted
-        self._count_changes(counted, np.flatnonzero(changed))
-        was_counted = counted.copy()
-        was_counted[:before] |= self._was_counted
-        self._counted, self._was_counted = counted, was_counted
+            changed = self._find_changed(counted)
+        self._count_changes(counted, changed)
+        self._counted = counted
+        self._was_counted[changed] = True
         return self._select_maximal(limit, int(np.count_nonzero(counted)))
+
+    def _find_changed(self, counted: Flags) -> Numbers:
+        """Return the messages that came or went; make room for the flags of new ones."""
+        new = np.zeros(len(counted) - len(self._counted), np.bool_)
+        self._was_counted = np.append(self._was_counted, new)
+        return np.flatnonzero(counted != np.append(self._counted, new))
 
     def _count_changes(self, counted: Flags, changed: Numbers) -> None:
         """Add the changed messages that are counted now, and take away those that are not."""

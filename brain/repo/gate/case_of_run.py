@@ -15,6 +15,7 @@ from ...gating.case_check import read_output
 from ...gating.case_types import Expectation
 from ...programs.tool_name import tool_name
 from ...receipts import Receipt, RunStep
+from ...receipts.learned_run import run_source
 from ...receipts.receipt_types import TextExcerpt
 from ...receipts.size_budget import is_shortened
 from ...secrets import has_masked_secret
@@ -66,7 +67,7 @@ def case_of_run(
 
 def source_of_run(run: Receipt) -> str:
     """Return how a case names the run that it was made of."""
-    return f"receipt {run.run[:16]}"
+    return run_source(run.run)
 
 
 _HINT = "`brain receipt show` lists the steps; or give the case with --input and --equals"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from ...digest import NO_DIGEST
@@ -12,6 +12,8 @@ from ...gating.case_types import MAX_CASE_BYTES, MAX_CASES
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
+from ...receipts import Receipt
+from ...receipts.learned_run import own_sources
 from ...verdicts.verdict_types import Verdict
 from ..open.session import Session
 from .case_paths import slug_of_case
@@ -52,11 +54,15 @@ class StandingCases:
         except BrainError:
             return NO_DIGEST
 
-    def find_left_out(self, verdict: Verdict, bundle: Bundle) -> Iterator[str]:
+    def find_left_out(
+        self, verdict: Verdict, bundle: Bundle, read_receipt: Callable[[], Receipt | None]
+    ) -> Iterator[str]:
         """Yield the paths of held-out cases that come before a tried one, and were not tried.
 
-        Cases are tried in the order of their documents' ids, which nobody chooses.
+        Cases are tried in the order of their documents' ids, which nobody chooses. Those that were
+        made of the run that the change was learned from, by its receipt, are not tried.
         """
+        own: set[str] | None = None
         tried = {case.document for case in verdict.gate_cases if case.kind == "held_out"}
         if not tried:
             return
@@ -67,7 +73,17 @@ class StandingCases:
                 and entry.blob not in tried
                 and self.is_held_out(entry.path, entry.blob)
             ):
-                yield entry.path
+                if own is None:
+                    receipt = read_receipt()
+                    own = own_sources(receipt) if receipt else set()
+                if self._read_source(entry) not in own:
+                    yield entry.path
+
+    def _read_source(self, entry: TreeEntry) -> str:
+        from ...gating.case_document import read_case_origin  # which loads YAML
+
+        origin = read_case_origin(self._session.reader.read_blob(entry.blob, entry.size))
+        return origin.source if origin else ""
 
     def _list_cases(self, verdict: Verdict, bundle: Bundle) -> Iterator[TreeEntry]:
         """Yield the documents of cases of the same skill, in the folders of those tried."""
