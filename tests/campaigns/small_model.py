@@ -41,7 +41,6 @@ from brain.gating.case_types import Expectation
 from brain.repo.gate.plan_change import ChangeRequest
 from tests.campaigns.null_edits import wilson_interval
 from tests.campaigns.small_model_edits import (
-    BASE,
     Edit,
     Ticket,
     list_case_tickets,
@@ -143,11 +142,11 @@ class Attempt:
     seconds: float
 
 
-def make_brain(folder: Path) -> None:
+def make_brain(folder: Path, body: str) -> None:
     """Create a brain with the skill and its held-out cases, in which the gate decides."""
     with Brain.init(folder, author="campaign") as brain:
         brain.files.edit("manifest.yaml", lambda _: b"evolution:\n  mode: gated\n")
-        brain.skills.upsert(SKILL, BASE, description="Sort a support ticket into its class")
+        brain.skills.upsert(SKILL, body, description="Sort a support ticket into its class")
         for number, ticket in enumerate(list_case_tickets()):
             expect = Expectation(has_equals=True, equals=ticket.label)
             brain.gate.add_case(SKILL, ticket.input, expect, name=f"{ticket.label}-{number}")
@@ -224,18 +223,20 @@ def run_campaign(tokens: NextToken, path: Path, seed: int, seconds: float) -> bo
         raise SystemExit(f"{path} holds results of another model; name a new file")
     done = {one.edit for one in tried if one.seed == seed}
     counted = CountedTokens(tokens)
+    templates: dict[str, Path] = {}
     with tempfile.TemporaryDirectory() as name, path.open("a") as results:
         variables = {"BRAIN_CACHE_DIR": f"{name}/cache", "BRAIN_STATE_DIR": f"{name}/state"}
         with mock.patch.dict(os.environ, variables):
-            template = Path(name) / "brain"
-            make_brain(template)
             for number, edit in enumerate(make_edits(seed)):
                 if edit.name in done:
                     continue
                 if monotonic() > deadline:
                     return False
+                if edit.base not in templates:
+                    templates[edit.base] = Path(name) / f"template-{len(templates)}"
+                    make_brain(templates[edit.base], edit.base)
                 folder = Path(name) / str(number)
-                shutil.copytree(template, folder, symlinks=True)
+                shutil.copytree(templates[edit.base], folder, symlinks=True)
                 attempt = try_edit(edit, counted, seed, folder)
                 shutil.rmtree(folder)
                 results.write(json.dumps(asdict(attempt)) + "\n")
@@ -301,8 +302,15 @@ def _count(attempts: Sequence[Attempt], gate: str) -> int:
 def _describe_useful(one: Attempt) -> str:
     every = f"{100 * (one.all_before or 0):.0f} % to {100 * (one.all_after or 0):.0f} %"
     cases = f"{100 * one.before:.0f} % to {100 * one.after:.0f} %"
-    numbers = f"{one.gate} | {one.e_value} | {one.rounds} | {one.wins}–{one.losses}"
-    return f"| {one.edit} | {every} | {cases} | {numbers} |"
+    numbers = f"{one.e_value} | {one.rounds} | {one.wins}–{one.losses}"
+    return f"| {one.edit} | {every} | {cases} | {_explain(one)} | {numbers} |"
+
+
+def _explain(one: Attempt) -> str:
+    """Return the word of the gate, and which cases are why it is not admit, if any are."""
+    worse, found, _ = one.reason.partition(" got worse beyond chance")
+    cases = one.reason.partition(", but ")[2] or (f"{worse} got worse" if found else "")
+    return f"{one.gate}: {cases}" if cases else one.gate
 
 
 def _describe_costs(attempts: Sequence[Attempt]) -> Iterator[str]:

@@ -18,6 +18,8 @@ CASES_A_CLASS = 6
 NULL_EDITS_A_KIND = 6
 EXAMPLES_A_CLASS = (4, 6, 8, 10)
 """How many examples of each class the useful edits have; the skill itself has two."""
+FIRST_EXAMPLES_A_CLASS = (2, 8)
+"""How many of each class those edits have that begin with a skill without examples."""
 TRUE_EDITS_A_SIZE = 4
 
 SENTENCE = "Sort each support ticket into one class: billing, bug, account or feature."
@@ -82,12 +84,16 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A new text of the skill. `kind` says how it was made, `is_useful` which group it is of."""
+    """A new text of the skill. `kind` says how it was made, `is_useful` which group it is of.
+
+    `base` is the text of the skill before.
+    """
 
     kind: str
     number: int
     is_useful: bool
     body: str
+    base: str
 
     @property
     def name(self) -> str:
@@ -137,6 +143,8 @@ def write_body(examples: Sequence[Ticket], sentence: str = SENTENCE) -> str:
 BASE_EXAMPLES = draw_examples(Random("skill 1"), 2)
 BASE = write_body(BASE_EXAMPLES)
 """The skill: of seven draws the one in the middle, so that chance does not favour edits of it."""
+BARE = f"{SENTENCE}\n"
+"""The skill without examples."""
 
 
 def _reword(rng: Random, number: int) -> str:
@@ -208,17 +216,21 @@ NULL_KINDS: dict[str, Callable[[Random, int], str]] = {
 def make_edits(seed: int) -> Iterator[Edit]:
     """Yield the edits of a seed, each another text; useful ones are spread among the others."""
     nulls = [
-        Edit(kind=kind, number=number, is_useful=False, body=body)
+        Edit(kind=kind, number=number, is_useful=False, body=body, base=BASE)
         for number in range(NULL_EDITS_A_KIND)
         for kind, make in NULL_KINDS.items()
         for body in [make(Random(f"{seed} {kind} {number}"), number)]
     ]
+    sizes = {f"{len(CLASSES) * each} examples": (each, BASE) for each in EXAMPLES_A_CLASS}
+    sizes |= {
+        f"{len(CLASSES) * each} examples, none before": (each, BARE)
+        for each in FIRST_EXAMPLES_A_CLASS
+    }
     useful = [
-        Edit(kind=kind, number=number, is_useful=True, body=write_body(draw_examples(rng, each)))
+        Edit(kind=kind, number=number, is_useful=True, body=body, base=base)
         for number in range(TRUE_EDITS_A_SIZE)
-        for each in EXAMPLES_A_CLASS
-        for kind in [f"{each * len(CLASSES)} examples"]
-        for rng in [Random(f"{seed} {kind} {number}")]
+        for kind, (each, base) in sizes.items()
+        for body in [write_body(draw_examples(Random(f"{seed} {kind} {number}"), each))]
     ]
     step = len(nulls) // len(useful)
     for place, edit in enumerate(useful):

@@ -13,9 +13,11 @@ from brain.gating.case_split import is_held_out
 from tests.campaigns import small_model
 from tests.campaigns.small_model import read_results, run_campaign
 from tests.campaigns.small_model_edits import (
+    BARE,
     BASE,
     CLASSES,
     POOL,
+    SENTENCE,
     draw_examples,
     list_case_tickets,
     list_test_tickets,
@@ -26,6 +28,7 @@ from tests.campaigns.small_model_llama import count_common
 
 EDITS = list(make_edits(1))
 USEFUL = next(edit for edit in EDITS if edit.kind == "40 examples")
+FIRST = next(edit for edit in EDITS if edit.base == BARE)
 USELESS = next(edit for edit in EDITS if edit.kind == "empty lines at the end")
 LABELS = {one.input: one.label for one in list_test_tickets()}
 
@@ -70,11 +73,12 @@ def test_the_gate_admits_more_examples_and_no_blanks(
 def test_the_model_is_given_the_skill_of_each_side_and_the_ticket(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    edit, model = next(edit for edit in EDITS if edit.kind == "heading"), ScriptedTokens()
-    monkeypatch.setattr(small_model, "make_edits", lambda seed: iter((edit,)))
+    model = ScriptedTokens()
+    monkeypatch.setattr(small_model, "make_edits", lambda seed: iter((FIRST,)))
     assert run_campaign(model, tmp_path / "results.jsonl", 1, 60.0)
     tasks = [ticket.input for ticket in list_case_tickets()]
-    assert set(model.texts) == {f"{body}{task} ->" for body in (BASE, edit.body) for task in tasks}
+    assert {f"{body}{task} ->" for body in (BARE, FIRST.body) for task in tasks} <= set(model.texts)
+    assert all(text.startswith(SENTENCE) for text in model.texts)
 
 
 def test_a_stopped_run_continues_where_it_was(two_edits: None, tmp_path: Path) -> None:
@@ -104,7 +108,7 @@ def test_results_of_two_models_are_not_mixed(two_edits: None, tmp_path: Path) ->
 def test_edits_are_many_and_differ() -> None:
     assert sum(not edit.is_useful for edit in EDITS) >= 40
     assert sum(edit.is_useful for edit in EDITS) >= 10
-    assert len({edit.body for edit in EDITS} | {BASE}) == len(EDITS) + 1
+    assert len({edit.body for edit in EDITS} | {BASE, BARE}) == len(EDITS) + 2
     assert [edit.body for edit in make_edits(1)] == [edit.body for edit in EDITS]
     assert len({edit.name for edit in EDITS}) == len(EDITS)
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..brain_protocol import LearningBrain, _Programs
+from ..gate.brain_protocol import _Proposals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ... import results
     from ...experience.experience_protocol import ExperienceStore, RateStore
     from ...repo.open.gap_policy import GapPolicy
-    from ...repo.programs.acquire import AcquireRequest
     from ..gate.proposed_change import ProposedChange
 
 
 class _GapPrograms(_Programs, Protocol):
-    def acquire(self, request: AcquireRequest) -> results.Decided: ...
+    def attempts(self, slug: str = "") -> Sequence[results.Attempt]: ...
+    def read_attempt(self, attempt: str) -> results.AttemptView: ...
     def read_definition(self, code: bytes) -> Mapping[str, Any]: ...
 
 
@@ -27,6 +28,10 @@ class _Memory(Protocol):
 
 class _History(Protocol):
     def why(self, slug: str) -> results.SkillReasons: ...
+
+
+class _GapProposals(_Proposals, Protocol):
+    def list(self) -> Sequence[results.Proposal]: ...
 
 
 class ProposingGate(Protocol):
@@ -61,5 +66,7 @@ class GapBrain(LearningBrain, Protocol):
     def memory(self) -> _Memory: ...
     @property
     def history(self) -> _History: ...
+    @property
+    def proposals(self) -> _GapProposals: ...
     @property
     def gaps(self) -> _Gaps: ...

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError
-from ..case_text import describe_case
+from ..related_material import RelatedMaterial
+from ..synthesis_prompt import KnownAttempt
 from .brain_protocol import GapBrain
+from .gap_audit import VALIDATION_PHASE
 from .gap_prompt import gap_message
+from .gap_queue import EndedAttempt
 from .open_gaps import OpenGap
 
 if TYPE_CHECKING:
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 
 _MAX_SELECTED = 30
 _MAX_WANTED = 10
-_MAX_PRACTICE = 3
+_MAX_ATTEMPTS = 6
+_MAX_UNKEPT = 3
+"""Answers without a program that are shown."""
 
 
 def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
@@ -34,19 +39,32 @@ def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
     )
 
 
-def build_gap_message(brain: GapBrain, gap: OpenGap) -> str:
-    """Return the first message about a gap. Held-out cases are in no part of it."""
+def build_gap_message(
+    brain: GapBrain, material: RelatedMaterial, gap: OpenGap, refused: Sequence[EndedAttempt]
+) -> str:
+    """Return the first message about a gap. Held-out cases are in no part of it.
+
+    `refused` are earlier attempts at it that were rejected, newest first.
+    """
     selected = brain.skills.select(gap.goal, _MAX_SELECTED) if gap.goal else []
+    names = [f"{skill.slug}: {skill.description}" for skill in selected]
     wanted = _list_wanted(brain)
-    earlier = [
-        f"{one.slug}: {one.reason}" for slug in wanted for one in brain.gate.earlier_attempts(slug)
+    unkept = [
+        KnownAttempt(one.slug or "no program", one.reason, "")
+        for one in refused
+        if one.phase == VALIDATION_PHASE and not one.attempt
     ]
-    return gap_message(
-        gap,
-        [f"{skill.slug}: {skill.description}" for skill in selected],
-        list(_describe_wanted(brain, wanted)),
-        earlier,
+    background = material.read_background(
+        dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
     )
+    attempts = [*unkept[:_MAX_UNKEPT], *background.attempts][:_MAX_ATTEMPTS]
+    return gap_message(gap, names, wanted, background._replace(attempts=attempts))
+
+
+def list_proposed_skills(brain: GapBrain) -> tuple[str, ...]:
+    """Return the skills that proposals which wait for a person would add or change."""
+    found = [skill.slug for one in brain.proposals.list() for skill in one.skills]
+    return tuple(dict.fromkeys(found))
 
 
 def _list_wanted(brain: GapBrain) -> list[str]:
@@ -61,13 +79,3 @@ def _exists(brain: GapBrain, slug: str) -> bool:
     except BrainError:
         return False
     return True
-
-
-def _describe_wanted(brain: GapBrain, slugs: list[str]) -> Iterator[str]:
-    for slug in slugs:
-        yield slug
-        try:
-            cases = brain.gate.practice_cases(slug)[:_MAX_PRACTICE]
-        except BrainError:  # a document that is no case: the gate reports it
-            continue
-        yield from (f"  {describe_case(case)}" for case in cases)

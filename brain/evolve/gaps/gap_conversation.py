@@ -7,7 +7,7 @@ an attempt over uses the answers that there are, and never asks again for one th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...errors import BrainError, InvalidInput, NotFound
 from ...programs.program import Program
@@ -115,17 +115,29 @@ class GapConversation:
         if draft.fault:
             self._last_draft = draft
             raise UnfitAnswer(draft.fault)
+        if draft.slug in self.progress.proposed:
+            raise UnfitAnswer(
+                f"a proposal of {draft.slug} waits for a person; choose another name, or nothing"
+            )
         base = find_base(self.brain, draft.slug)
         if base is None:
             raise UnfitAnswer(f"there is a skill {draft.slug} already; choose another name")
+        try:
+            program = self._build(draft)
+        except InvalidInput as error:
+            self._last_draft = replace(draft, fault=error.message)
+            raise
+        return CheckedDraft(draft=draft, program=program, base=base)
+
+    def _build(self, draft: GapDraft) -> Program:
+        """Return the program of a draft, whose definition is read in the sandbox."""
 
         def read_definition(code: bytes) -> dict[str, object]:
             definition = dict(self.brain.programs.read_definition(code))
             check_definition(definition, draft.name)
             return definition
 
-        program = build_program(draft.program, self.taken, read_definition)
-        return CheckedDraft(draft=draft, program=program, base=base)
+        return build_program(draft.program, self.taken, read_definition)
 
 
 def find_base(brain: GapBrain, slug: str) -> str | int | None:

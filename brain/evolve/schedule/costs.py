@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...errors import ModelError
 from ...results import EvolverCost
 from ..model import AnswerRequest, Model, ModelAnswer
-from .stored_notes import Fields, change_fields, read_fields, read_number
+from ..stored_notes import Fields, change_fields, read_fields, read_number
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..stored_notes import Fields, change_fields, read_fields, read_number
 from .job_types import Job, JobContext
-from .stored_notes import Fields, change_fields, read_fields, read_number
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore

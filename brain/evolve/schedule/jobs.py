@@ -78,7 +78,8 @@ def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
     from ..gaps.run_gaps import run_gaps
 
     model = context.metered_model(GAPS)
-    for gap in run_gaps(context.brain, model, now=context.clocks.now()):
+    now, should_stop = context.clocks.now(), context.should_stop
+    for gap in run_gaps(context.brain, model, now=now, should_stop=should_stop):
         result = FAILED if gap.result == "failed" else DONE
         reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
         yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
