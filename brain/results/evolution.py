@@ -100,19 +100,25 @@ class EvolverCost(NamedTuple):
 
 
 class RateStatus(NamedTuple):
-    """Attempts that count in the present period of a limit; None if the server does not answer."""
+    """Attempts that count in the present period of a limit, and how many are left.
+
+    Both are None if the server does not answer. `renewed` is when the next period begins.
+    """
 
     evolver: str
     limit: str
     attempts: int | None
     most: int
+    left: int | None
+    renewed: datetime
 
 
 class EvolverStatus(NamedTuple):
     """What an evolver would do next.
 
     `waiting` counts what it has in the queue. `next` is when, None for never; `reason` says why
-    it waits, "" if it is due. `max_tokens` is the most that its next attempt may cost.
+    it waits, "" if it is due. `max_tokens` is the most that its next attempt may cost, 0 if it
+    would make none.
     """
 
     evolver: str
@@ -152,8 +158,9 @@ class EvolutionStatus(NamedTuple):
 class EarlierAttempt(NamedTuple):
     """An attempt at a skill that was not admitted, as evolvers may see it.
 
-    `edit` is a unified diff. `gate` is what the numbers said, "" if only the tests of a program
-    failed. `numbers` names no case; `cases_worse` counts those that got worse.
+    `attempt` is its name, "" while it waits as a proposal. `edit` is a unified diff. `gate` is what
+    the numbers said, "" if only the tests of a program failed. `numbers` names no case;
+    `cases_worse` counts those that got worse.
     """
 
     attempt: str

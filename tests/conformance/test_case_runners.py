@@ -61,7 +61,7 @@ class TestSandboxRunner(CaseRunnerConformance):
 class TestModelRunner(CaseRunnerConformance):
     @pytest.fixture
     def setting(self, request: pytest.FixtureRequest) -> RunnerSetting:
-        failure = ModelError("it is busy", code="overloaded", hint="wait")
+        failure = ModelError("it is cut off", code="answer_cut", hint="wait")
         fails_first = "wrong" in request.node.name
         answers = [failure] if fails_first else [{"answer": "a"}, "a, but not as JSON"]
         return RunnerSetting(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brain import Brain
+from brain.gating.case_types import Expectation
 from brain.programs.test_cases import TestCase, encode_cases
 from brain.repo.programs.acquire import AcquireRequest
 from brain.sandbox.sandbox_protocol import Sandbox
@@ -90,3 +91,10 @@ def run_messages(brain: Brain, texts: Sequence[str]) -> None:
             tools = Toolbox(brain, task)
             words = tools.call("count_words", {"text": text}).data["output"]["words"]
             tools.call("double_it", {"number": words})
+
+
+def add_cases(brain: Brain, slug: str = "double-words") -> None:
+    """Add cases of a skill as a person does, of words that no message had."""
+    for count in range(1, 17):
+        expect = Expectation(has_equals=True, equals={"double": 2 * count})
+        brain.gate.add_case(slug, {"text": " ".join(["word"] * count)}, expect)

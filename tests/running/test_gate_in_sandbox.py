@@ -20,7 +20,14 @@ from brain.gating.case_types import Case, Expectation
 from brain.programs.program import Program
 from brain.results import GateOutcome, GuardCounts, UnrunGuards
 from brain.sandbox.sandbox_protocol import Sandbox
-from tests.running.programs import COUNT, COUNT_CASES, COUNT_CHECK, TEXT_SCHEMA, build_program
+from tests.running.programs import (
+    CLASS,
+    COUNT,
+    COUNT_CASES,
+    COUNT_CHECK,
+    TEXT_SCHEMA,
+    build_program,
+)
 from tests.support.gated_brains import Answer, ScriptedRunner, set_mode
 
 HYPHENS = COUNT.replace(".split()", ".replace('-', ' ').split()")
@@ -246,6 +253,66 @@ def test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing(
         outcome = propose(brain, quick, HYPHENS, HYPHENS_CHECK)
         assert (outcome.done, outcome.numbers.wins, outcome.numbers.ties) == ("rejected", 0, 5)
         assert "evil" not in brain.skills.view("count").body
+
+
+@pytest.mark.parametrize(
+    "misbehave",
+    [
+        "while True: pass",
+        "import os; os._exit(0)",
+        # Says that every output is wrong, and ends before it is asked about the next one.
+        'import os; os.write(3, b\'=["no", "no"]\\n\'); os._exit(0)',
+    ],
+    ids=["hangs", "exits", "answers for all"],
+)
+def test_an_output_that_breaks_the_check_loses_what_passed_before(
+    tmp_path: Path, sandbox: Sandbox, misbehave: str
+) -> None:
+    check = f"def check(input, output):\n    if output == 3:\n        {misbehave}\n"
+    with make_counter(tmp_path, sandbox) as brain:
+        add_cases(brain, Expectation(check=check), number=5)
+        quick = _QuickSandbox(sandbox)
+        outcome = propose(brain, quick, HYPHENS, HYPHENS_CHECK)
+        assert (outcome.gate, outcome.numbers.losses, outcome.numbers.ties) == ("reject", 5, 0)
+        found = brain.gate.recheck(outcome.attempt, sandbox=quick)
+        assert (found.differences, found.unknown) == ([], [])
+
+
+@pytest.mark.parametrize("number", [3, 6], ids=["too few cases", "enough cases"])
+def test_what_was_tried_or_waits_runs_nothing_again(
+    tmp_path: Path, sandbox: Sandbox, number: int
+) -> None:
+    with make_counter(tmp_path, sandbox) as brain:
+        set_mode(brain, "propose")
+        add_cases(brain, Expectation(has_equals=True, equals=3), number=number)
+        first = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK)
+        assert (first.done, first.numbers.wins) == ("proposed", number)
+        again = propose(brain, _IdleSandbox(sandbox), HYPHENS, HYPHENS_CHECK)
+        assert (again.done, again.gate, again.proposal) == ("proposed", first.gate, first.proposal)
+        assert again.numbers == first.numbers._replace(worse=())
+
+
+def test_a_new_class_is_known_again_without_the_schema_that_was_made_for_it(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    program = build_program(CLASS, cases=COUNT_CASES, check=COUNT_CHECK)
+    change = ProposedChange(name="count", evolver="gaps", files=program.files, description="Count")
+    with Brain.init(tmp_path, author="ada") as brain:
+        add_cases(brain, Expectation(has_equals=True, equals=2), number=6)
+        first = Gate(brain, sandbox=sandbox).propose(change)
+        assert (first.done, first.gate) == ("proposed", "admit"), first.reason
+        again = Gate(brain, sandbox=_IdleSandbox(sandbox)).propose(change)
+        assert (again.done, again.gate, again.proposal) == ("proposed", "admit", first.proposal)
+
+
+class _IdleSandbox:
+    """A sandbox in which nothing may run."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.profile = sandbox.profile
+
+    def run(self, job: Any, cancel: Any = None) -> Any:
+        raise AssertionError("a job ran")
 
 
 class _QuickSandbox:

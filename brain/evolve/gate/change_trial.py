@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ...gating.case_types import Case
-from ...gating.gate_types import DEFAULT_RULES, GateRules
+from ...gating.gate_types import DEFAULT_RULES
 from ...programs.program import Program
 from ...repo.gate.judge_outputs import OutputJudge
 from ...repo.gate.plan_change import PlannedChange
+from ...repo.gate.touched_cases import TouchedCase
 from ...results import EarlierAttempt, GuardCounts
 from ...running.trial import Trial, try_program
 from ...sandbox.sandbox_protocol import Sandbox
@@ -35,9 +36,8 @@ _SEED_BITS = 53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
-    """The rules and limits of a gate, and what draws seeds and tells seconds."""
+    """The limits of a gate, and what draws seeds and tells seconds."""
 
-    rules: GateRules = DEFAULT_RULES
     limits: GateLimits = DEFAULT_LIMITS
     draw_seed: Callable[[], int] = field(default=lambda: secrets.randbits(_SEED_BITS))
     clock: Callable[[], float] = time.monotonic
@@ -86,61 +86,93 @@ class ChangeTrial:
         self._find_sandbox = find_sandbox
         self._settings = settings
 
-    def run(self, planned: PlannedChange) -> TrialResult | EarlierAttempt:
+    def run(
+        self, planned: PlannedChange, own_sources: Collection[str] = ()
+    ) -> TrialResult | EarlierAttempt:
         """Try a change; return an earlier attempt if the same was tried on the same cases.
 
-        Raises `InvalidInput` (`bad_case`) for tests or cases that cannot be read, `SandboxError`,
-        and whatever the runner raises because it can run nothing.
+        Cases of `own_sources` are left out: the author of the change has seen those runs. Raises
+        `InvalidInput` (`bad_case`) for tests or cases that cannot be read, `SandboxError`, and
+        whatever the runner raises because it can run nothing.
         """
+        clock, limits = self._settings.clock, self._settings.limits
+        deadline = clock() + limits.seconds
+
+        def time_left() -> float:
+            return deadline - clock()
+
         reader = self._brain.gate
         ranks = PlannedRanks(reader, planned)
         old = PlannedSkills(reader, planned, ranks, planned.base_text, planned.base_program)
         new = PlannedSkills(reader, planned, ranks, planned.text, planned.program)
+        own = reader.read_held_out(planned.head, planned.path)
+        unseen = [case for case in own if case.source not in own_sources]
+        cases = choose_held_out(unseen, limits.cases)
+        runners = self._find_runners(has_program=planned.program is not None) if cases else []
+        touched: Sequence[TouchedCase] = []
+        if runners:
+            interrupt = partial(_interrupt, time_left)
+            try:
+                touched = find_guards(self._brain, planned.head, ranks, (old, new), interrupt)
+            except _OutOfTime:
+                late = f"it took longer than {limits.seconds:g} s"
+                return _result(None, reason=f"no round of the cases was finished: {late}")
+        guards = [case for case in touched if case.source not in own_sources]
+        stages = plan_stages(runners, guards, limits.guards) if runners else []
+        result = self._try(planned, (old, new), stages, cases, time_left)
+        if isinstance(result, EarlierAttempt):
+            return result
+        return _add_left_out(result, len(own) - len(unseen) + len(touched) - len(guards))
+
+    def _try(
+        self,
+        planned: PlannedChange,
+        sides: tuple[PlannedSkills, PlannedSkills],
+        stages: Sequence[TrialStage],
+        cases: Sequence[Case],
+        time_left: Callable[[], float],
+    ) -> TrialResult | EarlierAttempt:
+        old, new = sides
+        for stage in stages:
+            if same := self._find_same(planned, stage, cases):
+                return same
         trial = None if planned.program is None else self._try_program(planned.program, new)
-        if trial is not None:
-            if trial.verdict.decision == "reject":
-                reason = trial.verdict.reason
-                return TrialResult(reason=reason, program=trial.program, trial=trial)
-            new = PlannedSkills(reader, planned, ranks, planned.text, trial.program)
-        limits = self._settings.limits
-        deadline = self._settings.clock() + limits.seconds
-        cases = choose_held_out(reader.read_held_out(planned.head, planned.path), limits.cases)
-        runners = self._find_runners(has_program=trial is not None)
-        if not cases or not runners:
+        if trial is not None and trial.verdict.decision == "reject":
+            reason = trial.verdict.reason
+            return TrialResult(reason=reason, program=trial.program, trial=trial)
+        if not stages:
             reason = NO_RUNNER if cases else NO_CASES
             return _result(trial, reason=reason, is_for_person=True)
-        too_late = f"no round of the cases ended within {limits.seconds:g} s"
-        try:
-            interrupt = partial(self._interrupt, deadline)
-            touched = find_guards(self._brain, planned.head, ranks, (old, new), interrupt)
-        except _OutOfTime:
-            return _result(trial, reason=too_late)
-        stages = plan_stages(runners, touched, limits.guards)
-        for stage in stages:
-            if same := self._find_same(planned, trial, stage, cases):
-                return same
+        if trial is not None:
+            new = new.with_program(trial.program)
         rounds = CaseRounds(
             runner=stages[0].runner,
-            judge=OutputJudge(self._find_sandbox).judge,
+            judge=OutputJudge(self._find_sandbox, time_left).judge,
             old=old,
             new=new,
-            rules=self._settings.rules,
-            limits=limits,
-            clock=self._settings.clock,
-            deadline=deadline,
+            limits=self._settings.limits,
+            time_left=time_left,
         )
-        for stage in stages:
-            guards = reader.read_touched(stage.guards)
-            tried = replace(rounds, runner=stage.runner).run(cases, guards)
-            if tried is None or tried.decision.gate != "admit":
-                break
-        if tried is None:
-            return _result(trial, reason=too_late)
-        return self._conclude(planned, trial, stage, tried)
+        return self._try_stages(planned, trial, rounds, stages, cases)
 
-    def _interrupt(self, deadline: float) -> None:
-        if self._settings.clock() > deadline:
-            raise _OutOfTime
+    def _try_stages(
+        self,
+        planned: PlannedChange,
+        trial: Trial | None,
+        rounds: CaseRounds,
+        stages: Sequence[TrialStage],
+        cases: Sequence[Case],
+    ) -> TrialResult:
+        """Try the cases in one stage after the other, until one does not admit the change."""
+        for stage in stages:
+            guards = self._brain.gate.read_touched(stage.guards)
+            tried = replace(rounds, runner=stage.runner).run(cases, guards)
+            if isinstance(tried, str):
+                return _result(trial, reason=tried)
+            result = self._conclude(planned, trial, stage, tried)
+            if tried.decision.gate != "admit":
+                break
+        return result
 
     def _find_runners(self, *, has_program: bool) -> list[CaseRunner]:
         """Return what can run cases, first what runs those of the changed skill."""
@@ -160,11 +192,11 @@ class ChangeTrial:
     def _find_same(
         self,
         planned: PlannedChange,
-        trial: Trial | None,
         stage: TrialStage,
         cases: Sequence[Case],
     ) -> EarlierAttempt | None:
-        """Return a kept attempt at exactly this: to try it until it passes would be cheating."""
+        """Return an attempt at exactly this: to try it until it passes would be cheating."""
+        program = planned.program
         tried = [("held_out", case.path, case.blob) for case in cases]
         tried += [("guard", case.path, case.blob) for case in stage.guards]
         rows = [
@@ -176,7 +208,7 @@ class ChangeTrial:
             skill=planned.slug,
             decider="rule",
             decided_by=GATE_RULE,
-            files=tuple(ProgramFile(*row) for row in trial.program.blobs) if trial else (),
+            files=tuple(ProgramFile(*row) for row in program.blobs) if program else (),
             cases=tuple(rows),
             base=planned.base_blob,
             text=planned.text_blob,
@@ -205,9 +237,29 @@ class ChangeTrial:
             record=record,
             guards=stage.counts,
             is_for_person=(
-                decision.gate == "undecided" and decision.cases < self._settings.rules.min_cases
+                decision.gate == "undecided" and decision.cases < DEFAULT_RULES.min_cases
             ),
         )
+
+
+def _interrupt(time_left: Callable[[], float]) -> None:
+    if time_left() < 0:
+        raise _OutOfTime
+
+
+def _add_left_out(result: TrialResult, count: int) -> TrialResult:
+    """Return a result that says how many cases were left out."""
+    if not count:
+        return result
+    note = (
+        "; held-out cases left out, since they were made of the run that the change was learned"
+        f" from: {count}"
+    )
+    record = result.record
+    if record is not None:
+        decision = replace(record.decision, reason=record.decision.reason + note)
+        record = replace(record, decision=decision)
+    return replace(result, record=record, reason=result.reason and result.reason + note)
 
 
 def _result(

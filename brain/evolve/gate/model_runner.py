@@ -6,7 +6,7 @@ from ...errors import ModelError
 from ...gating.case_types import Case, case_text
 from ...repo.gate.touched_cases import CaseKind
 from ...util import strict_json
-from ..model import MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
+from ..model import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
 from .case_runner import CaseOutput, SkillsUnderTest
 
 MAX_ANSWER_TOKENS = 1024
@@ -35,7 +35,10 @@ class ModelRunner:
         return self._model.name
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
-        """Ask the model; one that fails is an error of the case."""
+        """Ask the model; an answer that cannot be used is an error of the case.
+
+        Raises `ModelError` if the model fails as a whole, such as one that cannot be reached.
+        """
         task = case_text(case)
         request = AnswerRequest(
             system=skills.prompt(task),
@@ -46,6 +49,8 @@ class ModelRunner:
         try:
             answer = self._model.answer(request).text
         except ModelError as error:
+            if error.code not in ANSWER_FAULTS:
+                raise
             return CaseOutput(error=f"{error.code}: {error.message}")
         output = _read_answer(answer).encode("utf-8", "backslashreplace")
         if len(output) > MAX_MODEL_ANSWER_BYTES:

@@ -79,6 +79,10 @@ class PlannedSkills:
         self._bodies: dict[str, str | None] = {}
         self._programs: dict[str, Program | None] = {}
 
+    def with_program(self, program: Program) -> PlannedSkills:
+        """Return these skills with another program of the changed one."""
+        return PlannedSkills(self._reader, self._planned, self._ranks, self._text, program)
+
     @property
     def slug(self) -> str:
         """The skill that the change is about."""

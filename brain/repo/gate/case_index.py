@@ -6,6 +6,7 @@ between the two; a document is read once.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -31,7 +32,6 @@ from ..search.search_index import update_catalogue
 _BATCH = 1000
 """Documents that are read between two looks at the clock."""
 
-_OBJECT, _TEXT = "object", "text"
 _CODE_SUFFIX = f"/{PROGRAM_FILE}"
 
 Interrupt = Callable[[], None]
@@ -44,6 +44,7 @@ class HeldOutCase(NamedTuple):
     skill: str
     path: str
     blob: bytes
+    source: str
     is_object: bool
     query: tuple[str, ...]
 
@@ -51,23 +52,23 @@ class HeldOutCase(NamedTuple):
 class _CaseFacts(NamedTuple):
     """What is known of a held-out case by its document alone."""
 
+    source: str
     is_object: bool
     query: tuple[str, ...]
 
 
 def _encode_facts(facts: _CaseFacts | None) -> bytes:
-    """Return facts as bytes: empty if it is no held-out case, else the kind and the stems."""
+    """Return facts as bytes, empty if it is no held-out case."""
     if facts is None:
         return b""
-    kind = _OBJECT if facts.is_object else _TEXT
-    return "\n".join((kind, *facts.query)).encode()
+    return json.dumps([facts.source, facts.is_object, *facts.query]).encode()
 
 
 def _decode_facts(data: bytes) -> _CaseFacts | None:
     if not data:
         return None
-    kind, *query = data.decode().split("\n")
-    return _CaseFacts(kind == _OBJECT, tuple(query))
+    source, is_object, *query = json.loads(data)
+    return _CaseFacts(source, is_object, tuple(query))
 
 
 class CaseIndex:
@@ -152,14 +153,21 @@ class CaseIndex:
         if not case.is_held_out:
             return None
         query = self.ranking.read_query(case_text(case))
-        return _CaseFacts(not isinstance(case.input, str), query)
+        return _CaseFacts(case.source, not isinstance(case.input, str), query)
 
     def _add(self, entry: TreeEntry) -> None:
         facts = self._facts.get(entry.blob)
         if facts is None:
             return
         skill = slug_of_case(entry.path)
-        case = HeldOutCase(skill, entry.path, entry.blob, facts.is_object, facts.query)
+        case = HeldOutCase(
+            skill=skill,
+            path=entry.path,
+            blob=entry.blob,
+            source=facts.source,
+            is_object=facts.is_object,
+            query=facts.query,
+        )
         self.cases[entry.path] = case
         self._by_skill.setdefault(skill, set()).add(entry.path)
         for stem in facts.query:

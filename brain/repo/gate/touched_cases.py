@@ -55,6 +55,7 @@ class TouchedCase(NamedTuple):
     skill: str
     path: str
     blob: bytes
+    source: str
 
 
 def find_touched(
@@ -70,14 +71,14 @@ def find_touched(
     bundle = session.bundle_of(snapshot)
     callers = program_callers.find_callers(session, bundle, index.codes, change.called_as)
     called = [
-        TouchedCase("program", one.skill, one.path, one.blob)
+        TouchedCase("program", one.skill, one.path, one.blob, one.source)
         for skill in sorted(callers)
         for one in index.list_cases(skill)
         if one.is_object and skill != change.slug
     ]
     has_program = cache(partial(_has_program, session, bundle))
     prompted = [
-        TouchedCase("text", one.skill, one.path, one.blob)
+        TouchedCase("text", one.skill, one.path, one.blob, one.source)
         for one in _find_prompted(index, change, interrupt)
         if one.skill != change.slug and not (one.is_object and has_program(one.skill))
     ]

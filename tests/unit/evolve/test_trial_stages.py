@@ -68,7 +68,7 @@ def model() -> Runner:
 def touched(skill: str, number: int) -> TouchedCase:
     one = case(skill, number)
     kind: CaseKind = "program" if skill.startswith("p") else "text"
-    return TouchedCase(kind, skill, one.path, one.blob)
+    return TouchedCase(kind, skill, one.path, one.blob, one.source)
 
 
 TOUCHED = [*(touched("greet", n) for n in (0, 1)), *(touched("p-other", n) for n in (2, 3, 4))]
