@@ -234,7 +234,7 @@ def test_an_attempt_that_was_killed_goes_on_with_the_answers_that_were_paid(
     now = now_of(brain)
     with monkeypatch.context() as patched:
         patched.setattr("brain.evolve.patterns.composite.Gate.propose", _die)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(_Killed):
             list(run_patterns(brain, FakeModel(answer()), now=now))
     unused = FakeModel()
     assert list(run_patterns(brain, unused, now=now)) == []  # another process may be at it
@@ -450,8 +450,12 @@ def test_a_composite_says_which_of_its_skills_is_gone(brain: Brain) -> None:
     assert Toolbox(brain).call("double_words", {"text": "a"}).data["output"] == {"double": 2}
 
 
+class _Killed(BaseException):
+    """Ends a process as SIGKILL does: nothing is released."""
+
+
 def _die(*_: object) -> None:
-    raise KeyboardInterrupt
+    raise _Killed
 
 
 def _refuse_as_off(*_: object) -> None:

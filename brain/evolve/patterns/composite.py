@@ -22,7 +22,7 @@ from ..gate.gate import Gate
 from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
 from ..model import ANSWER_FAULTS, AnswerRequest, ChatMessage, Model
-from ..synthesis_prompt import KnownAttempt, attempts_message, retry_message
+from ..synthesis_prompt import Background, KnownAttempt, background_message, retry_message
 from .composite_draft import CompositeDraft, parse_composite_answer
 from .composite_prompt import ANSWER_SCHEMA, SYSTEM_PROMPT, pattern_message
 from .pattern_status import FAILED, PATTERNS, MadeSkill
@@ -30,6 +30,7 @@ from .recorded_examples import RecordedExample, find_examples, show_example
 
 if TYPE_CHECKING:
     from ...results import GateOutcome
+    from ..held_work import HeldWork
     from .brain_protocol import PatternBrain
 
 AGENT = "brain evolve patterns"
@@ -51,8 +52,8 @@ class CompositeMaker:
     """Makes a skill of one pattern. `refused` are the reasons why answers were refused, by name.
 
     `made` is what became of patterns so far. Of the skills made, only that of this very pattern
-    may be replaced. Attempts since `queued_at` (ms since 1970) are left out: they may be those of
-    this pattern, before its process was killed.
+    may be replaced. `held` is the item of the pattern. Attempts since it was queued are not shown:
+    they may be its own, before its process was killed.
     """
 
     def __init__(
@@ -61,13 +62,13 @@ class CompositeMaker:
         model: Model,
         skills: Sequence[str],
         made: Sequence[MadeSkill],
-        queued_at: int,
+        held: HeldWork,
     ) -> None:
         self._brain = brain
         self._model = model
         self._skills = tuple(skills)
         self._made = {one.slug: one for one in made if one.skills == self._skills}
-        self._queued_at = queued_at
+        self._held = held
         self._shown: set[str] = set()
         self._held_out = brain.gate.read_held_out_filter()
         self._steps: list[RunStep] = []
@@ -115,7 +116,7 @@ class CompositeMaker:
             KnownAttempt(one.slug, one.reason, one.edit)
             for slug in unseen
             for one in self._brain.gate.earlier_attempts(slug)
-            if epoch_ms(one.time) < self._queued_at
+            if epoch_ms(one.time) < self._held.work.item.at
         ][:_MAX_ATTEMPTS]
 
     def _ask(
@@ -143,7 +144,7 @@ class CompositeMaker:
             attempts = self._list_unseen_attempts([draft.slug])
             if not attempts:
                 return candidate
-            question = attempts_message(attempts)
+            question = background_message(Background(attempts=attempts))
         return last
 
     def _answer(self, messages: list[ChatMessage]) -> str:
@@ -209,7 +210,6 @@ class CompositeMaker:
                 expected=[one.output for one in examples],
                 check=draft.check,
             ),
-            (),
             self._brain.programs.read_definition,
         )
 
@@ -235,7 +235,8 @@ class CompositeMaker:
             message=f"Make {draft.slug} of a pattern: {draft.reason}",
             receipt=self._build_receipt(draft.slug),
         )
-        gate = Gate(self._brain, text_runner=ModelRunner(self._model))
+        runner = ModelRunner(self._model)
+        gate = Gate(self._brain, text_runner=runner, confirm=self._held.confirm)
         outcome = gate.propose(change)
         reached = "" if outcome.version is None else str(outcome.version)
         reason = draft.fault or outcome.reason

@@ -24,6 +24,7 @@ from ...experience.experience_protocol import AuditEvent, WorkItem
 from ...results import PatternResult
 from ...sandbox.find_sandbox import find_sandbox
 from ..evolution_mode import require_evolution
+from ..held_work import HeldWork, clock_since
 from ..saved_answers import SavedAnswers, save_answers
 from .composite import CompositeMaker
 from .pattern_status import (
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from .brain_protocol import PatternBrain
 
 LEASE_MS = 15 * 60_000
-"""How long a pattern is this process's; after a kill, another one takes it over then."""
+"""How long a pattern is this process's after a kill; then another one takes it over."""
 MAX_CLAIMS = 50
 """Claims of one pattern, also those that were killed; then the store gives it up."""
 _MAX_REASON_CHARS = 400
@@ -103,18 +104,20 @@ def _work_off(
         fields = json.loads(work.item.data)
         skills, occurrences = tuple(fields["skills"]), fields["occurrences"]
         made = read_made(store.list_work(PATTERNS))
+        held = HeldWork(store=store, work=work, lease=LEASE_MS, now=clock_since(now))
         maker = CompositeMaker(
             brain,
             save_answers(model, SavedAnswers(store, work)),
             skills,
             [one for one in made.values() if one is not None],
-            work.item.at,
+            held,
         )
         outcome: GateOutcome | None = None
         result = _find_change(brain, work, skills, made)
         try:
             if result is None:
-                result, outcome = maker.make(occurrences)
+                with held.hold():
+                    result, outcome = maker.make(occurrences)
         except (ModelError, SandboxError):
             store.release_work(work)
             raise
