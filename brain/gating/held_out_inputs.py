@@ -61,7 +61,9 @@ class HeldOutInputs:
         shown = {_fold(text) for one in practice for text in _texts_of(one)}
         found = list(inputs)
         all_texts = "\n".join(text for one in found for text in _texts_of(one))
-        changes = [str, _escape, *([_mask] if _mask(all_texts) != all_texts else [])]
+        changes: list[Callable[[str], str]] = [str, _escape]
+        if _mask(all_texts) != all_texts:
+            changes.append(_mask)
         for case_input in found:
             self._add(case_input, shown, changes)
 
