@@ -6,7 +6,6 @@ there: nothing is counted, paid, kept or logged twice.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -70,7 +69,7 @@ class _AttemptEnd(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
-    """What all attempts of one run share; `taken` are names of tools that no skill can have.
+    """What all attempts of one run share.
 
     Without a `gate` each attempt has its own, whose answers of the model are kept with its item.
     """
@@ -81,7 +80,6 @@ class AttemptContext:
     gate: ProposingGate | None
     model: Model
     now: int
-    taken: Collection[str]
 
 
 class GapAttempt:
@@ -219,7 +217,6 @@ class GapAttempt:
             progress=self._progress,
             keep=self._keep,
             held_out=self._material.held_out,
-            taken=context.taken,
         )
         self._conversation = conversation
         refused = list_refused(self._gap, context.store.list_work(GAPS))

@@ -6,7 +6,7 @@ an attempt over uses the answers that there are, and never asks again for one th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...errors import BrainError, InvalidInput, NotFound
@@ -64,7 +64,6 @@ class GapConversation:
     progress: GapProgress
     keep: Callable[[GapProgress], None]
     held_out: HeldOutFilter
-    taken: Collection[str] = ()
 
     def __post_init__(self) -> None:
         self.calls: list[ModelCall] = []
@@ -109,7 +108,7 @@ class GapConversation:
 
     def _check(self, text: str) -> CheckedDraft | NoSkill:
         """Return what an answer says. Raises `InvalidInput` with what the model should change."""
-        draft = parse_gap_answer(text, self.taken)
+        draft = parse_gap_answer(text)
         if isinstance(draft, NoSkill):
             return draft
         if draft.fault:
@@ -137,7 +136,7 @@ class GapConversation:
             check_definition(definition, draft.name)
             return definition
 
-        return build_program(draft.program, self.taken, read_definition)
+        return build_program(draft.program, read_definition)
 
 
 def find_base(brain: GapBrain, slug: str) -> str | int | None:
