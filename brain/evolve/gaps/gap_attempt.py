@@ -20,7 +20,7 @@ from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
 from ..held_work import HeldWork
 from ..related_material import RelatedMaterial
-from ..saved_answers import SavedAnswers, save_answers
+from ..saved_answers import Interrupted, SavedAnswers, save_answers
 from ..transcript import mask_text
 from . import gap_audit
 from .gap_audit import append_again, build_gap_event
@@ -102,7 +102,7 @@ class GapAttempt:
         """Make the attempt, finish its item, and return what became of it.
 
         None if the goal succeeded or failed again before, or if the model failed: then another
-        attempt goes on later. Raises `StoreError`, or `Conflict` (`work_lost`).
+        attempt goes on later. Raises `Interrupted`, `StoreError`, or `Conflict` (`work_lost`).
         """
         if self._progress.event is not None:
             append_again(self._context.store, self._progress.event)
@@ -118,6 +118,9 @@ class GapAttempt:
             ended = error.ended
             if ended.phase == gap_audit.RATE_PHASE:
                 return self._leave(ended)
+        except Interrupted:  # the request that was begun has not been made
+            self._keep(replace(self._progress, requests=len(self._progress.answers)))
+            raise
         except ModelError as error:
             self.model_error = error
             self._keep(self._progress.with_failure())

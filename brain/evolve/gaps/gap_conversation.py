@@ -20,7 +20,7 @@ from ..model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from ..synthesis_prompt import retry_message
 from .brain_protocol import GapBrain
 from .gap_draft import GapDraft, check_definition, parse_gap_answer
-from .gap_progress import MAX_STORED_ANSWER_CHARS, GapProgress
+from .gap_progress import GapProgress, shorten_answer
 from .gap_prompt import GAP_ANSWER_SCHEMA, GAP_SYSTEM_PROMPT
 
 GAPS_AGENT = "brain evolve gaps"
@@ -93,7 +93,7 @@ class GapConversation:
                 GAP_SYSTEM_PROMPT, tuple(self._messages), GAP_ANSWER_SCHEMA, MAX_GAP_ANSWER_TOKENS
             )
             answer = self.model.answer(request)
-            text = answer.text[:MAX_STORED_ANSWER_CHARS]
+            text = shorten_answer(answer.text)
             self._keep(self.progress.with_answer(answer._replace(text=text)))
         answer = self.progress.answers[number]
         self.calls.append(ModelCall(question, answer, ""))

@@ -125,17 +125,18 @@ class _GapRun:
             model=model,
             now=self.now,
         )
+        clock = clock_since(self.now)  # the attempts before take time, too
         for _ in range(_MAX_ATTEMPTS):
             if self.should_stop():
                 return
-            work = self.store.claim_work(GAPS, self.now, LEASE_MS, MAX_CLAIMS)
+            work = self.store.claim_work(GAPS, clock(), LEASE_MS, MAX_CLAIMS)
             if work is None:
                 return
             gap = parse_gap_work(work.item)
             if gap is None:
                 self.store.finish_work(work, SUPERSEDED)
                 continue
-            held = HeldWork(store=self.store, work=work, lease=LEASE_MS, now=clock_since(self.now))
+            held = HeldWork(store=self.store, work=work, lease=LEASE_MS, now=clock)
             attempt = GapAttempt(context, held, gap)
             try:
                 with held.hold():
