@@ -100,11 +100,12 @@ def _work_off(
     brain: PatternBrain, store: ExperienceStore, model: Model, now: int
 ) -> Iterator[PatternResult]:
     """Yield what becomes of each queued pattern."""
-    while (work := store.claim_work(PATTERNS, now, LEASE_MS, MAX_CLAIMS)) is not None:
+    clock = clock_since(now)  # the attempts before take time, too
+    while (work := store.claim_work(PATTERNS, clock(), LEASE_MS, MAX_CLAIMS)) is not None:
         fields = json.loads(work.item.data)
         skills, occurrences = tuple(fields["skills"]), fields["occurrences"]
         made = read_made(store.list_work(PATTERNS))
-        held = HeldWork(store=store, work=work, lease=LEASE_MS, now=clock_since(now))
+        held = HeldWork(store=store, work=work, lease=LEASE_MS, now=clock)
         maker = CompositeMaker(
             brain,
             save_answers(model, SavedAnswers(store, work)),
@@ -157,7 +158,7 @@ def _finish(
         store.append_event(_make_event(now, name, skills, "validate", "rejected", reason))
     status = _RESULTS.get(result.status, "rejected")
     store.append_event(_make_event(now, result.slug, skills, result.status, status, result.reason))
-    store.finish_work(work, result.encode())
+    store.finish_work(work, result.encode(), data="")
 
 
 def _make_event(

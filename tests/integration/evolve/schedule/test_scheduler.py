@@ -42,7 +42,6 @@ from brain.evolve.schedule.work_progress import (
 from brain.gating.case_split import is_held_out
 from brain.gating.case_types import Expectation
 from brain.gating.gate_types import DEFAULT_RULES
-from brain.repo.gate.plan_change import PlannedChange
 from brain.results import ScheduledStep
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
@@ -469,11 +468,11 @@ class TestTwoSchedulers:
         work(brain, "exit 1", "")
         run_trial, others = ChangeTrial.run, []
 
-        def hang(self: ChangeTrial, planned: PlannedChange) -> object:
+        def hang(self: ChangeTrial, *args: Any) -> object:
             monkeypatch.setattr(ChangeTrial, "run", run_trial)
             clock.ms += LEASE_MS
             others.extend(run_due(brain, FakeModel(), clock))
-            return run_trial(self, planned)
+            return run_trial(self, *args)
 
         monkeypatch.setattr(ChangeTrial, "run", hang)
         (step,) = run_due(brain, FakeModel(SKILL), clock)
