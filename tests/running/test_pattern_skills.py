@@ -27,6 +27,7 @@ from tests.running.pattern_runs import (
     make_brain,
     run_messages,
 )
+from tests.support.skill_programs import admit_untested
 
 PATTERN = ("count-words", "double-it")
 
@@ -312,6 +313,44 @@ def test_a_composite_is_none_of_the_skills_that_it_calls(brain: Brain) -> None:
     (result,) = run_patterns(brain, model, now=now_of(brain))
     assert (result.status, result.outcome) == ("failed", None)
     assert "there is another skill double-words" in model.requests[1].messages[-1].text
+
+
+def test_a_name_that_several_skills_share_is_refused_as_taken(brain: Brain) -> None:
+    for folder in ("a", "b"):
+        brain.files.write(
+            f"skills/{folder}/double-words/SKILL.md", "---\nname: double-words\n---\n# It\n"
+        )
+    model = FakeModel(answer(), other_name("twice"))
+    (result,) = run_patterns(brain, model, now=now_of(brain))
+    assert (result.status, result.slug) == ("proposed", "twice")
+    assert "choose another name" in model.requests[1].messages[-1].text
+
+
+def test_a_clock_that_goes_back_or_ahead_meanwhile_pays_for_nothing_twice(brain: Brain) -> None:
+    now = now_of(brain)
+    with pytest.raises(ModelError):
+        list(run_patterns(brain, FakeModel(), now=now))
+    hour = 3_600_000
+    (result,) = run_patterns(brain, FakeModel(answer()), now=now - hour)
+    assert result.status == "proposed"
+    unused = FakeModel(answer())
+    for at in (now - 30 * 24 * hour, now, now + hour, now + 400 * 24 * hour):
+        assert list(run_patterns(brain, unused, now=at)) == []
+    assert unused.requests == []
+
+
+def test_a_composite_that_calls_itself_over_a_changed_skill_ends_with_an_error(
+    brain: Brain,
+) -> None:
+    add_cases(brain)
+    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+    around = COMPOSITE.replace("double_words", "count_words").replace(
+        'call("count_words", text', 'call("double_words", text'
+    )
+    (brain.root / "skills/count-words/skill.py").write_text(around)
+    admit_untested(brain, "count-words")
+    with pytest.raises(ToolFailure, match="skills do not call themselves"):
+        Toolbox(brain).call("double_words", {"text": "a"})
 
 
 def test_what_the_model_makes_of_an_answer_that_was_cut_is_one_refused_answer(

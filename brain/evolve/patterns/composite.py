@@ -22,7 +22,7 @@ from ..gate.gate import Gate
 from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
 from ..model import ANSWER_FAULTS, AnswerRequest, ChatMessage, Model
-from ..synthesis_prompt import Background, KnownAttempt, background_message, retry_message
+from ..synthesis_prompt import KnownAttempt, attempts_message, retry_message
 from .composite_draft import CompositeDraft, parse_composite_answer
 from .composite_prompt import ANSWER_SCHEMA, SYSTEM_PROMPT, pattern_message
 from .pattern_status import FAILED, PATTERNS, MadeSkill
@@ -144,7 +144,7 @@ class CompositeMaker:
             attempts = self._list_unseen_attempts([draft.slug])
             if not attempts:
                 return candidate
-            question = background_message(Background(attempts=attempts))
+            question = attempts_message(attempts)
         return last
 
     def _answer(self, messages: list[ChatMessage]) -> str:

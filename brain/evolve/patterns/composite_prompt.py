@@ -10,9 +10,8 @@ from ..synthesis_prompt import (
     CREATE_DECISION,
     MAX_REASON_CHARS,
     NO_SKILL_DECISION,
-    Background,
     KnownAttempt,
-    background_message,
+    attempts_message,
 )
 from ..transcript import mask_text, quote_lines
 
@@ -103,7 +102,7 @@ def pattern_message(
         f"Calls that were recorded:\n{_show_all(examples[:_MAX_EXAMPLES])}",
     ]
     if attempts:
-        parts.append(background_message(Background(attempts=attempts)))
+        parts.append(attempts_message(attempts))
     return "\n\n".join(parts) + "\n"
 
 
