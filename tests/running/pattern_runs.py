@@ -45,7 +45,8 @@ CHECK_COMPOSITE = """\
 def check(payload, output):
     assert output == {"double": 2 * sum(1 for word in payload["text"].split(" ") if word.strip())}
 """
-TEXTS = [" ".join("abcdefghijklmnopqrst"[:count]) for count in range(1, 17)]
+TEXTS = [" ".join("abcdefgh"[:count]) for count in range(1, 9)]
+"""Six of them are held out, and five would be enough."""
 
 
 def answer(code: str = COMPOSITE, **more: object) -> dict[str, object]:
