@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from .locked_session import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from .. import results
     from ..gating.case_types import Case, Expectation
     from ..programs.program import Program
     from ..receipts import Receipt
+    from ..repo.gate.held_out_filter import HeldOutFilter
     from ..repo.gate.plan_change import ChangeRequest, PlannedChange
     from ..repo.gate.record_change import DecidedChange
     from ..sandbox.sandbox_protocol import Sandbox
@@ -77,6 +78,12 @@ class GatePart(Part):
         from ..repo.skills import skill_views
 
         return self._locked.run(skill_views.find_hidden_files, slug)
+
+    def read_held_out_filter(self) -> HeldOutFilter:
+        """Return what keeps the inputs of held-out cases out of what evolvers are shown."""
+        from ..repo.gate import held_out_filter
+
+        return self._locked.run(held_out_filter.read_held_out_filter)
 
     # Attempts
 
@@ -166,8 +173,14 @@ class GatePart(Part):
 
         return self._locked.run(head_skills.read_program_at, snapshot, slug)
 
+    def find_callers(self, snapshot: bytes, names: Collection[str]) -> set[str]:
+        """Return the skills whose programs call one of some names, also over other programs."""
+        from ..repo.gate import program_callers
+
+        return self._locked.run(program_callers.find_callers, snapshot, names)
+
     def find_same_attempt(self, path: str, verdict: Verdict) -> results.EarlierAttempt | None:
-        """Return a kept attempt at the same change on the same cases, None without one."""
+        """Return an attempt at the same change on the same cases, kept or proposed, or None."""
         from ..repo.gate import earlier_attempts
 
         return self._locked.run(earlier_attempts.find_same_attempt, path, verdict)

@@ -31,6 +31,9 @@ class ScriptedRunner:
         self.name = "scripted"
         self.runs = 0
 
+    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
+        return ""
+
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         self.runs += 1
         try:

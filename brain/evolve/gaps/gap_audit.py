@@ -21,26 +21,26 @@ VALIDATION_PHASE, GATE_PHASE, PROPOSED_PHASE = "validation", "gate", "proposed"
 INTERRUPTED_PHASE, COMPLETE_PHASE = "interrupted", "complete"
 MAX_REASON_CHARS = 400
 _SHORT_KEY = 8
+_MAX_COMPARED = 10_000
+"""Events since the death of a process, at most."""
 
 
-def append_gap_event(
-    store: ExperienceStore,
-    gap: OpenGap,
-    at: int,
-    phase: str,
-    result: str,
-    *,
-    name: str = "",
-    reason: str = "",
-) -> None:
-    """Append an event about a gap. `name` is that of the capability, "" before there is one."""
+def build_gap_event(
+    gap: OpenGap, at: int, phase: str, result: str, *, name: str = "", reason: str = ""
+) -> AuditEvent:
+    """Return an event about a gap. `name` is that of the capability, "" before there is one."""
     trigger = f"gap_score={format_score(gap.score.percent)},goal={gap.key[:_SHORT_KEY]}"
     if reason:
         trigger += f",reason={printable_text(reason, MAX_REASON_CHARS)}"
-    event = AuditEvent(
+    return AuditEvent(
         at=at, evolver=GAPS, name=name, trigger_reason=trigger, phase=phase, result=result
     )
-    store.append_event(event)
+
+
+def append_again(store: ExperienceStore, event: AuditEvent) -> None:
+    """Append an event that a process which died may have appended already."""
+    if event not in store.read_events(GAPS, _MAX_COMPARED):
+        store.append_event(event)
 
 
 def describe_event(event: AuditEvent) -> GapEvent:

@@ -34,6 +34,11 @@ class CaseOutput:
     error: str = ""
 
 
+def is_for_program(skills: SkillsUnderTest, case: Case) -> bool:
+    """Tell whether a program answers a case: its skill has one, and its input is an object."""
+    return not isinstance(case.input, str) and skills.program(case.skill) is not None
+
+
 class CaseRunner(Protocol):
     """Runs cases. What a case does wrong is in the output; raises only if nothing can be run."""
 
@@ -44,6 +49,13 @@ class CaseRunner(Protocol):
     @property
     def repeats_itself(self) -> bool:
         """Whether the same skills and case give the same output each time."""
+
+    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
+        """Return why it cannot run a case, "" if it can.
+
+        The cases of the changed skill run whatever this says. A case of another skill that it
+        cannot run is given to a runner that can, or is not run.
+        """
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Run a case in round `number`, from 0."""

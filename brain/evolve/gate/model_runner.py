@@ -7,8 +7,8 @@ import json
 from ...errors import ModelError
 from ...gating.case_types import Case
 from ...util import strict_json
-from ..model import MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
-from .case_runner import CaseOutput, SkillsUnderTest
+from ..model import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
+from .case_runner import CaseOutput, SkillsUnderTest, is_for_program
 
 MAX_ANSWER_TOKENS = 1024
 ANSWER_SCHEMA = {
@@ -34,8 +34,15 @@ class ModelRunner:
         """The name of the model."""
         return self._model.name
 
+    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
+        """Return why a program must answer a case, "" if a model can."""
+        return "a program answers it" if is_for_program(skills, case) else ""
+
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
-        """Ask the model; one that fails is an error of the case."""
+        """Ask the model; an answer that cannot be used is an error of the case.
+
+        Raises `ModelError` if the model fails as a whole, such as one that cannot be reached.
+        """
         task = case_text(case)
         request = AnswerRequest(
             system=skills.prompt(task),
@@ -46,6 +53,8 @@ class ModelRunner:
         try:
             answer = self._model.answer(request).text
         except ModelError as error:
+            if error.code not in ANSWER_FAULTS:
+                raise
             return CaseOutput(error=f"{error.code}: {error.message}")
         output = _read_answer(answer).encode("utf-8", "backslashreplace")
         if len(output) > MAX_MODEL_ANSWER_BYTES:

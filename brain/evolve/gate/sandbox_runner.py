@@ -31,13 +31,19 @@ class SandboxRunner:
         self._sandbox = sandbox
         self._limits = replace(DEFAULT_LIMITS, wall_seconds=case_seconds)
 
+    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
+        """Return why a case is none of a program, "" if it is one."""
+        if skills.program(case.skill) is None:
+            return "the skill has no program"
+        if isinstance(case.input, str):
+            return "its input is a text, not an object of arguments"
+        return ""
+
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Run a case. Raises `SandboxError`."""
         program = skills.program(case.skill)
-        if program is None:
-            return CaseOutput(error="the skill has no program")
-        if isinstance(case.input, str):
-            return CaseOutput(error="its input is a text, not an object of arguments")
+        if program is None or isinstance(case.input, str):
+            return CaseOutput(error=self.find_obstacle(skills, case))
         outcome = self._run(program, dict(case.input), self._open_broker(skills, case.skill))
         if not outcome.ok:
             return CaseOutput(error=outcome.error)

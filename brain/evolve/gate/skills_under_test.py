@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from ...search.bm25 import FIELD_WEIGHTS, Bm25Selector, index_fields
 from ...search.selector import RankedSkill, SearchDocument
 from ...skills import index_lines
 from ...skills.skill_metadata import read_skill_metadata
+from ...skills.slug import fold_to_slug
 from ...skills.visible_text import clean_text
 from ...store.full_text_index import FullTextIndex, open_memory_full_text
 
@@ -32,6 +33,9 @@ class SkillReader(Protocol):
 
     def read_program(self, snapshot: bytes, slug: str) -> Program | None:
         """Return the program of a skill, None without one."""
+
+    def find_callers(self, snapshot: bytes, names: Collection[str]) -> set[str]:
+        """Return the skills whose programs call one of some names, also over other programs."""
 
 
 class PlannedSkills:
@@ -70,13 +74,30 @@ class PlannedSkills:
         path = next((one.path for one in self._documents.values() if one.slug == slug), None)
         return None if path is None else self._body(path)
 
+    @cached_property
+    def called_names(self) -> set[str]:
+        """The slugs by which programs may call the changed skill: its own, and of its name."""
+        name = "" if self._text is None else read_skill_metadata(self._text, self.slug).name
+        return {self.slug, fold_to_slug(name)} - {""}
+
+    def find_callers(self, names: Collection[str]) -> set[str]:
+        """Return the other skills whose programs reach one of some names by calls."""
+        return self._reader.find_callers(self._planned.head, names)
+
     def program(self, slug: str) -> Program | None:
-        """Return the program of a skill, None without one."""
+        """Return the program of a skill by its slug or the slug of its name, None without one."""
+        slug = fold_to_slug(slug)
+        if slug not in self._programs:
+            self._programs[slug] = self._find_program(slug)
+        return self._programs[slug]
+
+    def _find_program(self, slug: str) -> Program | None:
         if slug == self.slug:
             return self._program
-        if slug not in self._programs:
-            self._programs[slug] = self._reader.read_program(self._planned.head, slug)
-        return self._programs[slug]
+        found = self._reader.read_program(self._planned.head, slug)
+        if found is None or found.slug == self.slug:  # no other skill with a program
+            return self._program if slug in self.called_names else None
+        return found
 
     def prompt(self, task: str) -> str:
         """Return the system prompt for a task: lines of the best skills, and the best texts."""

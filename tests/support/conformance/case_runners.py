@@ -30,6 +30,7 @@ class CaseRunnerConformance:
         for number, case in enumerate(setting.cases):
             output = setting.runner.run(setting.skills, case, number)
             assert isinstance(output, CaseOutput)
+            assert setting.runner.find_obstacle(setting.skills, case) == ""
             assert output.output and not output.error
 
     def test_what_a_case_does_wrong_is_no_exception(self, setting: RunnerSetting) -> None:
