@@ -34,15 +34,25 @@ PATTERN = ("count-words", "double-it")
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Path:
-    """A folder with a brain whose agent has run, and the state of the machine that tried it."""
+    """A folder with states of a brain, each beside the state of the machine that tried it."""
     folder = tmp_path_factory.mktemp("patterns")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setenv(STATE_DIR_VARIABLE, str(folder / "state"))
-        with make_brain(folder / "bare", sandbox):
+
+        def continue_as(name: str, before: str) -> Brain:
+            shutil.copytree(folder / before, folder / name)
+            patched.setenv(STATE_DIR_VARIABLE, str(folder / name / "state"))
+            return Brain.open(folder / name / "brain")
+
+        patched.setenv(STATE_DIR_VARIABLE, str(folder / "bare/state"))
+        (folder / "bare").mkdir()
+        with make_brain(folder / "bare/brain", sandbox):
             pass
-        shutil.copytree(folder / "bare", folder / "run")
-        with Brain.open(folder / "run") as brain:
+        with continue_as("run", "bare") as brain:
             run_messages(brain, TEXTS)
+        with continue_as("made", "run") as brain:
+            add_cases(brain)
+            (result,) = run_patterns(brain, FakeModel(answer()), now=now_of(brain))
+            assert result.status == "admitted"
     return folder
 
 
@@ -54,16 +64,21 @@ def bare(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.fixture
 def brain(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
-    """A brain whose agent used two skills in each of sixteen messages."""
+    """A brain whose agent used two skills in each of several messages."""
     yield from open_copy(template, "run", tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def made(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+    """The same brain after the pattern became the skill double-words."""
+    yield from open_copy(template, "made", tmp_path, monkeypatch)
 
 
 def open_copy(
     template: Path, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Brain]:
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(folder / "state"))
-    shutil.copytree(template / "state", folder / "state")
-    shutil.copytree(template / name, folder / "brain")
+    shutil.copytree(template / name, folder, dirs_exist_ok=True)
     with Brain.open(folder / "brain") as brain:
         yield brain
 
@@ -86,7 +101,11 @@ def test_a_pattern_becomes_a_tool_that_an_open_session_has_at_once(brain: Brain)
     toolbox = Toolbox(brain)
     model = FakeModel(answer(f"import os\n{COMPOSITE}"), answer())
     (result,) = run_patterns(brain, model, now=now_of(brain))
-    assert (result.status, result.slug, result.occurrences) == ("admitted", "double-words", 16)
+    assert (result.status, result.slug, result.occurrences) == (
+        "admitted",
+        "double-words",
+        len(TEXTS),
+    )
     assert result.outcome is not None and result.outcome.numbers is not None
     assert result.outcome.numbers.wins == result.outcome.numbers.cases >= 5
     assert "double_words" in [tool.name for tool in toolbox.tools()]
@@ -144,10 +163,9 @@ def test_an_example_that_repeats_a_held_out_case_of_a_skill_is_not_shown(brain: 
 
 
 def test_a_pattern_is_made_once_and_again_only_if_one_of_its_skills_changed(
-    brain: Brain, sandbox: Sandbox
+    made: Brain, sandbox: Sandbox
 ) -> None:
-    add_cases(brain)
-    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+    brain = made
     unused = FakeModel(answer())
     assert list(run_patterns(brain, unused, now=now_of(brain))) == []
     assert unused.requests == []
@@ -172,9 +190,8 @@ def test_a_skill_that_patterns_did_not_make_is_never_replaced(brain: Brain) -> N
     assert brain.skills.view("double-words").body.strip() == "# Mine"
 
 
-def test_a_composite_that_a_person_has_changed_is_not_replaced(brain: Brain) -> None:
-    add_cases(brain)
-    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+def test_a_composite_that_a_person_has_changed_is_not_replaced(made: Brain) -> None:
+    brain = made
     brain.skills.upsert("double-words", "# Mended by a person\n")
     code = brain.root / "skills/double-it/skill.py"
     code.write_text(code.read_text() + "# changed\n")
@@ -294,9 +311,8 @@ def test_an_earlier_attempt_at_the_name_that_a_model_chooses_is_shown_before_it_
     assert len(model.requests) == 2
 
 
-def test_a_skill_that_was_made_of_another_pattern_is_not_replaced(brain: Brain) -> None:
-    add_cases(brain)
-    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+def test_a_skill_that_was_made_of_another_pattern_is_not_replaced(made: Brain) -> None:
+    brain = made
     record_messages(brain, "double_it", "count_words")
     model = FakeModel(answer(), other_name("twice"))
     (result,) = run_patterns(brain, model, now=now_of(brain))
@@ -304,9 +320,8 @@ def test_a_skill_that_was_made_of_another_pattern_is_not_replaced(brain: Brain) 
     assert "there is another skill double-words" in model.requests[1].messages[-1].text
 
 
-def test_a_composite_is_none_of_the_skills_that_it_calls(brain: Brain) -> None:
-    add_cases(brain)
-    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+def test_a_composite_is_none_of_the_skills_that_it_calls(made: Brain) -> None:
+    brain = made
     record_messages(brain, "double_words", "double_it")
     itself = COMPOSITE.replace('"count_words"', '"double_words"')
     model = FakeModel(answer(itself), "", "")
@@ -440,9 +455,8 @@ def test_in_the_mode_off_nothing_is_recorded_and_nobody_is_asked(bare: Brain) ->
     assert refused.value.code == "evolution_off"
 
 
-def test_what_a_composite_calls_is_no_new_pattern(brain: Brain) -> None:
-    add_cases(brain)
-    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+def test_what_a_composite_calls_is_no_new_pattern(made: Brain) -> None:
+    brain = made
     for text in TEXTS[:6]:
         with brain.task("Double words", agent="bot", chat="later") as task:
             Toolbox(brain, task).call("double_words", {"text": text})
@@ -457,9 +471,8 @@ def test_what_a_composite_calls_is_no_new_pattern(brain: Brain) -> None:
     ]
 
 
-def test_a_run_that_only_called_composites_is_as_hard_as_its_own_calls(brain: Brain) -> None:
-    add_cases(brain)
-    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+def test_a_run_that_only_called_composites_is_as_hard_as_its_own_calls(made: Brain) -> None:
+    brain = made
     store = brain.patterns.open_store()
     for calls, hard_runs in ((4, 0), (5, 1)):
         with brain.task("Double words", agent="bot") as task:
@@ -469,9 +482,8 @@ def test_a_run_that_only_called_composites_is_as_hard_as_its_own_calls(brain: Br
         assert len(store.list_work("synthesis")) == hard_runs
 
 
-def test_what_a_composite_calls_is_a_use_of_that_skill(brain: Brain) -> None:
-    add_cases(brain)
-    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+def test_what_a_composite_calls_is_a_use_of_that_skill(made: Brain) -> None:
+    brain = made
     before = {one.slug: one.uses for one in brain.programs.stats().skills}
     with brain.task("Double words", agent="bot") as task:
         Toolbox(brain, task).call("double_words", {"text": "a b"})
@@ -479,9 +491,8 @@ def test_what_a_composite_calls_is_a_use_of_that_skill(brain: Brain) -> None:
     assert {slug: after[slug] - before[slug] for slug in after} == dict.fromkeys(after, 1)
 
 
-def test_a_composite_says_which_of_its_skills_is_gone(brain: Brain) -> None:
-    add_cases(brain)
-    list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
+def test_a_composite_says_which_of_its_skills_is_gone(made: Brain) -> None:
+    brain = made
     brain.programs.retire("double-it", reason="not now")
     with pytest.raises(ToolFailure, match="double-it"):
         Toolbox(brain).call("double_words", {"text": "a b"})
