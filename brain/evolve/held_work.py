@@ -34,9 +34,9 @@ def wait_for_event(event: threading.Event, seconds: float) -> bool:
 
 
 def clock_since(now: int) -> Callable[[], int]:
-    """Return a clock in ms that shows `now`, and goes on from there without jumps."""
+    """Return a clock in ms that shows `now`, and goes on from there by seconds, without jumps."""
     start = time.monotonic()
-    return lambda: now + int((time.monotonic() - start) * 1000)
+    return lambda: now + int(time.monotonic() - start) * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

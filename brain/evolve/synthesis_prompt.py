@@ -137,10 +137,7 @@ def background_message(background: Background) -> str:
     """Return the text that shows attempts, practice cases and proposals, "" for none."""
     parts = []
     if background.attempts:
-        parts.append(
-            "These changes were tried before and not admitted. Propose something that differs"
-            f" where they failed, or nothing:\n{_join(map(_attempt_text, background.attempts))}"
-        )
+        parts.append(attempts_message(background.attempts))
     if background.practice:
         parts.append(
             "Cases that these skills should do right. Write for this kind of case, and repeat no"
@@ -155,6 +152,14 @@ def background_message(background: Background) -> str:
     if background.further:
         parts.append(f"Further proposals that wait:\n{_quote(background.further)}")
     return "\n\n".join(parts)
+
+
+def attempts_message(attempts: Sequence[KnownAttempt]) -> str:
+    """Return the text that shows earlier attempts."""
+    return (
+        "These changes were tried before and not admitted. Propose something that differs where"
+        f" they failed, or nothing:\n{_join(map(_attempt_text, attempts))}"
+    )
 
 
 def retry_message(fault: str) -> str:

@@ -5,7 +5,8 @@ An input is in a text if
 - a line of the text, or all of it, is the input, up to case and blanks;
 - an object of JSON in the text is the input, whatever the order of its fields;
 - all its texts of `MIN_PART_CHARS` or more stand somewhere in the text, as in the message of an
-  error. Texts that were escaped for JSON, or that lost their secrets, count too;
+  error. Texts that were escaped for JSON, or that lost their secrets, count too; those that an
+  input for practice has, such as a common address, do not;
 - the text was cut, and what is left of it is how the input begins.
 
 Shorter texts are compared with whole lines and values only: "yes" stands in any text.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..secrets import mask_secrets
@@ -32,26 +33,37 @@ MAX_VALUES = 100_000
 """Values of JSON that are looked at in one text."""
 _MAX_NESTED_TEXTS = 3
 """Levels of JSON in texts of JSON."""
-_DEEP_JSON_COST = 10_000
+MAX_OBJECT_CHARS = 1 << 18
+"""Characters of one object of JSON; the inputs of cases are shorter, also if they are escaped."""
+_DEEP_JSON_COST, _FAILED_JSON_COST = 10_000, 64
 HIDDEN_LINE = "[left out: it repeats a held-out case]"
 
 _QUOTE = re.compile(r"^> ?", re.MULTILINE)
+_OBJECT = re.compile(r'\{\s*+["}]')
 _BLANKS = re.compile(r"(?:\s|\\+[nrt]?)+")
 """Blanks, also those that JSON escapes, and the backslashes of other escapes."""
 
 
 class HeldOutInputs:
-    """The inputs of the held-out cases of a brain."""
+    """The inputs of the held-out cases of a brain; `practice` are those of the others."""
 
-    def __init__(self, inputs: Iterable[Mapping[str, Any] | str] = ()) -> None:
+    def __init__(
+        self,
+        inputs: Iterable[Mapping[str, Any] | str] = (),
+        practice: Iterable[Mapping[str, Any] | str] = (),
+    ) -> None:
         self._texts: set[str] = set()
         self._objects: set[bytes] = set()
         self._field_names: set[frozenset[str]] = set()
         self._wholes: set[str] = set()
         self._groups: dict[str, set[frozenset[str]]] = {}
-        self._parts_by_start: dict[str, set[str]] = {}
-        for case_input in inputs:
-            self._add(case_input)
+        self._parts_by_start: dict[str, dict[int, set[str]]] = {}
+        shown = {_fold(text) for one in practice for text in _texts_of(one)}
+        found = list(inputs)
+        all_texts = "\n".join(text for one in found for text in _texts_of(one))
+        changes = [str, _escape, *([_mask] if _mask(all_texts) != all_texts else [])]
+        for case_input in found:
+            self._add(case_input, shown, changes)
 
     def is_in(self, text: str) -> bool:
         """Tell whether a text holds one of the inputs."""
@@ -72,21 +84,25 @@ class HeldOutInputs:
             _hide_line(line) if at in found else line for at, line in enumerate(text.split("\n"))
         )
 
-    def _add(self, case_input: Mapping[str, Any] | str) -> None:
+    def _add(
+        self,
+        case_input: Mapping[str, Any] | str,
+        shown: set[str],
+        changes: Iterable[Callable[[str], str]],
+    ) -> None:
+        parts = [text for text in _texts_of(case_input) if _fold(text) not in shown]
         if isinstance(case_input, str):
             self._texts.add(_fold(case_input))
-            parts = [case_input]
             wholes = [case_input]
         else:
             value = dict(case_input)
             self._objects.add(canonical_json(value))
             self._field_names.add(frozenset(value))
-            parts = [part for part in _walk_values(value) if isinstance(part, str)]
             wholes = [canonical_json(value).decode(), json.dumps(value), repr(value)]
         self._wholes.update(map(_fold, wholes))
         for whole in wholes:
             self._add_group([whole])
-        for change in (str, _escape, _mask):
+        for change in changes:
             self._add_group([change(part) for part in parts])
 
     def _add_group(self, parts: Iterable[str]) -> None:
@@ -94,7 +110,8 @@ class HeldOutInputs:
         group = frozenset(part for part in map(_fold, parts) if len(part) >= MIN_PART_CHARS)
         for part in group:
             self._groups.setdefault(part, set()).add(group)
-            self._parts_by_start.setdefault(part[:MIN_PART_CHARS], set()).add(part)
+            by_length = self._parts_by_start.setdefault(part[:MIN_PART_CHARS], {})
+            by_length.setdefault(len(part), set()).add(part)
 
     def _is_cut(self, text: str) -> bool:
         """Tell whether what is left of a cut text is how an input begins or ends."""
@@ -125,8 +142,10 @@ class HeldOutInputs:
         folded = " ".join(filter(None, lines))
         found: dict[str, list[int]] = {}
         for at in range(len(folded) - MIN_PART_CHARS + 1):
-            for part in self._parts_by_start.get(folded[at : at + MIN_PART_CHARS], ()):
-                if folded.startswith(part, at) and _is_apart(folded, at, at + len(part)):
+            by_length = self._parts_by_start.get(folded[at : at + MIN_PART_CHARS])
+            for length, parts in by_length.items() if by_length else ():
+                part = folded[at : at + length]
+                if part in parts and _is_apart(folded, at, at + length):
                     found.setdefault(part, []).append(at)
         complete = {
             part for part in found if any(group <= found.keys() for group in self._groups[part])
@@ -163,6 +182,10 @@ def _is_apart(text: str, begin: int, end: int) -> bool:
         (begin and text[begin - 1].isalnum() and text[begin].isalnum())
         or (text[end - 1].isalnum() and text[end : end + 1].isalnum())
     )
+
+
+def _texts_of(case_input: Mapping[str, Any] | str) -> list[str]:
+    return [text for text in _walk_values(case_input) if isinstance(text, str)]
 
 
 def _hide_line(line: str) -> str:
@@ -207,17 +230,18 @@ def _iter_json(text: str) -> Iterator[tuple[int, int, Any]]:
     """Yield the objects of JSON in a text, with where they begin and end, in bounded time."""
     decoder = json.JSONDecoder()
     left = 4 * len(text) + _DEEP_JSON_COST
-    begin = text.find("{")
-    while begin >= 0 and left > 0:
+    at = 0
+    while left > 0 and (match := _OBJECT.search(text, at)):
+        begin = match.start()
+        at = begin + 1
         try:
-            value, end = decoder.raw_decode(text, begin)
+            # An error counts the lines of the text before it, so the text is short.
+            value, length = decoder.raw_decode(text[begin : begin + MAX_OBJECT_CHARS])
         except json.JSONDecodeError as error:
-            end = begin + 1
-            left -= max(error.pos - begin, 1)
+            left -= error.pos + _FAILED_JSON_COST
         except (ValueError, RecursionError):  # a number of too many digits, or too deep
-            end = begin + 1
             left -= _DEEP_JSON_COST
         else:
-            yield begin, end, value
-            left -= end - begin
-        begin = text.find("{", end)
+            at = begin + length
+            yield begin, at, value
+            left -= length

@@ -11,6 +11,7 @@ from brain import Brain
 from brain.errors import ModelError, StoreError
 from brain.evolve import FakeModel
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
+from brain.evolve.gaps.gap_progress import MAX_STORED_ANSWER_CHARS
 from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.evolve.schedule.job_types import Clocks
@@ -158,6 +159,49 @@ def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain: Brain) -> None:
     assert (step.evolver, step.result) == ("gaps", "done")
     assert [one for one in seen if one.evolver == "gaps" and one.result == "done"] == []
     assert phases(brain) == [("model", "skipped")]
+
+
+def test_the_lease_of_a_later_gap_begins_when_it_is_claimed(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for goal in ("Count the words", "Count the lines"):
+        fail(brain, goal)
+    seconds = [0.0]
+    monkeypatch.setattr("brain.evolve.held_work.time.monotonic", lambda: seconds[0])
+    store = brain.gaps.open_stores().store
+    others: list[object] = []
+
+    class Slow(FakeModel):
+        def answer(self, request: AnswerRequest) -> ModelAnswer:
+            seconds[0] += LEASE_MS / 1000 - 60
+            now = NOW + int(seconds[0]) * 1000
+            others.append(store.claim_work("gaps", now, LEASE_MS, 9) if self.requests else None)
+            return super().answer(request)
+
+    assert len(run_gaps(brain, Slow(NO_SKILL, NO_SKILL), now=NOW)) == 2
+    assert others == [None, None]
+
+
+def test_a_stop_before_a_request_goes_on_with_it_at_once(brain: Brain) -> None:
+    fail(brain)
+    model = FakeModel("nonsense", NO_SKILL)
+    clocks = Clocks(now=lambda: NOW)
+
+    def run_due(should_stop: Callable[[], bool]) -> list[str]:
+        steps = brain.evolution.run_due(model, clocks=clocks, should_stop=should_stop)
+        return [f"{step.result}: {step.reason}" for step in steps if step.evolver == "gaps"]
+
+    assert run_due(lambda: len(model.requests) == 1) == ["waiting: the scheduler ends"]
+    assert run_due(lambda: False) == ["done: skipped in model: no skill would help"]
+    first, second = (request.messages for request in model.requests)
+    assert second[: len(first)] == first and len(second) > len(first)
+
+
+def test_the_longest_answers_fit_into_what_is_kept(brain: Brain) -> None:
+    fail(brain)
+    model = FakeModel(*["\U0001f600" * MAX_STORED_ANSWER_CHARS] * 3)
+    (result,) = run_gaps(brain, model, now=NOW)
+    assert (result.phase, result.result, len(model.requests)) == ("validation", "rejected", 3)
 
 
 def test_a_model_that_answers_nonsense_for_ever_costs_what_the_limits_say(brain: Brain) -> None:

@@ -6,7 +6,6 @@ there: nothing is counted, paid, kept or logged twice.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
 from ..held_work import HeldWork
 from ..related_material import RelatedMaterial
-from ..saved_answers import SavedAnswers, save_answers
+from ..saved_answers import Interrupted, SavedAnswers, save_answers
 from ..transcript import mask_text
 from . import gap_audit
 from .gap_audit import build_gap_event
@@ -71,7 +70,7 @@ class _AttemptEnd(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
-    """What all attempts of one run share; `taken` are names of tools that no skill can have.
+    """What all attempts of one run share.
 
     Without a `gate` each attempt has its own, whose answers of the model are kept with its item.
     """
@@ -82,7 +81,6 @@ class AttemptContext:
     gate: ProposingGate | None
     model: Model
     now: int
-    taken: Collection[str]
 
 
 class GapAttempt:
@@ -105,7 +103,7 @@ class GapAttempt:
         """Make the attempt, finish its item, and return what became of it.
 
         None if the goal succeeded or failed again before, or if the model failed: then another
-        attempt goes on later. Raises `StoreError`, or `Conflict` (`work_lost`).
+        attempt goes on later. Raises `Interrupted`, `StoreError`, or `Conflict` (`work_lost`).
         """
         if self._progress.event is not None:
             append_again(self._context.store, self._progress.event)
@@ -121,6 +119,9 @@ class GapAttempt:
             ended = error.ended
             if ended.phase == gap_audit.RATE_PHASE:
                 return self._leave(ended)
+        except Interrupted:  # the request that was begun has not been made
+            self._keep(replace(self._progress, requests=len(self._progress.answers)))
+            raise
         except ModelError as error:
             self.model_error = error
             self._keep(self._progress.with_failure())
@@ -217,7 +218,6 @@ class GapAttempt:
             progress=self._progress,
             keep=self._keep,
             held_out=self._material.held_out,
-            taken=context.taken,
         )
         self._conversation = conversation
         refused = list_refused(self._gap, context.store.list_work(GAPS))

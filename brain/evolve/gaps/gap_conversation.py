@@ -6,7 +6,7 @@ an attempt over uses the answers that there are, and never asks again for one th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...errors import BrainError, InvalidInput, NotFound
@@ -20,7 +20,7 @@ from ..model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from ..synthesis_prompt import retry_message
 from .brain_protocol import GapBrain
 from .gap_draft import GapDraft, check_definition, parse_gap_answer
-from .gap_progress import MAX_STORED_ANSWER_CHARS, GapProgress
+from .gap_progress import GapProgress, shorten_answer
 from .gap_prompt import GAP_ANSWER_SCHEMA, GAP_SYSTEM_PROMPT
 
 GAPS_AGENT = "brain evolve gaps"
@@ -64,7 +64,6 @@ class GapConversation:
     progress: GapProgress
     keep: Callable[[GapProgress], None]
     held_out: HeldOutFilter
-    taken: Collection[str] = ()
 
     def __post_init__(self) -> None:
         self.calls: list[ModelCall] = []
@@ -94,7 +93,7 @@ class GapConversation:
                 GAP_SYSTEM_PROMPT, tuple(self._messages), GAP_ANSWER_SCHEMA, MAX_GAP_ANSWER_TOKENS
             )
             answer = self.model.answer(request)
-            text = answer.text[:MAX_STORED_ANSWER_CHARS]
+            text = shorten_answer(answer.text)
             self._keep(self.progress.with_answer(answer._replace(text=text)))
         answer = self.progress.answers[number]
         self.calls.append(ModelCall(question, answer, ""))
@@ -109,7 +108,7 @@ class GapConversation:
 
     def _check(self, text: str) -> CheckedDraft | NoSkill:
         """Return what an answer says. Raises `InvalidInput` with what the model should change."""
-        draft = parse_gap_answer(text, self.taken)
+        draft = parse_gap_answer(text)
         if isinstance(draft, NoSkill):
             return draft
         if draft.fault:
@@ -137,7 +136,7 @@ class GapConversation:
             check_definition(definition, draft.name)
             return definition
 
-        return build_program(draft.program, self.taken, read_definition)
+        return build_program(draft.program, read_definition)
 
 
 def find_base(brain: GapBrain, slug: str) -> str | int | None:

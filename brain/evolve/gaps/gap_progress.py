@@ -11,6 +11,16 @@ from ..model import ModelAnswer
 
 MAX_STORED_ANSWER_CHARS = 100_000
 """Characters of an answer; a longer one is refused anyway, and only its beginning is kept."""
+_MAX_STORED_ANSWER_BYTES = 300_000
+"""Bytes of an answer as JSON, so that those of an attempt fit into the progress of an item."""
+
+
+def shorten_answer(text: str) -> str:
+    """Return as much of an answer as is kept."""
+    text = text[:MAX_STORED_ANSWER_CHARS]
+    while (size := len(json.dumps(text))) > _MAX_STORED_ANSWER_BYTES:
+        text = text[: min(len(text) * _MAX_STORED_ANSWER_BYTES // size, len(text) - 1)]
+    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ A process that takes over an attempt of a killed one goes on where that stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,17 +49,15 @@ def run_gaps(
     model: Model | None,
     *,
     now: int,
-    taken: Collection[str] = (),
     gate: ProposingGate | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[GapResult]:
     """Attempt the gaps that are due, and yield what became of each; `now` is ms since 1970.
 
-    `taken` are names of tools that no skill can have. Without a model or a sandbox nothing is
-    attempted, and the results say so; nor is anything if the environment turns gaps off. After a
-    failure of the model nothing more is attempted. Raises `Conflict` (`evolution_off`),
-    `InvalidInput` (`bad_manifest`), `ModelError`, or `StoreError` if the store of experience does
-    not work.
+    Without a model or a sandbox nothing is attempted, and the results say so; nor is anything if
+    the environment turns gaps off. After a failure of the model nothing more is attempted. Raises
+    `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `ModelError`, or `StoreError` if
+    the store of experience does not work.
     """
     require_evolution(brain)
     if brain.gaps.read_mode() == OFF:
@@ -70,7 +68,6 @@ def run_gaps(
         store=stores.store,
         rates=stores.rates,
         now=now,
-        taken=taken,
         gate=gate,
         should_stop=should_stop,
     )
@@ -103,7 +100,6 @@ class _GapRun:
     store: ExperienceStore
     rates: RateStore
     now: int
-    taken: Collection[str]
     gate: ProposingGate | None
     should_stop: Callable[[], bool]
 
@@ -128,19 +124,19 @@ class _GapRun:
             gate=self.gate,
             model=model,
             now=self.now,
-            taken=self.taken,
         )
+        clock = clock_since(self.now)  # the attempts before take time, too
         for _ in range(_MAX_ATTEMPTS):
             if self.should_stop():
                 return
-            work = self.store.claim_work(GAPS, self.now, LEASE_MS, MAX_CLAIMS)
+            work = self.store.claim_work(GAPS, clock(), LEASE_MS, MAX_CLAIMS)
             if work is None:
                 return
             gap = parse_gap_work(work.item)
             if gap is None:
                 self.store.finish_work(work, SUPERSEDED)
                 continue
-            held = HeldWork(store=self.store, work=work, lease=LEASE_MS, now=clock_since(self.now))
+            held = HeldWork(store=self.store, work=work, lease=LEASE_MS, now=clock)
             attempt = GapAttempt(context, held, gap)
             try:
                 with held.hold():

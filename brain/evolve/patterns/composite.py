@@ -210,7 +210,6 @@ class CompositeMaker:
                 expected=[one.output for one in examples],
                 check=draft.check,
             ),
-            (),
             self._brain.programs.read_definition,
         )
 

@@ -61,7 +61,7 @@ def parse_composite_answer(text: str, skills: Sequence[str]) -> CompositeDraft |
         raise UnfitAnswer(f'"decision" must be {CREATE_DECISION} or {NO_SKILL_DECISION}')
     name = read_answer_text(fields, "name", limits.MAX_SKILL_NAME_CHARS).replace("-", "_")
     try:
-        slug = check_tool_name(name, ())
+        slug = check_tool_name(name)
     except InvalidInput as error:
         raise UnfitAnswer(f"{error.message}; {error.hint}") from error
     code = read_answer_text(fields, "code", MAX_CODE_CHARS)

@@ -48,13 +48,13 @@ def take_job(context: JobContext, job: Job, now: int) -> JobLease | None:
     return busy[0] if busy else None
 
 
-def release_job(context: JobContext, job: Job) -> None:
-    """End the lease of this process."""
+def release_job(context: JobContext, job: Job, last: int | None) -> None:
+    """End the lease of this process; `last` is when the job was begun that was not broken off."""
 
     def end(fields: Fields) -> Fields | None:
         if fields.get("owner") != context.owner:
             return None
-        return {"last": read_number(fields, "last"), "owner": "", "until": 0}
+        return {"last": last, "owner": "", "until": 0}
 
     change_fields(context.store, _note(job), end)
 

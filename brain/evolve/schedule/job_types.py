@@ -70,7 +70,9 @@ class JobContext:
 
     def metered_model(self, evolver: str) -> Model | None:
         """Return the model, whose answers count as cost of an evolver."""
-        return None if self.model is None else MeteredModel(self.model, self.store, evolver)
+        if self.model is None:
+            return None
+        return MeteredModel(self.model, self.store, evolver, self.should_stop)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,10 +98,13 @@ class Scheduler:
         if other is not None:
             yield make_step(job.evolver, BUSY, f"the scheduler {other.owner} does it")
             return
-        yield from self._run_alone(job)
+        yield from self._run_alone(job, now, lease.last)
 
-    def _run_alone(self, job: Job) -> Iterator[ScheduledStep]:
-        """Run a job whose lease this process has; a failure of the job ends the lease too."""
+    def _run_alone(self, job: Job, begun: int, before: int | None) -> Iterator[ScheduledStep]:
+        """Run a job whose lease this process has; a failure of the job ends the lease too.
+
+        One that may have been broken off by a stop is due again as it was `before`.
+        """
         context = self._context
         try:
             yield from job.run(context)
@@ -112,7 +115,7 @@ class Scheduler:
         except BrainError as error:
             yield make_step(job.evolver, FAILED, error.message)
         finally:
-            release_job(context, job)
+            release_job(context, job, before if context.should_stop() else begun)
 
     def _pause(self, error: ModelError) -> str:
         """Pause the model for all jobs; return why, and until when."""

@@ -46,7 +46,7 @@ def read_held_out_filter(session: Session) -> HeldOutFilter:
 
     A document that is no case counts too, if it has an input that would be held out.
     """
-    inputs, sources = [], set()
+    inputs, practice, sources = [], [], set()
     for entry in bundles.walk_entries(session.nodes, session.bundle_of(session.head())):
         if not is_case_path(entry.path) or entry.kind == LINK or entry.size > MAX_CASE_BYTES:
             continue
@@ -54,10 +54,14 @@ def read_held_out_filter(session: Session) -> HeldOutFilter:
             origin = read_case_origin(session.reader.read_blob(entry.blob, entry.size))
         except BrainError:  # redacted
             continue
-        if origin is not None and is_held_out(origin.input):
+        if origin is None:
+            continue
+        if is_held_out(origin.input):
             inputs.append(origin.input)
             sources.add(origin.source)
-    return HeldOutFilter(inputs=HeldOutInputs(inputs), sources=frozenset(sources - {""}))
+        else:
+            practice.append(origin.input)
+    return HeldOutFilter(inputs=HeldOutInputs(inputs, practice), sources=frozenset(sources - {""}))
 
 
 def _iter_texts(run: Receipt) -> Iterator[str]:

@@ -59,6 +59,8 @@ def test_a_text_with_an_input_is_recognized(text: str) -> None:
         "one-way streets",
         "Lone-way street",
         "{" * 10_000,
+        '{"' * 100_000,
+        "{ " * 100_000,
         '{"n":' * 5_000,
     ],
 )
@@ -71,6 +73,17 @@ def test_all_long_texts_of_an_object_must_be_there() -> None:
     inputs = HeldOutInputs([{"file": "/data/tickets.csv", "column": "customer name"}])
     assert not inputs.is_in("cannot read /data/tickets.csv")
     assert inputs.is_in("cannot read customer name of /data/tickets.csv")
+
+
+def test_a_text_that_practice_inputs_have_too_gives_nothing_away() -> None:
+    address, subject = "https://example.org/tickets", "The lift is stuck"
+    held_out = [{"from": address, "page": 1}, {"from": address, "about": subject}]
+    inputs = HeldOutInputs(held_out, [{"from": address, "page": 2}])
+    assert not inputs.is_in(f"cannot reach {address}")
+    assert not inputs.is_in(json.dumps({"from": address, "page": 3}))
+    assert inputs.is_in(json.dumps({"page": 1, "from": address}))
+    assert inputs.is_in(f"bad arguments {held_out[0]}")
+    assert inputs.is_in(f"nobody answers about {subject!r}")
 
 
 def test_a_cut_text_is_compared_with_the_beginnings_and_ends_of_inputs() -> None:
