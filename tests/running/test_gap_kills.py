@@ -83,9 +83,8 @@ def test_a_process_killed_at_any_step_counts_pays_admits_and_logs_once(
             break
         killed_at.append(step)
         where = f"killed before step {number}, {step}"
-        attempt(NOW + 1)
-        attempt(NOW + LEASE_MS + 1)
-        attempt(NOW + 2 * LEASE_MS + 2)
+        for later in (2, 4):
+            attempt(NOW + later * LEASE_MS)
         with Brain.open(folder, author="tester") as brain:
             stores = brain.gaps.open_stores()
             counts = stores.rates.read(rate_key(brain.id), GAP_LIMITS, NOW)

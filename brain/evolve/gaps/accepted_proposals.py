@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError
+from ..audited_end import append_again
 from ..stored_notes import Fields, change_fields
 from . import gap_audit
 from .gap_memory import remember_capability
@@ -53,5 +54,5 @@ def _remember(brain: GapBrain, store: ExperienceStore, gap: OpenGap, slug: str, 
     event = gap_audit.build_gap_event(
         gap, at, gap_audit.COMPLETE_PHASE, gap_audit.SUCCESS, name=name, reason=reason
     )
-    gap_audit.append_again(store, event)
+    append_again(store, event)
     change_fields(store, _NOTE, lambda fields: {**fields, slug: _DONE})

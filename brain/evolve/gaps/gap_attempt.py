@@ -14,6 +14,7 @@ from ...repo.open.gap_policy import ALLOW
 from ...results import GapResult, GateOutcome
 from ..acquire import build_request
 from ..answer_check import NoSkill
+from ..audited_end import append_again
 from ..call_receipt import build_call_receipt
 from ..gate.gate import Gate
 from ..gate.model_runner import ModelRunner
@@ -23,7 +24,7 @@ from ..related_material import RelatedMaterial
 from ..saved_answers import Interrupted, SavedAnswers, save_answers
 from ..transcript import mask_text
 from . import gap_audit
-from .gap_audit import append_again, build_gap_event
+from .gap_audit import build_gap_event
 from .gap_context import build_gap_message, hide_held_out, list_proposed_skills
 from .gap_conversation import (
     GAPS_AGENT,

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...errors import printable_text
 from ...experience.experience_protocol import AuditEvent
 from ...results import GapEvent
 from ...util.utc_time import utc_time
 from .gap_score import format_score
 from .open_gaps import GAPS, OpenGap
-
-if TYPE_CHECKING:
-    from ...experience.experience_protocol import ExperienceStore
 
 SUCCESS, SKIPPED, REJECTED, FAILED = GAP_RESULTS = ("success", "skipped", "rejected", "failed")
 """Skipped: nothing was tried, or a proposal waits. Rejected: by a check or by the gate."""
@@ -21,8 +16,6 @@ VALIDATION_PHASE, GATE_PHASE, PROPOSED_PHASE = "validation", "gate", "proposed"
 INTERRUPTED_PHASE, COMPLETE_PHASE = "interrupted", "complete"
 MAX_REASON_CHARS = 400
 _SHORT_KEY = 8
-_MAX_COMPARED = 10_000
-"""Events since the death of a process, at most."""
 
 
 def build_gap_event(
@@ -35,12 +28,6 @@ def build_gap_event(
     return AuditEvent(
         at=at, evolver=GAPS, name=name, trigger_reason=trigger, phase=phase, result=result
     )
-
-
-def append_again(store: ExperienceStore, event: AuditEvent) -> None:
-    """Append an event that a process which died may have appended already."""
-    if event not in store.read_events(GAPS, _MAX_COMPARED):
-        store.append_event(event)
 
 
 def describe_event(event: AuditEvent) -> GapEvent:

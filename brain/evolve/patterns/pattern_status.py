@@ -72,7 +72,7 @@ def describe_pattern(
 
 def read_made(items: Iterable[tuple[WorkItem, str]]) -> dict[str, MadeSkill | None]:
     """Return the results of work items by key, None for those not done."""
-    return {item.key: _decode(result) if result else None for item, result in items}
+    return {item.key: decode_made(result) if result else None for item, result in items}
 
 
 def find_obstacle(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -> str:
@@ -86,7 +86,8 @@ def find_obstacle(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -
     return ""
 
 
-def _decode(result: str) -> MadeSkill:
+def decode_made(result: str) -> MadeSkill:
+    """Return what was made of a pattern, from the result of its work item."""
     try:
         fields = json.loads(result)
         texts = {name: str(fields[name]) for name in MadeSkill._fields[:-1]}

@@ -23,6 +23,7 @@ from ...errors import (
 from ...experience.experience_protocol import AuditEvent, WorkItem
 from ...results import PatternResult
 from ...sandbox.find_sandbox import find_sandbox
+from ..audited_end import end_again, end_work
 from ..evolution_mode import require_evolution
 from ..held_work import HeldWork, clock_since
 from ..saved_answers import SavedAnswers, save_answers
@@ -34,6 +35,7 @@ from .pattern_status import (
     PATTERNS,
     UNFIT,
     MadeSkill,
+    decode_made,
     find_obstacle,
     find_open_key,
     read_made,
@@ -104,6 +106,9 @@ def _work_off(
     while (work := store.claim_work(PATTERNS, clock(), LEASE_MS, MAX_CLAIMS)) is not None:
         fields = json.loads(work.item.data)
         skills, occurrences = tuple(fields["skills"]), fields["occurrences"]
+        if ended := end_again(store, work):
+            yield _describe(skills, occurrences, decode_made(ended))
+            continue
         made = read_made(store.list_work(PATTERNS))
         held = HeldWork(store=store, work=work, lease=LEASE_MS, now=clock)
         maker = CompositeMaker(
@@ -154,11 +159,15 @@ def _finish(
 ) -> None:
     """Finish an item, and append to the audit what was refused and what became of it."""
     skills = ",".join(json.loads(work.item.data)["skills"])
-    for name, reason in maker.refused:
-        store.append_event(_make_event(now, name, skills, "validate", "rejected", reason))
     status = _RESULTS.get(result.status, "rejected")
-    store.append_event(_make_event(now, result.slug, skills, result.status, status, result.reason))
-    store.finish_work(work, result.encode(), data="")
+    events = [
+        *(
+            _make_event(now, name, skills, "validate", "rejected", reason)
+            for name, reason in maker.refused
+        ),
+        _make_event(now, result.slug, skills, result.status, status, result.reason),
+    ]
+    end_work(store, work, events, result.encode())
 
 
 def _make_event(
