@@ -35,7 +35,7 @@ from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.model_runner import ModelRunner
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.evolve.gate.skills_under_test import PlannedSkills
+from brain.evolve.gate.skills_under_test import PlannedRanks, PlannedSkills
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.gating.case_types import Expectation
 from brain.repo.gate.plan_change import ChangeRequest
@@ -155,9 +155,9 @@ def make_brain(folder: Path, body: str) -> None:
 def find_sides(brain: Brain, body: str) -> tuple[SkillsUnderTest, SkillsUnderTest]:
     """Return the skills without a change and with it, as the gate sees them."""
     planned = brain.gate.plan(ChangeRequest(name=SKILL, body=body.encode()))
-    documents = brain.gate.list_documents(planned.head)
+    ranks = PlannedRanks(brain.gate, planned)
     old, new = (
-        PlannedSkills(brain.gate, planned, documents, text, None)
+        PlannedSkills(brain.gate, planned, ranks, text, None)
         for text in (planned.base_text, planned.text)
     )
     return old, new
