@@ -68,12 +68,13 @@ class GapsPart(Part):
         """Attempt the gaps that are due with a model; return what became of each.
 
         Without a model nothing is attempted, and the results say so. `now` is ms since 1970.
-        Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`.
+        Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`, or
+        `ModelError` if the model fails: its gap waits, and what was done before is in the audit.
         """
         from ..evolve.gaps.run_gaps import run_gaps
 
         at = self._locked.session.timestamp_ms() if now is None else now
-        return run_gaps(self._brain, model, now=at)
+        return list(run_gaps(self._brain, model, now=at))
 
     def attempt_at_once(self, model: Model | None) -> None:
         """From now on, attempt each gap as soon as it is due, in the background.
@@ -95,6 +96,7 @@ class GapsPart(Part):
             brain=self._locked.session.brain_id().hex(),
             mode=self.read_mode(),
             policy=self.read_policy(),
+            is_proposed=self._brain.gate.is_proposed,
             now=self._locked.session.timestamp_ms() if now is None else now,
         )
 

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 from .locked_session import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .. import results
     from ..gating.case_types import Case, Expectation
     from ..programs.program import Program
     from ..receipts import Receipt
+    from ..repo.gate.held_out_filter import HeldOutFilter
     from ..repo.gate.plan_change import ChangeRequest, PlannedChange
     from ..repo.gate.record_change import DecidedChange
+    from ..repo.gate.touched_cases import TouchedCase, TouchingChange
     from ..sandbox.sandbox_protocol import Sandbox
-    from ..search.selector import SearchDocument
+    from ..search.change_ranking import ChangeRanks, DocumentChange
     from ..verdicts.verdict_types import Verdict
 
 
@@ -77,6 +79,12 @@ class GatePart(Part):
         from ..repo.skills import skill_views
 
         return self._locked.run(skill_views.find_hidden_files, slug)
+
+    def read_held_out_filter(self) -> HeldOutFilter:
+        """Return what keeps the inputs of held-out cases out of what evolvers are shown."""
+        from ..repo.gate import held_out_filter
+
+        return self._locked.run(held_out_filter.read_held_out_filter)
 
     # Attempts
 
@@ -142,23 +150,40 @@ class GatePart(Part):
 
         return self._locked.run(plan_change.plan_change, request)
 
-    def read_held_out(self, snapshot: bytes) -> Sequence[Case]:
-        """Return the held-out cases of all skills at a snapshot."""
+    def read_held_out(self, snapshot: bytes, path: str) -> Sequence[Case]:
+        """Return the held-out cases of the skill at a path, without documents that are none."""
         from ..repo.gate import case_files
 
-        return self._locked.run(case_files.read_held_out, snapshot)
+        return self._locked.run(case_files.read_held_out, snapshot, path)
 
-    def list_documents(self, snapshot: bytes) -> Sequence[SearchDocument]:
-        """Return what the skills of a snapshot are ranked by."""
+    def find_touched(
+        self, snapshot: bytes, change: TouchingChange, interrupt: Callable[[], None]
+    ) -> Sequence[TouchedCase]:
+        """Return the held-out cases of other skills at a snapshot that a change could touch.
+
+        Raises what `interrupt` raises, which is called now and then.
+        """
+        from ..repo.gate import touched_cases
+
+        return self._locked.run(touched_cases.find_touched, snapshot, change, interrupt)
+
+    def read_touched(self, cases: Sequence[TouchedCase]) -> Sequence[Case]:
+        """Return cases that a change could touch."""
+        from ..repo.gate import touched_cases
+
+        return self._locked.run(touched_cases.read_touched, cases)
+
+    def rank(self, snapshot: bytes, change: DocumentChange, task: str) -> ChangeRanks:
+        """Return the best skills for a task at a snapshot, without a change and with it."""
+        from ..repo.gate import touched_cases
+
+        return self._locked.run(touched_cases.rank_skills, snapshot, change, task)
+
+    def read_body(self, snapshot: bytes, text: str) -> str | None:
+        """Return the text of a skill, by its slug or path, without its front matter."""
         from ..repo.gate import head_skills
 
-        return self._locked.run(head_skills.list_documents, snapshot)
-
-    def read_body(self, snapshot: bytes, path: str) -> str:
-        """Return the text of the skill at a path, without its front matter."""
-        from ..repo.gate import head_skills
-
-        return self._locked.run(head_skills.read_body, snapshot, path)
+        return self._locked.run(head_skills.read_body, snapshot, text)
 
     def read_program(self, snapshot: bytes, slug: str) -> Program | None:
         """Return the program of a skill at a snapshot, None without one."""
@@ -167,7 +192,7 @@ class GatePart(Part):
         return self._locked.run(head_skills.read_program_at, snapshot, slug)
 
     def find_same_attempt(self, path: str, verdict: Verdict) -> results.EarlierAttempt | None:
-        """Return a kept attempt at the same change on the same cases, None without one."""
+        """Return an attempt at the same change on the same cases, kept or proposed, or None."""
         from ..repo.gate import earlier_attempts
 
         return self._locked.run(earlier_attempts.find_same_attempt, path, verdict)

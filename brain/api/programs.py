@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .locked_session import Part
@@ -137,18 +137,16 @@ class ProgramsPart(Part):
         except BrainError as error:  # the output is there all the same
             return None, error.message
 
-    def import_registry(
-        self, folder: Path, taken: Collection[str] = ()
-    ) -> results.ImportedRegistry:
+    def import_registry(self, folder: Path) -> results.ImportedRegistry:
         """Write the acquired skills of another assistant, each as not admitted.
 
-        `folder` has their registry and files; `taken` are names of tools that no skill can have.
-        Raises `InvalidInput` (`bad_registry`) for a damaged registry, `NotFound` (`no_registry`).
+        `folder` has their registry and files. Raises `InvalidInput` (`bad_registry`) for a damaged
+        registry, `NotFound` (`no_registry`).
         """
         from ..evolve import registry_import
         from .skills import SkillsPart
 
-        return registry_import.import_registry(SkillsPart(self._locked), folder, taken)
+        return registry_import.import_registry(SkillsPart(self._locked), folder)
 
     def list(self) -> builtins.list[results.SkillProgram]:
         """Return the programs of all skills at the head, and whether they may run."""

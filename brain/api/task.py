@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ..receipts import Receipt
     from ..repo.receipts.runs import Run
 
+MAX_REPORTED_CALLS = 16
+"""Skills whose calls are reported at the end of a run with an unknown outcome."""
+
 
 class Task:
     """A recorded run; `Brain.task` starts one. Texts are kept as excerpts, without secrets.
@@ -43,6 +46,7 @@ class Task:
         self._scope: AbstractContextManager[None] | None = None
         self._last_error = ""
         self._reflections: list[str] = []
+        self._skill_errors: dict[str, str] = {}
         self.snapshot: str | None = None
         """The last snapshot of the run, once it has ended."""
         self.health_changes: list[results.HealthChange] = []
@@ -101,10 +105,15 @@ class Task:
             self._run.add_use(slug_of_tool(name), took)
 
     def record_inner_call(
-        self, name: str, *, took: int = 0, error: str = "", version: str = ""
+        self, name: str, caller: str, *, took: int = 0, error: str = "", version: str = ""
     ) -> None:
-        """Record what a program of a skill called or fetched, which the agent itself did not."""
-        self._record("tool", name, error=error, took=took, version=version)
+        """Record what the program of the tool `caller` called or fetched.
+
+        It is a step, and no call of the agent: it makes no run hard, and no pattern.
+        """
+        from ..receipts.receipt_types import CALLED_BY
+
+        self._record("tool", name, CALLED_BY + caller, error=error, took=took, version=version)
 
     def record_skill_load(self, slug: str, version: str | int = "", *, path: str = "") -> None:
         """Record that a skill was read, by default at its version in the head.
@@ -129,6 +138,14 @@ class Task:
         If the task fails, this is a signal to learn from: see `brain.gaps`. It is no step.
         """
         self._reflections.append(text)
+
+    def note_skill_call(self, tool: str, error: str = "") -> None:
+        """Note how the call of a skill that runs ended, or of a tool that there is not.
+
+        If the run ends with an unknown outcome, the last error of each is reported to
+        `brain.gaps`. It is no step.
+        """
+        self._skill_errors[tool] = error
 
     def upsert_skill(
         self,
@@ -198,6 +215,7 @@ class Task:
             self._count_loaded_skills("unknown")
             self._queue_if_hard("unknown")
             self._record_used_skills()
+            self._report_calls()
         return self.snapshot
 
     def mark_learned(self) -> None:
@@ -266,6 +284,24 @@ class Task:
             submit_report(self._locked, report)
         elif goal and outcome == "success":
             submit_success(self._locked, goal)
+
+    def _report_calls(self) -> None:
+        """Report the skills that were called, by how the last call ended; as `_report_goal`.
+
+        Nobody says whether a run with an unknown outcome reached its goal, but that is a fact.
+        """
+        from itertools import islice
+
+        from ..evolve.gaps.gap_report import GapReport
+        from .gap_reports import submit_report, submit_success
+
+        for tool, error in islice(self._skill_errors.items(), MAX_REPORTED_CALLS):
+            goal = f"Call the tool {tool}"
+            if error:
+                at = self._locked.session.timestamp_ms()
+                submit_report(self._locked, GapReport(goal=goal, at=at, error=error, tool=tool))
+            else:
+                submit_success(self._locked, goal, tool)
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()

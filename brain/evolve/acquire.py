@@ -7,7 +7,7 @@ code in the sandbox.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,15 +47,13 @@ class ProgramDraft:
     check: str = ""
 
 
-def build_program(
-    draft: ProgramDraft, taken: Collection[str], read_definition: DefinitionReader
-) -> Program:
-    """Return the program of a draft, whose name is none of the tools in `taken`.
+def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Program:
+    """Return the program of a draft.
 
     Raises `InvalidInput`: `bad_tool_name`, `no_payload`, `bad_expected`, `bad_python`,
     `bad_schema`, or `bad_definition`.
     """
-    slug = check_tool_name(draft.name, taken)
+    slug = check_tool_name(draft.name)
     if not draft.payloads:
         raise InvalidInput(
             "there is no payload to try the skill with",

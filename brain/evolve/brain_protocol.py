@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from .gate.brain_protocol import GatedBrain, _GatePart
+from .gate.brain_protocol import GatedBrain, _GatePart, _Proposals
 
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Mapping, Sequence
 
     from .. import results
+    from ..gating.case_types import Case
     from ..programs.program import Program
     from ..receipts import Receipt
+    from ..repo.gate.held_out_filter import HeldOutFilter
     from ..repo.open.manifest import SynthesisPolicy
 
 
@@ -48,7 +50,13 @@ class _Programs(Protocol):
 
 class _LearningGate(_GatePart, Protocol):
     def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
+    def practice_cases(self, slug: str) -> Sequence[Case]: ...
+    def read_held_out_filter(self) -> HeldOutFilter: ...
     def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]: ...
+
+
+class _WaitingProposals(_Proposals, Protocol):
+    def list(self) -> Sequence[results.Proposal]: ...
 
 
 class LearningBrain(GatedBrain, Protocol):
@@ -62,6 +70,8 @@ class LearningBrain(GatedBrain, Protocol):
     def programs(self) -> _Programs: ...
     @property
     def gate(self) -> _LearningGate: ...
+    @property
+    def proposals(self) -> _WaitingProposals: ...
 
 
 class AcquiringBrain(Protocol):

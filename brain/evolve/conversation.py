@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import BrainError, InvalidInput, ModelError, NotFound
-from ..receipts import Receipt
+from ..errors import BrainError, ModelError
 from . import synthesis_prompt
 from .answer_check import (
     NoSkill,
@@ -18,19 +16,15 @@ from .answer_check import (
     refused_error,
 )
 from .model import AnswerRequest, ChatMessage, Model, ModelAnswer
-from .synthesis_prompt import KnownAttempt, KnownSkill
+from .synthesis_prompt import KnownSkill
 
 if TYPE_CHECKING:
-    from .brain_protocol import LearningBrain
+    from .related_material import RelatedMaterial
 
 MAX_ROUNDS = 3
 """Answers asked for at most; after a refused answer the model is asked again."""
 MAX_ANSWER_TOKENS = 16_000
 """Tokens of one answer; enough for the longest skill."""
-_MAX_RELATED = 5
-"""Existing skills shown in the first message."""
-_MAX_ATTEMPTS = 3
-"""Earlier attempts at one skill that are shown."""
 _MAX_ECHO_CHARS = 24_000
 """Characters of an answer that the model is shown again."""
 
@@ -49,55 +43,56 @@ CallRecorder = Callable[[ModelCall], None]
 class ShownSkills:
     """What a model was shown: skills by slug, and whether near duplicates were looked for."""
 
-    def __init__(self, brain: LearningBrain, known: Sequence[KnownSkill]) -> None:
-        self._brain = brain
+    def __init__(self, material: RelatedMaterial, known: Sequence[KnownSkill]) -> None:
+        self._material = material
         self.skills = {skill.slug: skill for skill in known}
-        self._attempted: set[str] = set(self.skills)
+        self._known: set[str] = set(self.skills)
         self._compared = False
 
     def find_unseen(self, draft: SkillDraft | NoSkill) -> UnseenMaterial:
         """Return what the model has to see before its draft is accepted; it is then shown.
 
-        These are the skills that a new one would replace or nearly duplicate, and earlier
-        attempts at a skill of its name. Similar skills are shown once: if the model insists, it
-        may create the new skill, unless a skill has its name.
+        These are the skills that a new one would replace or nearly duplicate, and what is known
+        of a skill of its name: attempts, practice cases and proposals. Similar skills are shown
+        once: if the model insists, it may create the new skill, unless a skill has its name.
         """
         if isinstance(draft, NoSkill):
-            return UnseenMaterial([], [])
+            return UnseenMaterial("", [], "")
         skills = [] if draft.base else self._find_similar(draft)
-        attempts = []
-        if draft.slug not in self._attempted:
-            self._attempted.add(draft.slug)
-            attempts = related_attempts(self._brain, [draft.slug])
+        background = ""
+        if draft.slug not in self._known:
+            self._known.add(draft.slug)
+            found = self._material.read_background_of(draft.slug)
+            background = synthesis_prompt.background_message(found)
         self.skills.update({skill.slug: skill for skill in skills})
-        return UnseenMaterial(skills, attempts)
+        return UnseenMaterial(draft.slug, skills, background)
 
     def _find_similar(self, draft: SkillDraft) -> list[KnownSkill]:
-        existing = find_known_skill(self._brain, draft.slug)
+        material = self._material
+        existing = material.find_skill(draft.slug)
         skills = [existing] if existing else []
         if not skills and not self._compared:
-            similar = self._brain.skills.find_duplicates(draft.name, draft.description, draft.body)
+            similar = material.brain.skills.find_duplicates(
+                draft.name, draft.description, draft.body
+            )
             unseen = [skill.slug for skill in similar if skill.slug not in self.skills]
-            skills = [skill for slug in unseen if (skill := find_known_skill(self._brain, slug))]
+            skills = [skill for slug in unseen if (skill := material.find_skill(slug))]
         self._compared = True
         return skills
 
 
 class UnseenMaterial(NamedTuple):
-    """Skills and earlier attempts that a model has not seen, but should have."""
+    """Skills, and a text about `slug`, that a model has not seen, but should have."""
 
+    slug: str
     skills: list[KnownSkill]
-    attempts: list[KnownAttempt]
+    background: str
 
     @property
     def message(self) -> str:
         """The message that shows them, "" for none."""
-        parts = []
-        if self.attempts:
-            parts.append(synthesis_prompt.attempts_message(self.attempts))
-        if self.skills:
-            parts.append(synthesis_prompt.duplicates_message(self.skills))
-        return "\n\n".join(parts)
+        duplicates = synthesis_prompt.duplicates_message(self.skills) if self.skills else ""
+        return "\n\n".join(filter(None, (self.background, duplicates)))
 
     @property
     def fault(self) -> UnfitAnswer:
@@ -106,7 +101,7 @@ class UnseenMaterial(NamedTuple):
             return UnfitAnswer(
                 f"it nearly duplicates {', '.join(skill.slug for skill in self.skills)}"
             )
-        return UnfitAnswer(f"{self.attempts[0].slug} was tried before")
+        return UnfitAnswer(f"there are attempts, cases or proposals of {self.slug} already")
 
 
 class Conversation:
@@ -120,12 +115,12 @@ class Conversation:
         self._record_call = record_call
         self._messages: list[ChatMessage] = []
 
-    def draft(self, brain: LearningBrain, first: str) -> SkillDraft | NoSkill:
+    def draft(self, material: RelatedMaterial, first: str) -> SkillDraft | NoSkill:
         """Ask until an answer is acceptable. Only reads the brain. Raises `ModelError`."""
         question, fault = first, BrainError("it gave no answer")
-        shown = ShownSkills(brain, self._known)
+        shown = ShownSkills(material, self._known)
         for _ in range(MAX_ROUNDS):
-            answer_text = self._ask(question)
+            answer_text = self._ask(material.held_out.hide_in(question))
             try:
                 draft = check_answer(parse_answer(answer_text), shown.skills)
             except UnfitAnswer as error:
@@ -155,29 +150,3 @@ class Conversation:
             ChatMessage("assistant", answer.text[:_MAX_ECHO_CHARS] or "(nothing)")
         )
         return answer.text
-
-
-def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
-    """Return the skills that a run may improve: those it read, then those for its task."""
-    loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
-    selected = brain.skills.select(receipt.task, _MAX_RELATED) if receipt.task else []
-    candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
-    found = (skill for slug in candidates if (skill := find_known_skill(brain, slug)))
-    return list(islice(found, _MAX_RELATED))
-
-
-def find_known_skill(brain: LearningBrain, slug: str) -> KnownSkill | None:
-    """Return an existing skill, to show to a model, None if there is none."""
-    try:
-        view = brain.skills.view(slug)
-    except (NotFound, InvalidInput):
-        return None
-    return KnownSkill(
-        view.slug, view.name, view.description, str(view.version), view.body.strip() + "\n"
-    )
-
-
-def related_attempts(brain: LearningBrain, slugs: Iterable[str]) -> list[KnownAttempt]:
-    """Return earlier changes of skills that were not admitted, without their cases."""
-    found = (one for slug in slugs for one in brain.gate.earlier_attempts(slug)[:_MAX_ATTEMPTS])
-    return [KnownAttempt(one.slug, one.reason, one.edit) for one in found]

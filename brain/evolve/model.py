@@ -9,6 +9,10 @@ MAX_MODEL_ANSWER_BYTES = 1 << 20
 """Size of an answer; a larger one is refused."""
 
 
+ANSWER_FAULTS = ("answer_cut", "answer_too_large", "bad_answer", "too_long")
+"""Codes of a `ModelError` about one request or answer; any other is about the model as a whole."""
+
+
 class ChatMessage(NamedTuple):
     """One message; `role` is user or assistant."""
 

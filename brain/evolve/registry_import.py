@@ -26,8 +26,6 @@ from ..util import strict_json
 from .acquire import build_skill_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from .brain_protocol import SkillWriter
 
 REGISTRY_FILES = ("skills_registry.json", "index.json")
@@ -50,26 +48,24 @@ class RegistrySkill:
     note: str = ""
 
 
-def import_registry(writer: SkillWriter, folder: Path, taken: Collection[str]) -> ImportedRegistry:
+def import_registry(writer: SkillWriter, folder: Path) -> ImportedRegistry:
     """Write the skills of a registry, each as not admitted; the same again changes nothing.
 
-    `taken` are names of tools that no skill can have. Raises `InvalidInput` (`bad_registry`) for
-    an index that is damaged, `NotFound` (`no_registry`), and what an upsert raises.
+    Raises `InvalidInput` (`bad_registry`) for an index that is damaged, `NotFound`
+    (`no_registry`), and what an upsert raises.
     """
-    skills, refused = read_registry(folder, taken)
+    skills, refused = read_registry(folder)
     imported = [_write(writer, skill) for skill in skills]
     return ImportedRegistry(skills=imported, refused=refused)
 
 
-def read_registry(
-    folder: Path, taken: Collection[str]
-) -> tuple[list[RegistrySkill], list[RefusedSkill]]:
+def read_registry(folder: Path) -> tuple[list[RegistrySkill], list[RefusedSkill]]:
     """Return the skills of a registry, and those that are left out. Raises as `import_registry`."""
     found: list[RegistrySkill] = []
     refused: list[RefusedSkill] = []
     for name, entry in _read_index(folder):
         try:
-            found.append(_read_skill(folder, name, entry, taken))
+            found.append(_read_skill(folder, name, entry))
         except BrainError as error:
             refused.append(RefusedSkill(printable_text(name, 80), error.message))
     return found, refused
@@ -110,12 +106,10 @@ def _name_of(path: Path, entry: Any) -> str:
     return name
 
 
-def _read_skill(
-    folder: Path, name: str, entry: Mapping[str, Any], taken: Collection[str]
-) -> RegistrySkill:
+def _read_skill(folder: Path, name: str, entry: Mapping[str, Any]) -> RegistrySkill:
     if _NAME.fullmatch(name) is None or keyword.iskeyword(name):
         raise InvalidInput("its name is unsafe", code="bad_tool_name", hint="rename it")
-    slug = check_tool_name(name, taken)
+    slug = check_tool_name(name)
     path = folder / f"{name}.py"
     if path.is_symlink() or not path.is_file():
         raise NotFound(f"the file {name}.py is missing", code="no_code", hint="restore the file")

@@ -7,29 +7,23 @@ model may try again; if the last attempt fails, an error is raised and the brain
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import BrainError, NotFound
-from ..gating.case_types import HELD_OUT
+from ..errors import BrainError
 from ..receipts import Receipt
-from ..repo.gate.case_of_run import source_of_run
+from ..receipts.learned_run import SYNTHESIS_AGENT, learning_task
 from ..results import GateOutcome, Synthesized
 from . import synthesis_prompt
 from .answer_check import NoSkill, SkillDraft
 from .call_receipt import build_call_receipt
-from .conversation import (
-    CallRecorder,
-    Conversation,
-    ModelCall,
-    related_attempts,
-    related_skills,
-)
+from .conversation import CallRecorder, Conversation, ModelCall
 from .evolution_mode import require_evolution
 from .gate.gate import Gate
 from .gate.model_runner import ModelRunner
 from .gate.proposed_change import ProposedChange
+from .related_material import RelatedMaterial
 from .tool_conversation import ToolConversation
 from .tool_model import has_tools
 from .transcript import mask_text, render_transcript
@@ -41,9 +35,8 @@ if TYPE_CHECKING:
     from .model import Model
 
 EVOLVER = "synthesis"
-SYNTHESIS_AGENT = "brain evolve"
-"""The agent in the receipt of a synthesis."""
 ASKED_TRIGGER = "asked"
+HELD_OUT_REASON = "the run is the source of a held-out case, or repeats the input of one"
 CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_hard"
 
 
@@ -95,8 +88,9 @@ def draft_skill(
     """Ask the model for a draft if there is a trigger. Raises `ModelError`."""
     if not trigger:
         return Drafted(trigger="", draft=NoSkill("the task was not hard"))
-    if _is_held_out(brain, receipt):
-        return Drafted(trigger=trigger, draft=NoSkill("the run is the source of a held-out case"))
+    material = RelatedMaterial(brain)
+    if material.held_out.hides_run(receipt):
+        return Drafted(trigger=trigger, draft=NoSkill(HELD_OUT_REASON))
     calls: list[ModelCall] = []
 
     def keep_call(call: ModelCall) -> None:
@@ -104,21 +98,15 @@ def draft_skill(
         if record_call is not None:
             record_call(call)
 
-    related = related_skills(brain, receipt)
-    attempts = related_attempts(brain, [skill.slug for skill in related])
-    first = synthesis_prompt.decision_message(render_transcript(receipt), related, attempts)
+    related = material.list_skills(receipt)
+    background = material.read_background(skill.slug for skill in related)
+    first = synthesis_prompt.decision_message(render_transcript(receipt), related, background)
     conversation = (
         ToolConversation(model, related, keep_call)
         if has_tools(model)
         else Conversation(model, related, keep_call)
     )
-    return Drafted(trigger=trigger, draft=conversation.draft(brain, first), calls=calls)
-
-
-def _is_held_out(brain: LearningBrain, receipt: Receipt) -> bool:
-    """Tell whether a held-out case was made of a run, so that no evolver may see it."""
-    source = source_of_run(receipt)
-    return any(case.source == source and case.split == HELD_OUT for case in brain.gate.list_cases())
+    return Drafted(trigger=trigger, draft=conversation.draft(material, first), calls=calls)
 
 
 def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedChange | None:
@@ -135,7 +123,7 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
         base=draft.expected_base,
         message=mask_text(draft.reason),
         receipt=build_call_receipt(
-            f"Learn from run {receipt.run}: {receipt.task}",
+            learning_task(receipt),
             SYNTHESIS_AGENT,
             model.name,
             drafted.calls,
@@ -144,21 +132,18 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
 
 
 def propose_change(
-    brain: LearningBrain, change: ProposedChange | None, model: Model
+    brain: LearningBrain,
+    change: ProposedChange | None,
+    model: Model,
+    confirm: Callable[[], None] = lambda: None,
 ) -> GateOutcome | None:
-    """Propose a change to the gate, which asks `model` the cases of a text; None without one."""
+    """Propose a change to the gate, which asks `model` the cases of a text; None without one.
+
+    `confirm` is called before anything is recorded.
+    """
     if change is None:
         return None
-    has_program = bool(change.files) or _has_program(brain, change.name)
-    return Gate(brain, runner=None if has_program else ModelRunner(model)).propose(change)
-
-
-def _has_program(brain: LearningBrain, name: str) -> bool:
-    try:
-        brain.programs.find(name)
-    except NotFound:
-        return False
-    return True
+    return Gate(brain, text_runner=ModelRunner(model), confirm=confirm).propose(change)
 
 
 def describe_synthesis(model: str, drafted: Drafted, outcome: GateOutcome | None) -> Synthesized:

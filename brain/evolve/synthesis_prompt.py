@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import limits
@@ -15,6 +15,8 @@ _SHOWN_BODY_CHARS = 6_000
 """Characters of an existing skill that the model is shown."""
 _SHOWN_EDIT_CHARS = 3_000
 """Characters of an earlier attempt that the model is shown."""
+_SHOWN_PROPOSAL_CHARS = 2_000
+"""Characters of a proposal that the model is shown."""
 
 CREATE_DECISION, IMPROVE_DECISION, NO_SKILL_DECISION = "create", "improve", "nothing"
 
@@ -82,13 +84,17 @@ description and body, too."""
 
 
 class KnownSkill(NamedTuple):
-    """An existing skill to show to the model; `version` is that of `body`."""
+    """An existing skill to show to the model; `version` is that of `body`.
+
+    `has_hidden_lines`: lines of it were left out, so it is not shown whole.
+    """
 
     slug: str
     name: str
     description: str
     version: str
     body: str
+    has_hidden_lines: bool = False
 
 
 class KnownAttempt(NamedTuple):
@@ -99,21 +105,60 @@ class KnownAttempt(NamedTuple):
     edit: str
 
 
-def decision_message(
-    transcript: str, known: Sequence[KnownSkill], attempts: Sequence[KnownAttempt] = ()
-) -> str:
+class KnownProposal(NamedTuple):
+    """A skill as a proposal that waits for a person would make it; `name` is the proposal's."""
+
+    name: str
+    slug: str
+    text: str
+
+
+class Background(NamedTuple):
+    """What is known of skills beside their texts; `practice` has a line for each practice case.
+
+    `further` are the names of proposals that wait too, and are not shown.
+    """
+
+    attempts: Sequence[KnownAttempt] = ()
+    practice: Sequence[str] = ()
+    proposals: Sequence[KnownProposal] = ()
+    further: Sequence[str] = ()
+
+
+def decision_message(transcript: str, known: Sequence[KnownSkill], background: Background) -> str:
     """Return the message that asks for a decision."""
     skills = "\n\n".join(map(_skill_text, known)) or "(none)"
     text = f"The transcript:\n{quote_lines(transcript)}\n\nSkills that exist already:\n{skills}\n"
-    return f"{text}\n{attempts_message(attempts)}\n" if attempts else text
+    more = background_message(background)
+    return f"{text}\n{more}\n" if more else text
+
+
+def background_message(background: Background) -> str:
+    """Return the text that shows attempts, practice cases and proposals, "" for none."""
+    parts = []
+    if background.attempts:
+        parts.append(attempts_message(background.attempts))
+    if background.practice:
+        parts.append(
+            "Cases that these skills should do right. Write for this kind of case, and repeat no"
+            f" case in the text:\n{_quote(background.practice)}"
+        )
+    if background.proposals:
+        parts.append(
+            "These proposals wait for a person. Do not propose the same in other words: decide"
+            f' "{NO_SKILL_DECISION}" unless the run taught what they lack:\n'
+            f"{_join(map(_proposal_text, background.proposals))}"
+        )
+    if background.further:
+        parts.append(f"Further proposals that wait:\n{_quote(background.further)}")
+    return "\n\n".join(parts)
 
 
 def attempts_message(attempts: Sequence[KnownAttempt]) -> str:
     """Return the text that shows earlier attempts."""
-    shown = "\n\n".join(map(_attempt_text, attempts))
     return (
         "These changes were tried before and not admitted. Propose something that differs where"
-        f" they failed, or nothing:\n{shown}"
+        f" they failed, or nothing:\n{_join(map(_attempt_text, attempts))}"
     )
 
 
@@ -144,7 +189,22 @@ def _attempt_text(attempt: KnownAttempt) -> str:
     return f"Attempt at {attempt.slug}:\n{quote_lines(text)}"
 
 
+def _proposal_text(proposal: KnownProposal) -> str:
+    text = mask_text(proposal.text[:_SHOWN_PROPOSAL_CHARS])
+    return f"Proposal {proposal.name} of {proposal.slug}:\n{quote_lines(text)}"
+
+
+def _join(texts: Iterable[str]) -> str:
+    return "\n\n".join(texts)
+
+
+def _quote(lines: Iterable[str]) -> str:
+    return quote_lines(mask_text("\n".join(lines)))
+
+
 def is_shown_whole(skill: KnownSkill) -> bool:
     """Tell whether a skill is shown in full, so that the model may rewrite it."""
     text = f"{skill.description}\n\n{skill.body}"
+    if skill.has_hidden_lines:
+        return False
     return len(skill.body) <= _SHOWN_BODY_CHARS and mask_text(text) == text

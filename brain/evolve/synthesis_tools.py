@@ -1,7 +1,8 @@
 """The tools of a model that drafts a skill: read skills, and write files of one draft.
 
 A draft is in memory; nothing is on disk before the gate has decided. The tools reach the skills
-of the brain and the draft, no cases, no other file and no network.
+of the brain and the draft, no cases, no other file and no network. Lines that repeat the input
+of a held-out case are left out of all that they show.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .tool_model import CallResult, ToolCall, ToolSpec
 from .transcript import mask_text, quote_lines
 
 if TYPE_CHECKING:
-    from .brain_protocol import LearningBrain
+    from .related_material import RelatedMaterial
 
 SKILL_FILE = "SKILL.md"
 DRAFT_FILES = (SKILL_FILE, PROGRAM_FILE, SCHEMA_FILE, CASES_FILE, CHECK_FILE)
@@ -74,8 +75,7 @@ class DraftTools:
     `shown` are the skills that the model has read, by slug: only these it may improve.
     """
 
-    brain: LearningBrain
-    find_skill: Callable[[str], KnownSkill | None]
+    material: RelatedMaterial
     shown: dict[str, KnownSkill]
     slug: str = ""
     files: dict[str, str] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class DraftTools:
     def call(self, call: ToolCall) -> CallResult:
         """Return the result of a call, or what was wrong with it, as a text for the model."""
         try:
-            text = self._run(call)
+            text = self.material.held_out.hide_in(self._run(call))
         except BrainError as error:
             text = f"Error: {error.message}"
         self._shown_bytes += len(text.encode("utf-8", "replace"))
@@ -105,7 +105,7 @@ class DraftTools:
         return tools[call.name](**_parse_arguments(call, spec))
 
     def _list_skills(self) -> str:
-        skills = self.brain.skills.list()
+        skills = self.material.brain.skills.list()
         lines = [f"{skill.slug}: {skill.description}" for skill in skills[:_MAX_LISTED]]
         if len(skills) > _MAX_LISTED:
             lines.append(f"({len(skills) - _MAX_LISTED} more are not shown)")
@@ -124,7 +124,9 @@ class DraftTools:
             return quote_lines(self.files[path])
         if path == SKILL_FILE:
             return self._view_skill(skill)
-        content = self.brain.skills.read_file(self._require_skill(skill).slug, path).content
+        content = self.material.brain.skills.read_file(
+            self._require_skill(skill).slug, path
+        ).content
         return quote_lines(mask_text(content.decode("utf-8", "replace")))
 
     def _write_file(self, skill: str, path: str, text: str) -> str:
@@ -144,7 +146,7 @@ class DraftTools:
         return f"Drafted {path} of {slug}, {size} bytes."
 
     def _require_skill(self, name: str) -> KnownSkill:
-        skill = self.find_skill(name)
+        skill = self.material.find_skill(name)
         if skill is None:
             raise InvalidInput(f"no skill has the name {printable_text(name, 80)}")
         return skill

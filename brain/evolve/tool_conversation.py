@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import BrainError, ModelError, NotFound, printable_text
@@ -20,7 +19,7 @@ from .answer_check import (
     parse_answer,
     refused_error,
 )
-from .conversation import MAX_ANSWER_TOKENS, CallRecorder, ModelCall, ShownSkills, find_known_skill
+from .conversation import MAX_ANSWER_TOKENS, CallRecorder, ModelCall, ShownSkills
 from .conversation import MAX_ROUNDS as MAX_ANSWERS
 from .model import ModelAnswer
 from .synthesis_prompt import KnownSkill
@@ -29,6 +28,7 @@ from .tool_model import CallResult, ToolCall, ToolMessage, ToolModel, ToolReply,
 
 if TYPE_CHECKING:
     from .brain_protocol import LearningBrain
+    from .related_material import RelatedMaterial
 
 _MAX_CALLS = 16
 """Calls of one reply that are run."""
@@ -68,14 +68,15 @@ class ToolConversation:
         self._messages: list[ToolMessage] = []
         self._tokens = 0
 
-    def draft(self, brain: LearningBrain, first: str) -> SkillDraft | NoSkill:
+    def draft(self, material: RelatedMaterial, first: str) -> SkillDraft | NoSkill:
         """Let the model look and write until an answer is acceptable. Raises `ModelError`."""
-        shown = ShownSkills(brain, self._known)
-        tools = DraftTools(brain, partial(find_known_skill, brain), shown.skills)
+        shown = ShownSkills(material, self._known)
+        tools = DraftTools(material, shown.skills)
+        hide_in = material.held_out.hide_in
         end = self._clock() + self._limits.seconds
         fault: BrainError = BrainError("it gave no answer")
         refused = 0
-        self._messages.append(ToolMessage("user", first))
+        self._messages.append(ToolMessage("user", hide_in(first)))
         for _ in range(self._model.tool_rounds):
             self._check_limits(end)
             reply = self._ask()
@@ -84,7 +85,7 @@ class ToolConversation:
                 self._messages.append(ToolMessage("user", results=_run_calls(tools, reply.calls)))
                 continue
             try:
-                draft = _check_draft(brain, answer.arguments, tools)
+                draft = _check_draft(material.brain, answer.arguments, tools)
                 unseen = shown.find_unseen(draft)
                 if not unseen.message:
                     return draft
@@ -94,7 +95,7 @@ class ToolConversation:
             refused += 1
             if refused == MAX_ANSWERS:
                 break
-            self._messages.append(_refusal_message(reply, question))
+            self._messages.append(_refusal_message(reply, hide_in(question)))
         raise refused_error(self._model.name, fault)
 
     def _ask(self) -> ToolReply:

@@ -24,6 +24,8 @@ MAX_WORK_BYTES = 256 << 10
 """UTF-8 bytes in the data of an item."""
 MAX_PROGRESS_BYTES = 1 << 20
 """UTF-8 bytes in the progress or the result of an item."""
+MAX_ANSWER_BYTES = 4 << 20
+"""UTF-8 bytes in one answer of an item."""
 MAX_EVENTS = 100_000
 """Events that are kept; the oldest are forgotten first."""
 MAX_EVENT_TEXT_BYTES = 16 << 10
@@ -118,11 +120,17 @@ def check_progress(progress: str) -> None:
     check_text("the progress of an item", progress, MAX_PROGRESS_BYTES)
 
 
-def check_result(result: str) -> None:
-    """Check the result of an item."""
+def check_stored_answer(answer: str) -> None:
+    """Check an answer before it is added to an item."""
+    check_text("an answer of an item", answer, MAX_ANSWER_BYTES)
+
+
+def check_result(result: str, data: str | None) -> None:
+    """Check the result of an item, and the data that replaces its own, if some does."""
     if not result:
         raise bad_experience_error("the result of an item is empty")
     check_text("the result of an item", result, MAX_PROGRESS_BYTES)
+    check_text("the data of an item", data or "", MAX_WORK_BYTES)
 
 
 def check_event(event: AuditEvent) -> None:

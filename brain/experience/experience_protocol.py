@@ -36,9 +36,8 @@ class SequenceBatch:
     """Sequences in columns, for reading a million of them; without `context_hash` and `run`.
 
     Row `i` has the number `numbers[i]`, the time `at[i]`, the chat `chat_names[chats[i]]`, and the
-    skills `skills[ends[i - 1]:ends[i]]` (from 0 for the first row), which index `skill_names`. All
-    batches of one reading share the two lists of names, which grow from batch to batch, so equal
-    indices mean equal names in all of them.
+    skills `skills[ends[i - 1]:ends[i]]` (from 0 for the first row), which index `skill_names`. Each
+    batch has its own lists of names, without duplicates; some names may have no row.
     """
 
     numbers: array[int]
@@ -64,7 +63,7 @@ class WorkItem:
 class ClaimedWork:
     """An item that this process works on until `until`; `attempt` counts from 1.
 
-    `progress` is what the attempt before kept, such as the answer of a model that was paid for.
+    `progress` is what the attempt before kept, such as a drafted change.
     """
 
     item: WorkItem
@@ -135,14 +134,45 @@ class ExperienceStore(Protocol):
         Raises `Conflict` (`work_lost`) if the lease ended and the item was claimed again, or done.
         """
 
-    def finish_work(self, work: ClaimedWork, result: str) -> None:
-        """Mark an item as done, with a result that is not empty.
+    def add_answer(self, work: ClaimedWork, answer: str) -> None:
+        """Append an answer of a model to an item, until it is done; there may be any number.
 
         Raises `Conflict` (`work_lost`) as `keep_progress`.
         """
 
+    def read_answers(self, work: ClaimedWork) -> list[str]:
+        """Return the answers of all attempts at an item, in the order of adding."""
+
+    def renew_work(self, work: ClaimedWork, now: int, lease: int) -> None:
+        """Let the lease end `lease` ms from now.
+
+        Raises `Conflict` (`work_lost`) as `keep_progress`.
+        """
+
+    def release_work(self, work: ClaimedWork) -> None:
+        """End the lease, so that any process may claim the item at once.
+
+        Progress and answers stay. Raises `Conflict` (`work_lost`) as `keep_progress`.
+        """
+
+    def finish_work(self, work: ClaimedWork, result: str, data: str | None = None) -> None:
+        """Mark an item as done, with a result that is not empty.
+
+        `data` replaces that of the item, None leaves it. Raises `Conflict` (`work_lost`) as
+        `keep_progress`.
+        """
+
+    def count_work(self, kind: str = "") -> int:
+        """Return how many items of a kind, or of all, are not done."""
+
+    def newest_work(self, kind: str) -> int | None:
+        """Return the time of the item that was added last and is not done, None for no such."""
+
     def list_work(self, kind: str = "") -> list[tuple[WorkItem, str]]:
-        """Return the items with their results, "" for those not done, oldest first."""
+        """Return the items with their results, "" for those not done, oldest first.
+
+        It reads the whole queue, with the data of all items.
+        """
 
     def append_event(self, event: AuditEvent) -> None:
         """Append an event to the audit; the oldest are forgotten beyond a limit."""

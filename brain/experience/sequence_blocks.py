@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, compress
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from operator import lt
 
 from ..encoding import pack, unpack_unchecked
@@ -106,17 +107,6 @@ def pack_sequences(rows: Iterable[tuple[int, SkillSequence]]) -> Iterator[Sequen
         yield builder.build()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Columns:
-    chat_names: list[str]
-    skill_names: list[str]
-    numbers: array[int]
-    at: array[int]
-    chats: array[int]
-    ends: array[int]
-    skills: array[int]
-
-
 def unpack_block(block: SequenceBlock) -> list[StoredSequence]:
     """Return the sequences of a block. Raises `FormatError` if it is not one."""
     columns = _unpack_columns(block)
@@ -138,69 +128,34 @@ def unpack_block(block: SequenceBlock) -> list[StoredSequence]:
     return found
 
 
-class _SharedNames(dict[str, int]):
-    """Names in the order in which they were first looked up, with their index."""
+def read_batch(block: SequenceBlock, after: int, since: int) -> SequenceBatch | None:
+    """Return the rows with a greater number, not before `since`; None without any.
 
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def __missing__(self, name: str) -> int:
-        index = self[name] = len(self.names)
-        self.names.append(name)
-        return index
-
-    def translate(self, indices: array[int], names: Sequence[str]) -> array[int]:
-        """Return the indices here of what `indices` name in `names`."""
-        table = list(map(self.__getitem__, names))
-        if table == list(range(len(table))):
-            return indices
-        return array("I", map(table.__getitem__, indices))
+    Raises `FormatError`.
+    """
+    columns = _unpack_columns(block)
+    first = bisect_right(columns.numbers, after)
+    if block.oldest >= since:
+        wanted: Sequence[int] = range(first, block.rows)
+    else:
+        wanted = [row for row in range(first, block.rows) if columns.at[row] >= since]
+    if len(wanted) == block.rows:
+        return columns
+    return _select_rows(columns, wanted) if wanted else None
 
 
-class BatchReader:
-    """Turns the blocks of one reading into batches that share their names."""
-
-    def __init__(self, after: int, since: int) -> None:
-        self._after = after
-        self._since = since
-        self._chats = _SharedNames()
-        self._skills = _SharedNames()
-
-    def read(self, block: SequenceBlock) -> SequenceBatch | None:
-        """Return the wanted rows of a block, None without any. Raises `FormatError`."""
-        columns = _unpack_columns(block)
-        batch = SequenceBatch(
-            numbers=columns.numbers,
-            at=columns.at,
-            chats=self._chats.translate(columns.chats, columns.chat_names),
-            ends=columns.ends,
-            skills=self._skills.translate(columns.skills, columns.skill_names),
-            chat_names=self._chats.names,
-            skill_names=self._skills.names,
-        )
-        if block.first > self._after and block.oldest >= self._since:
-            return batch
-        wanted = [
-            number > self._after and at >= self._since
-            for number, at in zip(columns.numbers, columns.at, strict=True)
-        ]
-        return _select_rows(batch, wanted) if any(wanted) else None
-
-
-def _select_rows(batch: SequenceBatch, wanted: list[bool]) -> SequenceBatch:
+def _select_rows(batch: SequenceBatch, rows: Sequence[int]) -> SequenceBatch:
     skills, ends = array("I"), array("I")
-    starts = [0, *batch.ends]
-    for start, end in compress(zip(starts, batch.ends, strict=False), wanted):
-        skills.extend(batch.skills[start:end])
+    for row in rows:
+        skills.extend(batch.skills[batch.ends[row - 1] if row else 0 : batch.ends[row]])
         ends.append(len(skills))
-    return SequenceBatch(
-        numbers=array("q", compress(batch.numbers, wanted)),
-        at=array("q", compress(batch.at, wanted)),
-        chats=array("I", compress(batch.chats, wanted)),
+    return replace(
+        batch,
+        numbers=array("q", [batch.numbers[row] for row in rows]),
+        at=array("q", [batch.at[row] for row in rows]),
+        chats=array("I", [batch.chats[row] for row in rows]),
         ends=ends,
         skills=skills,
-        chat_names=batch.chat_names,
-        skill_names=batch.skill_names,
     )
 
 
@@ -221,7 +176,7 @@ def _read_column(code: str, data: object) -> array[int]:
     return column
 
 
-def _unpack_columns(block: SequenceBlock) -> _Columns:
+def _unpack_columns(block: SequenceBlock) -> SequenceBatch:
     """Return the columns of a block, after checks that every index in them has its name."""
     try:
         joined_chats, joined_skills, *packed = unpack_unchecked(block.columns)
@@ -249,7 +204,7 @@ def _unpack_columns(block: SequenceBlock) -> _Columns:
     )
     if not is_sound:
         raise FormatError("the columns of a block of sequences do not fit each other")
-    return _Columns(
+    return SequenceBatch(
         chat_names=chat_names,
         skill_names=skill_names,
         numbers=numbers,

@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 _CREATION_LOCK = 0x62726E78
 """The advisory lock under which tables are created."""
+_CREATABLE = (None, 1)
+"""Versions that lack tables, and are otherwise the same as the present one."""
 _UNAVAILABLE_HINT = (
     "nothing was half written: try again when the server answers, or correct the URL with"
     " `brain config experience`"
@@ -76,17 +78,20 @@ class SqlDatabase:
 
 
 def _create_tables(connection: Connection) -> None:
-    """Create all tables, in one transaction, unless they are there."""
+    """Create all tables that are not there, in one transaction."""
     version = _read_version(connection)
-    if version is None:
+    if version in _CREATABLE:
         if connection.dialect.name == "postgresql":  # two creators at once would fail
             connection.execute(
                 sqlalchemy.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _CREATION_LOCK}
             )
         version = _read_version(connection)
-    if version is None:
+    if version in _CREATABLE:
         sql_tables.metadata.create_all(connection)
+        for index in sql_tables.work.indexes:
+            index.create(connection, checkfirst=True)
         version = sql_tables.TABLES_VERSION
+        connection.execute(sql_tables.versions.delete())
         connection.execute(sql_tables.versions.insert(), {"version": version})
     if version != sql_tables.TABLES_VERSION:
         raise StoreError(

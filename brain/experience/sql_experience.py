@@ -20,7 +20,7 @@ from .experience_protocol import (
     StoredSequence,
     WorkItem,
 )
-from .sequence_blocks import BatchReader, pack_sequences
+from .sequence_blocks import pack_sequences, read_batch
 from .sql_database import SqlDatabase
 from .sql_tables import counters, events, notes, rates, sequences
 
@@ -62,10 +62,9 @@ class SqlExperience:
 
     def read_batches(self, after: int = 0, since: int = 0) -> Iterator[SequenceBatch]:
         """Yield the same sequences in columns, some thousands at a time; no batch is empty."""
-        reader = BatchReader(after, since)
         for page in self._read_pages(after, since):
             for block in pack_sequences((one.number, one.sequence) for one in page):
-                batch = reader.read(block)
+                batch = read_batch(block, after, since)
                 if batch is not None:
                     yield batch
 
@@ -117,11 +116,41 @@ class SqlExperience:
             lambda db: sql_work.update_claimed(db, self._brain, work, progress=progress)
         )
 
-    def finish_work(self, work: ClaimedWork, result: str) -> None:
+    def add_answer(self, work: ClaimedWork, answer: str) -> None:
+        """Append an answer of a model to an item. Raises `Conflict` (`work_lost`)."""
+        experience_limits.check_stored_answer(answer)
+        self._database.run(lambda db: sql_work.add_shared_answer(db, self._brain, work, answer))
+
+    def read_answers(self, work: ClaimedWork) -> list[str]:
+        """Return the answers of all attempts at an item, in the order of adding."""
+        return self._database.run(lambda db: sql_work.read_shared_answers(db, self._brain, work))
+
+    def renew_work(self, work: ClaimedWork, now: int, lease: int) -> None:
+        """Let the lease end `lease` ms from now. Raises `Conflict` (`work_lost`)."""
+        experience_limits.check_claim(work.item.kind, now, lease)
+        self._set_lease_end(work, now + lease)
+
+    def release_work(self, work: ClaimedWork) -> None:
+        """End the lease. Raises `Conflict` (`work_lost`)."""
+        self._set_lease_end(work, 0)
+
+    def _set_lease_end(self, work: ClaimedWork, until: int) -> None:
+        self._database.run(lambda db: sql_work.update_claimed(db, self._brain, work, until=until))
+
+    def finish_work(self, work: ClaimedWork, result: str, data: str | None = None) -> None:
         """Mark an item as done. Raises `Conflict` (`work_lost`)."""
-        experience_limits.check_result(result)
-        done = {"is_done": 1, "result": result, "progress": ""}
-        self._database.run(lambda db: sql_work.update_claimed(db, self._brain, work, **done))
+        experience_limits.check_result(result, data)
+        self._database.run(
+            lambda db: sql_work.finish_shared_work(db, self._brain, work, result, data)
+        )
+
+    def count_work(self, kind: str = "") -> int:
+        """Return how many items of a kind, or of all, are not done."""
+        return self._database.run(lambda db: sql_work.count_shared_work(db, self._brain, kind))
+
+    def newest_work(self, kind: str) -> int | None:
+        """Return the time of the item that was added last and is not done, None for no such."""
+        return self._database.run(lambda db: sql_work.newest_shared_work(db, self._brain, kind))
 
     def list_work(self, kind: str = "") -> list[tuple[WorkItem, str]]:
         """Return the items with their results, "" for those not done, oldest first."""

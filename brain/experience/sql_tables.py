@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text
 
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 
 metadata = MetaData()
 
@@ -53,7 +53,12 @@ work = Table(
     *map(_number, ("is_done", "attempt", "until")),
     *map(_text, ("result", "data", "progress")),
     Index("brain_work_key", "brain", "kind", "key", unique=True),
+    Index("brain_work_open", "brain", "kind", "is_done", "number"),
 )
+answers = Table(
+    "brain_answers", metadata, _brain(), *map(_key, ("work", "number")), _text("answer")
+)
+"""`work` is the number of an item, `number` counts its answers."""
 events = Table(
     "brain_events",
     metadata,

@@ -29,9 +29,9 @@ from .experience_protocol import (
 )
 from .sequence_blocks import (
     MAX_BLOCK_ROWS,
-    BatchReader,
     SequenceBlock,
     pack_sequences,
+    read_batch,
     unpack_block,
 )
 from .sqlite_tables import EXPERIENCE_FORMAT
@@ -77,10 +77,9 @@ class SqliteExperience:
 
     def read_batches(self, after: int = 0, since: int = 0) -> Iterator[SequenceBatch]:
         """Yield the same sequences in columns, some thousands at a time; no batch is empty."""
-        reader = BatchReader(after, since)
         for block in self._read_blocks(after, since, with_details=False):
             try:
-                batch = reader.read(block)
+                batch = read_batch(block, after, since)
             except FormatError as error:
                 raise EXPERIENCE_FORMAT.damaged_row_error() from error
             if batch is not None:
@@ -124,10 +123,36 @@ class SqliteExperience:
         experience_limits.check_progress(progress)
         self._file.write(lambda db: sqlite_work.keep_progress(db, work, progress))
 
-    def finish_work(self, work: ClaimedWork, result: str) -> None:
+    def add_answer(self, work: ClaimedWork, answer: str) -> None:
+        """Append an answer of a model to an item. Raises `Conflict` (`work_lost`)."""
+        experience_limits.check_stored_answer(answer)
+        self._file.write(lambda db: sqlite_work.add_answer(db, work, answer))
+
+    def read_answers(self, work: ClaimedWork) -> list[str]:
+        """Return the answers of all attempts at an item, in the order of adding."""
+        return self._file.read(partial(sqlite_work.read_answers, work=work), [])
+
+    def renew_work(self, work: ClaimedWork, now: int, lease: int) -> None:
+        """Let the lease end `lease` ms from now. Raises `Conflict` (`work_lost`)."""
+        experience_limits.check_claim(work.item.kind, now, lease)
+        self._file.write(lambda db: sqlite_work.set_lease_end(db, work, now + lease))
+
+    def release_work(self, work: ClaimedWork) -> None:
+        """End the lease. Raises `Conflict` (`work_lost`)."""
+        self._file.write(lambda db: sqlite_work.set_lease_end(db, work, 0))
+
+    def finish_work(self, work: ClaimedWork, result: str, data: str | None = None) -> None:
         """Mark an item as done. Raises `Conflict` (`work_lost`)."""
-        experience_limits.check_result(result)
-        self._file.write(lambda db: sqlite_work.finish_work(db, work, result))
+        experience_limits.check_result(result, data)
+        self._file.write(lambda db: sqlite_work.finish_work(db, work, result, data))
+
+    def count_work(self, kind: str = "") -> int:
+        """Return how many items of a kind, or of all, are not done."""
+        return self._file.read(partial(sqlite_work.count_work, kind=kind), 0)
+
+    def newest_work(self, kind: str) -> int | None:
+        """Return the time of the item that was added last and is not done, None for no such."""
+        return self._file.read(partial(sqlite_work.newest_work, kind=kind), None)
 
     def list_work(self, kind: str = "") -> list[tuple[WorkItem, str]]:
         """Return the items with their results, "" for those not done, oldest first."""

@@ -63,12 +63,20 @@ _TABLES = (
   checksum BLOB NOT NULL,
   UNIQUE (key, name, seconds, period)
 ) STRICT""",
+    """CREATE TABLE answers (
+  number INTEGER PRIMARY KEY,
+  work INTEGER NOT NULL,
+  answer TEXT NOT NULL,
+  checksum BLOB NOT NULL,
+  UNIQUE (work, number)
+) STRICT""",
 )
 EXPERIENCE_FORMAT = SideFileFormat(
     file_name=EXPERIENCE_FILE_NAME,
     application_id=0x62726E78,  # "brnx"
-    version=1,
+    version=2,
     tables=_TABLES,
+    older_tables={1: _TABLES[:-1]},
     kind="file of experience",
     delete_hint=(
         "delete .brain/evolution.db: it holds only what agents went through and the counts of"

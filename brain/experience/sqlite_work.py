@@ -53,6 +53,7 @@ def add_work(db: Connection, item: WorkItem) -> bool:
         if done is None or done[0] is None:
             raise too_much_work_error()
         db.execute("DELETE FROM work WHERE number = ?", done)
+        _forget_answers(db, done[0])
     new = _WorkRow(number=last + 1, kind=item.kind, key=item.key, at=item.at, data=item.data)
     new.save(db)
     return True
@@ -61,24 +62,27 @@ def add_work(db: Connection, item: WorkItem) -> bool:
 def claim_work(
     db: Connection, kind: str, now: int, lease: int, max_attempts: int
 ) -> ClaimedWork | None:
-    """Claim the oldest item that is free."""
-    for row in _fetch_rows(db, "is_done = 0 AND kind = ? AND until > ?", (kind, now + lease)):
-        row.until = now + lease  # the clock was set back: its process keeps a whole lease
-        row.save(db)
-    while True:
-        free = "is_done = 0 AND kind = ? AND until <= ? ORDER BY number LIMIT 1"
-        rows = _fetch_rows(db, free, (kind, now))
-        if not rows:
-            return None
+    """Claim the oldest item that is free; no item after it is read."""
+    last = 0
+    next_open = "is_done = 0 AND kind = ? AND number > ? ORDER BY number LIMIT 1"
+    while rows := _fetch_rows(db, next_open, (kind, last)):
         row = rows[0]
-        if row.attempt < max_attempts:
+        last = row.number
+        if row.until > now + lease:
+            row.until = now + lease  # the clock was set back: its process keeps a whole lease
+            row.save(db)
+        elif row.until > now:
+            continue
+        elif row.attempt < max_attempts:
             row.attempt += 1
             row.until = now + lease
             row.save(db)
             return ClaimedWork(
                 item=row.item(), attempt=row.attempt, until=row.until, progress=row.progress
             )
-        _finish(db, row, RESULT_GAVE_UP)
+        else:
+            _finish(db, row, RESULT_GAVE_UP, "")
+    return None
 
 
 def keep_progress(db: Connection, work: ClaimedWork, progress: str) -> None:
@@ -88,9 +92,46 @@ def keep_progress(db: Connection, work: ClaimedWork, progress: str) -> None:
     row.save(db)
 
 
-def finish_work(db: Connection, work: ClaimedWork, result: str) -> None:
+def add_answer(db: Connection, work: ClaimedWork, answer: str) -> None:
+    """Append an answer to an item. Raises `Conflict` (`work_lost`)."""
+    row = EXPERIENCE_FORMAT.encode_row([_fetch_claimed(db, work).number, answer])
+    db.execute("INSERT INTO answers (work, answer, checksum) VALUES (?, ?, ?)", row)
+
+
+def read_answers(db: Connection, work: ClaimedWork) -> list[str]:
+    """Return the answers of an item, in the order of adding."""
+    rows = db.fetch_all(
+        "SELECT work, answer, checksum FROM answers"
+        " WHERE work = (SELECT number FROM work WHERE kind = ? AND key = ?) ORDER BY number",
+        (work.item.kind, work.item.key),
+    )
+    return [EXPERIENCE_FORMAT.decode_row(row)[1] for row in rows]
+
+
+def set_lease_end(db: Connection, work: ClaimedWork, until: int) -> None:
+    """Let the lease of an item end at a time. Raises `Conflict` (`work_lost`)."""
+    row = _fetch_claimed(db, work)
+    row.until = until
+    row.save(db)
+
+
+def finish_work(db: Connection, work: ClaimedWork, result: str, data: str | None) -> None:
     """Mark an item as done. Raises `Conflict` (`work_lost`)."""
-    _finish(db, _fetch_claimed(db, work), result)
+    row = _fetch_claimed(db, work)
+    _finish(db, row, result, row.data if data is None else data)
+
+
+def count_work(db: Connection, kind: str) -> int:
+    """Return how many items of one kind, or of all, are not done."""
+    condition, args = (" AND kind = ?", (kind,)) if kind else ("", ())
+    ((count,),) = db.fetch_all(f"SELECT count(*) FROM work WHERE is_done = 0{condition}", args)
+    return int(count)
+
+
+def newest_work(db: Connection, kind: str) -> int | None:
+    """Return the time of the item that was added last and is not done."""
+    rows = _fetch_rows(db, "is_done = 0 AND kind = ? ORDER BY number DESC LIMIT 1", (kind,))
+    return rows[0].at if rows else None
 
 
 def list_work(db: Connection, kind: str) -> list[tuple[WorkItem, str]]:
@@ -100,11 +141,17 @@ def list_work(db: Connection, kind: str) -> list[tuple[WorkItem, str]]:
     return [(row.item(), row.result) for row in rows]
 
 
-def _finish(db: Connection, row: _WorkRow, result: str) -> None:
+def _finish(db: Connection, row: _WorkRow, result: str, data: str) -> None:
     row.is_done = 1
     row.result = result
+    row.data = data
     row.progress = ""
     row.save(db)
+    _forget_answers(db, row.number)
+
+
+def _forget_answers(db: Connection, number: int) -> None:
+    db.execute("DELETE FROM answers WHERE work = ?", (number,))
 
 
 def _fetch_claimed(db: Connection, work: ClaimedWork) -> _WorkRow:

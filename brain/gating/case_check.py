@@ -19,15 +19,17 @@ _SHOWN_CHARS = 120
 def find_fault(case: Case, output: bytes) -> str:
     """Return why an output is wrong, "" if it is right; the `check` of a case is run elsewhere.
 
-    The text shows what was expected, so an evolver may see it for practice cases only.
+    An output that says nothing is right only if it `equals` what is expected. The text shows what
+    was expected, so an evolver may see it for practice cases only.
     """
     text = output.decode("utf-8", "replace").strip()
     value = read_output(output)
-    if not is_meaningful(value):
-        return "the output says nothing: it is empty or null"
     expect = case.expect
-    if expect.has_equals and not _equals(expect, value, text):
-        return f"expected {_show(expect.equals)}, got {_show(value)}"
+    if expect.has_equals:
+        if not _equals(expect, value, text):
+            return f"expected {_show(expect.equals)}, got {_show(value)}"
+    elif not is_meaningful(value):
+        return "the output says nothing: it is empty or null"
     for part in expect.contains:
         if part not in text and not _holds(value, part):
             return f"expected {_show(part)} in the output, got {_show(value)}"

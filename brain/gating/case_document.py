@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, printable_text
-from ..programs.test_cases import is_meaningful
 from ..skills.yaml_data import load_yaml_data, write_yaml_data
 from .case_split import is_held_out
 from .case_types import HELD_OUT, MAX_CASE_BYTES, PRACTICE, Case, Expectation
@@ -39,6 +38,11 @@ _HINT = "write `input`, `expect` and `split`; docs/evolution.md shows a case"
 def is_case_name(name: str) -> bool:
     """Tell whether a case may have this name: the name of its file without .yaml."""
     return _NAME.fullmatch(name) is not None
+
+
+def may_be_held_out(data: bytes) -> bool:
+    """Tell cheaply whether a document could be a held-out case: it says so, or has escapes."""
+    return HELD_OUT.encode() in data or b"\\" in data
 
 
 def parse_case(skill: str, path: str, blob: bytes, data: bytes) -> Case:
@@ -70,6 +74,24 @@ def parse_case(skill: str, path: str, blob: bytes, data: bytes) -> Case:
         is_held_out=held_out,
         source=source,
     )
+
+
+class CaseOrigin(NamedTuple):
+    """What a document says of its input and of where that comes from."""
+
+    input: Mapping[str, Any] | str
+    source: str
+
+
+def read_case_origin(data: bytes) -> CaseOrigin | None:
+    """Return input and source of a document, even of one that is no case; None without an input."""
+    try:
+        fields = load_yaml_data(data.decode())
+        case_input = _check_input("", fields.get("input"))
+    except (InvalidInput, UnicodeDecodeError):
+        return None
+    source = fields.get("source")
+    return CaseOrigin(case_input, source if isinstance(source, str) else "")
 
 
 def encode_case(
@@ -158,8 +180,6 @@ def _parse_expectation(path: str, value: Any) -> Expectation:
     if not isinstance(value, dict) or not value:
         raise _case_error(path, "`expect` has none of equals, contains, excludes, check")
     _refuse_unknown(path, value, _EXPECTED, "expect.")
-    if "equals" in value and not is_meaningful(value["equals"]):
-        raise _case_error(path, "`expect.equals` is empty or null, which no right output is")
     check = value.get("check", "")
     if not isinstance(check, str) or ("check" in value and not check.strip()):
         raise _case_error(path, "`expect.check` is not Python code")

@@ -13,19 +13,29 @@ from typing import Any
 
 from ..digest import domain_hash
 
-_hash_input = domain_hash("brain v1 case split")
+_hash_split = domain_hash("brain v1 case split")
 
 _MIN_FIXED, _MAX_FIXED = 1e-6, 1e21
 """Between these, ECMAScript writes a number without an exponent."""
 
 
 def is_held_out(case_input: Mapping[str, Any] | str) -> bool:
-    """Tell whether the case with this input is held out: an even first byte of its hash.
+    """Tell whether the case with this input is held out. Raises as `hash_input`."""
+    return is_held_out_hash(hash_input(case_input))
 
-    The hash is over the canonical JSON of the input (RFC 8785). Raises `ValueError` for an input
-    that has none, such as one with an infinite number or half a surrogate pair.
+
+def hash_input(case_input: Mapping[str, Any] | str) -> bytes:
+    """Return the hash of an input: that of its canonical JSON (RFC 8785).
+
+    Raises `ValueError` for an input that has none, such as one with an infinite number or half a
+    surrogate pair.
     """
-    return _hash_input(canonical_json(case_input))[0] % 2 == 0
+    return _hash_split(canonical_json(case_input))
+
+
+def is_held_out_hash(input_hash: bytes) -> bool:
+    """Tell whether the case with an input of this hash is held out: its first byte is even."""
+    return input_hash[0] % 2 == 0
 
 
 def canonical_json(value: Any) -> bytes:

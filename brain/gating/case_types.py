@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,3 +45,10 @@ class Case:
     expect: Expectation
     is_held_out: bool
     source: str = ""
+
+
+def case_text(case: Case) -> str:
+    """Return the input of a case as a message; an object as JSON."""
+    if isinstance(case.input, str):
+        return case.input
+    return json.dumps(dict(case.input), ensure_ascii=False, sort_keys=True)

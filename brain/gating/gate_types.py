@@ -11,10 +11,11 @@ GateWord = Literal["admit", "reject", "undecided"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRules:
-    """`threshold` is the E-value that admits: 1 / alpha, where alpha bounds false admissions.
+    """The numbers of a decision. A verdict states none of them: all verdicts keep `DEFAULT_RULES`.
 
-    A runner that repeats itself runs one round, another `min_rounds` to `max_rounds`: after five, a
-    case that lost one in two stands out. Fewer than `min_cases` held-out cases never admit by rule.
+    `threshold` is the E-value that admits: 1 / alpha, where alpha bounds false admissions. A runner
+    that repeats itself runs one round, another `min_rounds` to `max_rounds`: after five, a case
+    that lost one in two stands out. Fewer than `min_cases` held-out cases never admit by rule.
     """
 
     threshold: int = 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Collection
 
 from ..errors import InvalidInput, printable_text
 
@@ -31,12 +30,11 @@ def slug_of_tool(name: str) -> str:
     return name.replace("_", "-")
 
 
-def check_tool_name(name: str, taken: Collection[str]) -> str:
+def check_tool_name(name: str) -> str:
     """Return the slug for a tool of that name.
 
-    A name is an identifier of Python of at most 64 characters, no keyword and none of the tools
-    `taken` already; so is the name that the slug gives back. Raises `InvalidInput`
-    (`bad_tool_name`).
+    A name is an identifier of Python of at most 64 characters, no keyword and no tool of the brain
+    itself; so is the name that the slug gives back. Raises `InvalidInput` (`bad_tool_name`).
     """
     if not _is_identifier(name):
         raise _bad_name(
@@ -49,7 +47,7 @@ def check_tool_name(name: str, taken: Collection[str]) -> str:
             f"not a name for a tool: {printable_text(name, 80)!r}",
             "without '_' around it, and in lower case, it must still be a name and no keyword",
         )
-    if tool_name(slug) in BUILT_IN_TOOLS or tool_name(slug) in taken:
+    if tool_name(slug) in BUILT_IN_TOOLS:
         raise _bad_name(
             f"the name {printable_text(name, 80)!r} is taken by a tool of the brain itself",
             "choose another name, such as one that says what it is about",

@@ -15,6 +15,8 @@ STEP_KINDS = ("llm", "tool", "skill_load", "skill_create", "memory_read", "memor
 """The kinds of steps; improving or removing a skill is a `skill_create` too."""
 RUN_OUTCOMES = ("success", "failure", "cancelled", "unknown")
 """The outcomes of a run."""
+CALLED_BY = "called by "
+"""Begins the input of a `tool` step that a program called; the name of its tool follows."""
 
 
 class TextExcerpt(NamedTuple):
@@ -61,6 +63,13 @@ class RunStep(NamedTuple):
     tokens_out: int = 0
     writes: tuple[FileWrite, ...] = ()
     omitted: int = 0
+
+    @property
+    def caller(self) -> str:
+        """The tool whose program made this call, "" for what the agent did itself."""
+        text = self.input.excerpt if self.kind == "tool" and self.input else ""
+        name = text.removeprefix(CALLED_BY)
+        return name if text.startswith(CALLED_BY) and name.isidentifier() else ""
 
 
 class TranscriptSource(NamedTuple):
@@ -118,10 +127,10 @@ class Receipt(NamedTuple):
 
     @property
     def tools(self) -> dict[str, int]:
-        """How often each tool was called, in order of the first call."""
+        """How often the agent called each tool, in order of the first call."""
         counts: dict[str, int] = {}
         for step in self.steps:
-            if step.kind == "tool":
+            if step.kind == "tool" and not step.caller:
                 counts[step.name] = counts.get(step.name, 0) + 1
         return counts
 

@@ -8,7 +8,9 @@ from ..limits import MAX_EXCERPT_BYTES
 from .receipt_json import encoded_step_size
 from .receipt_types import RunStep, TextExcerpt
 
-_EXCERPT_GAP = " … "
+_CUT = "…"
+_MAX_CHAR_BYTES = 4
+_EXCERPT_GAP = f" {_CUT} "
 _TAIL_BYTES = MAX_EXCERPT_BYTES // 4
 _HEAD_BYTES = MAX_EXCERPT_BYTES - _TAIL_BYTES - len(_EXCERPT_GAP.encode())
 
@@ -45,7 +47,12 @@ def shorten_without_secrets(text: str, max_bytes: int) -> str:
     data, _ = _remove_secrets(text)
     if len(data) <= max_bytes:
         return data.decode()
-    return data[: max_bytes - len("…".encode())].decode(errors="ignore") + "…"
+    return data[: max_bytes - len(_CUT.encode())].decode(errors="ignore") + _CUT
+
+
+def is_shortened(text: str, max_bytes: int) -> bool:
+    """Tell whether `shorten_without_secrets` may have cut a text to `max_bytes`."""
+    return text.endswith(_CUT) and len(text.encode()) > max_bytes - _MAX_CHAR_BYTES
 
 
 def replace_surrogates(text: str) -> str:

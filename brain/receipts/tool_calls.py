@@ -22,9 +22,9 @@ class ToolCallCounts(NamedTuple):
         """Return the counts with one more step.
 
         Steps of the kind "tool" count, other than calls of the brain's own tools: reading skills
-        and changing them is no hard work.
+        and changing them is no hard work. What a program called is no call of the agent.
         """
-        if step.kind != "tool" or _is_built_in(step.name):
+        if step.kind != "tool" or step.caller or _is_built_in(step.name):
             return self
         failed = bool(step.error)
         return ToolCallCounts(

@@ -21,7 +21,8 @@ class UsedSkill(NamedTuple):
 def list_used_skills(steps: Sequence[RunStep], tools: Collection[str]) -> list[UsedSkill]:
     """Return the uses of skills in the steps of a run of another program.
 
-    `tools` are the names of tools that are skills. What failed is left out.
+    `tools` are the names of tools that are skills. What failed, or what a program called, is left
+    out.
     """
     uses = []
     for step in steps:
@@ -29,6 +30,6 @@ def list_used_skills(steps: Sequence[RunStep], tools: Collection[str]) -> list[U
         if step.kind == "tool":
             name = name.rpartition(_SERVER_SEPARATOR)[2]
         is_use = step.kind == "skill_load" or (step.kind == "tool" and name in tools)
-        if is_use and not step.error:
+        if is_use and not step.error and not step.caller:
             uses.append(UsedSkill(name, step.at))
     return uses

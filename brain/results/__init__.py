@@ -31,8 +31,8 @@ _NAMES = {
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
     "evolution": (
         "CaseAdded EarlierAttempt EvolutionDecision EvolutionStatus EvolverCost EvolverStatus "
-        "GateNumbers GateOutcome RateStatus Recheck RecheckedCase RecheckedNumber ScheduledStep "
-        "SkillCase"
+        "GateNumbers GateOutcome GuardCounts RateStatus Recheck RecheckedCase RecheckedNumber "
+        "ScheduledStep SkillCase UnrunGuards"
     ),
     "folder_changes": (
         "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "

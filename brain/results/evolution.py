@@ -31,13 +31,32 @@ class GateNumbers(NamedTuple):
     runner: str
 
 
+class UnrunGuards(NamedTuple):
+    """Cases of one skill that a change of another could touch, and that did not run."""
+
+    slug: str
+    cases: int
+    reason: str
+
+
+class GuardCounts(NamedTuple):
+    """Held-out cases of other skills that a change could touch, and those that ran.
+
+    `unrun` says why others did not: at most 100 skills, those with the most cases first.
+    """
+
+    found: int
+    run: int
+    unrun: Sequence[UnrunGuards]
+
+
 class GateOutcome(NamedTuple):
     """What became of a proposed change.
 
     `gate` is what the numbers say: admit, reject, undecided, or "" if nothing was tried. `done` is
     what happened: admitted, proposed, rejected, kept (undecided, on a ref), or nothing (an equal
     text). `snapshot` is that of the change, `proposal` the name of its proposal and `attempt` of
-    its rejected attempt, each "" without one.
+    its rejected attempt, each "" without one. `guards` is None if no case was tried.
     """
 
     gate: str
@@ -53,6 +72,7 @@ class GateOutcome(NamedTuple):
     numbers: GateNumbers | None
     changed: bool
     commitment: Committed | NotCommitted | None = None
+    guards: GuardCounts | None = None
 
 
 class ScheduledStep(NamedTuple):
@@ -80,19 +100,25 @@ class EvolverCost(NamedTuple):
 
 
 class RateStatus(NamedTuple):
-    """Attempts that count in the present period of a limit; None if the server does not answer."""
+    """Attempts that count in the present period of a limit, and how many are left.
+
+    Both are None if the server does not answer. `renewed` is when the next period begins.
+    """
 
     evolver: str
     limit: str
     attempts: int | None
     most: int
+    left: int | None
+    renewed: datetime
 
 
 class EvolverStatus(NamedTuple):
     """What an evolver would do next.
 
     `waiting` counts what it has in the queue. `next` is when, None for never; `reason` says why
-    it waits, "" if it is due. `max_tokens` is the most that its next attempt may cost.
+    it waits, "" if it is due. `max_tokens` is the most that its next attempt may cost, 0 if it
+    would make none.
     """
 
     evolver: str
@@ -132,8 +158,9 @@ class EvolutionStatus(NamedTuple):
 class EarlierAttempt(NamedTuple):
     """An attempt at a skill that was not admitted, as evolvers may see it.
 
-    `edit` is a unified diff. `gate` is what the numbers said, "" if only the tests of a program
-    failed. `numbers` names no case; `cases_worse` counts those that got worse.
+    `attempt` is its name, "" while it waits as a proposal. `edit` is a unified diff. `gate` is what
+    the numbers said, "" if only the tests of a program failed. `numbers` names no case;
+    `cases_worse` counts those that got worse.
     """
 
     attempt: str

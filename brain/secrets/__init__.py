@@ -1,7 +1,7 @@
 """Find and mask secrets in text: keys, tokens and passwords."""
 
 from .finder import MAX_SECRET_FINDINGS, SecretFinding, find_secrets, find_secrets_in_each
-from .mask import mask_remote_message, mask_secrets
+from .mask import has_masked_secret, mask_remote_message, mask_secrets
 from .secret_hit import CERTAIN, DOUBTFUL
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "SecretFinding",
     "find_secrets",
     "find_secrets_in_each",
+    "has_masked_secret",
     "mask_remote_message",
     "mask_secrets",
 ]

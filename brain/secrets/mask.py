@@ -10,6 +10,7 @@ from .finder import MAX_SECRET_FINDINGS, find_hits_and_examples
 from .secret_hit import SecretHit, secret_mark
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")
+_MARK = lazy_pattern(r"\[redacted: [^\]\n]+\]")
 _MIN_URL_PART_CHARS = 8
 """The least length of a part of a URL that may be a key; `v1` or `rpc` is shorter."""
 _TOO_MANY_MARK = b"[redacted: too many secrets]"
@@ -36,6 +37,11 @@ def mask_secrets(content: bytes) -> tuple[bytes, int]:
         end = max(end, _hit_end(content, hit))
     pieces.append(content[end:])
     return b"".join(pieces), count
+
+
+def has_masked_secret(text: str) -> bool:
+    """Tell whether the name of a rule stands in a text in place of a secret."""
+    return _MARK().search(text) is not None
 
 
 def mask_remote_message(message: str, url: str = "", *keys: str) -> str:

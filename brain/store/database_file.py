@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
 import apsw
 
-from ..errors import BrainError, NotFound, StoreError
+from ..errors import BrainError, Locked, NotFound, StoreError
+from ..util.file_lock import FIRST_WAIT_SECONDS, next_lock_wait
 from . import file_checks
 from .connection import Connection, DatabaseLabels
 
@@ -51,13 +53,32 @@ def open_guarded(
     try:
         check(db)
         if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
-            db.execute("PRAGMA journal_mode=WAL")
+            _switch_to_wal(db, timeout)
         db.file_identities = file_checks.FileIdentities(path)
         db.file_identities.remember()
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _switch_to_wal(db: Connection, timeout: float) -> None:
+    """Switch to the write-ahead log, at most `timeout` seconds after others began to write.
+
+    The engine does not wait for them: of two that switch at once, each would wait for the other.
+    """
+    start = time.monotonic()
+    wait = FIRST_WAIT_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            return
+        except Locked:
+            waited = time.monotonic() - start
+            if waited >= timeout:
+                raise
+        time.sleep(wait)
+        wait = next_lock_wait(wait, waited)
 
 
 def open_in_memory(name: str, labels: DatabaseLabels) -> Connection:
@@ -168,7 +189,7 @@ class DisposableDatabase(NamedTuple):
                 )
             db.execute(f"PRAGMA synchronous={self.synchronous}")
             if not version:
-                db.execute("PRAGMA journal_mode=WAL")
+                _switch_to_wal(db, self.timeout)
                 self._create_tables_once(db)
         except BaseException:
             db.close()

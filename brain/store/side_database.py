@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..encoding import pack
@@ -33,6 +33,8 @@ class SideFileFormat:
     create its tables. `kind` is what errors call it, such as "file of uses", and `delete_hint`
     says that deleting it loses nothing of the brain. `timeout` is in seconds, for the transaction
     of another process. `synchronous` says what a power cut may lose: with NORMAL the last writes.
+    `older_tables` are the tables of older versions, which lack some of the tables and are
+    otherwise the same: the first writer adds those.
     """
 
     file_name: str
@@ -43,6 +45,7 @@ class SideFileFormat:
     delete_hint: str
     timeout: float
     synchronous: str
+    older_tables: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def labels(self) -> DatabaseLabels:
@@ -209,7 +212,33 @@ def _open_file(path: str, format: SideFileFormat) -> Connection:
         return database_file.open_for_reading(path, format.timeout, format.labels, check)
     db = database_file.open_guarded(path, format.timeout, format.labels, check)
     db.execute(f"PRAGMA synchronous={format.synchronous}")
+    try:
+        _add_missing_tables(db, format)
+    except BaseException:
+        db.close()
+        raise
     return db
+
+
+def _add_missing_tables(db: Connection, format: SideFileFormat) -> None:
+    """Bring a file of an older version to the present one; its rows stay as they are."""
+    if _read_version(db) == format.version:
+        return
+    db.begin()
+    try:
+        version = _read_version(db)
+        if version != format.version:  # no other process was faster
+            for sql in format.tables[len(format.older_tables[version]) :]:
+                db.execute(sql)
+            db.execute(f"PRAGMA user_version={format.version}")
+        db.commit()
+    finally:
+        db.roll_back()
+
+
+def _read_version(db: Connection) -> int:
+    ((version,),) = db.fetch_all("PRAGMA user_version")
+    return int(version)
 
 
 def _check_content(db: Connection, format: SideFileFormat) -> None:
@@ -217,19 +246,18 @@ def _check_content(db: Connection, format: SideFileFormat) -> None:
 
     Raises `StoreError` (`bad_store`, `unsupported_version`).
     """
-    (((application,),), ((version,),)) = (
-        db.fetch_all("PRAGMA application_id"),
-        db.fetch_all("PRAGMA user_version"),
-    )
+    ((application,),) = db.fetch_all("PRAGMA application_id")
+    version = _read_version(db)
     if application != format.application_id:
         raise StoreError(
             f"{format.file_name} is not a {format.kind}: it is empty, or another program wrote it",
             hint=format.delete_hint,
         )
-    if version != format.version:
+    tables = {**format.older_tables, format.version: format.tables}.get(version)
+    if tables is None:
         raise StoreError(
             f"{format.file_name} has version {version}, and this program reads {format.version}",
             code="unsupported_version",
             hint=f"another release of brain wrote it: use that one, or {format.delete_hint}",
         )
-    schema.check_table_schema(db, format.tables)
+    schema.check_table_schema(db, tables)

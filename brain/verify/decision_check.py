@@ -183,7 +183,7 @@ class DecisionCheck:
         ):
             yield "version_not_raised", f"{slug} does not rise: {from_version} → {to_version}"
         # 8. What a gate tried is this change, on cases that stood there before.
-        for message in self._gate_check.find_mismatches(verdict, before, after):
+        for message in self._gate_check.find_mismatches(verdict, before, after, snapshot.receipt):
             yield "verdict_mismatch", message
 
     def _keeps_program(self, before: Bundle, after: Bundle, slug: str) -> bool:

@@ -5,19 +5,26 @@
    the skill, a `guard` of another.
 3. The snapshot leaves the documents as they were. If a rule decides, all stood in the first
    parent, so that no change brings its own cases.
-4. If a rule admits, it left no case out that comes before a tried one: cases are tried in the
-   order of their documents' ids, which nobody chooses.
+4. No two `held_out` cases have one input, which would count twice.
+5. If a rule admits, it left no case out that comes before a tried one: cases are tried in the
+   order of their documents' ids, which nobody chooses. A case that was made of the run that the
+   receipt of the snapshot says the change was learned from is not tried.
 
-A document that was redacted, or is missing, is not asked; the checks of trees report it.
+A document that was redacted, or is missing, is not asked in 2 and 4; the checks of trees report
+it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from ..errors import printable_text
+from .. import limits
+from ..digest import NO_DIGEST
+from ..errors import BrainError, printable_text
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
+from ..receipts import Receipt, decode_receipt
 from ..repo.open.session import Session
 from ..repo.read.case_paths import slug_of_case
 from ..repo.read.standing_cases import StandingCases
@@ -32,8 +39,13 @@ class GateCheck:
         self._session = session
         self._standing = StandingCases(session)
 
-    def find_mismatches(self, verdict: Verdict, before: Bundle, after: Bundle) -> Iterator[str]:
-        """Yield, as sentences, what a verdict tried other than the change of its snapshot."""
+    def find_mismatches(
+        self, verdict: Verdict, before: Bundle, after: Bundle, receipt: bytes
+    ) -> Iterator[str]:
+        """Yield, as sentences, what a verdict tried other than the change of its snapshot.
+
+        `receipt` is the blob id of the receipt that the snapshot carries, or empty.
+        """
         if not verdict.gate:
             return
         # 1. The texts are those before and afterwards.
@@ -43,10 +55,35 @@ class GateCheck:
             problem = self._find_problem(verdict, case, before, after)
             if problem:
                 yield f"its {case.kind} case {printable_text(case.name)} {problem}"
-        # 4. None was left out by choice.
+        # 4. No two have one input.
+        yield from self._find_same_inputs(verdict)
+        # 5. None was left out by choice.
         if verdict.decider == "rule" and verdict.decision == "admit":
-            for path in self._standing.find_left_out(verdict, before):
+            read = partial(self._read_receipt, receipt)
+            for path in self._standing.find_left_out(verdict, before, read):
                 yield f"its gate left out the held-out case {printable_text(path)}"
+
+    def _read_receipt(self, blob: bytes) -> Receipt | None:
+        """Return a receipt, None if there is none that can be read; other checks report that."""
+        reader = self._session.reader
+        try:
+            if blob == NO_DIGEST or reader.blob_size(blob) > limits.MAX_RECEIPT_BYTES:
+                return None
+            return decode_receipt(reader.read_blob(blob))
+        except BrainError:
+            return None
+
+    def _find_same_inputs(self, verdict: Verdict) -> Iterator[str]:
+        first: dict[bytes, str] = {}
+        for case in verdict.gate_cases:
+            if case.kind != "held_out":
+                continue
+            # Of a document that is gone, its id still tells whether another case has the same.
+            known = self._standing.hash_input(case.name, case.document) or case.document
+            other = first.setdefault(known, case.name)
+            if other != case.name:
+                name = printable_text(case.name)
+                yield f"its held_out case {name} has the same input as {printable_text(other)}"
 
     def _find_other_texts(self, verdict: Verdict, before: Bundle, after: Bundle) -> Iterator[str]:
         slug = verdict.skill

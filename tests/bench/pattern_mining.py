@@ -2,7 +2,7 @@
 
 `python -m tests.bench.pattern_mining --sequences 1000000` records them in a store of its own:
 habits with skills by chance before them, or such alone. It prints seconds: to read and mine
-all of them, and then each time with 1,000 new ones.
+all of them, and then each time with 1,000 new ones; and the most memory that it had, in MiB.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import random
+import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -64,6 +65,7 @@ def measure(count: int, rounds: int, seed: int) -> dict[str, object]:
         "new": NEW,
         "seconds_with_new": [round(step[0], 4) for step in steps],
         "cpu_seconds_with_new": [round(step[1], 4) for step in steps],
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
     }
 
 

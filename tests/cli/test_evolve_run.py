@@ -89,7 +89,9 @@ def test_each_step_is_one_document(agent: Path, cli: Call, model: FakeEndpoint) 
     text = cli("evolve", "status").out
     assert "Mode propose, openai:small" in text
     assert "synthesis has cost 1 request, 120 tokens in, 30 out" in text
-    assert "synthesis: 1 of 6 attempts in this hour" in text
+    assert "synthesis: 1 of 6 attempts in this hour, 5 left until " in text
+    assert "gaps: 0 of 2 attempts in this hour, 2 left until " in text
+    assert "patterns: 0 waiting, SKILL_EVOLUTION_ENABLED turns patterns off\n" in text
 
 
 def test_without_a_model_it_says_so(agent: Path, cli: Call) -> None:
@@ -129,6 +131,27 @@ def test_a_signal_ends_it_once_the_model_has_answered(
     assert "stale-price-feeds" in out
     with Brain.open(agent) as brain:
         assert brain.evolution.status().evolvers[0].waiting == 1
+
+
+def test_a_restart_after_a_clean_stop_goes_on_at_once_with_what_was_paid(
+    agent: Path, cli: Call, model: FakeEndpoint
+) -> None:
+    work(agent, "exit 1", "")
+    running: list[subprocess.Popen[str]] = []
+
+    def interrupt() -> FakeReply:
+        running[0].send_signal(signal.SIGTERM)
+        return completion_reply("what?")
+
+    model.replies.append(interrupt)
+    running.append(start("evolve", "run"))
+    out, err = running[0].communicate(timeout=TIMEOUT_SECONDS)
+    assert running[0].returncode == 0, err
+    assert "waiting: the scheduler ends" in out
+    model.replies.append(completion_reply(json.dumps(SKILL)))
+    assert "stale-price-feeds" in cli("evolve", "run", "--once").out
+    first, second = (one.body["messages"] for one in model.asked)
+    assert second[: len(first)] == first and len(second) > len(first)
 
 
 class TestUnits:

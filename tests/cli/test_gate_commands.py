@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -53,6 +56,30 @@ def test_a_case_needs_an_input_and_an_expectation(cli: Call, agent: Path, more: 
     assert cli("evolve", "case", "add", "greet", *given).status == 2
 
 
+@pytest.mark.parametrize("value", ["[]", "{}", "null", '""', "", "0", "false"])
+def test_any_json_may_be_expected(cli: Call, agent: Path, value: str) -> None:
+    added = cli("evolve", "case", "add", "greet", "--input", "Hi", "--equals", value, "--name", "a")
+    assert added.status == 0, added.err
+    shown = cli("evolve", "case", "show", "greet", "a", "--json").document
+    assert shown["expect"] == {"equals": json.loads(value or '""')}
+    assert "equals:" in cli("evolve", "case", "show", "greet", "a").out
+
+
+def test_an_empty_check_is_refused(cli: Call, agent: Path) -> None:
+    Path("check.py").write_text("\n")
+    refused = cli(*ADD, "Hi", "--check", "check.py")
+    assert refused.status == 1 and "the check is empty" in refused.err
+
+
+def test_the_answer_of_a_model_needs_an_expectation(cli: Call, agent: Path) -> None:
+    with Brain.open(".") as brain, brain.task("Greet Ada") as task:
+        task.record_model_call("m", "Greet Ada", "Hello, Ada!")
+    add = ("evolve", "case", "add", "greet", "--from", "@")
+    refused = cli(*add)
+    assert refused.status == 1 and "--contains" in refused.err
+    assert cli(*add, "--contains", "Ada").status == 0
+
+
 def test_a_case_comes_from_a_recorded_run(cli: Call, agent: Path) -> None:
     with Brain.open(".") as brain, brain.task("Count") as task:
         task.record_tool_call("count_words", {"text": "a b"}, '{"words": 2}')
@@ -71,6 +98,21 @@ def test_without_a_model_a_text_is_proposed_to_a_person(cli: Call, agent: Path) 
     assert tried.status == 0, tried.err
     assert tried.document["done"] == "proposed" and "no model" in tried.document["reason"]
     assert cli("evolve", "try", "greet", "-f", "greet.md", "--runner", "model").status == 1
+
+
+def test_a_model_that_cannot_be_reached_is_told_as_such(
+    cli: Call, agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRAIN_MODEL_KEY", "sk-4711")
+    with closing(socket.create_server(("127.0.0.1", 0))) as gone:
+        url = f"http://127.0.0.1:{gone.getsockname()[1]}/v1"
+    assert cli("config", "model", "openai:small", "--base-url", url, "--retries", "0").status == 0
+    add_cases(cli, 6)
+    Path("greet.md").write_text("# Greet\n\nSay hello.\n")
+    tried = cli("evolve", "try", "greet", "-f", "greet.md", "-d", "Greet a guest", "--json")
+    assert (tried.status, tried.error["code"]) == (1, "unreachable")
+    assert "No rejected attempts" in cli("evolve", "attempts").out
+    assert cli("proposal", "list", "--json").document["proposals"] == []
 
 
 def test_a_person_accepts_what_the_gate_rejected(cli: Call, agent: Path) -> None:

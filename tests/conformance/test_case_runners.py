@@ -61,13 +61,13 @@ class TestSandboxRunner(CaseRunnerConformance):
 class TestModelRunner(CaseRunnerConformance):
     @pytest.fixture
     def setting(self, request: pytest.FixtureRequest) -> RunnerSetting:
-        failure = ModelError("it is busy", code="overloaded", hint="wait")
+        failure = ModelError("it is cut off", code="answer_cut", hint="wait")
         fails_first = "wrong" in request.node.name
         answers = [failure] if fails_first else [{"answer": "a"}, "a, but not as JSON"]
         return RunnerSetting(
             runner=ModelRunner(FakeModel(*answers)),
             skills=_Skills(),
-            cases=[make_case("a"), make_case({"text": "a"})],
+            cases=[make_case("a"), make_case({"text": "a"}, "words")],
             failing=make_case("a"),
         )
 

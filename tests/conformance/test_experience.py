@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from brain.errors import Conflict, InvalidInput
+from brain.experience.experience_limits import MAX_ANSWER_BYTES
 from brain.experience.experience_protocol import (
     RESULT_GAVE_UP,
     AuditEvent,
+    ClaimedWork,
     ExperienceStore,
     SkillSequence,
     WorkItem,
@@ -59,6 +62,13 @@ def make_sequence(number: int = 0, at: int = 1000, chat: str = "a chat") -> Skil
 
 def make_item(key: str = "a gap", at: int = 5) -> WorkItem:
     return WorkItem(kind="gaps", key=key, at=at, data='{"goal": "…"}')
+
+
+def claim(store: ExperienceStore, now: int = 1000, kind: str = "gaps") -> ClaimedWork:
+    """Claim an item for 50 ms."""
+    claimed = store.claim_work(kind, now, 50, 3)
+    assert claimed is not None
+    return claimed
 
 
 def read_columns(
@@ -113,15 +123,16 @@ def test_batches_hold_the_same_sequences_in_columns(store: ExperienceStore) -> N
     assert read_columns(store) == expected
 
 
-def test_names_have_one_index_in_all_batches_of_a_reading(store: ExperienceStore) -> None:
+def test_each_batch_can_be_read_alone(store: ExperienceStore) -> None:
     for number in range(5000):  # more than one batch
         if number % 1000 == 0:
             store.record_sequences([make_sequence(n) for n in range(number, number + 1000)])
-    names: dict[int, str] = {}
+    names: set[str] = set()
     for batch in store.read_batches():
-        for index in batch.skills:
-            assert names.setdefault(index, batch.skill_names[index]) == batch.skill_names[index]
-    assert len(names) == len(set(names.values())) == 5001
+        assert len(set(batch.skill_names)) == len(batch.skill_names)
+        assert len(set(batch.chat_names)) == len(batch.chat_names)
+        names |= {batch.skill_names[index] for index in batch.skills}
+    assert len(names) == 5001
 
 
 @pytest.mark.parametrize(("after", "since"), [(4, 0), (0, 1007), (3, 1005), (10, 0), (0, 2000)])
@@ -249,6 +260,92 @@ def test_finished_work_cannot_be_finished_again(store: ExperienceStore) -> None:
     assert store.list_work() == [(make_item(), "rejected")]
 
 
+def test_an_item_that_is_done_has_the_data_that_it_is_finished_with(
+    store: ExperienceStore,
+) -> None:
+    for data in (None, "", "what the result needs"):
+        store.add_work(make_item(repr(data)))
+        store.finish_work(claim(store), "done", data)
+    found = [item.data for item, _ in store.list_work()]
+    assert found == [make_item().data, "", "what the result needs"]
+
+
+def test_answers_of_any_number_stay_in_order_until_the_item_is_done(open_store: OpenStore) -> None:
+    first, second = open_store(), open_store()
+    first.add_work(make_item())
+    work = claim(first)
+    assert first.read_answers(work) == []
+    answers = [f"{number} ☃ {'x' * 200_000}" for number in range(8)]
+    for answer in answers[:5]:
+        first.add_answer(work, answer)
+    again = claim(second, 1050)
+    with pytest.raises(Conflict) as error:
+        first.add_answer(work, "too late")
+    assert error.value.code == "work_lost"
+    for answer in answers[5:]:
+        second.add_answer(again, answer)
+    assert second.read_answers(again) == answers
+    second.finish_work(again, "done")
+    assert first.read_answers(again) == []
+
+
+def test_answers_belong_to_their_item(store: ExperienceStore) -> None:
+    for key in ("one", "two"):
+        store.add_work(make_item(key))
+    one, two = claim(store), claim(store)
+    store.add_answer(one, "of one")
+    store.add_answer(two, "of two")
+    store.finish_work(one, "done")
+    assert store.read_answers(two) == ["of two"]
+
+
+def test_an_answer_that_is_too_long_is_refused(store: ExperienceStore) -> None:
+    store.add_work(make_item())
+    work = claim(store)
+    with pytest.raises(InvalidInput):
+        store.add_answer(work, "x" * (MAX_ANSWER_BYTES + 1))
+    store.add_answer(work, "x" * MAX_ANSWER_BYTES)
+
+
+def test_a_lease_is_renewed_only_by_the_process_that_has_it(open_store: OpenStore) -> None:
+    first, second = open_store(), open_store()
+    first.add_work(make_item())
+    work = claim(first)
+    first.renew_work(work, 1040, 50)
+    assert second.claim_work("gaps", 1089, 50, 3) is None
+    again = claim(second, 1090)
+    for late in (lambda: first.renew_work(work, 1091, 50), lambda: first.release_work(work)):
+        with pytest.raises(Conflict) as error:
+            late()
+        assert error.value.code == "work_lost"
+    second.renew_work(again, 1100, 50)
+
+
+def test_work_that_is_released_is_claimed_at_once_with_what_was_paid(
+    open_store: OpenStore,
+) -> None:
+    first, second = open_store(), open_store()
+    first.add_work(make_item())
+    work = claim(first)
+    first.keep_progress(work, "a draft")
+    first.add_answer(work, "an answer")
+    first.release_work(work)
+    again = claim(second, 1001)
+    assert (again.progress, second.read_answers(again)) == ("a draft", ["an answer"])
+
+
+def test_what_is_not_done_is_counted_and_the_newest_of_it_is_found(store: ExperienceStore) -> None:
+    assert (store.count_work(), store.newest_work("gaps")) == (0, None)
+    for number in (7, 8, 9):
+        store.add_work(make_item(f"item {number}", at=number))
+    store.add_work(WorkItem(kind="patterns", key="a", at=90, data="{}"))
+    assert (store.count_work(), store.count_work("gaps"), store.count_work("none")) == (4, 3, 0)
+    assert (store.newest_work("gaps"), store.newest_work("patterns")) == (9, 90)
+    for _ in range(3):
+        store.finish_work(claim(store), "done")
+    assert (store.count_work("gaps"), store.newest_work("gaps")) == (0, None)
+
+
 def test_work_is_given_up_after_its_attempts(store: ExperienceStore) -> None:
     store.add_work(make_item("hard"))
     for attempt in (1, 2):
@@ -257,7 +354,10 @@ def test_work_is_given_up_after_its_attempts(store: ExperienceStore) -> None:
     store.add_work(make_item("next"))
     claim = store.claim_work("gaps", 300, 100, 2)
     assert claim is not None and claim.item.key == "next"
-    assert store.list_work() == [(make_item("hard"), RESULT_GAVE_UP), (make_item("next"), "")]
+    assert store.list_work() == [
+        (replace(make_item("hard"), data=""), RESULT_GAVE_UP),
+        (make_item("next"), ""),
+    ]
 
 
 def test_a_clock_that_is_set_back_neither_hangs_work_nor_gives_it_to_two(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -188,14 +189,35 @@ def test_tables_of_another_version_are_refused(postgres: DatabaseServer) -> None
         sql = text("UPDATE brain_experience_version SET version = :version")
         store._database.run(lambda db: db.execute(sql, {"version": version}))
 
-    set_version(2)
+    set_version(3)
     try:
         late = SqlExperience(postgres.url, "two")
         assert code_of(late.list_work) == "unsupported_version"
         late.close()
     finally:
-        set_version(1)
+        set_version(2)
         store.close()
+
+
+def test_tables_of_the_version_before_keep_their_queue(tmp_path: Path) -> None:
+    from sqlalchemy import text
+
+    url = f"sqlite:///{tmp_path}/shared.db"
+    store = SqlExperience(url, "one")
+    store.add_work(ITEM)
+    for sql in (
+        "DROP TABLE brain_answers",
+        "DROP INDEX brain_work_open",
+        "UPDATE brain_experience_version SET version = 1",
+    ):
+        store._database.run(lambda db, sql=sql: db.execute(text(sql)))  # type: ignore[misc]
+    store.close()
+    later = SqlExperience(url, "one")
+    claim = later.claim_work("gaps", 1000, 50, 3)
+    assert claim is not None and claim.item == ITEM
+    later.add_answer(claim, "an answer")
+    assert later.read_answers(claim) == ["an answer"]
+    later.close()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ SKILL = {
     "reason": "Two were sorted wrong.",
 }
 CASES = 6
+LONG = "x" * 30_000
+"""Makes the answers of all cases longer than 1 MiB together."""
 
 
 @pytest.fixture
@@ -44,7 +46,8 @@ def served() -> Iterator[FakeEndpoint]:
             system, *messages = made.asked[-1].body["messages"]
             if "You keep the skills" in system["content"]:
                 return completion_reply(json.dumps(SKILL) if len(messages) > 1 else "what?")
-            return completion_reply("urgent" if "Say urgent" in system["content"] else "later")
+            word = "urgent" if "Say urgent" in system["content"] else "later"
+            return completion_reply(f"{word} {LONG}")
 
         made.replies = [reply] * 1000
         yield made

@@ -1,14 +1,21 @@
 """Patterns as the miner finds them, against a miner that tries every sequence."""
 
+import random
 import tempfile
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brain.evolve.patterns import count_bulk, miner
-from brain.evolve.patterns.message_log import LATE_MS, PatternRules
-from brain.evolve.patterns.miner import FrequentPattern, PatternMiner, find_patterns
+from brain.evolve.patterns import count_bulk, miner, sequence_table
+from brain.evolve.patterns.count_plain import find_maximal
+from brain.evolve.patterns.message_log import LATE_MS, MessageLog, PatternRules
+from brain.evolve.patterns.miner import (
+    FrequentPattern,
+    PatternMiner,
+    find_patterns,
+    list_patterns,
+)
 from brain.experience.experience_protocol import SkillSequence
 from brain.experience.sqlite_experience import SqliteExperience
 
@@ -30,12 +37,13 @@ _steady = st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 130), _skills
 )
 
 
-@pytest.fixture(params=["plain", "bulk", "changes"], autouse=True)
+@pytest.fixture(params=["plain", "bulk", "wide"], autouse=True)
 def counted_by(request, monkeypatch):
-    """Count without numpy, with it, and with it only what changed since the first time."""
+    """Count without numpy, with it, and with it as if there were very many sequences."""
     monkeypatch.setattr(miner, "BULK_MESSAGES", 1 << 60 if request.param == "plain" else 0)
-    if request.param == "changes":
-        monkeypatch.setattr(count_bulk, "_REBUILD_SHARE", 0)
+    if request.param == "wide":
+        monkeypatch.setattr(count_bulk, "_SORT_BITS", 0)
+        monkeypatch.setattr(sequence_table, "_LATER_SHARE", 0)
 
 
 @given(messages=st.one_of(_messages, _steady))
@@ -48,7 +56,7 @@ def test_the_patterns_are_those_of_a_miner_that_tries_every_sequence(messages):
 @given(
     messages=st.one_of(_messages, _steady),
     cuts=st.lists(st.integers(0, 25), max_size=3).map(sorted),
-    passed=st.lists(st.integers(0, 900), min_size=4, max_size=4),
+    passed=st.lists(st.integers(-300, 900), min_size=4, max_size=4),
 )
 def test_messages_that_come_bit_by_bit_give_the_patterns_of_all_together(messages, cuts, passed):
     miner = PatternMiner(RULES)
@@ -59,6 +67,40 @@ def test_messages_that_come_bit_by_bit_give_the_patterns_of_all_together(message
         found = miner.find_patterns(now)
 
         assert found.patterns == _find_by_trying(messages[:end], now)
+
+
+@given(messages=st.one_of(_messages, _steady), most=st.integers(1, 4))
+def test_the_patterns_beyond_the_limit_are_the_last_in_order(messages, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(miner, "MAX_PATTERNS", most)
+        found = find_patterns(messages, NOW, RULES)
+
+    assert found.patterns == _find_by_trying(messages, NOW)[:most]
+
+
+@pytest.mark.parametrize("counted_by", ["bulk", "wide"], indirect=True)
+@settings(max_examples=60)
+@given(seed=st.integers(0, 1 << 32))
+def test_a_long_history_gives_the_same_patterns_as_the_plain_counter_at_each_time(seed):
+    draw = random.Random(seed)
+    miner, now = PatternMiner(RULES), NOW
+    plain = MessageLog(RULES)
+    for _ in range(15):
+        now += draw.choice((50, 900, 900, 2_000, -200))
+        messages = [
+            (draw.choice("xyz"), now - draw.choice((0, 80, 400, -LATE_MS)), _draw_skills(draw))
+            for _ in range(draw.choice((0, 1, 8)))
+        ]
+        miner.add(messages)
+        plain.extend(messages)
+        found = miner.find_patterns(now)
+        expected = list_patterns(find_maximal(plain, now), plain)
+
+        assert found == expected
+
+
+def _draw_skills(draw):
+    return draw.choices("abcdefgh", weights=(8, 7, 6, 5, 4, 3, 2, 1), k=draw.randint(1, 5))
 
 
 def _find_by_trying(messages, now):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brain import Brain
+from brain.gating.case_types import Expectation
 from brain.programs.test_cases import TestCase, encode_cases
 from brain.repo.programs.acquire import AcquireRequest
 from brain.sandbox.sandbox_protocol import Sandbox
@@ -45,7 +46,8 @@ CHECK_COMPOSITE = """\
 def check(payload, output):
     assert output == {"double": 2 * sum(1 for word in payload["text"].split(" ") if word.strip())}
 """
-TEXTS = [" ".join("abcdefghijklmnopqrst"[:count]) for count in range(1, 17)]
+TEXTS = [" ".join("abcdefghi"[:count]) for count in range(1, 10)]
+"""Six of them are held out, where five are enough to admit a change."""
 
 
 def answer(code: str = COMPOSITE, **more: object) -> dict[str, object]:
@@ -90,3 +92,10 @@ def run_messages(brain: Brain, texts: Sequence[str]) -> None:
             tools = Toolbox(brain, task)
             words = tools.call("count_words", {"text": text}).data["output"]["words"]
             tools.call("double_it", {"number": words})
+
+
+def add_cases(brain: Brain, slug: str = "double-words") -> None:
+    """Add cases of a skill as a person does, of words that no message had; five are held out."""
+    for count in range(1, 9):
+        expect = Expectation(has_equals=True, equals={"double": 2 * count})
+        brain.gate.add_case(slug, {"text": " ".join(["word"] * count)}, expect)

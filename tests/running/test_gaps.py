@@ -16,14 +16,16 @@ from brain import Brain
 from brain.api.program_runs import _limit_generated
 from brain.errors import Conflict, ModelError, StoreError
 from brain.evolve import FakeModel
+from brain.evolve.gaps import gap_attempt as gap_attempt_module
 from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gaps.gap_conversation import GAPS_AGENT, find_base
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
-from brain.evolve.gaps.run_gaps import LEASE_MS, run_gaps
-from brain.evolve.gate.proposed_change import ProposedChange
+from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.evolve.model import AnswerRequest, ModelAnswer
+from brain.experience.sqlite_experience import SqliteExperience
+from brain.gating.case_split import is_held_out
 from brain.gating.case_types import Expectation
-from brain.results import GapResult, GateOutcome
+from brain.results import GapResult
 from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
 from tests.support.gap_answers import (
     NO_SKILL,
@@ -32,13 +34,21 @@ from tests.support.gap_answers import (
     seed_answer,
     words_code,
 )
+from tests.support.gap_brains import (
+    DAY,
+    GOAL,
+    HOUR,
+    NOW,
+    RecordingGate,
+    add_cases,
+    fail,
+    phases,
+    run_gaps,
+    set_evolution,
+)
 from tests.support.process_death import dies_before_call
 from tests.support.processes import TIMEOUT_SECONDS
 
-GOAL = "Count the words of the report"
-NOW = 1_800_000_000_000
-HOUR = 3_600_000
-DAY = 24 * HOUR
 PROCESSES = 32
 
 
@@ -47,54 +57,6 @@ def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
-
-
-def set_evolution(brain: Brain, settings: str) -> None:
-    manifest = brain.root / "manifest.yaml"
-    manifest.write_text(f"{manifest.read_text()}evolution: {settings}\n")
-    brain.snapshot()
-
-
-def add_cases(brain: Brain, slug: str = "count-words") -> None:
-    for number in range(14):
-        expect = Expectation(has_equals=True, equals={"words": number})
-        brain.gate.add_case(slug, {"text": " ".join(["w"] * number)}, expect)
-
-
-def fail(brain: Brain, goal: str = GOAL, times: int = 3, **more: object) -> None:
-    for _ in range(times):
-        brain.gaps.report(goal, **more)  # type: ignore[arg-type]
-    assert brain.gaps.wait(TIMEOUT_SECONDS) == []
-
-
-def phases(brain: Brain) -> list[tuple[str, str]]:
-    """Return phase and result of the events, without those below the threshold."""
-    return [(one.phase, one.result) for one in brain.gaps.log() if one.phase != "score"]
-
-
-class RecordingGate:
-    """Says of each change what it was made to say, and keeps the changes."""
-
-    def __init__(self, done: str = "rejected") -> None:
-        self.done = done
-        self.changes: list[ProposedChange] = []
-
-    def propose(self, change: ProposedChange) -> GateOutcome:
-        self.changes.append(change)
-        return GateOutcome(
-            gate="",
-            done=self.done,
-            reason=f"it is {self.done}",
-            slug=change.name,
-            version=None,
-            previous_version=None,
-            snapshot="",
-            proposal="",
-            attempt="",
-            evolver=change.evolver,
-            numbers=None,
-            changed=False,
-        )
 
 
 class TestASkillForAGap:
@@ -126,6 +88,31 @@ class TestASkillForAGap:
         for case in brain.gate.cases("count-words"):
             given = json.dumps(dict(case.input))  # type: ignore[arg-type]
             assert (given in shown) <= (not case.is_held_out)
+
+    def test_a_goal_that_is_a_held_out_case_is_left_alone(self, brain: Brain) -> None:
+        texts = (f"Count the words of report {number}" for number in range(100))
+        held_out = next(text for text in texts if is_held_out(text))
+        brain.gate.add_case("count-words", held_out, Expectation(contains=("words",)))
+        fail(brain, f"Do this at once:\n{held_out.upper()}")
+        model = FakeModel(NO_SKILL)
+        (result,) = run_gaps(brain, model, now=NOW)
+        assert (result.phase, result.result, model.requests) == ("model", "skipped", [])
+        assert "held-out case" in result.reason
+        stores = brain.gaps.open_stores()
+        assert stores.rates.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"daily": 0, "hourly": 0}
+
+    def test_what_repeats_a_held_out_case_is_left_out_of_the_prompt(self, brain: Brain) -> None:
+        texts = ({"text": f"the report of agency {number}"} for number in range(100))
+        held_out = next(payload for payload in texts if is_held_out(payload))
+        brain.gate.add_case("count-words", held_out, Expectation(contains=("words",)))
+        hidden = held_out["text"]
+        brain.skills.upsert("count-pages", "Count.\n", description=f"Count pages of {hidden}")
+        fail(brain, error=f"cannot read {held_out}", reflections=["no tool", f"not of {hidden}"])
+        model = FakeModel(NO_SKILL)
+        run_gaps(brain, model, now=NOW)
+        shown = model.requests[0].messages[0].text
+        assert hidden not in str(model.requests)
+        assert GOAL in shown and "> The agent said: no tool" in shown and "Last error" not in shown
 
     def test_it_is_proposed_only_where_there_are_no_cases(self, brain: Brain) -> None:
         set_evolution(brain, "{mode: gated}")
@@ -311,8 +298,9 @@ class TestLimits:
     def test_a_clock_that_is_set_back_gives_no_hour_more_than_its_limit(self, brain: Brain) -> None:
         for number in range(9):
             fail(brain, f"{GOAL} {number}")
-        times = (0, HOUR, 0, HOUR, -HOUR, 0, -HOUR)
-        assert [self.attempt(brain, NOW + DAY + one) for one in times] == [2, 2, 0, 0, 1, 0, 0]
+        times = (0, HOUR, 0, HOUR, -HOUR, LEASE_MS - HOUR, 0, -HOUR)
+        made = [self.attempt(brain, NOW + DAY + one) for one in times]
+        assert made == [2, 2, 0, 0, 0, 1, 0, 0]
 
     def test_a_gap_waits_where_attempts_cannot_be_counted(
         self, brain: Brain, monkeypatch: pytest.MonkeyPatch
@@ -412,7 +400,7 @@ class TestAKilledProcess:
     def test_after_the_gate_proposes_nothing_twice(self, brain: Brain) -> None:
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
-        with dies_before_call(run_gaps_module, "remember_capability"):
+        with dies_before_call(gap_attempt_module, "remember_capability"):
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
         assert (result.result, len(model.requests), len(gate.changes)) == ("success", 1, 1)
@@ -421,7 +409,7 @@ class TestAKilledProcess:
     def test_before_the_end_remembers_once(self, brain: Brain) -> None:
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
-        with dies_before_call(run_gaps_module, "append_gap_event"):
+        with dies_before_call(SqliteExperience, "append_event"):
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
         assert result.result == "success"
@@ -453,11 +441,32 @@ class TestTheQueue:
     ) -> None:
         fail(brain)
         down = ModelError("the endpoint is down")
-        results = [
-            [one.result for one in run_gaps(brain, FakeModel(down), now=NOW + hour * HOUR)]
-            for hour in range(5)
-        ]
-        assert results == [["failed"], ["failed"], ["failed"], [], []]
+        for hour in range(3):
+            with pytest.raises(ModelError):
+                run_gaps(brain, FakeModel(down), now=NOW + hour * HOUR)
+            assert phases(brain) == [("model", "failed")][: hour // 2]
+        assert run_gaps(brain, FakeModel(down), now=NOW + 3 * HOUR) == []
+        assert brain.gaps.log()[-1].trigger_reason.endswith("reason=the endpoint is down")
+        rates = brain.gaps.open_stores().rates
+        assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
+
+    def test_after_a_failure_of_the_model_the_paid_answers_are_used_and_no_other_gap_is_tried(
+        self, brain: Brain
+    ) -> None:
+        fail(brain)
+        fail(brain, f"{GOAL} 2")
+        bad = gap_answer("import socket\n" + words_code())
+        model = FakeModel(bad, ModelError("the endpoint is down"), gap_answer())
+        gate = RecordingGate("admitted")
+        with pytest.raises(ModelError):
+            run_gaps(brain, model, now=NOW, gate=gate)
+        assert len(model.requests) == 2 and gate.changes == []
+        stopped = iter([False, True])
+        (result,) = run_gaps(
+            brain, model, now=NOW + LEASE_MS, gate=gate, should_stop=lambda: next(stopped)
+        )
+        assert (result.result, result.requests, len(model.requests)) == ("success", 2, 3)
+        assert phases(brain) == [("complete", "success")]
 
     def test_without_a_model_gaps_wait_and_the_results_say_why(self, brain: Brain) -> None:
         fail(brain)
@@ -479,9 +488,25 @@ class TestTheQueue:
         set_evolution(brain, "{gaps: {periodic: false}}")
         for number in range(3):
             fail(brain, f"{GOAL} {number}")
-        assert len(run_gaps(brain, FakeModel(NO_SKILL, NO_SKILL), now=NOW)) == 3
-        assert run_gaps(brain, FakeModel(NO_SKILL), now=NOW + HOUR) == []
-        assert brain.gaps.list().gaps[0].failures == 3
+        results = run_gaps(brain, FakeModel(NO_SKILL, NO_SKILL), now=NOW)
+        assert [one.phase for one in results] == ["model", "model", "rate_limit"]
+        (result,) = run_gaps(brain, FakeModel(NO_SKILL), now=NOW + HOUR)
+        assert result.phase == "model"
+        assert run_gaps(brain, FakeModel(), now=NOW + DAY) == []
+
+    def test_the_audit_says_once_that_a_gap_waits_for_the_limits(self, brain: Brain) -> None:
+        set_evolution(brain, "{gaps: {periodic: false}}")
+        for number in range(9):
+            fail(brain, f"{GOAL} {number}")
+        for hour in range(20):
+            run_gaps(brain, FakeModel(*[NO_SKILL] * 2), now=NOW + hour * HOUR)
+            if hour == 15:  # the last one of the day
+                assert phases(brain).count(("model", "skipped")) == 5
+                gaps = brain.gaps.list(now=NOW + hour * HOUR).gaps
+                nexts = [one.next for one in gaps]
+                assert nexts.count("attempt: it waits for the daily limit") == 4
+        assert phases(brain).count(("model", "skipped")) == 9
+        assert phases(brain).count(("rate_limit", "skipped")) == 7
 
     def test_a_gap_can_be_attempted_as_soon_as_it_is_due(self, brain: Brain) -> None:
         asked = threading.Event()

@@ -11,16 +11,24 @@ from typing import Any
 import pytest
 
 from brain import Brain
+from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.evolve.gate.sandbox_runner import SandboxRunner
 from brain.gating.case_split import is_held_out
 from brain.gating.case_types import Case, Expectation
 from brain.programs.program import Program
-from brain.results import GateOutcome
+from brain.results import GateOutcome, GuardCounts, UnrunGuards
 from brain.sandbox.sandbox_protocol import Sandbox
-from tests.running.programs import COUNT, COUNT_CASES, COUNT_CHECK, TEXT_SCHEMA, build_program
-from tests.support.gated_brains import set_mode
+from tests.running.programs import (
+    CLASS,
+    COUNT,
+    COUNT_CASES,
+    COUNT_CHECK,
+    TEXT_SCHEMA,
+    build_program,
+)
+from tests.support.gated_brains import Answer, ScriptedRunner, set_mode
 
 HYPHENS = COUNT.replace(".split()", ".replace('-', ' ').split()")
 HYPHENS_CHECK = COUNT_CHECK.replace(".split()", ".replace('-', ' ').split()")
@@ -113,6 +121,119 @@ def test_a_caller_of_the_program_guards_its_cases(tmp_path: Path, sandbox: Sandb
         assert brain.verify(deep=True).findings == []
 
 
+CALLER = (
+    "import json, sys\nfrom skillapi import call\n"
+    "print(call('{}', text=json.loads(sys.argv[1])['text']))\n"
+)
+
+
+@pytest.mark.parametrize("name", ["count", "Count", "word_counter"])
+def test_whoever_reaches_the_program_over_others_guards_its_cases(
+    tmp_path: Path, sandbox: Sandbox, name: str
+) -> None:
+    with make_counter(tmp_path, sandbox) as brain:
+        text = brain.files.read("skills/count/SKILL.md").replace(
+            b"name: count", b"name: Word Counter"
+        )
+        brain.files.edit("skills/count/SKILL.md", lambda _: text)
+        for slug, called in (("middle", name), ("top", "middle")):
+            program = build_program(
+                CALLER.format(called), schema=TEXT_SCHEMA, cases=COUNT_CASES, slug=slug
+            )
+            for path, data in {**program.files, "SKILL.md": f"# {slug}\n".encode()}.items():
+                brain.files.edit(f"skills/{slug}/{path}", lambda _, data=data: data)
+        add_cases(brain, Expectation(has_equals=True, equals=2), slug="top")
+        add_cases(brain, Expectation(has_equals=True, equals=3))
+        outcome = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK)
+        assert outcome.gate == "reject" and len(outcome.numbers.worse) == 6
+        assert {path.split("/")[1] for path in outcome.numbers.worse} == {"top"}
+
+
+GREET = "Count the words of a greeting to guest {}"
+
+
+def make_counter_beside_a_text(folder: Path, sandbox: Sandbox) -> Brain:
+    """Create a brain in which a text has cases that a change of the counter's line touches."""
+    brain = make_counter(folder, sandbox)
+    add_cases(brain, Expectation(has_equals=True, equals=3))
+    brain.skills.upsert("greet", "Say hello.\n", description="Greet a guest")
+    tasks = filter(is_held_out, (GREET.format(at) for at in count()))
+    for task in islice(tasks, 3):
+        brain.gate.add_case("greet", task, Expectation(contains=("hello",)))
+    return brain
+
+
+def test_cases_of_texts_that_no_model_runs_are_told_and_are_no_ties(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    with make_counter_beside_a_text(tmp_path, sandbox) as brain:
+        description = "Count the words of a greeting"
+        outcome = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK, description=description)
+        assert outcome.done == "admitted" and outcome.guards is not None
+        assert (outcome.guards.found, outcome.guards.run) == (3, 0)
+        reason = "no model is there to read a text"
+        assert outcome.guards.unrun == [UnrunGuards("greet", 3, reason)]
+        assert outcome.reason.endswith(f"3 of 3 cases of other skills did not run: {reason}")
+        rows = brain.gate.recheck("count").cases
+        assert {row.kind for row in rows} == {"held_out"} and len(rows) == 6
+        assert brain.verify(deep=True).findings == []
+
+
+def test_a_program_that_makes_the_case_of_a_text_worse_is_rejected(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        assert isinstance(case.input, str)
+        return "3" if "of a greeting" in skills.prompt(case.input) else "hello"
+
+    with make_counter_beside_a_text(tmp_path, sandbox) as brain:
+        model = TextRunner(follow)
+        changes = [
+            ProposedChange(
+                name="count", evolver="grind", files=files(HYPHENS, HYPHENS_CHECK), description=line
+            )
+            for line in ("Count the words of a greeting", "Count words of guests")
+        ]
+        gate = Gate(brain, sandbox=sandbox, text_runner=model)
+        worse = gate.propose(changes[0])
+        assert worse.gate == "reject" and worse.numbers.losses == 0
+        assert {path.split("/")[1] for path in worse.numbers.worse} == {"greet"}
+        assert worse.numbers.runner == "sandbox and scripted"
+        again = brain.gate.recheck(worse.attempt, run=True)
+        assert again.differences == []
+        assert again.unknown == ["what was run by scripted did not run again"]
+        assert {row.ran_after for row in again.cases} == {"p", ""}
+        assert gate.propose(changes[0]).reason.startswith("it was tried before")
+
+        asked = model.runs
+        better = gate.propose(changes[1])
+        assert (better.done, better.numbers.rounds) == ("admitted", 5)
+        assert better.guards == GuardCounts(3, 3, []) and model.runs == asked + 2 * 3 * 5
+        assert brain.verify(deep=True).findings == []
+
+
+def test_no_model_is_asked_for_a_program_that_fails_its_own_cases(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    with make_counter_beside_a_text(tmp_path, sandbox) as brain:
+        model = TextRunner(lambda *_: "hello")
+        change = ProposedChange(
+            name="count", evolver="grind", files=files(COUNT), description="Count all the words"
+        )
+        outcome = Gate(brain, sandbox=sandbox, text_runner=model).propose(change)
+        assert (outcome.gate, outcome.numbers.runner, model.runs) == ("reject", "sandbox", 0)
+        assert outcome.guards is not None and outcome.guards.run == 0
+        assert [row.reason for row in outcome.guards.unrun] == ["the change failed without them"]
+
+
+class TextRunner(ScriptedRunner):
+    """A scripted runner that runs no programs, as a model does not."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self.kinds = ("text",)
+
+
 @pytest.mark.parametrize(
     "check",
     [
@@ -132,6 +253,66 @@ def test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing(
         outcome = propose(brain, quick, HYPHENS, HYPHENS_CHECK)
         assert (outcome.done, outcome.numbers.wins, outcome.numbers.ties) == ("rejected", 0, 5)
         assert "evil" not in brain.skills.view("count").body
+
+
+@pytest.mark.parametrize(
+    "misbehave",
+    [
+        "while True: pass",
+        "import os; os._exit(0)",
+        # Says that every output is wrong, and ends before it is asked about the next one.
+        'import os; os.write(3, b\'=["no", "no"]\\n\'); os._exit(0)',
+    ],
+    ids=["hangs", "exits", "answers for all"],
+)
+def test_an_output_that_breaks_the_check_loses_what_passed_before(
+    tmp_path: Path, sandbox: Sandbox, misbehave: str
+) -> None:
+    check = f"def check(input, output):\n    if output == 3:\n        {misbehave}\n"
+    with make_counter(tmp_path, sandbox) as brain:
+        add_cases(brain, Expectation(check=check), number=5)
+        quick = _QuickSandbox(sandbox)
+        outcome = propose(brain, quick, HYPHENS, HYPHENS_CHECK)
+        assert (outcome.gate, outcome.numbers.losses, outcome.numbers.ties) == ("reject", 5, 0)
+        found = brain.gate.recheck(outcome.attempt, sandbox=quick)
+        assert (found.differences, found.unknown) == ([], [])
+
+
+@pytest.mark.parametrize("number", [3, 6], ids=["too few cases", "enough cases"])
+def test_what_was_tried_or_waits_runs_nothing_again(
+    tmp_path: Path, sandbox: Sandbox, number: int
+) -> None:
+    with make_counter(tmp_path, sandbox) as brain:
+        set_mode(brain, "propose")
+        add_cases(brain, Expectation(has_equals=True, equals=3), number=number)
+        first = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK)
+        assert (first.done, first.numbers.wins) == ("proposed", number)
+        again = propose(brain, _IdleSandbox(sandbox), HYPHENS, HYPHENS_CHECK)
+        assert (again.done, again.gate, again.proposal) == ("proposed", first.gate, first.proposal)
+        assert again.numbers == first.numbers._replace(worse=())
+
+
+def test_a_new_class_is_known_again_without_the_schema_that_was_made_for_it(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    program = build_program(CLASS, cases=COUNT_CASES, check=COUNT_CHECK)
+    change = ProposedChange(name="count", evolver="gaps", files=program.files, description="Count")
+    with Brain.init(tmp_path, author="ada") as brain:
+        add_cases(brain, Expectation(has_equals=True, equals=2), number=6)
+        first = Gate(brain, sandbox=sandbox).propose(change)
+        assert (first.done, first.gate) == ("proposed", "admit"), first.reason
+        again = Gate(brain, sandbox=_IdleSandbox(sandbox)).propose(change)
+        assert (again.done, again.gate, again.proposal) == ("proposed", "admit", first.proposal)
+
+
+class _IdleSandbox:
+    """A sandbox in which nothing may run."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.profile = sandbox.profile
+
+    def run(self, job: Any, cancel: Any = None) -> Any:
+        raise AssertionError("a job ran")
 
 
 class _QuickSandbox:

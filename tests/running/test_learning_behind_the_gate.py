@@ -113,8 +113,8 @@ def test_a_failing_task_grows_a_skill_and_a_change_that_harms_another_task_is_re
         person = ProposedChange(
             name="sum-words", evolver="person", description="Sum words", files=sum_files()
         )
-        lists = (["well-known"] * number for number in count(1))
-        add_held_out(brain, "sum-words", (({"texts": some}, {"sum": len(some)}) for some in lists))
+        lists = (["well-known", f"item-{number}"] for number in count())
+        add_held_out(brain, "sum-words", (({"texts": some}, {"sum": 2}) for some in lists))
         assert Gate(brain, sandbox=sandbox).propose(person).done == "admitted"
 
         # 3. A change helps the task of its own skill and harms the other: it is refused.

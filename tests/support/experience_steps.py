@@ -11,11 +11,19 @@ from collections.abc import Callable
 from typing import Any
 
 from brain.errors import BrainError
-from brain.experience.experience_protocol import AuditEvent, RateLimit, SkillSequence, WorkItem
+from brain.experience.experience_protocol import (
+    AuditEvent,
+    ClaimedWork,
+    RateLimit,
+    SkillSequence,
+    WorkItem,
+)
 from brain.experience.sqlite_experience import SqliteExperience
 
 LIMIT = RateLimit(name="daily", seconds=86_400, most=50)
 _NOW = 1000
+_ITEM = WorkItem(kind="gaps", key="a gap", at=5, data="{}")
+_CLAIM = ClaimedWork(item=_ITEM, attempt=1, until=_NOW + 50)
 
 
 def _take(store: SqliteExperience) -> None:
@@ -34,8 +42,9 @@ def _append(store: SqliteExperience) -> None:
 STEPS: tuple[Callable[[SqliteExperience], object], ...] = (
     _take,
     _record,
-    lambda store: store.add_work(WorkItem(kind="gaps", key="a gap", at=5, data="{}")),
+    lambda store: store.add_work(_ITEM),
     lambda store: store.claim_work("gaps", _NOW, 50, 3),
+    lambda store: store.add_answer(_CLAIM, "an answer " * 1000),
     _take,
     _record,
     _append,
@@ -43,6 +52,7 @@ STEPS: tuple[Callable[[SqliteExperience], object], ...] = (
     lambda store: store.forget_sequences(0),
     _record,
     lambda store: store.write_note("state", "here", "there"),
+    lambda store: store.renew_work(_CLAIM, _NOW + 10, 50),
     _take,
 )
 
@@ -58,6 +68,7 @@ def read_state(store: SqliteExperience) -> object:
     return (
         [(one.number, one.sequence) for one in store.read_sequences()],
         store.list_work(),
+        store.read_answers(_CLAIM),
         store.read_events(),
         store.read_note("state"),
         store.read("key", [LIMIT], _NOW),

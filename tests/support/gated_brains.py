@@ -12,6 +12,7 @@ from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_types import Case, Expectation
+from brain.repo.gate.touched_cases import CaseKind
 from brain.results import GateOutcome
 from tests.support.gate_decisions import inputs_of_half
 
@@ -29,6 +30,7 @@ class ScriptedRunner:
         self._answer = answer
         self.repeats_itself = repeats_itself
         self.name = "scripted"
+        self.kinds: tuple[CaseKind, ...] = ("program", "text")
         self.runs = 0
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:

@@ -26,10 +26,11 @@ from brain.experience.sqlite_experience import SqliteExperience
 STEPS = {
     "claimed": (SqliteExperience, "claim_work", 1),
     "counted": (SqliteExperience, "take", 1),
-    "first answer kept": (SqliteExperience, "keep_progress", 1),
-    "second answer kept": (SqliteExperience, "keep_progress", 2),
-    "change kept": (SqliteExperience, "keep_progress", 3),
-    "cases half asked": (SqliteExperience, "keep_progress", 20),
+    "first answer stored": (SqliteExperience, "add_answer", 1),
+    "second answer stored": (SqliteExperience, "add_answer", 2),
+    "change stored": (SqliteExperience, "keep_progress", 1),
+    "cases half asked": (SqliteExperience, "add_answer", 40),
+    "last case asked": (SqliteExperience, "add_answer", 62),
     "gate recorded": (outcome_recorder.OutcomeRecorder, "record", 1),
     "finished": (SqliteExperience, "finish_work", 1),
 }

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..brain_protocol import LearningBrain, _LearningGate, _Programs
+from ..brain_protocol import LearningBrain, _Programs
+from ..gate.brain_protocol import _Proposals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ... import results
     from ...experience.experience_protocol import ExperienceStore, RateStore
-    from ...gating.case_types import Case
     from ...repo.open.gap_policy import GapPolicy
-    from ...repo.programs.acquire import AcquireRequest
     from ..gate.proposed_change import ProposedChange
 
 
 class _GapPrograms(_Programs, Protocol):
-    def acquire(self, request: AcquireRequest) -> results.Decided: ...
+    def attempts(self, slug: str = "") -> Sequence[results.Attempt]: ...
+    def read_attempt(self, attempt: str) -> results.AttemptView: ...
     def read_definition(self, code: bytes) -> Mapping[str, Any]: ...
 
 
@@ -30,9 +30,8 @@ class _History(Protocol):
     def why(self, slug: str) -> results.SkillReasons: ...
 
 
-class _GapGate(_LearningGate, Protocol):
-    def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
-    def practice_cases(self, slug: str) -> Sequence[Case]: ...
+class _GapProposals(_Proposals, Protocol):
+    def list(self) -> Sequence[results.Proposal]: ...
 
 
 class ProposingGate(Protocol):
@@ -68,6 +67,6 @@ class GapBrain(LearningBrain, Protocol):
     @property
     def history(self) -> _History: ...
     @property
-    def gate(self) -> _GapGate: ...
+    def proposals(self) -> _GapProposals: ...
     @property
     def gaps(self) -> _Gaps: ...

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...errors import printable_text
 from ...experience.experience_protocol import AuditEvent
 from ...results import GapEvent
 from ...util.utc_time import utc_time
 from .gap_score import format_score
 from .open_gaps import GAPS, OpenGap
-
-if TYPE_CHECKING:
-    from ...experience.experience_protocol import ExperienceStore
 
 SUCCESS, SKIPPED, REJECTED, FAILED = GAP_RESULTS = ("success", "skipped", "rejected", "failed")
 """Skipped: nothing was tried, or a proposal waits. Rejected: by a check or by the gate."""
@@ -23,24 +18,16 @@ MAX_REASON_CHARS = 400
 _SHORT_KEY = 8
 
 
-def append_gap_event(
-    store: ExperienceStore,
-    gap: OpenGap,
-    at: int,
-    phase: str,
-    result: str,
-    *,
-    name: str = "",
-    reason: str = "",
-) -> None:
-    """Append an event about a gap. `name` is that of the capability, "" before there is one."""
+def build_gap_event(
+    gap: OpenGap, at: int, phase: str, result: str, *, name: str = "", reason: str = ""
+) -> AuditEvent:
+    """Return an event about a gap. `name` is that of the capability, "" before there is one."""
     trigger = f"gap_score={format_score(gap.score.percent)},goal={gap.key[:_SHORT_KEY]}"
     if reason:
         trigger += f",reason={printable_text(reason, MAX_REASON_CHARS)}"
-    event = AuditEvent(
+    return AuditEvent(
         at=at, evolver=GAPS, name=name, trigger_reason=trigger, phase=phase, result=result
     )
-    store.append_event(event)
 
 
 def describe_event(event: AuditEvent) -> GapEvent:

@@ -2,34 +2,69 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...errors import BrainError
-from ...gating.case_types import Case
+from ..related_material import RelatedMaterial
+from ..synthesis_prompt import KnownAttempt
 from .brain_protocol import GapBrain
+from .gap_audit import VALIDATION_PHASE
 from .gap_prompt import gap_message
+from .gap_queue import EndedAttempt
 from .open_gaps import OpenGap
+
+if TYPE_CHECKING:
+    from ...repo.gate.held_out_filter import HeldOutFilter
 
 _MAX_SELECTED = 30
 _MAX_WANTED = 10
-_MAX_PRACTICE = 3
-_MAX_CASE_CHARS = 600
+_MAX_ATTEMPTS = 6
+_MAX_UNKEPT = 3
+"""Answers without a program that are shown."""
 
 
-def build_gap_message(brain: GapBrain, gap: OpenGap) -> str:
-    """Return the first message about a gap. Held-out cases are in no part of it."""
-    selected = brain.skills.select(gap.goal, _MAX_SELECTED) if gap.goal else []
-    wanted = _list_wanted(brain)
-    earlier = [
-        f"{one.slug}: {one.reason}" for slug in wanted for one in brain.gate.earlier_attempts(slug)
-    ]
-    return gap_message(
+def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
+    """Return a gap without error and reflections that repeat the input of a held-out case.
+
+    None if its goal does.
+    """
+    if held_out.hides(gap.goal) or held_out.hides(gap.tool):
+        return None
+    return replace(
         gap,
-        [f"{skill.slug}: {skill.description}" for skill in selected],
-        list(_describe_wanted(brain, wanted)),
-        earlier,
+        error="" if held_out.hides(gap.error) else gap.error,
+        reflections=tuple(text for text in gap.reflections if not held_out.hides(text)),
     )
+
+
+def build_gap_message(
+    brain: GapBrain, material: RelatedMaterial, gap: OpenGap, refused: Sequence[EndedAttempt]
+) -> str:
+    """Return the first message about a gap. Held-out cases are in no part of it.
+
+    `refused` are earlier attempts at it that were rejected, newest first.
+    """
+    selected = brain.skills.select(gap.goal, _MAX_SELECTED) if gap.goal else []
+    names = [f"{skill.slug}: {skill.description}" for skill in selected]
+    wanted = _list_wanted(brain)
+    unkept = [
+        KnownAttempt(one.slug or "no program", one.reason, "")
+        for one in refused
+        if one.phase == VALIDATION_PHASE and not one.attempt
+    ]
+    background = material.read_background(
+        dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
+    )
+    attempts = [*unkept[:_MAX_UNKEPT], *background.attempts][:_MAX_ATTEMPTS]
+    return gap_message(gap, names, wanted, background._replace(attempts=attempts))
+
+
+def list_proposed_skills(brain: GapBrain) -> tuple[str, ...]:
+    """Return the skills that proposals which wait for a person would add or change."""
+    found = [skill.slug for one in brain.proposals.list() for skill in one.skills]
+    return tuple(dict.fromkeys(found))
 
 
 def _list_wanted(brain: GapBrain) -> list[str]:
@@ -44,23 +79,3 @@ def _exists(brain: GapBrain, slug: str) -> bool:
     except BrainError:
         return False
     return True
-
-
-def _describe_wanted(brain: GapBrain, slugs: list[str]) -> Iterator[str]:
-    for slug in slugs:
-        yield slug
-        try:
-            cases = brain.gate.practice_cases(slug)[:_MAX_PRACTICE]
-        except BrainError:  # a document that is no case: the gate reports it
-            continue
-        yield from map(_describe_case, cases)
-
-
-def _describe_case(case: Case) -> str:
-    payload = case.input if isinstance(case.input, str) else json.dumps(dict(case.input))
-    expect = case.expect
-    if expect.has_equals:
-        answer = f"must give {json.dumps(expect.equals)}"
-    else:
-        answer = f"must hold {list(expect.contains)}, and must not hold {list(expect.excludes)}"
-    return f"  for {payload} it {answer}"[:_MAX_CASE_CHARS]

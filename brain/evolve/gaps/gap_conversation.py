@@ -6,11 +6,12 @@ an attempt over uses the answers that there are, and never asks again for one th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ...errors import BrainError, InvalidInput, NotFound
 from ...programs.program import Program
+from ...repo.gate.held_out_filter import HeldOutFilter
 from ...results import SkillView, VersionReason
 from ..acquire import build_program
 from ..answer_check import NoSkill, UnfitAnswer
@@ -19,7 +20,7 @@ from ..model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from ..synthesis_prompt import retry_message
 from .brain_protocol import GapBrain
 from .gap_draft import GapDraft, check_definition, parse_gap_answer
-from .gap_progress import MAX_STORED_ANSWER_CHARS, GapProgress
+from .gap_progress import GapProgress, shorten_answer
 from .gap_prompt import GAP_ANSWER_SCHEMA, GAP_SYSTEM_PROMPT
 
 GAPS_AGENT = "brain evolve gaps"
@@ -53,13 +54,16 @@ class RefusedDraft:
 
 @dataclass(kw_only=True)
 class GapConversation:
-    """Asks a model for a skill. `keep` keeps the progress; `calls` are those of all attempts."""
+    """Asks a model for a skill. `keep` keeps the progress; `calls` are those of all attempts.
+
+    Lines that repeat the input of a case of `held_out` are left out of what the model is asked.
+    """
 
     brain: GapBrain
     model: Model
     progress: GapProgress
     keep: Callable[[GapProgress], None]
-    taken: Collection[str] = ()
+    held_out: HeldOutFilter
 
     def __post_init__(self) -> None:
         self.calls: list[ModelCall] = []
@@ -70,7 +74,7 @@ class GapConversation:
         """Ask until an answer passes. Raises `ModelError`, `LostAnswer`, `SandboxError`."""
         question, fault = first, ""
         for number in range(MAX_ROUNDS):
-            answer = self._answer(number, question)
+            answer = self._answer(number, self.held_out.hide_in(question))
             try:
                 return self._check(answer.text)
             except InvalidInput as error:
@@ -89,7 +93,7 @@ class GapConversation:
                 GAP_SYSTEM_PROMPT, tuple(self._messages), GAP_ANSWER_SCHEMA, MAX_GAP_ANSWER_TOKENS
             )
             answer = self.model.answer(request)
-            text = answer.text[:MAX_STORED_ANSWER_CHARS]
+            text = shorten_answer(answer.text)
             self._keep(self.progress.with_answer(answer._replace(text=text)))
         answer = self.progress.answers[number]
         self.calls.append(ModelCall(question, answer, ""))
@@ -104,23 +108,35 @@ class GapConversation:
 
     def _check(self, text: str) -> CheckedDraft | NoSkill:
         """Return what an answer says. Raises `InvalidInput` with what the model should change."""
-        draft = parse_gap_answer(text, self.taken)
+        draft = parse_gap_answer(text)
         if isinstance(draft, NoSkill):
             return draft
         if draft.fault:
             self._last_draft = draft
             raise UnfitAnswer(draft.fault)
+        if draft.slug in self.progress.proposed:
+            raise UnfitAnswer(
+                f"a proposal of {draft.slug} waits for a person; choose another name, or nothing"
+            )
         base = find_base(self.brain, draft.slug)
         if base is None:
             raise UnfitAnswer(f"there is a skill {draft.slug} already; choose another name")
+        try:
+            program = self._build(draft)
+        except InvalidInput as error:
+            self._last_draft = replace(draft, fault=error.message)
+            raise
+        return CheckedDraft(draft=draft, program=program, base=base)
+
+    def _build(self, draft: GapDraft) -> Program:
+        """Return the program of a draft, whose definition is read in the sandbox."""
 
         def read_definition(code: bytes) -> dict[str, object]:
             definition = dict(self.brain.programs.read_definition(code))
             check_definition(definition, draft.name)
             return definition
 
-        program = build_program(draft.program, self.taken, read_definition)
-        return CheckedDraft(draft=draft, program=program, base=base)
+        return build_program(draft.program, read_definition)
 
 
 def find_base(brain: GapBrain, slug: str) -> str | int | None:

@@ -12,7 +12,7 @@ Nothing is run here, and nothing of what passes is trusted: the program runs in 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +52,8 @@ class GapDraft:
         return tool_name(self.slug)
 
 
-def parse_gap_answer(text: str, taken: Collection[str]) -> GapDraft | NoSkill:
-    """Return what a model answered; `taken` are names of tools that no skill can have.
+def parse_gap_answer(text: str) -> GapDraft | NoSkill:
+    """Return what a model answered.
 
     Raises `UnfitAnswer` for what is no draft at all: its fields are malformed, or its name is not
     one of a tool.
@@ -67,7 +67,7 @@ def parse_gap_answer(text: str, taken: Collection[str]) -> GapDraft | NoSkill:
         raise UnfitAnswer(f'"decision" must be {CREATE_DECISION} or {NO_SKILL_DECISION}')
     try:
         slug = check_tool_name(
-            read_answer_text(fields, "name", limits.MAX_SKILL_NAME_CHARS).replace("-", "_"), taken
+            read_answer_text(fields, "name", limits.MAX_SKILL_NAME_CHARS).replace("-", "_")
         )
     except InvalidInput as error:
         raise UnfitAnswer(f"{error.message}; {error.hint}") from error

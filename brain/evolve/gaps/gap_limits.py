@@ -24,6 +24,12 @@ def read_rate_use(rates: RateStore, brain: str, now: int) -> list[RateUse]:
     return [RateUse(limit.name, used[limit.name], limit.most) for limit in GAP_LIMITS]
 
 
+def time_until_free(name: str, now: int) -> int:
+    """Return the ms from `now` until the present period of a limit ends."""
+    (length,) = (limit.seconds * 1000 for limit in GAP_LIMITS if limit.name == name)
+    return length - now % length
+
+
 def rate_key(brain: str) -> str:
     """Return the key under which the attempts of a brain are counted."""
     return f"{GAPS}:{brain}"

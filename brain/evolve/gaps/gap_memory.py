@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from ...receipts.size_budget import shorten_without_secrets
 from ...skills.visible_text import fold_to_line
@@ -33,7 +34,10 @@ def build_meta_record(gap: OpenGap, name: str, at: int) -> str:
 def remember_capability(brain: GapBrain, gap: OpenGap, name: str, at: int) -> None:
     """Add the record to the memory of a brain; an equal one is not added twice.
 
+    A goal that repeats the input of a held-out case is left out of it.
     Raises `NotFound` (`no_memory`) where there is no place for it, or as `brain.memory.add`.
     """
+    if brain.gate.read_held_out_filter().hides(gap.goal):  # a case that was added since
+        gap = replace(gap, goal="")
     record = build_meta_record(gap, name, at)
     brain.memory.add(META_TARGET, record, message=f"Remember the capability {name}")

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import limits
-from ..synthesis_prompt import CREATE_DECISION, MAX_REASON_CHARS, NO_SKILL_DECISION
+from ..synthesis_prompt import (
+    CREATE_DECISION,
+    MAX_REASON_CHARS,
+    NO_SKILL_DECISION,
+    Background,
+    background_message,
+)
 from ..transcript import mask_text, quote_lines
 from .open_gaps import OpenGap
 
@@ -19,7 +25,6 @@ GENERATED_CATEGORY = "generated"
 MAX_GENERATED_SECONDS = 10
 """The time that such a skill has for one run."""
 _MAX_SHOWN_NAMES = 100
-_MAX_SHOWN_ATTEMPTS = 5
 
 _EXAMPLE = f'''\
 from skillapi import SkillBase, SkillDefinition, SkillParam, SkillResult
@@ -109,15 +114,12 @@ GAP_ANSWER_SCHEMA: dict[str, Any] = {
 
 
 def gap_message(
-    gap: OpenGap,
-    names: Sequence[str],
-    wanted: Sequence[str] = (),
-    earlier: Sequence[str] = (),
+    gap: OpenGap, names: Sequence[str], wanted: Sequence[str], background: Background
 ) -> str:
     """Return the message that asks for a skill.
 
-    `names` are those of the skills that exist. `wanted` describes skills that do not exist and
-    have cases to try them on, `earlier` attempts that were not admitted.
+    `names` are those of the skills that exist, `wanted` those of skills that do not exist and
+    have cases to try them on. `background` is what is known of these and of what waits.
     """
     failed = [f"Goal: {gap.goal or '(not stated)'}", f"Failed {gap.failures} times in a row."]
     if gap.tool:
@@ -134,10 +136,8 @@ def gap_message(
             "Skills that do not exist, and that somebody wrote cases for. If one of them is what "
             f"lacks here, use its name:\n{_quote(wanted)}"
         )
-    if earlier:
-        parts.append(
-            f"Earlier attempts that were not admitted:\n{_quote(earlier[:_MAX_SHOWN_ATTEMPTS])}"
-        )
+    if more := background_message(background):
+        parts.append(more)
     return "\n\n".join(parts) + "\n"
 
 

@@ -7,14 +7,24 @@ from ...results import FailedGoal, OpenGaps
 from ...util.utc_time import utc_time
 from .brain_protocol import GapStores
 from .gap_limits import read_rate_use
-from .gap_queue import describe_next
+from .gap_queue import IsProposed, describe_next
 from .gap_score import format_score
 from .open_gaps import GAPS, list_open_gaps
 
 
-def list_gaps(stores: GapStores, *, brain: str, mode: str, policy: GapPolicy, now: int) -> OpenGaps:
+def list_gaps(
+    stores: GapStores,
+    *,
+    brain: str,
+    mode: str,
+    policy: GapPolicy,
+    is_proposed: IsProposed,
+    now: int,
+) -> OpenGaps:
     """Return the open gaps of a brain, those that failed last first. Raises `StoreError`."""
     items = stores.store.list_work(GAPS)
+    rates = read_rate_use(stores.rates, brain, now)
+    limit = next((rate.name for rate in rates if rate.used >= rate.most), "")
     return OpenGaps(
         gaps=[
             FailedGoal(
@@ -26,11 +36,11 @@ def list_gaps(stores: GapStores, *, brain: str, mode: str, policy: GapPolicy, no
                 since=utc_time(gap.since),
                 last=utc_time(gap.last),
                 error=gap.error,
-                next=describe_next(gap, items),
+                next=describe_next(gap, items, limit, is_proposed),
             )
             for gap in list_open_gaps(stores.store)
         ],
-        rates=read_rate_use(stores.rates, brain, now),
+        rates=rates,
         mode=mode,
         periodic=policy.periodic,
     )

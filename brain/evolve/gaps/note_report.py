@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .gap_audit import SCORE_PHASE, SKIPPED, append_gap_event
+from .gap_audit import SCORE_PHASE, SKIPPED, build_gap_event
 from .gap_report import GapReport, GoalSuccess
 from .open_gaps import add_gap_work, record_failure, record_success
 
@@ -22,7 +22,8 @@ def note_report(store: ExperienceStore, report: GapReport | GoalSuccess) -> bool
         return False
     gap = record_failure(store, report)
     if gap.score.is_due:
-        add_gap_work(store, gap, 0, report.at)
+        add_gap_work(store, gap, report.at)
     else:
-        append_gap_event(store, gap, report.at, SCORE_PHASE, SKIPPED, reason="below the threshold")
+        event = build_gap_event(gap, report.at, SCORE_PHASE, SKIPPED, reason="below the threshold")
+        store.append_event(event)
     return gap.score.is_due

@@ -109,10 +109,10 @@ def find_open_gap(store: ExperienceStore, key: str) -> OpenGap | None:
     return _parse_note(store.read_note(_note_of(key))).get(key)
 
 
-def add_gap_work(store: ExperienceStore, gap: OpenGap, number: int, at: int) -> bool:
-    """Queue the attempt `number` at a gap; return False if it is queued already."""
+def add_gap_work(store: ExperienceStore, gap: OpenGap, at: int) -> bool:
+    """Queue an attempt at a gap; return False if there is or was one at these failures."""
     data = json.dumps(_encode_gap(gap))
-    return store.add_work(WorkItem(kind=GAPS, key=f"{gap.episode}:{number}", at=at, data=data))
+    return store.add_work(WorkItem(kind=GAPS, key=gap.episode, at=at, data=data))
 
 
 def parse_gap_work(item: WorkItem) -> OpenGap | None:

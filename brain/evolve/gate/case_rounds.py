@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ...gating.case_types import Case
+from ...errors import InvalidInput
+from ...gating.case_types import MAX_CASES, Case
 from ...gating.gate_decision import decide
-from ...gating.gate_types import CaseRow, GateDecision, GateRules
+from ...gating.gate_types import DEFAULT_RULES, CaseRow, GateDecision
+from ...repo.gate.judge_outputs import MAX_SILENT_SECONDS, UNJUDGED
 from ...verdicts.gate_verdict import GateCase
 from .case_runner import CaseOutput, CaseRunner, SkillsUnderTest
 
 Judge = Callable[[Case, Sequence[bytes]], Sequence[str]]
-"""Returns for each output of a case whether it passed: p or f."""
+"""Returns for each output of a case whether it passed: p or f, or ? if no time was left for it."""
 MAX_OUTPUT_BYTES = 64 << 10
 """Size of one output; a longer one is an error of its case."""
 MAX_ERROR_CHARS = 1000
+SILENT_CHECKS = f"checks that gave no answer took {MAX_SILENT_SECONDS:g} s"
 _ERROR = "e"
 
 
@@ -23,13 +26,22 @@ _ERROR = "e"
 class GateLimits:
     """Limits of one attempt: of its cases, its runs of them, and its time.
 
-    Of more cases than these, the same ones are tried each time.
+    Of more cases than these, the same ones are tried each time. Raises `InvalidInput`
+    (`bad_limits`) for more than a verdict holds.
     """
 
     cases: int = 64
     guards: int = 32
     runs: int = 2400
     seconds: float = 1800.0
+
+    def __post_init__(self) -> None:
+        if max(self.cases, self.guards) > MAX_CASES:
+            raise InvalidInput(
+                f"a verdict holds no {max(self.cases, self.guards)} cases of one kind",
+                code="bad_limits",
+                hint=f"give at most {MAX_CASES} cases and {MAX_CASES} guards",
+            )
 
 
 DEFAULT_LIMITS = GateLimits()
@@ -65,85 +77,84 @@ class _CaseCourse:
 class CaseRounds:
     """Tries cases with a runner, without a change (`old`) and with it (`new`).
 
-    `clock` tells seconds. `judge` compares outputs with what their case expects.
+    `time_left` tells the seconds of the attempt that are left. `judge` compares outputs with what
+    their case expects.
     """
 
     runner: CaseRunner
     judge: Judge
     old: SkillsUnderTest
     new: SkillsUnderTest
-    rules: GateRules
     limits: GateLimits
-    clock: Callable[[], float]
+    time_left: Callable[[], float]
 
-    def run(self, cases: Sequence[Case], guards: Sequence[Case]) -> TriedCases | None:
-        """Try the cases; None if the time was over before a round was.
+    def run(self, cases: Sequence[Case], guards: Sequence[Case]) -> TriedCases | str:
+        """Try the cases; return why no round was finished if none was.
 
         Whatever `runner` raises because nothing can be run is raised.
         """
-        deadline = self.clock() + self.limits.seconds
         courses = [
             *(_CaseCourse(case, False) for case in cases),
             *(_CaseCourse(case, True) for case in guards),
         ]
-        max_rounds = 1 if self.runner.repeats_itself else self.rules.max_rounds
+        max_rounds = 1 if self.runner.repeats_itself else DEFAULT_RULES.max_rounds
         decision: GateDecision | None = None
         stopped = ""
         for number in range(max_rounds):
             if 2 * len(courses) * (number + 1) > self.limits.runs:
                 stopped = f"the limit of {self.limits.runs} runs was reached"
                 break
-            if not self._run_round(courses, number, deadline):
-                stopped = f"it took longer than {self.limits.seconds:g} s"
+            stopped = self._run_round(courses, number)
+            if stopped:
                 break
             rows = [course.row for course in courses]
-            decision = decide(rows, self.rules, repeats_itself=self.runner.repeats_itself)
+            decision = decide(rows, repeats_itself=self.runner.repeats_itself)
             if decision.gate != "undecided":
                 break
-            stopped = self._find_too_many_errors(courses)
+            stopped = self._find_only_errors(courses)
             if stopped:
                 break
         if decision is None:
-            return None
+            return f"no round of the cases was finished: {stopped}"
         tried = tuple(
             GateCase(case=one.case, row=one.row, outputs=tuple(one.outputs)) for one in courses
         )
         is_open = decision.gate == "undecided"
         return TriedCases(cases=tried, decision=decision, stopped=stopped if is_open else "")
 
-    def _run_round(self, courses: Sequence[_CaseCourse], number: int, deadline: float) -> bool:
-        """Run each case twice; a round that is not finished in time leaves no outcome."""
+    def _run_round(self, courses: Sequence[_CaseCourse], number: int) -> str:
+        """Run each case twice; return why the round could not be finished, "" if it was.
+
+        A round that is not finished leaves no outcome.
+        """
+        late = f"it took longer than {self.limits.seconds:g} s"
         pairs = []
         for course in courses:
-            if self.clock() > deadline:
-                return False
-            outputs = [
-                _bound(self.runner.run(skills, course.case, number))
-                for skills in (self.old, self.new)
-            ]
-            pairs.append((outputs, self._judge(course.case, outputs)))
+            outputs = []
+            for skills in (self.old, self.new):
+                if self.time_left() < 0:
+                    return late
+                outputs.append(_bound(self.runner.run(skills, course.case, number)))
+            letters = self._judge(course.case, outputs)
+            if UNJUDGED in letters:
+                return late if self.time_left() <= 0 else SILENT_CHECKS
+            pairs.append((outputs, letters))
         for course, (outputs, (before, after)) in zip(courses, pairs, strict=True):
             course.before += before
             course.after += after
             course.outputs += [_content_of(one) for one in outputs]
-        return True
+        return ""
 
     def _judge(self, case: Case, outputs: Sequence[CaseOutput]) -> list[str]:
         letters = iter(self.judge(case, [one.output for one in outputs if not one.error]))
         return [_ERROR if one.error else next(letters) for one in outputs]
 
-    def _find_too_many_errors(self, courses: Sequence[_CaseCourse]) -> str:
-        """Return why a runner that fails more often than not is asked no more, "" if it is.
-
-        A program that fails gives the same outcome each time, and is judged by it.
-        """
-        if self.runner.repeats_itself:
-            return ""
+    def _find_only_errors(self, courses: Sequence[_CaseCourse]) -> str:
+        """Return why a runner that gives nothing but errors is asked no more, "" if it is."""
         letters = "".join(course.before + course.after for course in courses)
-        errors = letters.count("e")
-        if 2 * errors <= len(letters):
+        if self.runner.repeats_itself or letters.strip(_ERROR):
             return ""
-        return f"{errors} of {len(letters)} runs ended in an error"
+        return f"{len(letters)} of {len(letters)} runs ended in an error"
 
 
 def _bound(output: CaseOutput) -> CaseOutput:

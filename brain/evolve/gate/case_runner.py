@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
 from ...gating.case_types import Case
 from ...programs.program import Program
+from ...repo.gate.touched_cases import CaseKind
 
 
 class SkillsUnderTest(Protocol):
@@ -34,6 +36,12 @@ class CaseOutput:
     error: str = ""
 
 
+def kind_of_case(skills: SkillsUnderTest, case: Case) -> CaseKind:
+    """Return what answers a case: a program, if its skill has one and its input is an object."""
+    is_text = isinstance(case.input, str) or skills.program(case.skill) is None
+    return "text" if is_text else "program"
+
+
 class CaseRunner(Protocol):
     """Runs cases. What a case does wrong is in the output; raises only if nothing can be run."""
 
@@ -44,6 +52,13 @@ class CaseRunner(Protocol):
     @property
     def repeats_itself(self) -> bool:
         """Whether the same skills and case give the same output each time."""
+
+    @property
+    def kinds(self) -> Collection[CaseKind]:
+        """The cases of other skills that it can run, by what answers them.
+
+        Those of the changed skill run whatever this says.
+        """
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Run a case in round `number`, from 0."""

@@ -13,10 +13,11 @@ If the skill changes meanwhile, the change is tried once more on what it is then
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 
 from ...errors import Conflict, InvalidInput, printable_text
-from ...gating.gate_types import DEFAULT_RULES, GateRules
+from ...receipts.learned_run import own_sources
 from ...repo.gate.plan_change import ChangeRequest
 from ...repo.open.manifest import OFF
 from ...results import EarlierAttempt, GateOutcome
@@ -34,8 +35,11 @@ _EVOLVER = re.compile("[a-z]{1,32}")
 class Gate:
     """Tries the changes that evolvers propose to a brain.
 
-    `runner` runs the cases; without one, programs run in the sandbox, and texts cannot be tried.
-    `sandbox` is that of programs and of the checks of cases, by default the one of this machine.
+    `runner` runs the cases of the changed skill. Without one, the sandbox does if the skill has a
+    program, else `text_runner`. Guards of the other kind run in the sandbox or by `text_runner`.
+    Without either, texts cannot be tried. `sandbox` is that of programs and of the checks of
+    cases, by default the one of this machine. `confirm` is called before anything is recorded; what
+    it raises ends the attempt.
     """
 
     def __init__(
@@ -43,14 +47,16 @@ class Gate:
         brain: GatedBrain,
         *,
         runner: CaseRunner | None = None,
+        text_runner: CaseRunner | None = None,
         sandbox: Sandbox | None = None,
-        rules: GateRules = DEFAULT_RULES,
         limits: GateLimits = DEFAULT_LIMITS,
+        confirm: Callable[[], None] = lambda: None,
     ) -> None:
         self._brain = brain
+        self._confirm = confirm
         self._given_sandbox = sandbox
-        settings = GateSettings(rules=rules, limits=limits)
-        self._trial = ChangeTrial(brain, runner, lambda: self._sandbox, settings)
+        settings = GateSettings(limits=limits)
+        self._trial = ChangeTrial(brain, runner, text_runner, lambda: self._sandbox, settings)
 
     def propose(self, change: ProposedChange) -> GateOutcome:
         """Try a change, and record what the gate decides.
@@ -83,9 +89,11 @@ class Gate:
         recorder = OutcomeRecorder(brain=self._brain, change=change, planned=planned, mode=mode)
         if planned.is_equal:
             return recorder.describe_equal()
-        result = self._trial.run(planned)
+        own = own_sources(change.receipt) if change.receipt else ()
+        result = self._trial.run(planned, own)
         if isinstance(result, EarlierAttempt):
             return recorder.describe_same(result)
+        self._confirm()
         return recorder.record(result)
 
     @cached_property

@@ -2,56 +2,68 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from ...gating.case_types import Case
-from ...programs.tool_name import tool_name
 from ...repo.gate.case_files import refuse_same_inputs
-from .model_runner import case_text
-from .skills_under_test import PlannedSkills
+from ...repo.gate.touched_cases import TouchedCase, TouchingChange
+from .brain_protocol import GatedBrain
+from .skills_under_test import MAX_TEXTS, PlannedRanks, PlannedSkills, cut_text
 
 
-def list_held_out(held_out: Iterable[Case], slug: str, limit: int) -> list[Case]:
-    """Return the held-out cases of a skill, at most `limit`: always the same ones.
+class _Document(Protocol):
+    @property
+    def blob(self) -> bytes: ...
+    @property
+    def path(self) -> str: ...
+
+
+D = TypeVar("D", bound=_Document)
+
+
+def choose_held_out(cases: Sequence[Case], limit: int) -> list[Case]:
+    """Return the held-out cases of a skill that are tried, at most `limit`: always the same ones.
 
     Raises `InvalidInput` (`bad_case`) if two of them have one input.
     """
-    cases = [case for case in held_out if case.skill == slug]
     refuse_same_inputs(cases)
-    return _take(cases, limit)
+    return take_cases(cases, limit)[0]
 
 
 def find_guards(
-    held_out: Iterable[Case], old: PlannedSkills, new: PlannedSkills, limit: int
-) -> list[Case]:
-    """Return the held-out cases of other skills that a change could touch, at most `limit`.
+    brain: GatedBrain,
+    head: bytes,
+    ranks: PlannedRanks,
+    sides: tuple[PlannedSkills, PlannedSkills],
+    interrupt: Callable[[], None],
+) -> Sequence[TouchedCase]:
+    """Return the held-out cases of other skills that a change could touch."""
+    old, new = sides
+    texts = [side.own_text and cut_text(side.own_text) for side in sides]
+    change = TouchingChange(
+        slug=new.slug,
+        document=ranks.change,
+        is_text_changed=texts[0] != texts[1],
+        texts=MAX_TEXTS,
+        called_as=_list_called_names(old, new),
+    )
+    return brain.gate.find_touched(head, change, interrupt)
 
-    Those of a skill with a program are touched if it calls the changed skill by its name, and
-    those of a text if the prompt for their input is another one.
+
+def _list_called_names(old: PlannedSkills, new: PlannedSkills) -> set[str]:
+    """Return the slugs by which programs call the changed one; empty if that changes nothing."""
+    before, after = (skills.program(new.slug) for skills in (old, new))
+    is_same = (before and before.id) == (after and after.id)
+    if is_same and (after is None or old.called_names == new.called_names):
+        return set()
+    return old.called_names | new.called_names
+
+
+def take_cases(cases: Sequence[D], limit: int) -> tuple[list[D], list[D]]:
+    """Return at most `limit` cases and the others, in an order that only their documents decide.
+
+    Who changes a skill writes no cases, so no change brings one forward.
     """
-    is_touched = {}
-    found = []
-    for case in held_out:
-        if case.skill == new.slug:
-            continue
-        if case.skill not in is_touched:
-            is_touched[case.skill] = _calls(new, case.skill)
-        calls = is_touched[case.skill]
-        if calls or (calls is None and old.prompt(case_text(case)) != new.prompt(case_text(case))):
-            found.append(case)
-    return _take(found, limit)
-
-
-def _calls(skills: PlannedSkills, slug: str) -> bool | None:
-    """Tell whether the program of a skill names the tool of the changed one; None without one."""
-    program = skills.program(slug)
-    if program is None:
-        return None
-    name = re.escape(tool_name(skills.slug))
-    return re.search(rf"\b{name}\b", program.code.decode("utf-8", "replace")) is not None
-
-
-def _take(cases: Sequence[Case], limit: int) -> list[Case]:
-    """Return at most `limit` cases, in an order that only their documents decide."""
-    return sorted(sorted(cases, key=lambda case: case.blob)[:limit], key=lambda case: case.path)
+    chosen = sorted(cases, key=lambda case: (case.blob, case.path))
+    return sorted(chosen[:limit], key=lambda case: case.path), chosen[limit:]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from ...errors import ModelError
-from ...gating.case_types import Case
+from ...gating.case_types import Case, case_text
+from ...repo.gate.touched_cases import CaseKind
 from ...util import strict_json
-from ..model import MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
+from ..model import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
 from .case_runner import CaseOutput, SkillsUnderTest
 
 MAX_ANSWER_TOKENS = 1024
@@ -24,6 +23,7 @@ class ModelRunner:
     """The `CaseRunner` of skills that are texts: the answer of a model is the output."""
 
     repeats_itself = False
+    kinds: tuple[CaseKind, ...] = ("text",)
 
     def __init__(self, model: Model, max_tokens: int = MAX_ANSWER_TOKENS) -> None:
         self._model = model
@@ -35,7 +35,10 @@ class ModelRunner:
         return self._model.name
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
-        """Ask the model; one that fails is an error of the case."""
+        """Ask the model; an answer that cannot be used is an error of the case.
+
+        Raises `ModelError` if the model fails as a whole, such as one that cannot be reached.
+        """
         task = case_text(case)
         request = AnswerRequest(
             system=skills.prompt(task),
@@ -46,18 +49,13 @@ class ModelRunner:
         try:
             answer = self._model.answer(request).text
         except ModelError as error:
+            if error.code not in ANSWER_FAULTS:
+                raise
             return CaseOutput(error=f"{error.code}: {error.message}")
         output = _read_answer(answer).encode("utf-8", "backslashreplace")
         if len(output) > MAX_MODEL_ANSWER_BYTES:
             return CaseOutput(error=f"the answer has {len(output)} bytes")
         return CaseOutput(output=output)
-
-
-def case_text(case: Case) -> str:
-    """Return the input of a case as a message; an object as JSON."""
-    if isinstance(case.input, str):
-        return case.input
-    return json.dumps(dict(case.input), ensure_ascii=False, sort_keys=True)
 
 
 def _read_answer(text: str) -> str:

@@ -31,6 +31,9 @@ class OutcomeRecorder:
 
     def record(self, result: TrialResult) -> GateOutcome:
         """Admit or propose a change, or keep the attempt. Raises as `brain.gate.record`."""
+        return self._record(result)._replace(guards=result.guards)
+
+    def _record(self, result: TrialResult) -> GateOutcome:
         if result.record is None and result.is_for_person:
             return self._propose_untried(result)
         if result.record is not None and result.record.decision.gate == "admit":
@@ -53,14 +56,12 @@ class OutcomeRecorder:
 
     def describe_same(self, attempt: EarlierAttempt) -> GateOutcome:
         """Return the outcome of a change that was tried before, with the same result."""
-        done = "rejected" if attempt.gate == "reject" else "kept"
-        outcome = self._build(attempt.gate, done, f"it was tried before: {attempt.reason}")
         name = self._proposal_name()
-        return outcome._replace(
-            attempt=attempt.attempt,
-            numbers=attempt.numbers,
-            proposal=name if self.brain.gate.is_proposed(name) else "",
-        )
+        proposal = name if self.brain.gate.is_proposed(name) else ""
+        done = "proposed" if proposal else "kept"
+        done = "rejected" if attempt.gate == "reject" else done
+        outcome = self._build(attempt.gate, done, f"it was tried before: {attempt.reason}")
+        return outcome._replace(attempt=attempt.attempt, numbers=attempt.numbers, proposal=proposal)
 
     def _decide(self, result: TrialResult, decision: str) -> DecidedChange:
         trial_contents = result.trial.contents if result.trial else ()

@@ -10,6 +10,8 @@ from ...gating.case_types import Case
 from ...programs.program import Program
 from ...repo.gate.find_verdict import FoundVerdict
 from ...repo.gate.recheck import RecheckTools
+from .case_runner import kind_of_case
+from .combined_runner import split_runner_name
 from .sandbox_runner import SANDBOX_RUNNER, SandboxRunner
 
 
@@ -46,8 +48,9 @@ def with_rerun(tools: RecheckTools, reader: ProgramReader, found: FoundVerdict) 
 
     What a model answered cannot be had again, so only programs run.
     """
-    runner = found.verdict.runner
-    if runner != SANDBOX_RUNNER:
+    runners = split_runner_name(found.verdict.runner)
+    if SANDBOX_RUNNER not in runners:
+        runner = found.verdict.runner
         return replace(tools, not_run=f"nothing ran again: the cases were run by {runner}")
     if not found.snapshot:
         return replace(tools, not_run="nothing ran again: no snapshot here has this verdict")
@@ -56,9 +59,14 @@ def with_rerun(tools: RecheckTools, reader: ProgramReader, found: FoundVerdict) 
         for snapshot in (found.parent, found.snapshot)
     ]
 
+    others = [runner for runner in runners if runner != SANDBOX_RUNNER]
+    not_run = f"what was run by {others[0]} did not run again" if others else ""
+
     def rerun(case: Case) -> Sequence[bytes | None]:
         runner = SandboxRunner(tools.find_sandbox())
+        if others and kind_of_case(sides[-1], case) not in runner.kinds:
+            return []
         outputs = [runner.run(skills, case, 0) for skills in sides]
         return [None if one.error else one.output for one in outputs]
 
-    return replace(tools, rerun=rerun)
+    return replace(tools, rerun=rerun, not_run=not_run)

@@ -11,6 +11,7 @@ from ...errors import InvalidInput
 from ...gating.case_types import Case
 from ...programs.program import Program
 from ...programs.tool_name import slug_of_tool, tool_name
+from ...repo.gate.touched_cases import CaseKind
 from ...running.broker import Broker
 from ...running.run_program import RunOutcome, run_program
 from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
@@ -26,6 +27,7 @@ class SandboxRunner:
 
     name = SANDBOX_RUNNER
     repeats_itself = True
+    kinds: tuple[CaseKind, ...] = ("program",)
 
     def __init__(self, sandbox: Sandbox, case_seconds: float = CASE_SECONDS) -> None:
         self._sandbox = sandbox

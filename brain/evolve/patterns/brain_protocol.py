@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..brain_protocol import LearningBrain, _LearningGate, _Programs, _Receipts
+from ..brain_protocol import LearningBrain, _Programs, _Receipts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from ... import results
     from ...experience.experience_protocol import ExperienceStore
-    from ...gating.case_types import Case, Expectation
-
-
-class _CasesGate(_LearningGate, Protocol):
-    def cases(self, slug: str) -> Sequence[Case]: ...
-    def add_case(
-        self,
-        slug: str,
-        input: Mapping[str, Any] | str,
-        expect: Expectation,
-        source: str = "",
-    ) -> results.CaseAdded: ...
 
 
 class _DefinedPrograms(_Programs, Protocol):
@@ -41,8 +29,6 @@ class _Patterns(Protocol):
 class PatternBrain(LearningBrain, Protocol):
     """An open brain, as making skills of patterns uses it."""
 
-    @property
-    def gate(self) -> _CasesGate: ...
     @property
     def programs(self) -> _DefinedPrograms: ...
     @property

@@ -12,7 +12,7 @@ Nothing is run here, and nothing of what passes is trusted: the program runs in 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,10 +47,8 @@ class CompositeDraft:
     fault: str
 
 
-def parse_composite_answer(
-    text: str, skills: Sequence[str], taken: Collection[str]
-) -> CompositeDraft | NoSkill:
-    """Return what a model answered about a pattern; `taken` are names that no tool can have.
+def parse_composite_answer(text: str, skills: Sequence[str]) -> CompositeDraft | NoSkill:
+    """Return what a model answered about a pattern.
 
     Raises `UnfitAnswer` for what is no draft at all.
     """
@@ -63,7 +61,7 @@ def parse_composite_answer(
         raise UnfitAnswer(f'"decision" must be {CREATE_DECISION} or {NO_SKILL_DECISION}')
     name = read_answer_text(fields, "name", limits.MAX_SKILL_NAME_CHARS).replace("-", "_")
     try:
-        slug = check_tool_name(name, taken)
+        slug = check_tool_name(name)
     except InvalidInput as error:
         raise UnfitAnswer(f"{error.message}; {error.hint}") from error
     code = read_answer_text(fields, "code", MAX_CODE_CHARS)

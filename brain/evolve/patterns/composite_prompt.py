@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import limits
-from ..synthesis_prompt import CREATE_DECISION, MAX_REASON_CHARS, NO_SKILL_DECISION
+from ..synthesis_prompt import (
+    CREATE_DECISION,
+    MAX_REASON_CHARS,
+    NO_SKILL_DECISION,
+    KnownAttempt,
+    attempts_message,
+)
 from ..transcript import mask_text, quote_lines
 
 MAX_CODE_CHARS = 40_000
 MAX_PAYLOADS = 16
 MAX_PAYLOAD_CHARS = 4_000
 _MAX_SHOWN_CHARS = 4_000
-"""Characters of one skill, example or attempt that are shown."""
+"""Characters of one skill or example that are shown."""
 _MAX_EXAMPLES = 8
 
 SYSTEM_PROMPT = f"""\
@@ -87,7 +93,7 @@ def pattern_message(
     occurrences: int,
     tools: Sequence[str],
     examples: Sequence[str],
-    attempts: Sequence[str],
+    attempts: Sequence[KnownAttempt],
 ) -> str:
     """Return the message that shows a pattern: its tools, examples and earlier attempts."""
     parts = [
@@ -96,7 +102,7 @@ def pattern_message(
         f"Calls that were recorded:\n{_show_all(examples[:_MAX_EXAMPLES])}",
     ]
     if attempts:
-        parts.append(f"Tools that were made of this and not admitted:\n{_show_all(attempts)}")
+        parts.append(attempts_message(attempts))
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,15 +1,14 @@
 """Count the sequences of steps in which very many messages end, with numpy.
 
-A tree has a node for each frequent sequence; its parent is the sequence without the first step.
-The tree of most messages, the base, is built level by level and stays. Messages that came or went
-since are counted against it: what they add and take away decides, with the counts of the base,
-which nodes are frequent, so that the work is that of the difference.
+The counts stay. Messages that came since the last time, or are no longer counted, are added to them
+and taken away, sequence by sequence, so that the work is that of the difference. A sequence that
+was frequent once stays a node of the tree, so that all longer ones are counted, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,104 +16,90 @@ from numpy.typing import NDArray
 
 from .count_plain import MaximalSequences, Steps
 from .message_log import LATE_MS, NO_STEP, MessageLog
+from .sequence_table import (
+    NO_NODE,
+    ROOT,
+    STEP_BITS,
+    STEP_MASK,
+    Flags,
+    GrowingColumn,
+    Numbers,
+    SequenceTable,
+)
 
-_Numbers = NDArray[np.int64]
-_Places = NDArray[np.int32]
-_Flags = NDArray[np.bool_]
-
-_ROOT = 0
-_NO_NODE = -1
-_END = np.iinfo(np.int64).max
-_STEP_BITS = 22
-"""A key is a node and the step before it: node << _STEP_BITS | step."""
-_STEP_MASK = (1 << _STEP_BITS) - 1
-_REBUILD_SHARE = 32
-"""The base is built anew when one in so many of its messages came or went."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Level:
-    """The sequences of one length in the base, frequent or not, sorted by their keys.
-
-    Those of key `i` end at `ends[offsets[i]:offsets[i + 1]]`; the node is _NO_NODE if they are
-    not frequent. The last key is _END, which nothing has.
-    """
-
-    keys: _Numbers
-    counts: _Numbers
-    nodes: _Numbers
-    offsets: _Numbers
-    ends: _Places
-
-    def find(self, keys: _Numbers) -> tuple[_Numbers, _Flags]:
-        """Return the row of each key, and whether it is there."""
-        rows = np.searchsorted(self.keys, keys)
-        return rows, self.keys[rows] == keys
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tree:
-    """For each node its count, first step, length, parent, and prefix: all but the last step.
-
-    The root comes first. `added` are the nodes that no level has, by their keys.
-    """
-
-    counts: _Numbers
-    steps: _Numbers
-    lengths: _Numbers
-    parents: _Numbers
-    prefixes: _Numbers
-    added: dict[int, int] = field(default_factory=dict)
-
-    def read(self, node: int) -> Steps:
-        """Return the sequence of a node."""
-        steps = []
-        while node != _ROOT:
-            steps.append(int(self.steps[node]))
-            node = int(self.parents[node])
-        return tuple(steps)
-
-    def extended(self, *, added: dict[int, int], **columns: _Numbers) -> _Tree:
-        """Return a tree with more nodes."""
-        return _Tree(
-            **{
-                name: np.concatenate((getattr(self, name), column))
-                for name, column in columns.items()
-            },
-            added=added,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ends:
-    """Places where sequences end: after which step, of which message, at which node.
-
-    `gone`: the message is counted no more, so that it takes away from the counts of the base.
-    """
-
-    ends: _Places
-    messages: _Places
-    nodes: _Numbers
-    gone: _Flags
-
-    def take(self, chosen: _Numbers | _Flags) -> _Ends:
-        """Return some of them, in the order of `chosen`."""
-        return _Ends(
-            ends=self.ends[chosen],
-            messages=self.messages[chosen],
-            nodes=self.nodes[chosen],
-            gone=self.gone[chosen],
-        )
+_SORT_BITS = 63
+"""Bits of a number that is sorted with the place in its low bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Groups:
-    """Places grouped by key; group `i` has those from `offsets[i]` to `offsets[i + 1]`."""
+    """Places that are preceded by the same steps; group `i` is `ends[offsets[i]:offsets[i + 1]]`.
 
-    keys: _Numbers
-    counts: _Numbers
-    offsets: _Numbers
-    places: _Ends
+    A place is the position after a step of a message. `counts` are the messages that came less
+    those that went.
+    """
+
+    keys: Numbers
+    counts: Numbers
+    offsets: Numbers
+    ends: Numbers
+
+    def repeat(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the value of the group of each place."""
+        return np.repeat(values, np.diff(self.offsets))
+
+
+class _Tree:
+    """Columns of the nodes: their row, first step, length, and parent.
+
+    `prefixes` are the nodes of the sequences without their last step, NO_NODE for one that was
+    not frequent yet.
+    """
+
+    def __init__(self) -> None:
+        self.rows = GrowingColumn(np.int32)
+        self.steps = GrowingColumn(np.int32)
+        self.lengths = GrowingColumn(np.int32)
+        self.parents = GrowingColumn(np.int32)
+        self.prefixes = GrowingColumn(np.int32)
+        self._sequences: dict[int, Steps] = {}
+        self._without_prefix: defaultdict[int, list[Numbers]] = defaultdict(list)
+        for column in (self.rows, self.steps, self.lengths, self.parents, self.prefixes):
+            column.extend(np.array([ROOT]))
+
+    def add(self, rows: Numbers, keys: Numbers, length: int) -> Numbers:
+        """Add nodes of one length; return their numbers."""
+        nodes = np.arange(len(self.rows), len(self.rows) + len(rows))
+        self.rows.extend(rows)
+        self.steps.extend(keys & STEP_MASK)
+        self.lengths.extend(np.full(len(rows), length))
+        self.parents.extend(keys >> STEP_BITS)
+        self.prefixes.extend(np.full(len(rows), NO_NODE))
+        self._without_prefix[length].append(nodes)
+        return nodes
+
+    def find_prefixes(self, table: SequenceTable) -> None:
+        """Find the prefixes that became nodes, those of short sequences first."""
+        for length, parts in sorted(self._without_prefix.items()):
+            nodes = np.concatenate(parts)
+            before = self.prefixes.values[self.parents.values[nodes]].astype(np.int64)
+            keys = before << STEP_BITS | self.steps.values[nodes]
+            found = table.find_nodes(keys) if length > 1 else np.full(len(nodes), ROOT)
+            found[before == NO_NODE] = NO_NODE
+            self.prefixes.values[nodes] = found
+            self._without_prefix[length] = [nodes[found == NO_NODE]]
+
+    def read(self, node: int) -> Steps:
+        """Return the sequence of a node."""
+        known = self._sequences.get(node)
+        if known is None:
+            steps, parents = self.steps.values, self.parents.values
+            found, at = [], node
+            while at != ROOT:
+                found.append(int(steps[at]))
+                at = int(parents[at])
+            known = self._sequences[node] = tuple(found)
+        return known
 
 
 class BulkCounter:
@@ -122,240 +107,200 @@ class BulkCounter:
 
     def __init__(self, log: MessageLog) -> None:
         self._log = log
-        self._levels: list[_Level] = []
-        self._tree = _bare_tree()
-        self._in_base = np.zeros(0, np.bool_)
+        self._messages = GrowingColumn(np.int32)  # for each position in the steps of the log
+        self._forget()
+
+    def _forget(self) -> None:
+        self._table = SequenceTable()
+        self._tree = _Tree()
+        self._counted = np.zeros(0, np.bool_)
+        self._was_counted = np.zeros(0, np.bool_)
 
     def find_maximal(self, now: int, limit: int) -> MaximalSequences:
-        """Return the maximal sequences at a time in ms, at least the `limit` most frequent."""
+        """Return the maximal sequences at a time in ms, at least the `limit` first ones.
+
+        The first ones are the most frequent, and of equally frequent ones the longest.
+        """
+        self._index_messages()
         times = np.frombuffer(self._log.times, np.int64)
         counted = (now - self._log.rules.window_ms <= times) & (times <= now + LATE_MS)
-        changed = counted.copy()
-        changed[: len(self._in_base)] ^= self._in_base
-        is_much = np.count_nonzero(changed) * _REBUILD_SHARE > len(self._in_base)
-        if is_much or not self._levels:
-            self._build_base(counted)
-            tree = self._tree
-        else:
-            tree = self._count_changes(counted, np.flatnonzero(changed))
-        return self._select_maximal(tree, limit, int(np.count_nonzero(counted)))
+        changed = self._find_changed(counted)
+        if np.any(self._was_counted[changed] & counted[changed]):
+            self._forget()  # the clock went back, and places are remembered once only
+            changed = self._find_changed(counted)
+        self._count_changes(counted, changed)
+        self._counted = counted
+        self._was_counted[changed] = True
+        return self._select_maximal(limit, int(np.count_nonzero(counted)))
 
-    def _build_base(self, counted: _Flags) -> None:
-        self._levels, self._tree, self._in_base = [], _bare_tree(), counted
-        rules = self._log.rules
-        places = self._list_ends(np.flatnonzero(counted), counted)
+    def _find_changed(self, counted: Flags) -> Numbers:
+        """Return the messages that came or went; make room for the flags of new ones."""
+        new = np.zeros(len(counted) - len(self._counted), np.bool_)
+        self._was_counted = np.append(self._was_counted, new)
+        return np.flatnonzero(counted != np.append(self._counted, new))
+
+    def _count_changes(self, counted: Flags, changed: Numbers) -> None:
+        """Add the changed messages that are counted now, and take away those that are not."""
+        rules, table, tree = self._log.rules, self._table, self._tree
+        has_gone = not counted[changed].all()
+        ends = self._list_ends(changed)
+        nodes = np.full(len(ends), ROOT, np.int64)
         for length in range(1, rules.max_steps + 2):
-            groups = self._group_by_step(places, length)
-            is_frequent = groups.counts >= rules.min_count
-            first = len(self._tree.counts)
-            nodes = np.where(is_frequent, first - 1 + np.cumsum(is_frequent), _NO_NODE)
-            keys = groups.keys[is_frequent]
-            parents, steps = keys >> _STEP_BITS, keys & _STEP_MASK
-            prefixes = self._find_prefixes(parents, steps, length)
-            self._levels.append(
-                _Level(
-                    keys=np.append(groups.keys, _END),
-                    counts=np.append(groups.counts, 0),
-                    nodes=np.append(nodes, _NO_NODE),
-                    offsets=groups.offsets,
-                    ends=groups.places.ends,
-                )
-            )
-            self._tree = self._tree.extended(
-                counts=groups.counts[is_frequent],
-                steps=steps,
-                lengths=np.full(len(keys), length, np.int64),
-                parents=parents,
-                prefixes=prefixes,
-                added={},
-            )
-            places = _move_to(groups, nodes)
+            groups = self._group_by_step(ends, nodes, length, counted, has_gone)
+            if not len(groups.keys):
+                break
+            rows = table.find_or_add(groups.keys)
+            table.counts.values[rows] += groups.counts
+            is_node = table.nodes.values[rows] != NO_NODE
+            is_new = ~is_node & (table.counts.values[rows] >= rules.min_count)
+            table.nodes.values[rows[is_new]] = tree.add(rows[is_new], groups.keys[is_new], length)
+            if length <= rules.max_steps:
+                ends, nodes = self._go_on(groups, rows, is_new, counted, has_gone)
+        table.index_keys()
+        tree.find_prefixes(table)
 
-    def _find_prefixes(self, parents: _Numbers, steps: _Numbers, length: int) -> _Numbers:
-        """Return the nodes of sequences without their last step; their level is built last."""
-        if length == 1:
-            return np.full(len(parents), _ROOT, np.int64)
-        level = self._levels[length - 2]
-        before = self._tree.prefixes[parents]
-        rows, is_there = level.find(before << _STEP_BITS | steps)
-        return np.where(is_there & (before != _NO_NODE), level.nodes[rows], _NO_NODE)
+    def _go_on(
+        self, groups: _Groups, rows: Numbers, is_new: Flags, counted: Flags, has_gone: bool
+    ) -> tuple[Numbers, Numbers]:
+        """Return the places to go on from, with their nodes; remember those without a node.
 
-    def _count_changes(self, counted: _Flags, changed: _Numbers) -> _Tree:
-        """Return the tree with the messages that came since the base, and without those gone."""
-        new = _NewNodes(self._tree, self._levels)
-        places = self._list_ends(changed, counted)
-        for length, level in enumerate(self._levels, 1):
-            groups = self._group_by_step(
-                places.take(np.lexsort((places.ends, places.gone))), length
-            )
-            rows, is_there = level.find(groups.keys)
-            totals = groups.counts + np.where(is_there, level.counts[rows], 0)
-            nodes = np.where(is_there, level.nodes[rows], _NO_NODE)
-            is_known = nodes != _NO_NODE
-            new.counts[nodes[is_known]] = totals[is_known]
-            parts = []
-            for at in np.flatnonzero(~is_known & (totals >= self._log.rules.min_count)):
-                nodes[at] = new.add(int(groups.keys[at]), int(totals[at]), length)
-                if is_there[at]:
-                    parts.append(self._promote(level, int(rows[at]), int(nodes[at])))
-            places = _join([_move_to(groups, nodes), *parts])
-        return new.build_tree()
-
-    def _promote(self, level: _Level, row: int, node: int) -> _Ends:
-        """Return the places in the base of a sequence that is frequent only now."""
-        ends = level.ends[level.offsets[row] : level.offsets[row + 1]]
-        starts = np.frombuffer(self._log.starts, np.int64)
-        return _Ends(
-            ends=ends,
-            messages=(np.searchsorted(starts, ends - 1, "right") - 1).astype(np.int32),
-            nodes=np.full(len(ends), node, np.int64),
-            gone=np.zeros(len(ends), np.bool_),
+        From a new node all places go on that are counted, also those that were before.
+        """
+        table = self._table
+        new_rows = rows[is_new]
+        old_ends, owners = table.list_places(new_rows)
+        old_nodes = table.nodes.values[new_rows].astype(np.int64)[owners]
+        is_counted = counted[self._find_messages(old_ends)]
+        nodes = groups.repeat(table.nodes.values[rows].astype(np.int64))
+        goes_on = nodes != NO_NODE
+        waits = ~goes_on
+        if has_gone:
+            is_gone = ~counted[self._find_messages(groups.ends)]
+            goes_on &= ~(is_gone & groups.repeat(is_new))
+            waits &= ~is_gone
+        table.add_places(groups.repeat(rows)[waits], groups.ends[waits])
+        return (
+            np.concatenate((groups.ends[goes_on], old_ends[is_counted])),
+            np.concatenate((nodes[goes_on], old_nodes[is_counted])),
         )
 
-    def _list_ends(self, messages: _Numbers, counted: _Flags) -> _Ends:
-        """Return the place after each step of the messages, at the root."""
+    def _list_ends(self, messages: Numbers) -> Numbers:
+        """Return the place after each step of the messages."""
         counts = np.frombuffer(self._log.counts, np.int32)[messages].astype(np.int64)
         starts = np.frombuffer(self._log.starts, np.int64)[messages]
-        before = np.cumsum(counts) - counts
-        offsets = np.arange(counts.sum(), dtype=np.int64) - np.repeat(before, counts)
-        return _Ends(
-            ends=(np.repeat(starts + 1, counts) + offsets).astype(np.int32),
-            messages=np.repeat(messages.astype(np.int32), counts),
-            nodes=np.full(len(offsets), _ROOT, np.int64),
-            gone=np.repeat(~counted[messages], counts),
+        ends = np.arange(1, counts.sum() + 1)
+        ends += np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        return ends
+
+    def _index_messages(self) -> None:
+        """Note which message is at each new position of the log."""
+        known = len(self._messages)
+        starts = np.frombuffer(self._log.starts, np.int64)
+        first = np.searchsorted(starts, known)
+        ends = starts[first:] + np.frombuffer(self._log.counts, np.int32)[first:]
+        self._messages.extend(
+            np.repeat(np.arange(first, len(starts)), np.diff(ends, prepend=known))
         )
 
-    def _group_by_step(self, places: _Ends, length: int) -> _Groups:
-        """Group places by their node and the step before it; those without one are left out.
+    def _find_messages(self, ends: Numbers) -> NDArray[np.integer[Any]]:
+        return self._messages.values[ends - 1]
 
-        The places of a node are in order, but for those of messages that are gone.
-        """
-        steps = np.frombuffer(self._log.steps, np.int32)[places.ends - length]
-        rows = np.flatnonzero(steps != NO_STEP)
-        rows = rows[_order_by(steps[rows])]
-        rows = rows[_order_by(places.nodes[rows])]
-        chosen = places.take(rows)
-        keys = chosen.nodes << _STEP_BITS | steps[rows]
+    def _group_by_step(
+        self, ends: Numbers, nodes: Numbers, length: int, counted: Flags, has_gone: bool
+    ) -> _Groups:
+        """Group places by their node and the step before it; those without one are left out."""
+        steps = np.frombuffer(self._log.steps, np.int32)[ends - length]
+        has_step = steps != NO_STEP
+        if not has_step.all():
+            ends, nodes, steps = ends[has_step], nodes[has_step], steps[has_step]
+        keys, ends = _sort_places(nodes, steps, ends, len(self._log.steps))
         is_first = np.ones(len(keys), np.bool_)
-        is_first[1:] = keys[1:] != keys[:-1]
-        is_counted = is_first.copy()
-        is_counted[1:] |= chosen.messages[1:] != chosen.messages[:-1]
-        weights = is_counted.astype(np.int8)
-        weights[chosen.gone & is_counted] = -1
+        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
         firsts = np.flatnonzero(is_first)
-        return _Groups(
-            keys=keys[firsts],
-            counts=np.add.reduceat(weights, firsts, dtype=np.int64) if len(firsts) else firsts,
-            offsets=np.append(firsts, len(keys)),
-            places=chosen,
-        )
+        offsets = np.append(firsts, len(keys))
+        counts = np.diff(offsets)
+        repeats = self._find_repeats(ends, is_first)
+        _subtract(counts, firsts, repeats, 1)
+        if has_gone:
+            is_gone = ~counted[self._find_messages(ends)]
+            is_gone[repeats] = False
+            _subtract(counts, firsts, np.flatnonzero(is_gone), 2)
+        return _Groups(keys=keys[firsts], counts=counts, offsets=offsets, ends=ends)
 
-    def _select_maximal(self, tree: _Tree, limit: int, messages: int) -> MaximalSequences:
-        rules = self._log.rules
-        frequent = np.flatnonzero((tree.counts >= rules.min_count) & (tree.lengths > 1))
-        covering = np.zeros(len(tree.counts), np.int64)
-        np.maximum.at(covering, tree.parents[frequent], tree.counts[frequent])
-        has_prefix = frequent[tree.prefixes[frequent] != _NO_NODE]
-        np.maximum.at(covering, tree.prefixes[has_prefix], tree.counts[has_prefix])
-        too_long = frequent[tree.lengths[frequent] > rules.max_steps]
-        is_maximal = (covering < tree.counts)[frequent] & (
-            tree.lengths[frequent] <= rules.max_steps
-        )
-        maximal = frequent[is_maximal]
-        if len(maximal) > limit:  # those that count as often as the last one are taken, too
-            counts = tree.counts[maximal]
-            maximal = maximal[counts >= np.partition(counts, -limit)[-limit]]
+    def _find_repeats(self, ends: Numbers, is_first: Flags) -> Numbers:
+        """Return which places are in the same group and message as the one before them."""
+        longest = np.frombuffer(self._log.counts, np.int32).max(initial=0)
+        is_near = ~is_first[1:] & (np.diff(ends) < longest)
+        near = np.flatnonzero(is_near) + 1
+        starts = np.frombuffer(self._log.starts, np.int64)[self._find_messages(ends[near])]
+        repeats: Numbers = near[ends[near - 1] > starts]
+        return repeats
+
+    def _select_maximal(self, limit: int, messages: int) -> MaximalSequences:
+        tree, rules = self._tree, self._log.rules
+        counts = self._table.counts.values[tree.rows.values[1:]] if len(tree.rows) > 1 else ()
+        counts = np.concatenate(([0], counts))
+        lengths = tree.lengths.values
+        frequent = np.flatnonzero((counts >= rules.min_count) & (lengths > 1))
+        covering = np.zeros(len(counts), counts.dtype)
+        np.maximum.at(covering, tree.parents.values[frequent], counts[frequent])
+        has_prefix = frequent[tree.prefixes.values[frequent] != NO_NODE]
+        np.maximum.at(covering, tree.prefixes.values[has_prefix], counts[has_prefix])
+        is_short = lengths[frequent] <= rules.max_steps
+        maximal = frequent[is_short & (covering < counts)[frequent]]
+        if len(maximal) > limit:  # those that are equal to the last one are taken, too
+            ranks = counts[maximal] * (rules.max_steps + 1) + lengths[maximal]
+            maximal = maximal[ranks >= np.partition(ranks, -limit)[-limit]]
         return MaximalSequences(
             messages=messages,
-            counts=[(tree.read(node), int(tree.counts[node])) for node in maximal.tolist()],
-            too_long=map(tree.read, too_long.tolist()),
-            count_of=lambda steps: self._count_of(tree, steps),
+            counts=[
+                (tree.read(node), count)
+                for node, count in zip(maximal.tolist(), counts[maximal].tolist(), strict=True)
+            ],
+            too_long=map(tree.read, frequent[~is_short].tolist()),
+            count_of=self._count_of,
         )
 
-    def _count_of(self, tree: _Tree, steps: Steps) -> int:
-        node = _ROOT
-        for level, step in zip(self._levels, reversed(steps), strict=False):
-            node = _find_child(level, tree.added, node << _STEP_BITS | step)
-            if node == _NO_NODE:
+    def _count_of(self, steps: Steps) -> int:
+        node = ROOT
+        for step in reversed(steps):
+            node = int(self._table.find_nodes(np.array([node << STEP_BITS | step]))[0])
+            if node == NO_NODE:
                 return 0
-        return int(tree.counts[node])
+        count = int(self._table.counts.values[self._tree.rows.values[node]])
+        return count if count >= self._log.rules.min_count else 0
 
 
-class _NewNodes:
-    """The nodes of a tree with other counts, and nodes that are frequent only now."""
-
-    def __init__(self, tree: _Tree, levels: list[_Level]) -> None:
-        self.counts = tree.counts.copy()
-        self._tree = tree
-        self._levels = levels
-        self._added: dict[int, int] = {}
-        self._rows: list[tuple[int, int, int, int, int]] = []
-
-    def add(self, key: int, count: int, length: int) -> int:
-        """Add a node; return its number."""
-        parent, step = key >> _STEP_BITS, key & _STEP_MASK
-        prefix = _ROOT
-        if length > 1:
-            known = len(self._tree.prefixes)
-            before = (
-                int(self._tree.prefixes[parent])
-                if parent < known
-                else self._rows[parent - known][-1]
-            )
-            prefix = _NO_NODE
-            if before != _NO_NODE:
-                prefix = _find_child(
-                    self._levels[length - 2], self._added, before << _STEP_BITS | step
-                )
-        node = self._added[key] = len(self.counts) + len(self._rows)
-        self._rows.append((count, step, length, parent, prefix))
-        return node
-
-    def build_tree(self) -> _Tree:
-        """Return the tree with all nodes."""
-        columns = np.array(self._rows, np.int64).reshape(-1, 5).T
-        tree = replace(self._tree, counts=self.counts)
-        return tree.extended(
-            counts=columns[0],
-            steps=columns[1],
-            lengths=columns[2],
-            parents=columns[3],
-            prefixes=columns[4],
-            added=self._added,
-        )
+def _sort_places(
+    nodes: Numbers, steps: NDArray[np.int32], ends: Numbers, most: int
+) -> tuple[Numbers, Numbers]:
+    """Return the keys of places, up to `most`, and the places, ordered by both."""
+    if not len(ends):
+        return nodes, ends
+    first = int(nodes.min())
+    step_bits, place_bits = int(steps.max()).bit_length(), most.bit_length()
+    node_bits = (int(nodes.max()) - first).bit_length()
+    if node_bits + step_bits + place_bits > _SORT_BITS:
+        keys = nodes << STEP_BITS | steps
+        order = np.lexsort((ends, keys))
+        return keys[order], ends[order]
+    packed = nodes - first  # one number each, for these are sorted many times as fast
+    packed <<= step_bits
+    packed |= steps
+    packed <<= place_bits
+    packed |= ends
+    packed.sort()
+    ends = packed & ((1 << place_bits) - 1)
+    packed >>= place_bits
+    keys = packed >> step_bits
+    keys += first
+    keys <<= STEP_BITS
+    packed &= (1 << step_bits) - 1
+    keys |= packed
+    return keys, ends
 
 
-def _bare_tree() -> _Tree:
-    zero = np.zeros(1, np.int64)
-    return _Tree(counts=zero, steps=zero, lengths=zero, parents=zero, prefixes=zero)
-
-
-def _find_child(level: _Level, added: dict[int, int], key: int) -> int:
-    rows, is_there = level.find(np.array([key]))
-    node = int(level.nodes[rows[0]]) if is_there[0] else _NO_NODE
-    return added.get(key, _NO_NODE) if node == _NO_NODE else node
-
-
-def _order_by(numbers: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
-    """Return the stable order; of numbers of 16 bits numpy finds it in linear time."""
-    if not len(numbers):
-        return np.zeros(0, np.intp)
-    least = numbers.min()
-    is_short = numbers.max() - least < 1 << 16
-    shifted = (numbers - least).astype(np.uint16) if is_short else numbers
-    return np.argsort(shifted, kind="stable")
-
-
-def _move_to(groups: _Groups, nodes: _Numbers) -> _Ends:
-    """Return the places of the groups that have a node, at it."""
-    moved = replace(groups.places, nodes=np.repeat(nodes, np.diff(groups.offsets)))
-    return moved.take(moved.nodes != _NO_NODE)
-
-
-def _join(parts: Sequence[_Ends]) -> _Ends:
-    return _Ends(
-        ends=np.concatenate([part.ends for part in parts]),
-        messages=np.concatenate([part.messages for part in parts]),
-        nodes=np.concatenate([part.nodes for part in parts]),
-        gone=np.concatenate([part.gone for part in parts]),
-    )
+def _subtract(counts: Numbers, firsts: Numbers, places: Numbers, weight: int) -> None:
+    """Take a weight from the groups of some places, for each of them."""
+    groups = np.searchsorted(firsts, places, "right") - 1
+    counts -= weight * np.bincount(groups, minlength=len(counts))

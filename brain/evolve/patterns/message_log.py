@@ -7,7 +7,6 @@ lie between them; what an agent begins in one message it may end in the next.
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,11 +52,24 @@ class PatternRules:
 DEFAULT_PATTERN_RULES = PatternRules()
 
 
+class NumberedNames(dict[str, int]):
+    """Numbers of names, from 1 in the order in which they were first looked up."""
+
+    def __init__(self) -> None:
+        self.names = [""]
+
+    def __missing__(self, name: str) -> int:
+        number = self[name] = len(self.names)
+        self.names.append(name)
+        return number
+
+
 class MessageLog:
     """Messages in the order of recording.
 
     `steps` has for each message NO_STEP, the steps before it that it continues, and its own,
-    which are `counts[i]` from `starts[i]`. `times` are in ms since 1970.
+    which are `counts[i]` from `starts[i]`. `times` are in ms since 1970. `numbers` are those of
+    the skills.
     """
 
     def __init__(self, rules: PatternRules) -> None:
@@ -66,8 +78,7 @@ class MessageLog:
         self.starts = array("q")
         self.counts = array("i")
         self.times = array("q")
-        self._numbers: defaultdict[str, int] = defaultdict()
-        self._numbers.default_factory = lambda: len(self._numbers) + 1
+        self.numbers = NumberedNames()
         self._chats: dict[str, ChatEnd] = {}
 
     def __len__(self) -> int:
@@ -76,30 +87,27 @@ class MessageLog:
     @property
     def names(self) -> list[str]:
         """The skills by their numbers, which begin at 1."""
-        return ["", *self._numbers]
+        return self.numbers.names
 
     def extend(self, messages: ChatMessages) -> None:
         """Add messages; those without skills are left out."""
-        number_of = self._numbers.__getitem__
+        number_of = self.numbers.__getitem__
         self._extend((chat, at, [*map(number_of, skills)]) for chat, at, skills in messages)
 
     def extend_from_batches(self, batches: Iterable[SequenceBatch]) -> None:
         """Add messages as the store of experience returns very many."""
         self._extend(self._iter_batches(batches))
 
-    def fill(
-        self, names: Sequence[str], columns: Sequence[array[int]], chats: dict[str, ChatEnd]
-    ) -> None:
+    def fill(self, columns: Sequence[memoryview], chats: dict[str, ChatEnd]) -> None:
         """Set all of an empty log: `columns` are steps, starts, counts and times."""
-        for name in names:
-            self._numbers[name]
-        self.steps, self.starts, self.counts, self.times = columns
+        arrays = self.steps, self.starts, self.counts, self.times
+        for numbers, column in zip(arrays, columns, strict=True):
+            numbers.frombytes(column)
         self._chats = chats
 
     def _iter_batches(self, batches: Iterable[SequenceBatch]) -> _Messages:
-        numbers: list[int] = []
         for batch in batches:
-            numbers += map(self._numbers.__getitem__, batch.skill_names[len(numbers) :])
+            numbers = [*map(self.numbers.__getitem__, batch.skill_names)]
             steps = [*map(numbers.__getitem__, batch.skills)]
             chats = map(batch.chat_names.__getitem__, batch.chats)
             begin = 0

@@ -80,8 +80,14 @@ class PatternMiner:
         if self._bulk is None and len(self._log) >= BULK_MESSAGES:
             self._bulk = _open_bulk_counter(self._log)
         if self._bulk is None:
-            return _list_patterns(find_maximal(self._log, now), self._log)
-        return _list_patterns(self._bulk.find_maximal(now, 2 * MAX_PATTERNS), self._log)
+            return list_patterns(find_maximal(self._log, now), self._log)
+        limit = MAX_PATTERNS + MAX_PATTERNS // 8
+        while True:
+            found = self._bulk.find_maximal(now, limit)
+            mined = list_patterns(found, self._log)
+            if len(mined.patterns) == MAX_PATTERNS or len(found.counts) < limit:
+                return mined
+            limit *= 2  # too many of them were repetitions
 
 
 def _try_to_fill(log: MessageLog, batches: Sequence[SequenceBatch]) -> bool:
@@ -103,7 +109,8 @@ def _open_bulk_counter(log: MessageLog) -> BulkCounter | None:
     return BulkCounter(log)
 
 
-def _list_patterns(found: MaximalSequences, log: MessageLog) -> MinedPatterns:
+def list_patterns(found: MaximalSequences, log: MessageLog) -> MinedPatterns:
+    """Return the patterns among the maximal sequences of a log."""
     names = log.names
     patterns = [
         FrequentPattern(tuple(names[step] for step in steps), count)
@@ -128,6 +135,6 @@ def _repeats_a_pattern(steps: Steps, count: int, found: MaximalSequences) -> boo
 def _find_period(steps: Steps) -> int:
     """Return after how many steps a sequence repeats itself, at least once; else its length."""
     for period in range(1, len(steps) // 2 + 1):
-        if steps[period:] == steps[:-period]:
+        if steps[period] == steps[0] and steps[period:] == steps[:-period]:
             return period
     return len(steps)

@@ -24,12 +24,13 @@ _hash_pattern = domain_hash("brain v1 skill pattern")
 
 
 class MadeSkill(NamedTuple):
-    """What was made of a pattern: `status`, `reason`, the skill and its version."""
+    """What was made of a pattern, `skills`: `status`, `reason`, the skill and its version."""
 
     status: str
     reason: str
     slug: str = ""
     version: str = ""
+    skills: tuple[str, ...] = ()
 
     def encode(self) -> str:
         """Return it as the result of a work item."""
@@ -42,27 +43,39 @@ def pattern_key(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -> 
     return _hash_pattern(pack(rows)).hex()
 
 
+def find_open_key(
+    skills: Sequence[str],
+    programs: Mapping[str, SkillProgram],
+    made: Mapping[str, MadeSkill | None],
+) -> str:
+    """Return the key of a pattern, or the next one where one of its skills could not run then."""
+    key = pattern_key(skills, programs)
+    while (state := made.get(key)) is not None and state.status == UNFIT:
+        key = _hash_pattern(bytes.fromhex(key)).hex()
+    return key
+
+
 def describe_pattern(
     pattern: FrequentPattern,
     programs: Mapping[str, SkillProgram],
     made: Mapping[str, MadeSkill | None],
 ) -> SkillPattern:
     """Return a pattern with what became of it; `made` has the results so far by key."""
-    reason = _find_obstacle(pattern.skills, programs)
+    reason = find_obstacle(pattern.skills, programs)
     state: MadeSkill | None = MadeSkill(UNFIT, reason)
     if not reason:
-        key = pattern_key(pattern.skills, programs)
+        key = find_open_key(pattern.skills, programs, made)
         state = made[key] if key in made else MadeSkill(NEW, "")
-    status, reason, slug, _ = state or MadeSkill(WAITING, "")
-    return SkillPattern(pattern.skills, pattern.support, status, reason, slug)
+    shown = state or MadeSkill(WAITING, "")
+    return SkillPattern(pattern.skills, pattern.support, shown.status, shown.reason, shown.slug)
 
 
 def read_made(items: Iterable[tuple[WorkItem, str]]) -> dict[str, MadeSkill | None]:
     """Return the results of work items by key, None for those not done."""
-    return {item.key: _decode(result) if result else None for item, result in items}
+    return {item.key: decode_made(result) if result else None for item, result in items}
 
 
-def _find_obstacle(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -> str:
+def find_obstacle(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -> str:
     """Return why no program can call the skills of a pattern, "" if one can."""
     for slug in skills:
         program = programs.get(slug)
@@ -73,9 +86,11 @@ def _find_obstacle(skills: Sequence[str], programs: Mapping[str, SkillProgram]) 
     return ""
 
 
-def _decode(result: str) -> MadeSkill:
+def decode_made(result: str) -> MadeSkill:
+    """Return what was made of a pattern, from the result of its work item."""
     try:
         fields = json.loads(result)
-        return MadeSkill(*(str(fields[name]) for name in MadeSkill._fields))
+        texts = {name: str(fields[name]) for name in MadeSkill._fields[:-1]}
+        return MadeSkill(**texts, skills=tuple(map(str, fields["skills"])))
     except (ValueError, KeyError, TypeError):
         return MadeSkill(FAILED, result)

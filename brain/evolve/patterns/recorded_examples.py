@@ -1,7 +1,7 @@
 """What the skills of a pattern were given and answered in recorded runs.
 
 A run that called the skills one after another is an example: the arguments of the first call, and
-the output of the last one. Examples whose arguments are held out are for the gate alone.
+the output of the last one. What a held-out case may be or was made of is left out.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ...util import strict_json
 
 if TYPE_CHECKING:
     from ...receipts import TextExcerpt
+    from ...repo.gate.held_out_filter import HeldOutFilter
     from .brain_protocol import PatternBrain
 
 MAX_EXAMPLES = 64
@@ -30,10 +31,9 @@ _MAX_DEPTH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedExample:
-    """Arguments and outputs of the skills of a pattern, in one run; `source` names that."""
+    """Arguments and outputs of the skills of a pattern, in one run."""
 
     steps: tuple[tuple[dict[str, Any], Any], ...]
-    source: str
 
     @property
     def input(self) -> dict[str, Any]:
@@ -45,23 +45,23 @@ class RecordedExample:
         """What the last skill answered."""
         return self.steps[-1][1]
 
-    @property
-    def is_held_out(self) -> bool:
-        """Whether no evolver may see it."""
-        return is_held_out(self.input)
 
-
-def find_examples(brain: PatternBrain, skills: Sequence[str]) -> list[RecordedExample]:
+def find_examples(
+    brain: PatternBrain, skills: Sequence[str], held_out: HeldOutFilter
+) -> list[RecordedExample]:
     """Return examples of a pattern, one for each input; only recorded runs have some."""
     found: dict[bytes, RecordedExample] = {}
     for receipt in _iter_runs(brain):
-        source = source_of_run(receipt)
+        if source_of_run(receipt) in held_out.sources:
+            continue
         for steps in _find_in_run(receipt, skills):
             try:
                 key = canonical_json(steps[0][0])
             except ValueError:  # such as an infinite number
                 continue
-            found.setdefault(key, RecordedExample(steps=steps, source=source))
+            if is_held_out(steps[0][0]) or held_out.hides(json.dumps(steps, ensure_ascii=False)):
+                continue
+            found.setdefault(key, RecordedExample(steps=steps))
         if len(found) >= MAX_EXAMPLES:
             break
     return list(found.values())[:MAX_EXAMPLES]
@@ -83,8 +83,11 @@ def _iter_runs(brain: PatternBrain) -> Iterator[Receipt]:
 def _find_in_run(
     receipt: Receipt, skills: Sequence[str]
 ) -> Iterator[tuple[tuple[dict[str, Any], Any], ...]]:
-    # What a program calls is recorded without arguments, and no call by the agent.
-    calls = [step for step in receipt.steps if step.kind == "tool" and step.version and step.input]
+    calls = [
+        step
+        for step in receipt.steps
+        if step.kind == "tool" and step.version and step.input and not step.caller
+    ]
     names = [slug_of_tool(step.name) for step in calls]
     for begin in range(len(calls) - len(skills) + 1):
         if names[begin : begin + len(skills)] == list(skills):

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import (
@@ -22,10 +22,24 @@ from ...errors import (
 )
 from ...experience.experience_protocol import AuditEvent, WorkItem
 from ...results import PatternResult
+from ...sandbox.find_sandbox import find_sandbox
+from ..audited_end import end_again, end_work
 from ..evolution_mode import require_evolution
+from ..held_work import HeldWork, clock_since
+from ..saved_answers import SavedAnswers, save_answers
 from .composite import CompositeMaker
-from .pattern_status import FAILED, NEW, NO_MODEL, PATTERNS, MadeSkill, pattern_key, read_made
-from .remembering_model import RememberingModel
+from .pattern_status import (
+    FAILED,
+    NEW,
+    NO_MODEL,
+    PATTERNS,
+    UNFIT,
+    MadeSkill,
+    decode_made,
+    find_obstacle,
+    find_open_key,
+    read_made,
+)
 from .settings import is_enabled
 
 if TYPE_CHECKING:
@@ -35,31 +49,39 @@ if TYPE_CHECKING:
     from .brain_protocol import PatternBrain
 
 LEASE_MS = 15 * 60_000
-"""How long a pattern is this process's; after a kill, another one takes it over then."""
-MAX_ATTEMPTS = 5
+"""How long a pattern is this process's after a kill; then another one takes it over."""
+MAX_CLAIMS = 50
+"""Claims of one pattern, also those that were killed; then the store gives it up."""
 _MAX_REASON_CHARS = 400
 _NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
-_RESULTS = {"admitted": "success", "proposed": "success", "nothing": "skipped", FAILED: "failed"}
+_RESULTS = {
+    "admitted": "success",
+    "proposed": "success",
+    "nothing": "skipped",
+    UNFIT: "skipped",
+    FAILED: "failed",
+}
 
 
-def run_patterns(
-    brain: PatternBrain, model: Model | None, *, now: int, taken: Collection[str] = ()
-) -> list[PatternResult]:
-    """Make skills of new patterns; return what became of each.
+def run_patterns(brain: PatternBrain, model: Model | None, *, now: int) -> Iterator[PatternResult]:
+    """Make skills of new patterns; yield what becomes of each.
 
-    Without a model, the new patterns are returned and nothing is spent. `taken` are names of
-    tools that no skill can have. Raises `Conflict` (`evolution_off`), `StoreError`, or
-    `InvalidInput` (`bad_setting`).
+    Without a model, the new patterns are yielded and nothing is spent. Raises `Conflict`
+    (`evolution_off`), `StoreError`, or `InvalidInput` (`bad_setting`). The iterator may raise
+    `ModelError`, `SandboxError` or `StoreError`; the pattern then waits for another attempt.
     """
     require_evolution(brain)
     if not is_enabled():
-        return []
+        return iter(())
     new = [one for one in brain.patterns.list(now=now).patterns if one.status == NEW]
     if model is None:
-        return [_describe(one.skills, one.occurrences, _NO_MODEL) for one in new]
+        return iter([_describe(one.skills, one.occurrences, _NO_MODEL) for one in new])
     store = brain.patterns.open_store()
     _queue(brain, store, new, now)
-    return list(_work_off(brain, store, model, now, taken))
+    if not store.count_work(PATTERNS):
+        return iter(())
+    find_sandbox()  # before anything is paid
+    return _work_off(brain, store, model, now)
 
 
 _NO_MODEL = MadeSkill(NO_MODEL, _NO_MODEL_REASON)
@@ -69,41 +91,67 @@ def _queue(
     brain: PatternBrain, store: ExperienceStore, patterns: Sequence[SkillPattern], now: int
 ) -> None:
     programs = {one.slug: one for one in brain.programs.list()}
+    made = read_made(store.list_work(PATTERNS))
     for pattern in patterns:
         data = json.dumps({"skills": pattern.skills, "occurrences": pattern.occurrences})
-        key = pattern_key(pattern.skills, programs)
+        key = find_open_key(pattern.skills, programs, made)
         store.add_work(WorkItem(kind=PATTERNS, key=key, at=now, data=data))
 
 
 def _work_off(
-    brain: PatternBrain,
-    store: ExperienceStore,
-    model: Model,
-    now: int,
-    taken: Collection[str],
+    brain: PatternBrain, store: ExperienceStore, model: Model, now: int
 ) -> Iterator[PatternResult]:
-    """Yield what becomes of each queued pattern, until one fails for want of the model."""
-    while (work := store.claim_work(PATTERNS, now, LEASE_MS, MAX_ATTEMPTS)) is not None:
+    """Yield what becomes of each queued pattern."""
+    clock = clock_since(now)  # the attempts before take time, too
+    while (work := store.claim_work(PATTERNS, clock(), LEASE_MS, MAX_CLAIMS)) is not None:
         fields = json.loads(work.item.data)
-        skills, occurrences = fields["skills"], fields["occurrences"]
-        made = {
-            one.slug: one.version
-            for one in read_made(store.list_work(PATTERNS)).values()
-            if one is not None and one.slug
-        }
-        maker = CompositeMaker(brain, RememberingModel(model, store, work), made, taken)
+        skills, occurrences = tuple(fields["skills"]), fields["occurrences"]
+        if ended := end_again(store, work):
+            yield _describe(skills, occurrences, decode_made(ended))
+            continue
+        made = read_made(store.list_work(PATTERNS))
+        held = HeldWork(store=store, work=work, lease=LEASE_MS, now=clock)
+        maker = CompositeMaker(
+            brain,
+            save_answers(model, SavedAnswers(store, work)),
+            skills,
+            [one for one in made.values() if one is not None],
+            held,
+        )
         outcome: GateOutcome | None = None
+        result = _find_change(brain, work, skills, made)
         try:
-            result, outcome = maker.make(skills, occurrences)
-        except (ModelError, SandboxError) as error:  # it stays queued for another attempt
-            yield _describe(skills, occurrences, MadeSkill(FAILED, error.message))
-            return
+            if result is None:
+                with held.hold():
+                    result, outcome = maker.make(occurrences)
+        except (ModelError, SandboxError):
+            store.release_work(work)
+            raise
         except (InvalidInput, NotFound, Conflict) as error:
             if error.code == "work_lost":
                 continue
+            if error.code == "evolution_off":
+                store.release_work(work)
+                raise
             result = MadeSkill(FAILED, error.message)
-        _finish(store, work, maker, result, now)
+        _finish(store, work, maker, result._replace(skills=skills), now)
         yield _describe(skills, occurrences, result, outcome)
+
+
+def _find_change(
+    brain: PatternBrain,
+    work: ClaimedWork,
+    skills: Sequence[str],
+    made: Mapping[str, MadeSkill | None],
+) -> MadeSkill | None:
+    """Return why a pattern is no longer to be made, which changed while it waited; else None."""
+    programs = {one.slug: one for one in brain.programs.list()}
+    reason = find_obstacle(skills, programs)
+    if reason:
+        return MadeSkill(UNFIT, reason)
+    if find_open_key(skills, programs, made) != work.item.key:
+        return MadeSkill("nothing", "one of its skills changed meanwhile")
+    return None
 
 
 def _finish(
@@ -111,11 +159,15 @@ def _finish(
 ) -> None:
     """Finish an item, and append to the audit what was refused and what became of it."""
     skills = ",".join(json.loads(work.item.data)["skills"])
-    for name, reason in maker.refused:
-        store.append_event(_make_event(now, name, skills, "validate", "rejected", reason))
     status = _RESULTS.get(result.status, "rejected")
-    store.append_event(_make_event(now, result.slug, skills, result.status, status, result.reason))
-    store.finish_work(work, result.encode())
+    events = [
+        *(
+            _make_event(now, name, skills, "validate", "rejected", reason)
+            for name, reason in maker.refused
+        ),
+        _make_event(now, result.slug, skills, result.status, status, result.reason),
+    ]
+    end_work(store, work, events, result.encode())
 
 
 def _make_event(

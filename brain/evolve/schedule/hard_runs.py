@@ -68,7 +68,7 @@ def queue_if_hard(session: Session, store: ExperienceStore, receipt: Receipt, no
 
 def take_no_model_notice(store: ExperienceStore) -> bool:
     """Tell whether runs wait, and that was not said before."""
-    if store.read_note(_NOTICE) or not any(not done for _, done in store.list_work(SYNTHESIS)):
+    if store.read_note(_NOTICE) or store.newest_work(SYNTHESIS) is None:
         return False
     return store.write_note(_NOTICE, None, "said")
 

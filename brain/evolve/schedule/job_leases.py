@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..stored_notes import Fields, change_fields, read_fields, read_number
 from .job_types import Job, JobContext
-from .stored_notes import Fields, change_fields, read_fields, read_number
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
@@ -48,38 +48,27 @@ def take_job(context: JobContext, job: Job, now: int) -> JobLease | None:
     return busy[0] if busy else None
 
 
-def release_job(context: JobContext, job: Job) -> None:
-    """End the lease of this process."""
+def release_job(context: JobContext, job: Job, last: int | None) -> None:
+    """End the lease of this process; `last` is when the job was begun that was not broken off."""
 
     def end(fields: Fields) -> Fields | None:
         if fields.get("owner") != context.owner:
             return None
-        return {"last": read_number(fields, "last"), "owner": "", "until": 0}
+        return {"last": last, "owner": "", "until": 0}
 
     change_fields(context.store, _note(job), end)
 
 
 def next_time(context: JobContext, job: Job, lease: JobLease, now: int) -> int | None:
     """Return when a job is due, None for one that waits for its queue alone and has none."""
+    newest = context.store.newest_work(job.queue) if job.queue else None
     if job.works_off:
-        return now if count_waiting(context.store, job) else None
+        return None if newest is None else now
     if lease.last is None or lease.last > now + _CLOCK_SLACK_MS:
         return now
-    if job.queue and has_new_work(context.store, job, lease.last):
+    if newest is not None and newest > lease.last:
         return now
     return lease.last + job.period
-
-
-def count_waiting(store: ExperienceStore, job: Job) -> int:
-    """Return how many items of a job are not done."""
-    if not job.queue:
-        return 0
-    return sum(not result for _, result in store.list_work(job.queue))
-
-
-def has_new_work(store: ExperienceStore, job: Job, since: int) -> bool:
-    """Tell whether items were queued since a time that are not done."""
-    return any(not result and item.at > since for item, result in store.list_work(job.queue))
 
 
 def _parse(fields: Fields, now: int) -> JobLease:

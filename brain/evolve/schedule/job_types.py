@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...errors import printable_text
 from ...experience.experience_protocol import RateLimit
 from ...results import GateOutcome, ScheduledStep
+from ..held_work import Wait, wait_for_event
 from .costs import MeteredModel
 
 if TYPE_CHECKING:
@@ -31,17 +34,26 @@ NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """`now` is the time in ms since 1970, which may jump; `seconds` never goes back."""
+    """`now` is the time in ms since 1970, which may jump; `seconds` never goes back.
+
+    `wait` waits until an event is set, or some seconds, and tells whether it is set.
+    """
 
     now: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     seconds: Callable[[], float] = time.monotonic
+    wait: Wait = wait_for_event
+
+
+def make_owner() -> str:
+    """Return a name for a scheduler, with its host; ids of processes repeat in containers."""
+    return f"{printable_text(os.uname().nodename, 40)} {secrets.token_hex(8)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobContext:
     """The brain, the stores, and the model that jobs work with.
 
-    `should_stop` tells that the scheduler was asked to end; `owner` names this process.
+    `should_stop` tells that the scheduler was asked to end; `owner` names this scheduler.
     """
 
     brain: GapBrain
@@ -50,7 +62,7 @@ class JobContext:
     model: Model | None
     clocks: Clocks
     should_stop: Callable[[], bool]
-    owner: str = field(default_factory=lambda: f"process {os.getpid()}")
+    owner: str = field(default_factory=make_owner)
 
     def rate_key(self, evolver: str) -> str:
         """Return the key under which the attempts of an evolver are counted for this brain."""
@@ -58,7 +70,9 @@ class JobContext:
 
     def metered_model(self, evolver: str) -> Model | None:
         """Return the model, whose answers count as cost of an evolver."""
-        return None if self.model is None else MeteredModel(self.model, self.store, evolver)
+        if self.model is None:
+            return None
+        return MeteredModel(self.model, self.store, evolver, self.should_stop)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +81,9 @@ class Job:
 
     A job with `period` (ms) runs once in each; 0 is only for a queue. `queue` is the kind of work
     that makes it run sooner, "" for none. A job that `works_off` claims each item itself; any
-    other one is run by one process at a time. `limits` are shown by the status, and `max_tokens`
-    is the most that one attempt may cost, with a model that calls tools or one that does not.
+    other one is run by one process at a time. `find_switch` says what turns the job off, "" if
+    nothing does. `limits` are shown by the status, and `max_tokens` is the most that one attempt
+    may cost, with a model that calls tools or one that does not.
     """
 
     evolver: str
@@ -77,6 +92,7 @@ class Job:
     queue: str = ""
     works_off: bool = False
     needs_model: bool = True
+    find_switch: Callable[[JobContext], str] = field(default=lambda context: "")
     limits: tuple[RateLimit, ...] = ()
     max_tokens: Callable[[bool], int] = field(default=lambda has_tools: 0)
 

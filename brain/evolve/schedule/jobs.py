@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
+from ...repo.open.manifest import OFF
 from ...results import ScheduledStep
+from ..gaps.gap_limits import GAP_LIMITS
+from ..patterns.settings import ENABLED_VARIABLE
+from ..patterns.settings import is_enabled as are_patterns_enabled
+from .costs import MAX_PROMPT_CHARS
 from .job_types import (
     DONE,
     FAILED,
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 
 HOUR_MS = 3_600_000
 PATTERNS, GAPS = "patterns", "gaps"
+_CHARS_PER_TOKEN = 2
+"""Fewer than models have of common text, so that bounds of tokens hold."""
 _PROMPT_TOKENS = 20_000
 """A bound of the prompt of a synthesis: the transcript, five skills, and earlier attempts."""
 
@@ -33,7 +40,23 @@ def _max_synthesis_tokens(has_tools: bool) -> int:
 
     if has_tools:
         return DEFAULT_LIMITS.tokens + MAX_ANSWER_TOKENS + MAX_CHARS
-    return MAX_ROUNDS * (_PROMPT_TOKENS + MAX_CHARS // 2 + MAX_ANSWER_TOKENS)
+    return MAX_ROUNDS * (_PROMPT_TOKENS + MAX_CHARS // _CHARS_PER_TOKEN + MAX_ANSWER_TOKENS)
+
+
+def _max_metered_tokens(_has_tools: bool) -> int:
+    """Return the most tokens of one pattern or gap."""
+    from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
+
+    return MAX_ROUNDS * (MAX_PROMPT_CHARS // _CHARS_PER_TOKEN + MAX_ANSWER_TOKENS)
+
+
+def _find_pattern_switch(_context: JobContext) -> str:
+    return "" if are_patterns_enabled() else f"{ENABLED_VARIABLE} turns patterns off"
+
+
+def _find_gap_switch(context: JobContext) -> str:
+    """Say what turns gaps off; the mode of the brain is looked at before."""
+    return "SKILLS_ENABLED turns gaps off" if context.brain.gaps.read_mode() == OFF else ""
 
 
 def _run_synthesis(context: JobContext) -> Iterator[ScheduledStep]:
@@ -47,14 +70,16 @@ def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
 
     model = context.metered_model(PATTERNS)
     for found in run_patterns(cast("PatternBrain", context.brain), model, now=context.clocks.now()):
-        yield make_step(PATTERNS, DONE, found.reason, slug=found.slug, outcome=found.outcome)
+        result = FAILED if found.status == "failed" else DONE
+        yield make_step(PATTERNS, result, found.reason, slug=found.slug, outcome=found.outcome)
 
 
 def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
     from ..gaps.run_gaps import run_gaps
 
     model = context.metered_model(GAPS)
-    for gap in run_gaps(context.brain, model, now=context.clocks.now()):
+    now, should_stop = context.clocks.now(), context.should_stop
+    for gap in run_gaps(context.brain, model, now=now, should_stop=should_stop):
         result = FAILED if gap.result == "failed" else DONE
         reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
         yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
@@ -69,6 +94,20 @@ JOBS = (
         limits=SYNTHESIS_LIMITS,
         max_tokens=_max_synthesis_tokens,
     ),
-    Job(evolver=PATTERNS, run=_run_patterns, period=6 * HOUR_MS),
-    Job(evolver=GAPS, run=_run_gaps, period=HOUR_MS, queue=GAPS),
+    Job(
+        evolver=PATTERNS,
+        run=_run_patterns,
+        period=6 * HOUR_MS,
+        find_switch=_find_pattern_switch,
+        max_tokens=_max_metered_tokens,
+    ),
+    Job(
+        evolver=GAPS,
+        run=_run_gaps,
+        period=HOUR_MS,
+        queue=GAPS,
+        find_switch=_find_gap_switch,
+        limits=GAP_LIMITS,
+        max_tokens=_max_metered_tokens,
+    ),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import ModelError, printable_text
 from ...util.utc_time import utc_time
-from .stored_notes import Fields, change_fields, read_fields, read_number
+from ..stored_notes import Fields, change_fields, read_fields, read_number
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore

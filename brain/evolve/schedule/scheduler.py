@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import BrainError, Locked, ModelError, SandboxError, StoreError
 from ...repo.open.manifest import OFF
 from ...results import ScheduledStep
+from ..saved_answers import Interrupted
 from .job_leases import next_time, read_job_lease, release_job, take_job
 from .job_types import BUSY, FAILED, NO_MODEL_REASON, WAITING, Job, JobContext, make_step
 from .jobs import JOBS
@@ -79,6 +80,8 @@ class Scheduler:
 
     def _run_if_due(self, job: Job) -> Iterator[ScheduledStep]:
         context, now = self._context, self._context.clocks.now()
+        if job.find_switch(context):
+            return
         lease = read_job_lease(context.store, job, now)
         due = next_time(context, job, lease, now)
         if due is None or due > now:
@@ -93,21 +96,32 @@ class Scheduler:
             return
         other = take_job(context, job, now)
         if other is not None:
-            yield make_step(job.evolver, BUSY, f"{other.owner} does it")
+            yield make_step(job.evolver, BUSY, f"the scheduler {other.owner} does it")
             return
-        yield from self._run_alone(job)
+        yield from self._run_alone(job, now, lease.last)
 
-    def _run_alone(self, job: Job) -> Iterator[ScheduledStep]:
-        """Run a job whose lease this process has; a failure of the job ends the lease too."""
+    def _run_alone(self, job: Job, begun: int, before: int | None) -> Iterator[ScheduledStep]:
+        """Run a job whose lease this process has; a failure of the job ends the lease too.
+
+        One that may have been broken off by a stop is due again as it was `before`.
+        """
         context = self._context
         try:
             yield from job.run(context)
+        except Interrupted as error:
+            yield make_step(job.evolver, WAITING, error.message)
+        except ModelError as error:
+            yield make_step(job.evolver, FAILED, self._pause(error))
         except BrainError as error:
-            if isinstance(error, ModelError) and context.model is not None:
-                add_failure(context.store, context.model.name, context.clocks.now(), error)
             yield make_step(job.evolver, FAILED, error.message)
         finally:
-            release_job(context, job)
+            release_job(context, job, before if context.should_stop() else begun)
+
+    def _pause(self, error: ModelError) -> str:
+        """Pause the model for all jobs; return why, and until when."""
+        context, model = self._context, self._context.model
+        name = "" if model is None else model.name
+        return describe_pause(add_failure(context.store, name, context.clocks.now(), error))
 
     def _find_model_reason(self, now: int) -> str:
         """Return why no model can be asked, "" if one can."""

@@ -1,7 +1,7 @@
 """Learn from queued hard runs, one at a time; safe to be killed at any step.
 
-1. An item is claimed: no other process works on it meanwhile.
-2. Each answer of the model is kept before it is used.
+1. An item is claimed, and its lease renewed: no other process works on it meanwhile.
+2. Each answer of the model is stored before it is used.
 3. The drafted change is kept before the gate gets it. An attempt that was killed goes on there:
    the gate knows a change that it has recorded already.
 4. The item is finished with what became of the change.
@@ -27,6 +27,8 @@ from ...errors import (
 from ...experience.experience_protocol import AuditEvent
 from ...results import GateOutcome, ScheduledStep
 from ..answer_check import SkillDraft
+from ..held_work import HeldWork
+from ..saved_answers import Interrupted, SavedAnswers, save_answers
 from ..synthesis import build_change, draft_skill, propose_change
 from .costs import add_cost
 from .hard_runs import HardRun, parse_hard_run
@@ -42,22 +44,27 @@ from .job_types import (
     make_step,
 )
 from .pauses import add_failure, describe_pause, end_pause, read_pause
-from .saved_answers import CaseModel, Interrupted, SavedAnswer, SavedAnswers, keep_answers
 from .work_progress import PreparedChange, WorkProgress, decode_progress, encode_progress
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork
+    from ..gate.proposed_change import ProposedChange
     from ..model import Model
 
 LEASE_MS = 15 * 60_000
-"""How long an item is this process's; after a kill, another attempt begins then at the latest."""
+"""How long an item is this process's unless it renews the lease, as it does while it works.
+
+After a kill, another attempt begins then at the latest.
+"""
 WORK_SECONDS = 8 * 60.0
-"""After so long no further request is made, so that an attempt ends before its lease does."""
+"""After so long no further request is made; another attempt goes on with the answers so far."""
 MAX_CLAIMS = 50
 """Claims of one item, also those that were killed; then the store gives it up."""
 MAX_FAILURES = 5
 MAX_BAD_ANSWERS = 2
 """Attempts at one item with a model that gives no acceptable answer; each has several requests."""
+_FINAL_FAULTS = ("answer_cut", "answer_too_large", "model_limit", "too_long")
+"""Codes of failures that an equal request would meet again, so none is made."""
 _MAX_REASON_CHARS = 400
 
 
@@ -106,64 +113,85 @@ class _Attempt:
 
     def make(self) -> ScheduledStep:
         """Learn from the item; failures are in the step. Raises `StoreError`."""
+        context = self.context
         self._progress = decode_progress(self.work.progress)
-        self._end_at = self.context.clocks.seconds() + WORK_SECONDS
+        self._end_at = context.clocks.seconds() + WORK_SECONDS
+        held = HeldWork(
+            store=context.store,
+            work=self.work,
+            lease=LEASE_MS,
+            now=context.clocks.now,
+            wait=context.clocks.wait,
+        )
         try:
-            run = parse_hard_run(self.work)
-            if not self._progress.is_begun:
-                store, now = self.context.rates, self.context.clocks.now()
-                limit = store.take(self.context.rate_key(SYNTHESIS), SYNTHESIS_LIMITS, now)
-                if limit:
-                    return self._step(WAITING, _limit_reason(limit))
-            prepared = self._progress.prepared or self._prepare(run)
-            model = CaseModel(self._saving_model())
-            outcome = propose_change(self.context.brain, prepared.change, model)
-            return self._finish(run, prepared, outcome)
+            with held.hold():
+                return self._learn(held)
         except Interrupted as error:
             if error.cause is not None:
                 self._pause(error.cause)
             return self._step(WAITING, error.message)
+        except Conflict as error:
+            return self._step(BUSY, error.message)
+
+    def _learn(self, held: HeldWork) -> ScheduledStep:
+        """Make the attempt. Raises `Interrupted`, `StoreError`, or `Conflict` (`work_lost`)."""
+        try:
+            run = parse_hard_run(self.work)
+            answers = self._open_answers()
+            if answers.is_empty and self._progress.prepared is None:
+                store, now = self.context.rates, self.context.clocks.now()
+                limit = store.take(self.context.rate_key(SYNTHESIS), SYNTHESIS_LIMITS, now)
+                if limit:
+                    return self._step(WAITING, _limit_reason(limit))
+            model = save_answers(self.model, answers)
+            prepared = self._progress.prepared or self._prepare(run, model)
+            outcome = self._propose(prepared.change, model, held)
+            return self._finish(run, prepared, outcome)
         except ModelError as error:
-            self._pause(error)
-            is_nonsense = error.code == "bad_answer"
-            return self._fail(error, MAX_BAD_ANSWERS if is_nonsense else MAX_FAILURES)
+            return self._fail_model(error)
         except Conflict as error:
             if error.code == "work_lost":
-                return self._step(BUSY, error.message)
-            return self._fail(error)
+                raise
+            return self._fail(error, MAX_FAILURES, starts=self._progress.starts + 1)
         except (FormatError, InvalidInput, NotFound) as error:
             return self._give_up(error)
 
-    def _prepare(self, run: HardRun) -> PreparedChange:
+    def _prepare(self, run: HardRun, model: Model) -> PreparedChange:
         """Ask the model for a draft, and keep the change that follows."""
         brain = self.context.brain
         receipt = run.receipt or brain.receipts.read_run(run.snapshot)
-        drafted = draft_skill(brain, receipt, self._saving_model(), run.trigger)
+        drafted = draft_skill(brain, receipt, model, run.trigger)
         slug = drafted.draft.slug if isinstance(drafted.draft, SkillDraft) else ""
         change = build_change(receipt, self.model, drafted)
         prepared = PreparedChange(change=change, slug=slug, reason=drafted.draft.reason)
-        self._keep(WorkProgress(failures=self._progress.failures, prepared=prepared))
+        self._keep(replace(self._progress, prepared=prepared))
         return prepared
 
-    def _saving_model(self) -> Model:
-        """Return the model of the present stage, with the answers that the stage had before."""
-        answers = SavedAnswers(
-            self._progress.answers,
-            keep=self._keep_answers,
+    def _propose(
+        self, change: ProposedChange | None, model: Model, held: HeldWork
+    ) -> GateOutcome | None:
+        """Propose the change that was kept. Raises `Interrupted` if the model fails meanwhile."""
+        try:
+            return propose_change(self.context.brain, change, model, held.confirm)
+        except ModelError as error:
+            raise Interrupted(error.message, error) from error
+
+    def _open_answers(self) -> SavedAnswers:
+        """Return the answers of earlier attempts since the work was begun anew."""
+        return SavedAnswers(
+            self.context.store,
+            self.work,
+            start=self._progress.starts,
             check=self._check_may_ask,
             on_paid=partial(add_cost, self.context.store, SYNTHESIS),
         )
-        return keep_answers(self.model, answers)
 
     def _check_may_ask(self) -> None:
-        """Raise `Interrupted` near the end of the lease, or if the scheduler ends."""
+        """Raise `Interrupted` if the time is over, or if the scheduler ends."""
         if self.context.should_stop():
             raise Interrupted("the scheduler ends")
         if self.context.clocks.seconds() > self._end_at:
             raise Interrupted("the time of this attempt is over")
-
-    def _keep_answers(self, answers: list[SavedAnswer]) -> None:
-        self._keep(replace(self._progress, answers=tuple(answers)))
 
     def _keep(self, progress: WorkProgress) -> None:
         self.context.store.keep_progress(self.work, encode_progress(progress))
@@ -186,12 +214,21 @@ class _Attempt:
         context = self.context
         add_failure(context.store, self.model.name, context.clocks.now(), error)
 
-    def _fail(self, error: BrainError, most: int = MAX_FAILURES) -> ScheduledStep:
-        """Count a failure; the next attempt asks anew."""
+    def _fail_model(self, error: ModelError) -> ScheduledStep:
+        """Pause; the next attempt goes on, unless all of the answers were refused."""
+        self._pause(error)
+        if error.code in _FINAL_FAULTS:
+            return self._give_up(error)
+        if error.code == "bad_answer":
+            return self._fail(error, MAX_BAD_ANSWERS, starts=self._progress.starts + 1)
+        return self._fail(error, MAX_FAILURES, starts=self._progress.starts)
+
+    def _fail(self, error: BrainError, most: int, *, starts: int) -> ScheduledStep:
+        """Count a failure; the next attempt uses the answers since so many starts."""
         failures = self._progress.failures + 1
         if failures >= most:
             return self._give_up(error)
-        self._keep(WorkProgress(failures=failures))
+        self._keep(WorkProgress(failures=failures, starts=starts))
         return self._step(FAILED, f"{error.message} (attempt {failures} of {most})")
 
     def _give_up(self, error: BrainError) -> ScheduledStep:
@@ -201,9 +238,8 @@ class _Attempt:
     def _end(self, result: str, phase: str, reason: str, trigger: str, slug: str) -> None:
         """Finish the item, and append what became of it to the audit."""
         short = printable_text(reason, _MAX_REASON_CHARS)
-        self.context.store.finish_work(
-            self.work, json.dumps({"result": result, "slug": slug, "reason": short})
-        )
+        done = json.dumps({"result": result, "slug": slug, "reason": short})
+        self.context.store.finish_work(self.work, done, data="")
         event = AuditEvent(
             at=self.context.clocks.now(),
             evolver=SYNTHESIS,

@@ -11,7 +11,7 @@ from ...errors import BrainError
 from ...limits import MAX_TRANSCRIPT_BYTES
 from ...receipts import Receipt
 from ...receipts.transcripts import read_transcripts
-from .stored_notes import change_fields, read_fields, read_number
+from ..stored_notes import change_fields, read_fields, read_number
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore

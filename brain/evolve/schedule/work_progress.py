@@ -1,4 +1,4 @@
-"""What an attempt at a queued run leaves for the next one: paid answers, and the drafted change."""
+"""What an attempt at a queued run leaves for the next one, beside the paid answers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import FormatError
-from ...experience.experience_limits import MAX_PROGRESS_BYTES
 from ...receipts import decode_receipt, encode_receipt
 from ..gate.proposed_change import ProposedChange
 from ..synthesis import EVOLVER
-from .saved_answers import SavedAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,35 +23,25 @@ class PreparedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkProgress:
-    """`failures` counts attempts that failed. `answers` are those of the present stage.
+    """`failures` counts attempts that failed, `starts` those after which all was begun anew.
 
-    The first stage is the conversation, which ends with `prepared`; the second one is the gate.
+    The conversation ends with `prepared`, which the gate then tries.
     """
 
     failures: int = 0
-    answers: tuple[SavedAnswer, ...] = ()
+    starts: int = 0
     prepared: PreparedChange | None = None
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether an earlier attempt was interrupted after it had spent something."""
-        return bool(self.answers) or self.prepared is not None
 
 
 def encode_progress(progress: WorkProgress) -> str:
-    """Return progress as a text. Of more answers than fit, the last ones are left out."""
-    answers = [list(answer) for answer in progress.answers]
-    while True:
-        text = json.dumps(
-            {
-                "failures": progress.failures,
-                "answers": answers,
-                "prepared": _prepared_to_json(progress.prepared),
-            }
-        )
-        if len(text) <= MAX_PROGRESS_BYTES or not answers:
-            return text
-        answers = answers[: len(answers) * 3 // 4]
+    """Return progress as a text."""
+    return json.dumps(
+        {
+            "failures": progress.failures,
+            "starts": progress.starts,
+            "prepared": _prepared_to_json(progress.prepared),
+        }
+    )
 
 
 def decode_progress(text: str) -> WorkProgress:
@@ -64,7 +52,7 @@ def decode_progress(text: str) -> WorkProgress:
         fields = json.loads(text)
         return WorkProgress(
             failures=int(fields["failures"]),
-            answers=tuple(SavedAnswer(*row) for row in fields["answers"]),
+            starts=int(fields.get("starts", 0)),
             prepared=_prepared_from_json(fields["prepared"]),
         )
     except (ValueError, KeyError, TypeError, FormatError):

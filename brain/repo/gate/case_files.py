@@ -6,6 +6,7 @@ A skill need not exist to have some: those of skills/SLUG/cases/ are its own onc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from ...errors import BrainError, InvalidInput
@@ -16,9 +17,10 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import SkillCase
+from ...skills import skill_layout
 from ...skills.slug import slugify
 from ..open.session import Session
-from ..read import skill_lookup
+from ..read import skill_lookup, skill_rows
 from ..read.case_paths import CASES_FOLDER, slug_of_case, usual_folder
 
 
@@ -41,20 +43,19 @@ def list_cases(session: Session, slug: str = "") -> list[SkillCase]:
     return [_describe(session, entry) for entry in entries]
 
 
-def read_held_out(session: Session, snapshot: bytes) -> list[Case]:
-    """Return the held-out cases of all skills at a snapshot, by path.
+def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
+    """Return the held-out cases of the skill at a full path, which need not exist, by path.
 
     Documents that are no cases are left out; `list_cases` says what is wrong with them.
     """
+    bundle = session.bundle_of(snapshot)
+    slug = skill_rows.slug_from_full_path(path)
+    own = path.rpartition("/")[0] + "/" if path.endswith(skill_layout.FOLDER_SUFFIXES) else ""
     found = []
-    for entry in _walk_all(session, session.bundle_of(snapshot)):
-        try:
-            case = _read_case(session, entry)
-        except BrainError:
-            continue
-        if case.is_held_out:
-            found.append(case)
-    return found
+    for entry in _walk_cases(session, bundle, filter(None, (own, usual_folder(slug)))):
+        with suppress(BrainError):
+            found.append(_read_case(session, entry))
+    return sorted((case for case in found if case.is_held_out), key=lambda case: case.path)
 
 
 def find_cases_folder(session: Session, bundle: Bundle, slug: str) -> str:
@@ -69,15 +70,16 @@ def find_cases_folder(session: Session, bundle: Bundle, slug: str) -> str:
 
 
 def _list_entries(session: Session, bundle: Bundle, slug: str) -> list[TreeEntry]:
-    folders = dict.fromkeys((find_cases_folder(session, bundle, slug), usual_folder(slugify(slug))))
-    return _limit(
-        [
-            entry
-            for folder in folders
-            for entry in bundles.walk_below(session.nodes, bundle, folder + CASES_FOLDER)
-            if slug_of_case(entry.path)
-        ]
-    )
+    folders = find_cases_folder(session, bundle, slug), usual_folder(slugify(slug))
+    return _limit(list(_walk_cases(session, bundle, folders)))
+
+
+def _walk_cases(session: Session, bundle: Bundle, folders: Iterable[str]) -> Iterator[TreeEntry]:
+    """Yield the documents of the cases in the folders of one skill."""
+    for folder in dict.fromkeys(folders):
+        for entry in bundles.walk_below(session.nodes, bundle, folder + CASES_FOLDER):
+            if slug_of_case(entry.path):
+                yield entry
 
 
 def _walk_all(session: Session, bundle: Bundle) -> Iterator[TreeEntry]:

@@ -11,10 +11,13 @@ import re
 from ...errors import BrainError
 from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
+from ...programs import SCHEMA_FILE
 from ...results import EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
+from ...verdicts.gate_rules import find_max_rounds
 from ...verdicts.verdict_types import Verdict
 from ..history import diff, unified_diff
+from ..merge.proposals import list_open_tips
 from ..open.session import Session
 from ..read.decision_rows import read_decision_verdict
 from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
@@ -38,23 +41,21 @@ def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
 
 
 def find_same_attempt(session: Session, path: str, wanted: Verdict) -> EarlierAttempt | None:
-    """Return a kept attempt at the same change on the same cases, None if there is none.
+    """Return an attempt at the same change on the same cases, None if there is none.
 
-    `path` is that of the text of the skill; `wanted` has the texts, the program, the runner, and
-    the documents of the cases. An attempt in which cases ended in errors is none: it may end
-    differently. Only attempts with this text are read.
+    It is kept, or waits as a proposal; that of a proposal has no name. `path` is that of the text
+    of the skill; `wanted` has the texts, the program, the runner, and the documents of the cases.
+    An attempt in which a model gave nothing but errors is none: it says nothing of the change.
+    Only attempts with this text are read.
     """
-    for ref, snapshot_id in list_rejected_refs(session, wanted.skill):
+    proposed = [("", tip) for tip in list_open_tips(session).values()]
+    for ref, snapshot_id in [*list_rejected_refs(session, wanted.skill), *proposed]:
         entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), path)
         if entry is None or entry.blob != wanted.text:
             continue
         snapshot = session.load_snapshot(snapshot_id)
         verdict = read_decision_verdict(session, snapshot)
-        if (
-            verdict is not None
-            and _what_was_tried(verdict) == _what_was_tried(wanted)
-            and not _has_errors(verdict)
-        ):
+        if verdict is not None and _is_same(verdict, wanted) and not _has_only_errors(verdict):
             return _describe(session, ref, snapshot_id, snapshot, verdict)
     return None
 
@@ -115,10 +116,24 @@ def _render_edit(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> st
     return patch[:MAX_EDIT_CHARS] + f"\n(cut after {MAX_EDIT_CHARS} characters)\n"
 
 
+def _is_same(verdict: Verdict, wanted: Verdict) -> bool:
+    """Tell whether a verdict is about what is to be tried.
+
+    A class is tried with a schema.json made from its definition, if it comes without.
+    """
+    if all(file.path != SCHEMA_FILE for file in wanted.files):
+        files = tuple(file for file in verdict.files if file.path != SCHEMA_FILE)
+        verdict = verdict._replace(files=files)
+    return _what_was_tried(verdict) == _what_was_tried(wanted)
+
+
 def _what_was_tried(verdict: Verdict) -> tuple[object, ...]:
     documents = sorted((case.kind, case.document) for case in verdict.gate_cases)
     return verdict.base, verdict.text, verdict.files, verdict.runner, documents
 
 
-def _has_errors(verdict: Verdict) -> bool:
-    return any("e" in case.before + case.after for case in verdict.gate_cases)
+def _has_only_errors(verdict: Verdict) -> bool:
+    """Tell whether a runner that does not repeat itself gave no output at all."""
+    return find_max_rounds(verdict) != 1 and not any(
+        (case.before + case.after).strip("e") for case in verdict.gate_cases
+    )

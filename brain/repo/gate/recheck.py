@@ -9,11 +9,13 @@ An error has no output to judge: only running again shows it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import SandboxError, printable_text
 from ...gating.case_check import find_fault
+from ...gating.case_split import hash_input
 from ...gating.case_types import Case
 from ...gating.gate_types import GateDecision
 from ...results import Recheck, RecheckedCase, RecheckedNumber
@@ -27,32 +29,44 @@ from ...verdicts.gate_rules import (
 )
 from ...verdicts.verdict_types import Verdict, VerdictCase
 from .find_verdict import FoundVerdict, StoredCase
-from .judge_outputs import FAILED, OutputJudge
+from .judge_outputs import FAILED, UNJUDGED, OutputJudge
 
-UNKNOWN, ERROR = "?", "e"
+UNKNOWN, ERROR = UNJUDGED, "e"
+MAX_SECONDS = 1800.0
+"""How long checks and programs may run in one recheck: as long as one attempt of a gate."""
+
+_NOT_CHECKED = "its check did not run on all outputs: the time for checks is over"
 
 Rerun = Callable[[Case], Sequence[bytes | None]]
-"""Runs a case without the change and with it; returns both outputs, None for an error."""
+"""Runs a case without the change and with it; returns both outputs, None for an error.
+
+Returns nothing for a case that cannot run again.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecheckTools:
     """`read_case` reads what is stored of a case; `find_sandbox` is called only for a check.
 
-    `rerun` is None if nothing runs again; `not_run` says why, if that was wanted.
+    `rerun` is None if nothing runs again; `not_run` says why, if that was wanted. `seconds` are
+    what checks and programs may take in all.
     """
 
     read_case: Callable[[VerdictCase], StoredCase]
     find_sandbox: Callable[[], Sandbox]
     rerun: Rerun | None = None
     not_run: str = ""
+    seconds: float = MAX_SECONDS
 
 
 def recheck_verdict(found: FoundVerdict, tools: RecheckTools) -> Recheck:
     """Derive a verdict again, and say where it differs."""
     verdict = found.verdict
-    judge = _Judge(tools)
-    cases = [_recheck_case(judge, tools, row) for row in verdict.gate_cases]
+    judge, inputs = _Judge(tools), _Inputs()
+    cases = [
+        _recheck_case(judge, tools, row, inputs.add(row, tools.read_case(row)))
+        for row in verdict.gate_cases
+    ]
     decision = _decide_again(verdict, cases)
     return Recheck(
         verdict=found.blob.hex(),
@@ -75,14 +89,19 @@ class _Judge:
     """Judges outputs as the gate did; what cannot be judged is `?`."""
 
     def __init__(self, tools: RecheckTools) -> None:
-        self._judge = OutputJudge(tools.find_sandbox)
+        self._deadline = time.monotonic() + tools.seconds
+        self._judge = OutputJudge(tools.find_sandbox, self.time_left)
+
+    def time_left(self) -> float:
+        """Return the seconds of this recheck that are left."""
+        return self._deadline - time.monotonic()
 
     def judge(self, case: Case, outputs: Sequence[bytes | None]) -> tuple[list[str], str]:
         """Return a letter for each output, and why some could not be judged."""
         known = [output for output in outputs if output is not None]
-        problem = ""
         try:
             letters = self._judge.judge(case, known)
+            problem = _NOT_CHECKED if UNJUDGED in letters else ""
         except SandboxError as error:
             letters = [FAILED if find_fault(case, output) else UNKNOWN for output in known]
             problem = f"its check did not run: {error.message}" if UNKNOWN in letters else ""
@@ -90,8 +109,26 @@ class _Judge:
         return [UNKNOWN if output is None else next(judged) for output in outputs], problem
 
 
-def _recheck_case(judge: _Judge, tools: RecheckTools, row: VerdictCase) -> RecheckedCase:
-    stored = tools.read_case(row)
+class _Inputs:
+    """The inputs of the cases of a verdict: the same one twice would count twice."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, str] = {}
+
+    def add(self, row: VerdictCase, stored: StoredCase) -> StoredCase:
+        """Return what is stored of a case, with a fault if an earlier one has its input."""
+        if row.kind != "held_out":
+            return stored
+        known = hash_input(stored.case.input) if stored.case else row.document
+        other = self._first.setdefault(known, row.name)
+        if other == row.name:
+            return stored
+        return replace(stored, fault=f"it has the same input as {printable_text(other)}")
+
+
+def _recheck_case(
+    judge: _Judge, tools: RecheckTools, row: VerdictCase, stored: StoredCase
+) -> RecheckedCase:
     said = [letter for pair in zip(row.before, row.after, strict=True) for letter in pair]
     found, problem = [UNKNOWN] * len(said), stored.fault or stored.missing
     ran: list[str] = []
@@ -129,10 +166,14 @@ def _compare(pairs: Sequence[tuple[str, str]], fault: str, problem: str) -> str:
 
 
 def _run_again(judge: _Judge, rerun: Rerun, case: Case) -> tuple[list[str], str]:
+    if judge.time_left() <= 0:
+        return [UNKNOWN, UNKNOWN], "it did not run again: the time of this recheck is over"
     try:
         outputs = rerun(case)
     except SandboxError as error:
         return [UNKNOWN, UNKNOWN], f"it did not run again: {error.message}"
+    if not outputs:
+        return [], ""
     letters, problem = judge.judge(case, outputs)
     pairs = zip(letters, outputs, strict=True)
     return [ERROR if output is None else letter for letter, output in pairs], problem

@@ -171,7 +171,7 @@ def _experience(session: Session) -> Iterator[DoctorCheck]:
     used = session.experience
     url = used.settings.url
     where = describe_url(url) if url else f"in .brain/{EXPERIENCE_FILE_NAME}"
-    waiting = sum(not result for _, result in used.store.list_work())
+    waiting = used.store.count_work()
     used.store.read_events(last=1)
     yield DoctorCheck("experience", True, f"{where}, {waiting} items wait to be learned from", "")
 

@@ -79,13 +79,18 @@ class ProposalSession(Session):
 
 def list_proposals(session: Session) -> list[Proposal]:
     """Return the proposals that are not merged into the current branch, by name."""
-    merged = AncestorSet(session, session.head())
     current = session.current_branch()
     return [
         _describe_proposal(session, name, tip)
-        for name, tip in _list_tips(session).items()
-        if PROPOSAL_BRANCH_PREFIX + name != current and tip not in merged
+        for name, tip in list_open_tips(session).items()
+        if PROPOSAL_BRANCH_PREFIX + name != current
     ]
+
+
+def list_open_tips(session: Session) -> dict[str, bytes]:
+    """Return the tips of proposals that the head lacks, by name."""
+    merged = AncestorSet(session, session.head())
+    return {name: tip for name, tip in _list_tips(session).items() if tip not in merged}
 
 
 def find_proposal(session: Session, name_or_id: str) -> Proposal:

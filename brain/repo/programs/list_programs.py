@@ -47,13 +47,20 @@ def list_runnable_programs(session: Session) -> list[SkillProgram]:
 def _iter_skills(session: Session, bundle: Bundle) -> Iterator[FoundSkill]:
     """Yield the skills that have a skill.py beside their text, by path."""
     for path in sorted(_find_code_paths(session, bundle)):
-        home = path.rpartition("/")[0]
-        for name in skill_layout.SKILL_FILES:
-            text = f"{home}/{name}"
-            if bundles.has_entry(session.nodes, bundle, text):
-                if skill_rows.is_skill(session, bundle, text):
-                    yield skill_lookup.load_skill(session, bundle, text)
-                break
+        skill = find_skill_of_code(session, bundle, path)
+        if skill is not None:
+            yield skill
+
+
+def find_skill_of_code(session: Session, bundle: Bundle, path: str) -> FoundSkill | None:
+    """Return the skill whose text lies beside a skill.py, None if there is none."""
+    home = path.rpartition("/")[0]
+    for name in skill_layout.SKILL_FILES:
+        text = f"{home}/{name}"
+        if bundles.has_entry(session.nodes, bundle, text):
+            is_skill = skill_rows.is_skill(session, bundle, text)
+            return skill_lookup.load_skill(session, bundle, text) if is_skill else None
+    return None
 
 
 def _find_code_paths(session: Session, bundle: Bundle) -> frozenset[str]:

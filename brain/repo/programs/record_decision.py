@@ -14,6 +14,7 @@ from ...objects import operation
 from ...objects.operation import SnapshotOperation
 from ...programs import PROGRAM_FILE
 from ...programs.program import Program
+from ...receipts import Receipt, decode_receipt
 from ...results import Decided, Upserted
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
@@ -151,7 +152,7 @@ def _write_decided(
     blob = store_verdict(txn, tried.verdict, tried.contents)
 
     def decide(slug: str, _: str, to_version: str) -> SnapshotOperation:
-        _refuse_changed_cases(txn, tried.verdict)
+        _refuse_changed_cases(txn, tried.verdict, request.receipt)
         return _decide(txn, kind, blob, slug, to_version)
 
     request = request._replace(base="", if_changed=False, operation=decide)
@@ -191,7 +192,9 @@ def store_verdict(
     return txn.store_tx.put_blob(encode_verdict(verdict))
 
 
-def _refuse_changed_cases(txn: WriteTransaction, verdict: Verdict) -> None:
+def _refuse_changed_cases(
+    txn: WriteTransaction, verdict: Verdict, receipt: bytes | Receipt | None
+) -> None:
     """Refuse what a gate decided by other cases than now stand there: it would not verify."""
     if verdict.decider != "rule" or not verdict.gate:
         return
@@ -200,7 +203,9 @@ def _refuse_changed_cases(txn: WriteTransaction, verdict: Verdict) -> None:
         entry = bundles.get_entry(session.nodes, bundle, case.name)
         if entry is None or entry.blob != case.document:
             raise _changed_cases_error(verdict.skill)
-    left_out = StandingCases(session).find_left_out(verdict, bundle)
+    left_out = StandingCases(session).find_left_out(
+        verdict, bundle, lambda: decode_receipt(receipt) if isinstance(receipt, bytes) else receipt
+    )
     if verdict.decision == "admit" and next(left_out, None) is not None:
         raise _changed_cases_error(verdict.skill)
 

@@ -2,51 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
+from ...digest import NO_DIGEST
 from ...errors import BrainError
+from ...gating.case_split import hash_input, is_held_out_hash
 from ...gating.case_types import MAX_CASE_BYTES, MAX_CASES
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
+from ...receipts import Receipt
+from ...receipts.learned_run import own_sources
 from ...verdicts.verdict_types import Verdict
 from ..open.session import Session
 from .case_paths import slug_of_case
 
 
 class StandingCases:
-    """Reads documents of cases; remembers which hold out their case."""
+    """Reads documents of cases; remembers the hashes of their inputs."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._held_out: dict[bytes, bool | None] = {}
+        self._input_hashes: dict[bytes, bytes | None] = {}
 
     def is_held_out(self, path: str, document: bytes) -> bool | None:
         """Tell whether a document is a case that is held out; None if it is not stored."""
-        if document not in self._held_out:
-            self._held_out[document] = self._read_half(path, document)
-        return self._held_out[document]
+        found = self.hash_input(path, document)
+        return found if found is None else found != NO_DIGEST and is_held_out_hash(found)
 
-    def _read_half(self, path: str, document: bytes) -> bool | None:
+    def hash_input(self, path: str, document: bytes) -> bytes | None:
+        """Return the hash of the input of a case.
+
+        None if its document is not stored, `NO_DIGEST` if that holds no case.
+        """
+        if document not in self._input_hashes:
+            self._input_hashes[document] = self._hash_input(path, document)
+        return self._input_hashes[document]
+
+    def _hash_input(self, path: str, document: bytes) -> bytes | None:
         from ...gating.case_document import parse_case  # which loads YAML
 
         reader = self._session.reader
         if reader.find_missing([document]):
             return None
         if reader.blob_size(document) > MAX_CASE_BYTES:
-            return False
+            return NO_DIGEST
         content = reader.read_blob(document)
         try:
-            return parse_case(slug_of_case(path), path, document, content).is_held_out
+            return hash_input(parse_case(slug_of_case(path), path, document, content).input)
         except BrainError:
-            return False
+            return NO_DIGEST
 
-    def find_left_out(self, verdict: Verdict, bundle: Bundle) -> Iterator[str]:
+    def find_left_out(
+        self, verdict: Verdict, bundle: Bundle, read_receipt: Callable[[], Receipt | None]
+    ) -> Iterator[str]:
         """Yield the paths of held-out cases that come before a tried one, and were not tried.
 
-        Cases are tried in the order of their documents' ids, which nobody chooses.
+        Cases are tried in the order of their documents' ids, which nobody chooses. Those that were
+        made of the run that the change was learned from, by its receipt, are not tried.
         """
+        own: set[str] | None = None
         tried = {case.document for case in verdict.gate_cases if case.kind == "held_out"}
         if not tried:
             return
@@ -57,7 +73,17 @@ class StandingCases:
                 and entry.blob not in tried
                 and self.is_held_out(entry.path, entry.blob)
             ):
-                yield entry.path
+                if own is None:
+                    receipt = read_receipt()
+                    own = own_sources(receipt) if receipt else set()
+                if self._read_source(entry) not in own:
+                    yield entry.path
+
+    def _read_source(self, entry: TreeEntry) -> str:
+        from ...gating.case_document import read_case_origin  # which loads YAML
+
+        origin = read_case_origin(self._session.reader.read_blob(entry.blob, entry.size))
+        return origin.source if origin else ""
 
     def _list_cases(self, verdict: Verdict, bundle: Bundle) -> Iterator[TreeEntry]:
         """Yield the documents of cases of the same skill, in the folders of those tried."""

@@ -12,7 +12,6 @@ from ...evolve.acquire import ProgramDraft, build_program, build_request, find_s
 from ...programs.tool_name import tool_name
 from ...util import strict_json
 from .program_call import refuse_wrapped_call
-from .program_definitions import RESERVED_NAMES
 from .program_tools import list_acquired, list_program_tools
 from .secret_guard import refuse_secrets
 from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
@@ -45,7 +44,7 @@ def create_skill(brain: Brain, arguments: Arguments, *, cancel: Event | None = N
     refuse_wrapped_call(brain, arguments["python_code"])
     draft = _read_draft(arguments)
     refuse_secrets(brain, {"content": json.dumps(draft.payloads, ensure_ascii=False)})
-    program = build_program(draft, RESERVED_NAMES, brain.programs.read_definition)
+    program = build_program(draft, brain.programs.read_definition)
     known = find_same(brain, program, draft.description)
     if known is not None:
         return _unchanged(known)

@@ -51,12 +51,16 @@ def call_program(
         recorded.append(run)
         if task is not None:
             _record_steps(task, name, arguments, run)
+            if control.cancel is None or not control.cancel.is_set():
+                task.note_skill_call(name, run.error)
 
     try:
         values = argument_check.parse_if_text(arguments)
         run = _run(brain, name, values, control, record)
     except BrainError as error:
         failure = tool_errors.to_tool_failure(error, brain.root)
+        if task is not None and failure.code == "no_tool":
+            task.note_skill_call(name, f"skill not found: {failure.message}")
         if task is not None and not recorded:
             task.record_tool_call(name, arguments, error=failure.text)
         raise failure from error
@@ -137,6 +141,7 @@ def _record_steps(task: Task, name: str, arguments: Any, run: ProgramRun) -> Non
     for call in run.calls:
         task.record_inner_call(
             call.target if call.kind == "call" else f"fetch {call.target}",
+            call.caller,
             took=call.wall_ms,
             error=call.error,
             version=call.version,

@@ -7,7 +7,6 @@ whose users know them.
 from __future__ import annotations
 
 from ... import limits
-from ...programs.tool_name import BUILT_IN_TOOLS
 from .tool import Schema, Tool, object_schema, text_schema
 
 MAX_TEST_PAYLOADS = 16
@@ -116,5 +115,3 @@ SKILL_MANAGER = Tool(
 
 PROGRAM_TOOLS: tuple[Tool, ...] = (CREATE_SKILL, MANAGE_SKILLS)
 """The tools for skills that run, in the order in which they are offered."""
-RESERVED_NAMES = BUILT_IN_TOOLS
-"""Names that no acquired tool can have."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import SandboxError
 from ...programs import SCHEMA_FILE
-from ...programs.tool_name import tool_name
+from ...programs.tool_name import BUILT_IN_TOOLS, tool_name
 from ...skills.visible_text import fold_to_line, strip_hidden, truncate
-from .program_definitions import PROGRAM_TOOLS, RESERVED_NAMES
+from .program_definitions import PROGRAM_TOOLS
 from .tool import Schema, Tool
 from .tool_definitions import TOOLS
 from .tool_formats import mcp
@@ -60,7 +60,7 @@ def list_acquired(brain: Brain) -> list[SkillProgram]:
 
 def is_callable_name(name: str) -> bool:
     """Tell whether an acquired tool can have this name: no built-in one has it."""
-    return _TOOL_NAME.fullmatch(name) is not None and name not in RESERVED_NAMES
+    return _TOOL_NAME.fullmatch(name) is not None and name not in BUILT_IN_TOOLS
 
 
 def find_tool_versions(brain: Brain) -> ToolVersions:

@@ -19,7 +19,6 @@ from ...programs.tool_name import check_tool_name, tool_name
 from .create_skill import create_skill
 from .manage_skills import manage_skills
 from .program_call import refuse_wrapped_call
-from .program_definitions import RESERVED_NAMES
 from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def skill_manager(brain: Brain, arguments: Arguments) -> ToolResult:
 def _store_untried(brain: Brain, arguments: Arguments) -> ToolResult:
     """Store a new skill with its code, which does not run until it has passed tests."""
     refuse_wrapped_call(brain, arguments["code"])
-    slug = check_tool_name(arguments["name"], RESERVED_NAMES)
+    slug = check_tool_name(arguments["name"])
     _refuse_known(brain, slug)
     code = normalize_source(arguments["code"]).encode()
     for finding in check_code(code, _CODE_PROFILE, name=tool_name(slug)):

@@ -23,7 +23,6 @@ from ...user_files import read_input
 if TYPE_CHECKING:
     from brain.gating.case_types import Expectation
     from brain.receipts import Receipt
-    from brain.repo.gate.case_of_run import CaseOfRun
     from brain.results import CaseAdded, SkillCase
 
 _SHOWN_CHARS = 60
@@ -64,9 +63,12 @@ def evolve_case_add_command(
     A change of the skill is tried on its cases, without the change and with it. The hash of
     the input says whether a case is held out: such cases decide, and agents and evolvers
     never see them. The others are for practice. The skill need not exist yet. With --from,
-    input and output are those of a call of the skill in a recorded run, or its task and the
-    answer; what you give besides replaces the expected output.
+    input and output are those of a call of the skill in a recorded run; what you give besides
+    replaces the expected output. Of a run without such a call it is the task: say what the
+    answer must be. Texts that the receipt holds in part, or without secrets, are refused.
     """
+    from brain.repo.gate.case_of_run import case_of_run
+
     if (input is None) == (source is None):
         raise click.UsageError("Give either --input or --from.")
     expect = _read_expectation(equals, contains, excludes, check)
@@ -77,9 +79,9 @@ def evolve_case_add_command(
             slug, _read_case_input(input or ""), expect, name=name or ""
         )
     else:
-        found = _read_case_of_run(app, source, slug, step or 0)
+        found = case_of_run(_read_run(app, source), slug, step or 0, expect)
         added = app.brain.gate.add_case(
-            slug, found.input, expect or found.expect, found.source, name=name or ""
+            slug, found.input, found.expect, found.source, name=name or ""
         )
     emit(app, added, _added_lines(added))
 
@@ -97,6 +99,10 @@ def _read_expectation(
         text = code.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput("the check is not UTF-8", code="not_text", hint="save it so") from error
+    if check is not None and not text.strip():
+        raise InvalidInput(
+            "the check is empty", code="bad_case", hint="write a function check(input, output)"
+        )
     return Expectation(
         has_equals=equals is not None,
         equals=None if equals is None else read_output(equals.encode()),
@@ -113,13 +119,10 @@ def _read_case_input(text: str) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else text
 
 
-def _read_case_of_run(app: App, source: str, slug: str, step: int) -> CaseOfRun:
-    from brain.repo.gate.case_of_run import case_of_run
-
+def _read_run(app: App, source: str) -> Receipt:
     data = read_receipt_file(source)
     receipts = app.brain.receipts
-    run: Receipt = receipts.read_run(source) if data is None else receipts.read_run_file(data)
-    return case_of_run(run, slug, step)
+    return receipts.read_run(source) if data is None else receipts.read_run_file(data)
 
 
 def _added_lines(added: CaseAdded) -> Iterator[str]:

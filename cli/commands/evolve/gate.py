@@ -25,7 +25,10 @@ from ...user_files import read_input
 if TYPE_CHECKING:
     from brain.evolve.gate.case_runner import CaseRunner
     from brain.evolve.gate.proposed_change import ProposedChange
-    from brain.results import Decided, GateNumbers, GateOutcome
+    from brain.results import Decided, GateNumbers, GateOutcome, GuardCounts
+
+_SHOWN_UNRUN = 8
+"""Skills that are shown, of those whose cases did not run."""
 
 
 @brain_command(
@@ -71,9 +74,10 @@ def evolve_try_command(
     from brain.evolve.gate.gate import Gate
 
     change = _read_change(slug, Path(path), description, message or "")
-    outcome = Gate(app.brain, runner=_open_runner(runner, has_program=bool(change.files))).propose(
-        change
-    )
+    model = None if runner == "sandbox" else _open_model_runner(is_needed=runner == "model")
+    is_for_program = runner is None and change.files
+    gate = Gate(app.brain, runner=None if is_for_program else model, text_runner=model)
+    outcome = gate.propose(change)
     emit(app, outcome, outcome_lines(outcome))
     raise_if_not_committed(outcome.commitment)
     if outcome.done in ("rejected", "kept"):
@@ -104,10 +108,8 @@ def _read_change(slug: str, path: Path, description: str | None, message: str) -
     )
 
 
-def _open_runner(name: str | None, *, has_program: bool) -> CaseRunner | None:
-    """Return the runner of a name; without one, a program needs none and a text a model."""
-    if name == "sandbox" or (name is None and has_program):
-        return None
+def _open_model_runner(*, is_needed: bool) -> CaseRunner | None:
+    """Return what runs cases by the user's model; None without one, unless it is needed."""
     from brain.errors import NotFound
     from brain.evolve.gate.model_runner import ModelRunner
 
@@ -116,7 +118,7 @@ def _open_runner(name: str | None, *, has_program: bool) -> CaseRunner | None:
     try:
         return ModelRunner(open_user_model())
     except NotFound:  # no model is configured
-        if name == "model":
+        if is_needed:
             raise
         return None
 
@@ -133,6 +135,8 @@ def outcome_lines(outcome: GateOutcome) -> Iterator[str]:
     yield escape(f"{what}: {outcome.reason}" if outcome.reason else what)
     if outcome.numbers is not None:
         yield from _number_lines(outcome.numbers)
+    if outcome.guards is not None and outcome.guards.found:
+        yield from _guard_lines(outcome.guards)
     if outcome.attempt:
         yield escape(f"Attempt {outcome.attempt}")
     if outcome.snapshot:
@@ -151,6 +155,14 @@ def _number_lines(numbers: GateNumbers) -> Iterator[str]:
         yield escape(f"Worse: {path}")
     if numbers.more_cases:
         yield f"About {numbers.more_cases} more cases such as these would decide."
+
+
+def _guard_lines(guards: GuardCounts) -> Iterator[str]:
+    yield f"{guards.run} of {guards.found} cases of other skills ran too"
+    for row in guards.unrun[:_SHOWN_UNRUN]:
+        yield escape(f"Not run: {row.cases} of {row.slug}: {row.reason}")
+    if len(guards.unrun) > _SHOWN_UNRUN:
+        yield "Others: see --json"
 
 
 @brain_command(

@@ -102,9 +102,8 @@ def evolve_acquire_command(
 def _request_from_folder(name: str, folder: Path, description: str | None) -> AcquireRequest:
     from brain.programs.tool_name import check_tool_name
     from brain.repo.programs.acquire import AcquireRequest
-    from brain.serve.tools.program_definitions import RESERVED_NAMES
 
-    check_tool_name(name.rpartition("/")[2].replace("-", "_"), RESERVED_NAMES)
+    check_tool_name(name.rpartition("/")[2].replace("-", "_"))
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     if len(paths) > limits.MAX_PROGRAM_FILES:
         raise InvalidInput(
@@ -133,7 +132,6 @@ def _request_from_files(
 ) -> AcquireRequest:
     from brain.evolve.acquire import ProgramDraft, build_program, build_request
     from brain.serve.tools.argument_check import parse_arguments
-    from brain.serve.tools.program_definitions import RESERVED_NAMES
 
     draft = ProgramDraft(
         name=name.replace("-", "_"),
@@ -143,7 +141,7 @@ def _request_from_files(
         schema=None if schema is None else parse_arguments(_read_text(schema, "the schema")),
         check="" if check is None else _read_text(check, "the check"),
     )
-    program = build_program(draft, RESERVED_NAMES, app.brain.programs.read_definition)
+    program = build_program(draft, app.brain.programs.read_definition)
     return build_request(app.brain, program, description)
 
 
@@ -305,9 +303,7 @@ def evolve_import_registry_command(app: App, folder: str) -> None:
     come as not admitted: give each tests, then 'brain evolve admit' tries it. Unsafe names
     are left out and named. A damaged registry is an error, and imports nothing.
     """
-    from brain.serve.tools.program_definitions import RESERVED_NAMES
-
-    result = app.brain.programs.import_registry(Path(folder), RESERVED_NAMES)
+    result = app.brain.programs.import_registry(Path(folder))
     emit(app, result, _registry_lines(result))
 
 

@@ -20,7 +20,7 @@ from ...terminal import escape
 from .gate import outcome_lines
 
 if TYPE_CHECKING:
-    from brain.results import EvolutionStatus, EvolverStatus, ScheduledStep
+    from brain.results import EvolutionStatus, EvolverStatus, RateStatus, ScheduledStep
 
 NO_MODEL_NOTE = (
     "Note: no model is configured, so hard runs wait in the queue; choose one with"
@@ -103,8 +103,8 @@ def evolve_status_command(app: App) -> None:
 
     One line each for synthesis, patterns and gaps: what waits, when it runs next or why it
     waits, and how many tokens its next attempt may take at most. Then the tokens used so far,
-    the limits of attempts, the last decisions with their reasons, and what does not answer.
-    Nothing is asked and nothing is changed.
+    the limits of attempts with what is left and until when, the last decisions with their
+    reasons, and what does not answer. Nothing is asked and nothing is changed.
     """
     settings = load_model_settings()
     name, has_tools = (settings.model, settings.tool_rounds > 0) if settings else ("", False)
@@ -125,14 +125,21 @@ def _status_lines(status: EvolutionStatus) -> Iterator[str]:
                 f" {cost.tokens_in} tokens in, {cost.tokens_out} out"
             )
     for rate in status.rates:
-        attempts = "unknown" if rate.attempts is None else str(rate.attempts)
-        yield escape(f"{rate.evolver}: {attempts} of {rate.most} attempts in this {rate.limit}")
+        yield escape(_rate_line(rate))
     if status.decisions:
         yield "Last decisions:"
     for one in status.decisions:
         name = one.name or "-"
         about = f"{one.evolver} {name} {one.phase}, {one.result}: {one.trigger_reason}"
         yield escape(f"  {local_time(one.time)}  {about}")
+
+
+def _rate_line(rate: RateStatus) -> str:
+    attempts = "unknown" if rate.attempts is None else str(rate.attempts)
+    line = f"{rate.evolver}: {attempts} of {rate.most} attempts in this {rate.limit}"
+    return (
+        line if rate.left is None else f"{line}, {rate.left} left until {local_time(rate.renewed)}"
+    )
 
 
 def _evolver_line(evolver: EvolverStatus) -> str:

@@ -10,6 +10,7 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import InvalidInput, StoreError
+from brain.evolve import find_trigger
 from brain.evolve.patterns import recording
 from brain.experience.experience_protocol import SkillSequence
 from brain.receipts import Receipt, RunStep
@@ -96,13 +97,37 @@ def test_a_task_records_what_it_read_and_called_in_order_when_it_ends(brain: Bra
         task.record_tool_call("grep", {"pattern": "x"}, "nothing")
         task.record_tool_call("count_words", {"text": "a"}, "1", version="3")
         task.record_tool_call("count_words", {"text": ""}, error="no text", version="3")
-        task.record_inner_call("double_it", version="1")
+        task.record_inner_call("double_it", "count_words", version="1")
         task.record_skill_load("report")
         assert sequences(brain) == []
     (stored,) = sequences(brain)
     assert stored.skills == ("audit", "count-words", "report")
     assert (stored.chat, stored.run) == ("telegram 42", task.id)
     assert stored.context_hash == blob_id(b"Audit the vault").hex()
+
+
+def test_what_a_program_calls_is_a_step_and_no_call_of_the_agent(brain: Brain) -> None:
+    with brain.task("Double the words", agent="bot") as task:
+        task.record_tool_call("double_words", {"text": "a"}, "2", version="1")
+        task.record_inner_call("count_words", "double_words", error="busy", version="1")
+        for number in range(5):
+            task.record_inner_call("count_words", "double_words", version="1")
+            task.record_inner_call(f"fetch https://a.org/{number}", "double_words")
+    receipt = brain.receipts.read_run()
+    assert [step.caller for step in receipt.steps] == ["", *["double_words"] * 11]
+    assert receipt.steps[1].name == "count_words"
+    assert receipt.tools == {"double_words": 1}
+    assert find_trigger(receipt.steps) == ""
+    assert brain.patterns.open_store().list_work() == []
+    assert brain.patterns.record_run(receipt._replace(run="another")) == 0
+    assert [one.skills for one in sequences(brain)] == [("double-words",)]
+
+
+@pytest.mark.parametrize("text", ["called by nobody at all", "called by ", "uncalled by double_it"])
+def test_a_call_of_the_agent_is_its_own_whatever_it_says(brain: Brain, text: str) -> None:
+    with brain.task("Look") as task:
+        task.record_tool_call("terminal", text)
+    assert brain.receipts.read_run().tools == {"terminal": 1}
 
 
 def test_without_a_chat_the_agent_is_the_chat(brain: Brain) -> None:

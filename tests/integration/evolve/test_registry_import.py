@@ -42,7 +42,7 @@ def brain(tmp_path: Path) -> Any:
 def test_safe_skills_come_as_not_admitted_and_the_others_are_named(
     brain: Brain, registry: Path
 ) -> None:
-    result = brain.programs.import_registry(registry, {"memory"})
+    result = brain.programs.import_registry(registry)
     assert [(one.slug, one.version) for one in result.skills] == [("greet", 1)]
     assert [one.name for one in result.refused] == [*map(repr_line, list(INDEX)[1:])]
     assert [one.status for one in brain.programs.list()] == ["not_admitted"]
@@ -50,7 +50,7 @@ def test_safe_skills_come_as_not_admitted_and_the_others_are_named(
         brain.programs.run("greet", {"text": "x"})
     assert refused.value.code == "not_admitted"
     head = brain.head
-    assert not brain.programs.import_registry(registry, {"memory"}).skills[0].changed
+    assert not brain.programs.import_registry(registry).skills[0].changed
     assert brain.head == head
 
 
@@ -69,7 +69,7 @@ def test_a_registry_cut_short_is_an_error_and_imports_nothing(
     path.write_bytes(data[: int(len(data) * share)])
     head = brain.head
     with pytest.raises(BrainError) as failed:
-        brain.programs.import_registry(registry, ())
+        brain.programs.import_registry(registry)
     assert failed.value.code == "bad_registry" and brain.head == head
 
 
@@ -77,12 +77,12 @@ def test_a_registry_cut_short_is_an_error_and_imports_nothing(
 def test_what_is_no_registry_is_an_error(brain: Brain, registry: Path, text: str) -> None:
     (registry / "skills_registry.json").write_text(text)
     with pytest.raises(BrainError) as failed:
-        brain.programs.import_registry(registry, ())
+        brain.programs.import_registry(registry)
     assert failed.value.code == "bad_registry"
 
 
 def test_a_folder_without_one_is_named(brain: Brain, tmp_path: Path) -> None:
     with pytest.raises(BrainError) as failed:
-        brain.programs.import_registry(tmp_path, ())
+        brain.programs.import_registry(tmp_path)
     assert failed.value.code == "no_registry"
     assert all(name in failed.value.hint for name in REGISTRY_FILES)

@@ -12,6 +12,7 @@ import pytest
 from brain import Brain
 from brain.errors import ModelError
 from brain.evolve import FakeToolModel, synthesize
+from brain.evolve.related_material import RelatedMaterial
 from brain.evolve.synthesis_tools import MAX_DRAFT_BYTES, TOOL_SPECS
 from brain.evolve.tool_conversation import ToolConversation, ToolLimits
 from brain.gating.case_split import is_held_out
@@ -166,7 +167,7 @@ class TestLimits:
         model = FakeToolModel(*[("skills_list", {})] * 9)
         conversation = ToolConversation(model, [], lambda call: None, limits)
         with pytest.raises(ModelError, match=why) as caught:
-            conversation.draft(brain, "begin")
+            conversation.draft(RelatedMaterial(brain), "begin")
         assert caught.value.code == "model_limit"
 
 

@@ -12,7 +12,11 @@ import pytest
 
 from brain import Brain
 from brain.digest import blob_id
+from brain.gating.case_document import encode_case, parse_case
 from brain.gating.case_types import Expectation
+from brain.gating.gate_decision import decide
+from brain.verdicts.gate_numbers import state_numbers
+from brain.verdicts.gate_rules import row_of_case
 from brain.verdicts.gate_verdict import Deciding
 from brain.verdicts.verdict_types import NamedNumber, Verdict, VerdictCase
 from tests.support.brain_templates import copy_brain
@@ -276,6 +280,51 @@ def test_a_gate_that_tried_other_than_the_change_on_standing_cases_is_an_error(
     here = decide_by_gate(brain, verdict, edits)
     found = [one for one in brain.verify().findings if one.severity == "error"]
     assert {(one.code, one.snapshot) for one in found} == {("verdict_mismatch", here.hex())}
+
+
+COPY_PATH = f"skills/{GREET}/cases/copy.yaml"
+
+
+def _try_one_input_twice(brain: Brain, copy: bytes) -> bytes:
+    """Record a change that was tried on two cases of the input of FIRST; return the snapshot."""
+    record(brain, {COPY_PATH: copy}, ("snapshot",))
+    verdict = gate_admission()
+    first = next(one for one in verdict.cases if one.name == FIRST)
+    twice = (*verdict.cases, first._replace(name=COPY_PATH, document=blob_id(copy)))
+    rows = [row_of_case(one) for one in twice]
+    numbers = state_numbers(decide(rows, repeats_itself=True), 1)
+    return decide_by_gate(brain, verdict._replace(cases=twice, numbers=numbers))
+
+
+def _other_expectation() -> bytes:
+    case = parse_case(GREET, FIRST, b"", CASES[FIRST])
+    return encode_case(case.input, Expectation(contains=("o",)), "a note")
+
+
+@pytest.mark.parametrize("is_same_document", [True, False])
+def test_two_cases_of_one_input_are_an_error(brain: Brain, is_same_document: bool) -> None:
+    copy = CASES[FIRST] if is_same_document else _other_expectation()
+    here = _try_one_input_twice(brain, copy)
+    (found,) = brain.verify(deep=True).findings
+    assert (found.code, found.severity, found.snapshot) == (
+        "verdict_mismatch",
+        "error",
+        here.hex(),
+    )
+    assert "same input" in found.message and FIRST in found.message and COPY_PATH in found.message
+    brain.files.redact(FIRST, reason="a test")
+    # Where the documents are one, its id tells that its input is the same.
+    assert brain.verify().ok is not is_same_document
+
+
+def test_a_guard_may_have_the_input_of_a_case(brain: Brain) -> None:
+    """It brings no gain, and cases of two skills may well have one input."""
+    guard = f"skills/{OTHER}/cases/same.yaml"
+    record(brain, {guard: CASES[FIRST]}, ("snapshot",))
+    verdict = gate_admission()
+    case = verdict.cases[-1]._replace(name=guard, document=blob_id(CASES[FIRST]))
+    decide_by_gate(brain, verdict._replace(cases=(*verdict.cases[:-1], case)))
+    assert verified(brain) == []
 
 
 @pytest.mark.parametrize(

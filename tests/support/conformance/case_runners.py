@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from brain.evolve.gate.case_runner import CaseOutput, CaseRunner, SkillsUnderTest
+from brain.evolve.gate.case_runner import CaseOutput, CaseRunner, SkillsUnderTest, kind_of_case
 from brain.gating.case_types import Case
 
 
@@ -30,6 +30,7 @@ class CaseRunnerConformance:
         for number, case in enumerate(setting.cases):
             output = setting.runner.run(setting.skills, case, number)
             assert isinstance(output, CaseOutput)
+            assert kind_of_case(setting.skills, case) in setting.runner.kinds
             assert output.output and not output.error
 
     def test_what_a_case_does_wrong_is_no_exception(self, setting: RunnerSetting) -> None:

@@ -69,7 +69,7 @@ def answer(**changes: object) -> str:
 
 
 def parsed(**changes: object) -> CompositeDraft:
-    draft = parse_composite_answer(answer(**changes), SKILLS, ("skills_list",))
+    draft = parse_composite_answer(answer(**changes), SKILLS)
     assert isinstance(draft, CompositeDraft)
     return draft
 
@@ -132,7 +132,7 @@ def test_code_that_is_no_composite_is_refused(old: str, new: str, fault: str) ->
 
 def test_a_model_may_decide_that_no_skill_helps() -> None:
     text = json.dumps({"decision": "nothing", "reason": "they differ each time"})
-    assert parse_composite_answer(text, SKILLS, ()) == NoSkill("they differ each time")
+    assert parse_composite_answer(text, SKILLS) == NoSkill("they differ each time")
 
 
 @pytest.mark.parametrize(
@@ -159,4 +159,4 @@ def test_what_is_no_draft_at_all_is_said_to_the_model(changes: dict[str, object]
 @pytest.mark.parametrize("text", ["", "[]", "no", "{}", '{"decision": 5}', "\ud800"])
 def test_nonsense_is_no_answer(text: str) -> None:
     with pytest.raises(UnfitAnswer):
-        parse_composite_answer(text, SKILLS, ())
+        parse_composite_answer(text, SKILLS)

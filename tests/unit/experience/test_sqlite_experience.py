@@ -11,12 +11,20 @@ import apsw
 import pytest
 
 from brain.errors import StoreError
-from brain.experience.experience_protocol import AuditEvent, RateLimit, SkillSequence, WorkItem
+from brain.experience.experience_protocol import (
+    AuditEvent,
+    ClaimedWork,
+    RateLimit,
+    SkillSequence,
+    WorkItem,
+)
 from brain.experience.experience_settings import EXPERIENCE_FILE_NAME
 from brain.experience.sqlite_experience import SqliteExperience
 
 LIMIT = RateLimit(name="daily", seconds=86_400, most=5)
 SEQUENCE = SkillSequence(chat="a chat", at=1000, skills=("search", "write"), run="a run")
+ITEM = WorkItem(kind="gaps", key="a gap", at=5, data="{}")
+CLAIM = ClaimedWork(item=ITEM, attempt=1, until=1050)
 EVENT = AuditEvent(at=1, evolver="gaps", name="n", trigger_reason="t", phase="p", result="failed")
 
 
@@ -29,10 +37,11 @@ def store(tmp_path: Path) -> Iterator[SqliteExperience]:
 
 def fill(store: SqliteExperience) -> None:
     store.record_sequences([SEQUENCE] * 300)
-    store.add_work(WorkItem(kind="gaps", key="a gap", at=5, data="{}"))
+    store.add_work(ITEM)
     claim = store.claim_work("gaps", 1000, 50, 3)
     assert claim is not None
     store.keep_progress(claim, "an answer")
+    store.add_answer(claim, "another")
     store.append_event(EVENT)
     store.write_note("state", None, "here")
     store.take("key", [LIMIT], 1000)
@@ -43,6 +52,7 @@ def read_all(store: SqliteExperience) -> tuple[object, ...]:
         [one.sequence for one in store.read_sequences()],
         sum(len(batch.numbers) for batch in store.read_batches()),
         store.list_work(),
+        (store.count_work(), store.newest_work("gaps"), store.read_answers(CLAIM)),
         store.read_events(),
         store.read_note("state"),
         store.read("key", [LIMIT], 1000),
@@ -71,7 +81,7 @@ def change_rows(folder: Path, sql: str) -> None:
 
 
 def test_reading_a_new_store_creates_no_file(store: SqliteExperience, tmp_path: Path) -> None:
-    assert read_all(store) == ([], 0, [], [], None, {"daily": 0})
+    assert read_all(store) == ([], 0, [], (0, None, []), [], None, {"daily": 0})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -115,6 +125,8 @@ def test_sequences_recorded_one_by_one_end_in_few_rows(
         ("UPDATE counters SET value = 1", lambda s: s.record_sequences([SEQUENCE])),
         ("DELETE FROM counters", lambda s: s.record_sequences([SEQUENCE])),
         ("UPDATE work SET progress = 'x'", lambda s: s.list_work()),
+        ("UPDATE answers SET answer = 'x'", lambda s: s.read_answers(CLAIM)),
+        ("UPDATE work SET at = 9", lambda s: s.newest_work("gaps")),
         ("UPDATE work SET until = 0", lambda s: s.claim_work("gaps", 9999, 5, 9)),
         ("UPDATE events SET result = 'success'", lambda s: s.read_events()),
         ("UPDATE notes SET text = 'there'", lambda s: s.read_note("state")),
@@ -176,11 +188,36 @@ def test_a_file_of_another_version_is_refused(store: SqliteExperience, tmp_path:
     store.append_event(EVENT)
     store.close()
     db = apsw.Connection(os.fspath(tmp_path / EXPERIENCE_FILE_NAME))
-    db.execute("PRAGMA user_version=2").fetchall()
+    db.execute("PRAGMA user_version=3").fetchall()
     db.close()
     with pytest.raises(StoreError) as error:
         store.read_events()
     assert error.value.code == "unsupported_version"
+
+
+def make_old(folder: Path) -> None:
+    """Bring a file to the form of version 1, which had no table of answers."""
+    db = apsw.Connection(os.fspath(folder / EXPERIENCE_FILE_NAME))
+    db.execute("DROP TABLE answers; PRAGMA user_version=1").fetchall()
+    db.close()
+
+
+def test_a_file_of_the_version_before_keeps_its_queue(
+    store: SqliteExperience, tmp_path: Path
+) -> None:
+    fill(store)
+    before = read_all(store)
+    store.close()
+    make_old(tmp_path)
+    other = SqliteExperience(tmp_path)
+    assert [read_all(store)[number] for number in (0, 2, 4, 5)] == [
+        before[number] for number in (0, 2, 4, 5)
+    ]
+    again = other.claim_work("gaps", 1050, 50, 3)
+    assert again is not None and again.progress == "an answer"
+    store.add_answer(again, "another")
+    assert other.read_answers(again) == ["another"]
+    other.close()
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,26 @@ def test_a_wrong_output_has_a_fault_that_says_what_was_expected(
     assert find_fault(make_case(**expected), output) == fault
 
 
+NOTHINGS: list[tuple[Any, bytes]] = [
+    ([], b"[]"),
+    ({}, b"{}"),
+    (None, b"null"),
+    ("", b'""'),
+    ("", b""),
+    (0, b"0"),
+    (False, b"false"),
+]
+
+
+@pytest.mark.parametrize(("value", "right"), NOTHINGS)
+def test_what_says_nothing_is_right_if_it_is_what_is_expected(value: Any, right: bytes) -> None:
+    case = make_case(equals=value)
+    assert find_fault(case, right) == ""
+    for other, output in NOTHINGS:
+        if (type(other), other) != (type(value), value):
+            assert find_fault(case, output).startswith("expected ")
+
+
 @pytest.mark.parametrize("output", [b"", b" \n", b"null", b'""', b'" "', b"[]", b"{}"])
 @pytest.mark.parametrize("expected", [{"excludes": ("error",)}, {"check": "..."}])
 def test_an_output_that_says_nothing_is_wrong(expected: dict[str, Any], output: bytes) -> None:

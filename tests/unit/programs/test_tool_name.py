@@ -8,7 +8,6 @@ from brain.errors import InvalidInput
 from brain.programs.tool_name import check_tool_name, slug_of_tool, tool_name
 from brain.skills.slug import slugify
 
-TAKEN = ("skill_view", "create_skill")
 BAD = (
     *("", " ", "a b", "a-b", "a.b", "a/b", "../../pwn", "/etc/passwd", "..", "a\\b", "C:\\x"),
     *("name\n", "name\r", "\nname", "name\0", "na\tme", "1st", "9", "naïve", "名前", "ａｂ"),
@@ -21,7 +20,7 @@ BAD = (
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_name_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        check_tool_name(name, TAKEN)
+        check_tool_name(name)
     assert caught.value.code == "bad_tool_name" and caught.value.hint
     assert caught.value.message.isprintable()
 
@@ -40,15 +39,15 @@ def test_a_bad_name_is_refused(name: str) -> None:
     ],
 )
 def test_a_good_name_gives_its_slug(name: str, slug: str) -> None:
-    assert check_tool_name(name, TAKEN) == slug
+    assert check_tool_name(name) == slug
     assert slugify(slug) == slug
 
 
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,63}", fullmatch=True) | st.text())
 def test_an_accepted_name_and_its_slug_give_each_other(name: str) -> None:
     try:
-        slug = check_tool_name(name, TAKEN)
+        slug = check_tool_name(name)
     except InvalidInput:
         return
     assert slug_of_tool(tool_name(slug)) == slug
-    assert check_tool_name(tool_name(slug), TAKEN) == slug
+    assert check_tool_name(tool_name(slug)) == slug

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,6 +23,7 @@ PATH = "skills/news/SKILL.md"
 
 COUNT = """
 import sys
+import time
 from brain.usage.usage_store import UsageStore
 from brain.usage.usage_types import SkillUse
 store = UsageStore(sys.argv[1])
@@ -222,6 +224,19 @@ def test_processes_count_together(tmp_path: Path, project: Path) -> None:
     counting = [subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL) for _ in range(3)]
     assert [process.wait() for process in counting] == [0, 0, 0]
     assert [row.uses for row in UsageStore(tmp_path).read_usage(PATH)] == [120]
+
+
+def test_opening_waits_for_another_process_that_writes_before_there_is_a_log(
+    tmp_path: Path, store: UsageStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.record_use(make_use())
+    store.close()
+    other = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
+    other.execute("PRAGMA journal_mode=DELETE").fetchall()
+    other.execute("BEGIN IMMEDIATE").fetchall()
+    monkeypatch.setattr(time, "sleep", lambda _: other.close())
+    store.record_use(make_use())
+    assert [row.uses for row in store.read_usage(PATH)] == [2]
 
 
 def test_a_killed_writer_loses_no_use_that_it_had_counted(tmp_path: Path, project: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from brain import Brain
 from brain.evolve import FakeModel
-from brain.evolve.gaps.gap_audit import GAP_RESULTS, append_gap_event, describe_event
+from brain.evolve.gaps.gap_audit import GAP_RESULTS, build_gap_event, describe_event
 from brain.evolve.gaps.gap_report import GapReport, GoalSuccess
 from brain.evolve.gaps.gap_reporter import MAX_WAITING_REPORTS, GapReporter
 from brain.evolve.gaps.open_gaps import GAPS, record_failure
@@ -171,7 +171,8 @@ def append_events(folder: str, process: int) -> None:
     with closing(SqliteExperience(folder)) as store:
         gap = record_failure(store, GapReport(goal=f'{process}\n"quoted" \x1b[31m', at=1_000))
         for number, result in enumerate(GAP_RESULTS * 5):
-            append_gap_event(store, gap, number, "gate", result, name="a_b", reason='"\n\u2028')
+            event = build_gap_event(gap, number, "gate", result, name="a_b", reason='"\n\u2028')
+            store.append_event(event)
 
 
 def test_the_audit_stays_json_lines_under_writers_at_once(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_cases_of_a_client_home_are_found_where_its_skills_are(brain: Brain) -> 
     brain.files.edit(".agents/skills/greet/SKILL.md", lambda _: text)
     added = brain.gate.add_case("greet", next(inputs_of_half(held_out=True)), HELLO)
     assert added.path.startswith(".agents/skills/greet/cases/")
-    (case,) = brain.gate.read_held_out(bytes.fromhex(brain.head))
+    (case,) = brain.gate.read_held_out(bytes.fromhex(brain.head), ".agents/skills/greet/SKILL.md")
     assert (case.skill, case.path) == ("greet", added.path)
 
 
@@ -114,12 +114,45 @@ def test_a_call_of_the_skill_is_a_case() -> None:
             case_of_run(run(*steps), "count-words", step)
 
 
-def test_a_task_with_its_answer_is_a_case_of_a_text() -> None:
-    answer = RunStep("llm", name="m", input=keep_text("…"), output=keep_text("Three words"))
-    found = case_of_run(run(answer), "count-words")
-    assert (found.input, found.expect.equals) == ("Count the words", "Three words")
+def test_what_another_program_called_is_no_case() -> None:
+    own = call("count_words", '{"text": "a"}', '{"words": 1}')
+    inner = RunStep("tool", name="count_words", input=keep_text("called by double_words"))
+    assert case_of_run(run(own, inner), "count-words").input == {"text": "a"}
     with pytest.raises(NotFound):
-        case_of_run(run(answer, outcome="failure"), "count-words")
+        case_of_run(run(own, inner), "count-words", 2)
+
+
+ANSWER = RunStep("llm", name="m", input=keep_text("…"), output=keep_text("Three words"))
+
+
+def test_a_task_is_a_case_of_a_text_with_an_expectation() -> None:
+    found = case_of_run(run(ANSWER), "count-words", expect=HELLO)
+    assert (found.input, found.expect) == ("Count the words", HELLO)
+    with pytest.raises(InvalidInput) as caught:
+        case_of_run(run(ANSWER), "count-words")
+    assert caught.value.code == "no_expectation" and "--contains" in caught.value.hint
+    with pytest.raises(NotFound):
+        case_of_run(run(ANSWER, outcome="failure"), "count-words", expect=HELLO)
+
+
+def test_an_expectation_replaces_the_output_of_a_call() -> None:
+    step = call("count_words", '{"text": "a"}', "x" * 5000)
+    assert case_of_run(run(step), "count-words", expect=HELLO).expect == HELLO
+
+
+def test_a_task_that_was_cut_or_lost_its_secrets_is_no_case(brain: Brain) -> None:
+    secret = "AKIA" + "IOSFODNN7EXAMPLF"
+    for task in ("Count ä" * 2000, "ä" * 5000, f"Log in with {secret}"):
+        with brain.task(task) as ran:
+            ran.record_model_call("m", "…", "Three words")
+        recorded = brain.receipts.read_run(brain.head)
+        with pytest.raises(InvalidInput) as caught:
+            case_of_run(recorded, "count-words", expect=HELLO)
+        assert caught.value.code == "not_whole" and caught.value.hint
+    with brain.task("Go on …") as ran:
+        ran.record_model_call("m", "…", "Three words")
+    whole = case_of_run(brain.receipts.read_run(brain.head), "count-words", expect=HELLO)
+    assert whole.input == "Go on …"
 
 
 def test_what_a_receipt_holds_in_part_is_no_case() -> None:

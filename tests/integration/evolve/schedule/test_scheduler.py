@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,23 @@ import pytest
 
 from brain import Brain
 from brain.errors import ModelError, StoreError
-from brain.evolve import AnswerRequest, FakeModel, Learner, ModelAnswer
+from brain.evolve import AnswerRequest, ChatMessage, FakeModel, Learner, ModelAnswer
+from brain.evolve.fake_model import FakeToolModel
+from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
+from brain.evolve.gate.change_trial import ChangeTrial
+from brain.evolve.held_work import MAX_HELD_SECONDS, HeldWork
+from brain.evolve.schedule.costs import MAX_PROMPT_CHARS
 from brain.evolve.schedule.job_leases import JOB_LEASE_MS
 from brain.evolve.schedule.job_types import (
     SYNTHESIS_LIMITS,
     Clocks,
     Job,
     JobContext,
+    make_owner,
     make_step,
 )
 from brain.evolve.schedule.jobs import JOBS
 from brain.evolve.schedule.pauses import MAX_PAUSE_MS, pause_length
-from brain.evolve.schedule.saved_answers import SavedAnswer
 from brain.evolve.schedule.scheduler import Scheduler
 from brain.evolve.schedule.synthesis_job import LEASE_MS, MAX_FAILURES
 from brain.evolve.schedule.work_progress import (
@@ -314,13 +321,23 @@ class TestInterruptedAttempts:
         context = context_of(brain, Stopping("what?"), clock, lambda: bool(stopped))
         (step,) = Scheduler(context, lambda seconds: None, SYNTHESIS).run_due()
         assert (step.result, step.reason) == ("waiting", "the scheduler ends")
-        clock.ms += LEASE_MS
         model = FakeModel(SKILL)
         (step,) = run_due(brain, model, clock)
         assert step.result == "done" and len(model.requests) == 1
         assert "That answer is refused" in model.requests[0].messages[-1].text
 
-    def test_an_attempt_ends_before_its_lease(self, brain: Brain, clock: Clock) -> None:
+    def test_an_interrupted_item_is_free_at_once(self, brain: Brain, clock: Clock) -> None:
+        work(brain, "exit 1", "")
+
+        class Interrupting(FakeModel):
+            def answer(self, request: AnswerRequest) -> ModelAnswer:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            run_due(brain, Interrupting(), clock)
+        assert [step.result for step in run_due(brain, FakeModel(NOTHING), clock)] == ["done"]
+
+    def test_an_attempt_makes_no_request_after_its_time(self, brain: Brain, clock: Clock) -> None:
         work(brain, "exit 1", "")
 
         class Slow(FakeModel):
@@ -347,23 +364,143 @@ class TestInterruptedAttempts:
         assert step.result == "busy" and brain.proposals.list() == []
 
     def test_progress_survives_as_text(self) -> None:
-        answer = SavedAnswer("ab", "text ☃", [["1", "skills_list", "{}"]], 3, 4)
         prepared = PreparedChange(change=None, slug="", reason="Routine.")
         for progress in (
             WorkProgress(),
-            WorkProgress(failures=2, answers=(answer,)),
+            WorkProgress(failures=2, starts=1),
             WorkProgress(prepared=prepared),
         ):
             assert decode_progress(encode_progress(progress)) == progress
 
-    @pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"failures": 1, "answers": [1]}'])
+    @pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"failures": 1, "prepared": 1}'])
     def test_malformed_progress_is_begun_anew(self, text: str) -> None:
         assert decode_progress(text) == WorkProgress()
 
-    def test_more_answers_than_fit_are_left_out(self) -> None:
-        answer = SavedAnswer("ab", "x" * 100_000, [], 3, 4)
-        kept = decode_progress(encode_progress(WorkProgress(answers=(answer,) * 20)))
-        assert 0 < len(kept.answers) < 11
+
+class TestWhatWasPaidForIsNotAskedAgain:
+    def test_an_error_in_a_conversation_with_tools_keeps_the_replies_before_it(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        model = FakeToolModel(
+            ("skills_list", {}), ModelError("busy", code="unavailable"), json.dumps(SKILL)
+        )
+        assert run_due(brain, model, clock)[0].result == "failed"
+        clock.ms += LEASE_MS
+        (step,) = run_due(brain, model, clock)
+        assert (step.result, step.slug) == ("done", "oracle-manipulation")
+        first, failed, second = model.asked
+        assert first != failed == second
+        counted = context_of(brain, None, clock).rates.read(
+            f"synthesis:{brain.id}", SYNTHESIS_LIMITS, clock.ms
+        )
+        assert counted["hour"] == 1
+
+    def test_an_answer_that_is_too_long_to_store_ends_the_item(
+        self, brain: Brain, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("brain.evolve.saved_answers.MAX_ANSWER_BYTES", 300)
+        work(brain, "exit 1", "")
+        model = FakeModel("x" * 300, SKILL)
+        (step, *_) = run_due(brain, model, clock)
+        assert step.result == "failed" and "given up: the answer has" in step.reason
+        assert waiting(brain) == [] and len(model.requests) == 1
+        assert brain.evolution.status().costs[0].tokens_out == 75
+
+    @pytest.mark.parametrize("code", ["answer_cut", "answer_too_large"])
+    def test_an_answer_that_came_and_cannot_be_used_is_not_asked_for_again(
+        self, brain: Brain, clock: Clock, code: str
+    ) -> None:
+        work(brain, "exit 1", "")
+        model = FakeModel(ModelError("it is cut", code=code), SKILL)
+        for _ in range(3):
+            run_due(brain, model, clock)
+            clock.ms += MAX_PAUSE_MS
+        assert waiting(brain) == [] and len(model.requests) == 1
+
+
+class Beats:
+    """Lets the thread that renews leases go on when the test says so, and waits until it did."""
+
+    def __init__(self) -> None:
+        self._go = threading.Semaphore(0)
+        self._waits = threading.Semaphore(0)
+
+    def wait(self, ended: threading.Event, seconds: float) -> bool:
+        assert seconds == LEASE_MS / 3000
+        self._waits.release()
+        while not ended.is_set():
+            if self._go.acquire(timeout=0.01):
+                return False
+        return True
+
+    def beat(self) -> None:
+        self._waits.acquire()
+        self._go.release()
+        self._waits.acquire()
+        self._waits.release()
+
+
+class TestTwoSchedulers:
+    def test_an_attempt_that_takes_longer_than_its_lease_keeps_its_item(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        beats, others = Beats(), []
+
+        class Slow(FakeModel):
+            def answer(self, request: AnswerRequest) -> ModelAnswer:
+                for _ in range(3):
+                    clock.ms += LEASE_MS * 2 // 3
+                    beats.beat()
+                    others.extend(run_due(brain, FakeModel(NOTHING), clock))
+                return super().answer(request)
+
+        context = context_of(brain, Slow(SKILL), clock)
+        context = replace(context, clocks=replace(clock.clocks, wait=beats.wait))
+        (step,) = Scheduler(context, lambda seconds: None, SYNTHESIS).run_due()
+        assert (step.result, step.slug) == ("done", "oracle-manipulation") and others == []
+        assert len(brain.proposals.list()) == 1
+
+    def test_a_scheduler_that_lost_its_lease_records_nothing(
+        self, brain: Brain, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        work(brain, "exit 1", "")
+        run_trial, others = ChangeTrial.run, []
+
+        def hang(self: ChangeTrial, *args: Any) -> object:
+            monkeypatch.setattr(ChangeTrial, "run", run_trial)
+            clock.ms += LEASE_MS
+            others.extend(run_due(brain, FakeModel(), clock))
+            return run_trial(self, *args)
+
+        monkeypatch.setattr(ChangeTrial, "run", hang)
+        (step,) = run_due(brain, FakeModel(SKILL), clock)
+        assert step.result == "busy" and "another process took it over" in step.reason
+        assert [one.result for one in others] == ["done"]
+        assert len(brain.proposals.list()) == 1
+        assert len(context_of(brain, None, clock).store.read_events("synthesis")) == 1
+
+    def test_renewing_ends_so_that_a_process_that_hangs_loses_its_item(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        store = context_of(brain, None, clock).store
+        claimed = store.claim_work("synthesis", clock.ms, LEASE_MS, 50)
+        assert claimed is not None
+        waits: list[float] = []
+        hung = threading.Event()
+
+        def wait(ended: threading.Event, seconds: float) -> bool:
+            waits.append(seconds)
+            return ended.is_set()
+
+        held = HeldWork(store=store, work=claimed, lease=LEASE_MS, now=lambda: clock.ms, wait=wait)
+        held._renew(hung)
+        assert 1000 * sum(waits) <= 1000 * MAX_HELD_SECONDS
+
+    def test_schedulers_have_different_names_also_with_one_process_id(self) -> None:
+        assert make_owner() != make_owner()
 
 
 class TestPeriodicJobs:
@@ -440,6 +577,25 @@ class TestPeriodicJobs:
             ("failing", "failed"),
             ("later", "done"),
         ]
+
+    def test_a_failure_of_the_model_in_a_job_pauses_it_for_all(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        def ask(context: JobContext) -> Iterator[ScheduledStep]:
+            model = context.metered_model("asking")
+            assert model is not None
+            model.answer(AnswerRequest("", (), {}, 1))
+            yield make_step("asking", "done", "answered")
+
+        asking = Job(evolver="asking", run=ask, period=HOUR)
+        model = FakeModel(ModelError("busy", code="unavailable"), "fine")
+        (step,) = run_due(brain, model, clock, (asking,))
+        assert step.result == "failed" and "is not asked before" in step.reason
+        assert step.reason.endswith("busy")
+        work(brain, "exit 1", "")
+        assert [one.result for one in run_due(brain, model, clock)] == ["waiting"]
+        clock.ms += HOUR
+        assert [one.result for one in run_due(brain, model, clock, (asking,))] == ["done"]
 
     def test_all_jobs_of_the_table_run_on_a_new_brain(self, brain: Brain, clock: Clock) -> None:
         assert [job.evolver for job in JOBS] == ["synthesis", "patterns", "gaps"]
@@ -526,9 +682,74 @@ class TestStatus:
         cost = status.costs[0]
         assert (cost.requests, cost.tokens_in > 0, cost.tokens_out > 0) == (1, True, True)
         hour = status.rates[0]
-        assert (hour.limit, hour.attempts, hour.most) == ("hour", 1, SYNTHESIS_LIMITS[0].most)
+        most = SYNTHESIS_LIMITS[0].most
+        assert (hour.limit, hour.attempts, hour.most, hour.left) == ("hour", 1, most, most - 1)
+        assert hour.renewed.timestamp() * 1000 == (clock.ms // HOUR + 1) * HOUR
         (decision,) = status.decisions
         assert decision.name == "oracle-manipulation" and "no held-out" in decision.trigger_reason
+
+    def test_it_has_the_limits_of_gaps_and_when_they_are_free_again(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        context = context_of(brain, None, clock)
+        for _ in range(2):
+            assert context.rates.take(rate_key(brain.id), GAP_LIMITS, clock.ms) == ""
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
+        rates = [rate for rate in status.rates if rate.evolver == "gaps"]
+        assert [(one.limit, one.attempts, one.most, one.left) for one in rates] == [
+            ("hour", 2, 2, 0),
+            ("day", 2, 5, 3),
+        ]
+        gaps = status.evolvers[2]
+        assert "per hour is reached" in gaps.reason and gaps.next == rates[0].renewed
+
+    def test_each_kind_of_learning_has_a_bound_of_its_cost(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
+        assert all(one.max_tokens > 0 for one in status.evolvers)
+        long = AnswerRequest("", (ChatMessage("user", "x" * (MAX_PROMPT_CHARS + 1)),), {}, 1)
+        model = FakeModel("never")
+        metered = context_of(brain, model, clock).metered_model("gaps")
+        assert metered is not None
+        with pytest.raises(ModelError, match="the prompt has"):
+            metered.answer(long)
+        assert model.requests == []
+
+    @pytest.mark.parametrize(
+        ("variable", "off"), [("SKILLS_ENABLED", "gaps"), ("SKILL_EVOLUTION_ENABLED", "patterns")]
+    )
+    def test_what_the_environment_turns_off_is_not_run_and_the_status_says_so(
+        self,
+        brain: Brain,
+        clock: Clock,
+        monkeypatch: pytest.MonkeyPatch,
+        variable: str,
+        off: str,
+    ) -> None:
+        monkeypatch.setenv(variable, "false")
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
+        (found,) = [one for one in status.evolvers if one.evolver == off]
+        assert (found.next, found.reason, found.max_tokens) == (
+            None,
+            f"{variable} turns {off} off",
+            0,
+        )
+        assert all(one.reason == "" for one in status.evolvers if one.evolver != off)
+        run_due(brain, FakeModel(), clock, JOBS)
+        store = context_of(brain, None, clock).store
+        assert store.read_note(f"job/{off}") is None
+
+    def test_a_pause_of_the_model_is_why_all_wait_and_until_when(
+        self, brain: Brain, clock: Clock
+    ) -> None:
+        work(brain, "exit 1", "")
+        run_due(brain, FakeModel(), clock)
+        status = brain.evolution.status("scripted", clocks=clock.clocks)
+        for one in status.evolvers:
+            assert "the model failed once and is not asked before" in one.reason
+            assert one.next is not None
+            assert one.next.timestamp() * 1000 == clock.ms + pause_length(1)
 
     def test_a_store_that_does_not_answer_is_a_problem(self, brain: Brain, clock: Clock) -> None:
         (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
@@ -548,9 +769,11 @@ class TestStatus:
 
 
 class TestAModelThatFailsInTheGate:
+    @pytest.mark.parametrize("chars", [0, 50_000])
     def test_no_case_fails_for_it_and_the_next_attempt_goes_on(
-        self, brain: Brain, clock: Clock
+        self, brain: Brain, clock: Clock, chars: int
     ) -> None:
+        padding = "x" * chars
         texts = [text for n in range(40) if is_held_out(text := f"Read price {n}")][:6]
         for text in texts:
             brain.gate.add_case("oracle-manipulation", text, Expectation(contains=("two feeds",)))
@@ -558,19 +781,19 @@ class TestAModelThatFailsInTheGate:
 
         class Answering(FakeModel):
             def answer(self, request: AnswerRequest) -> ModelAnswer:
-                if self.requests and len(self.requests) == 8:
+                if self.requests and len(self.requests) == 40:
                     self.requests.append(request)
                     raise ModelError("busy", code="unavailable")
                 answer = super().answer(request)
                 if request.system.startswith("You keep the skills"):
                     return answer
                 has_skill = "Ask two feeds" in request.system
-                return ModelAnswer("two feeds" if has_skill else "one feed", 1, 1)
+                return ModelAnswer(f"{'two' if has_skill else 'one'} feeds {padding}", 1, 1)
 
         model = Answering(SKILL, *["" for _ in range(200)])
         (step,) = run_due(brain, model, clock)
         assert (step.result, step.reason) == ("waiting", "busy")
-        assert brain.proposals.list() == [] and len(model.requests) == 9
+        assert brain.proposals.list() == [] and len(model.requests) == 41
         clock.ms += LEASE_MS
         (step,) = run_due(brain, model, clock)
         assert step.outcome is not None and step.outcome.gate == "admit"

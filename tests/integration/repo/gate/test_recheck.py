@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,8 @@ from tests.support.gate_decisions import (
 )
 
 FIRST = list(CASES)[-1]
+NEW_INPUT = list(islice(inputs_of_half(held_out=True), len(CASES) + 1))[-1]
+"""The input of no case."""
 
 
 @pytest.fixture
@@ -57,12 +60,13 @@ def _no_sandbox() -> Sandbox:
     raise SandboxError("there is no sandbox here", code="no_sandbox", hint="install one")
 
 
-def again(brain: Brain, target: str) -> Recheck:
+def again(brain: Brain, target: str, seconds: float = recheck.MAX_SECONDS) -> Recheck:
     """Return the recheck of a verdict on a machine without a sandbox."""
     found = find_verdict.find_gate_verdict(brain._session, target)
     tools = recheck.RecheckTools(
         read_case=lambda row: find_verdict.read_stored_case(brain._session, row),
         find_sandbox=_no_sandbox,
+        seconds=seconds,
     )
     return recheck.recheck_verdict(found, tools)
 
@@ -228,13 +232,35 @@ def test_without_a_sandbox_a_check_in_python_is_unknown_unless_the_rest_fails(
 ) -> None:
     check = "def check(input, output):\n    assert output\n"
     expect = Expectation(contains=("hello",), check=check)
-    document = make_document(next(inputs_of_half(held_out=True)), expect)
+    document = make_document(NEW_INPUT, expect)
     verdict = _with_document(gate_admission(), document)
     record(brain, {FIRST: document}, ("snapshot",))
     decide_by_gate(brain, verdict)
     case = one(again(brain, GREET), FIRST)
     assert (case.found_before, case.found_after, case.state) == ("f", "?", "unknown")
     assert "no sandbox" in case.problem
+
+
+def test_what_no_time_is_left_for_is_unknown(brain: Brain) -> None:
+    check = "def check(input, output):\n    assert output\n"
+    expect = Expectation(contains=("hello",), check=check)
+    document = make_document(NEW_INPUT, expect)
+    record(brain, {FIRST: document}, ("snapshot",))
+    decide_by_gate(brain, _with_document(gate_admission(), document))
+    case = one(again(brain, GREET, seconds=0.0), FIRST)
+    assert (case.found_before, case.found_after, case.state) == ("f", "?", "unknown")
+    assert "time for checks is over" in case.problem
+
+
+def test_two_cases_of_one_input_differ(brain: Brain) -> None:
+    copy = f"skills/{GREET}/cases/copy.yaml"
+    record(brain, {copy: CASES[FIRST]}, ("snapshot",))
+    verdict = gate_admission()
+    first = next(case for case in verdict.cases if case.name == FIRST)
+    decide_by_gate(brain, verdict._replace(cases=(*verdict.cases, first._replace(name=copy))))
+    found = again(brain, GREET)
+    assert one(found, copy).problem == f"it has the same input as {FIRST}"
+    assert (one(found, copy).state, one(found, FIRST).state) == ("differs", "same")
 
 
 def test_a_document_that_is_no_held_out_case_differs(brain: Brain) -> None:

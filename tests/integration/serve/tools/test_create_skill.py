@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from brain import Brain
+from brain.programs.tool_name import BUILT_IN_TOOLS
 from brain.repo.programs.acquire import AcquireRequest
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, tool_formats
-from brain.serve.tools.program_definitions import PROGRAM_TOOLS, RESERVED_NAMES, SKILL_MANAGER
+from brain.serve.tools.program_definitions import PROGRAM_TOOLS, SKILL_MANAGER
 from tests.support.acquired import COUNT_WORDS, creation
 
 
@@ -57,7 +58,7 @@ def test_a_rejected_attempt_is_named_at_the_next_one(tools: Toolbox) -> None:
     assert "1 earlier attempt; the last failed: the tests prove nothing" in second.text
 
 
-@pytest.mark.parametrize("name", [*sorted(RESERVED_NAMES), "../../pwn", "a b", "class", "x\n", ""])
+@pytest.mark.parametrize("name", [*sorted(BUILT_IN_TOOLS), "../../pwn", "a b", "class", "x\n", ""])
 def test_a_name_that_is_taken_or_unsafe_is_refused(tools: Toolbox, name: str) -> None:
     failure = fail(tools, "create_skill", creation(name))
     assert failure.code in ("bad_tool_name", "bad_arguments")
@@ -150,4 +151,4 @@ def test_a_cancelled_trial_ends_and_keeps_nothing(tools: Toolbox) -> None:
 
 def test_the_reserved_names_are_those_of_the_tools_of_the_brain() -> None:
     names = {tool.name for tool in (*TOOLS, *PROGRAM_TOOLS, SKILL_MANAGER)}
-    assert names | {"list_lessons"} == RESERVED_NAMES
+    assert names | {"list_lessons"} == BUILT_IN_TOOLS

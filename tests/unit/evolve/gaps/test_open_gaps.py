@@ -123,8 +123,8 @@ def test_a_malformed_note_begins_anew(store: SqliteExperience, text: str) -> Non
 
 def test_a_queued_gap_is_read_back_as_it_was(store: SqliteExperience) -> None:
     gap = record_failure(store, failure(error="not found", reflections=("a", "b")))
-    assert add_gap_work(store, gap, 0, 5)
-    assert not add_gap_work(store, gap, 0, 6)
+    assert add_gap_work(store, gap, 5)
+    assert not add_gap_work(store, gap, 6)
     ((item, result),) = store.list_work(GAPS)
     assert (parse_gap_work(item), result) == (gap, "")
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import StoreError
-from ...experience.experience_protocol import ExperienceStore
+from ..errors import StoreError
+from ..experience.experience_protocol import ExperienceStore
 
 _MAX_TRIES = 1_000
 Fields = dict[str, Any]

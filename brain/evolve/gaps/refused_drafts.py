@@ -1,0 +1,59 @@
+"""Keep a program that a check of its code refused as a rejected attempt, without running it."""
+
+from __future__ import annotations
+
+from ...errors import Conflict, InvalidInput
+from ...programs import PROGRAM_FILE
+from ...programs.failure_summary import fit_summary
+from ...repo.gate.earlier_attempts import EVOLVER_TRAILER
+from ...repo.gate.plan_change import ChangeRequest, PlannedChange
+from ...repo.gate.record_change import DecidedChange
+from ...verdicts.verdict_types import ProgramFile, Verdict
+from .brain_protocol import GapBrain
+from .gap_draft import GENERATED_PROFILE, GapDraft
+from .gap_prompt import GENERATED_CATEGORY
+from .open_gaps import GAPS
+
+
+def keep_refused_draft(brain: GapBrain, draft: GapDraft, message: str) -> str:
+    """Keep a refused program with its fault; return the name of the attempt.
+
+    "" if it cannot be a snapshot, such as one that is too large. An equal attempt is kept once.
+    """
+    code = draft.program.code.encode("utf-8", "replace")
+    fault = fit_summary(draft.fault)
+    for known in brain.programs.attempts(draft.slug):
+        kept = brain.programs.read_attempt(known.attempt).files
+        if known.reason == fault and kept.get(PROGRAM_FILE) == code:
+            return known.attempt
+    request = ChangeRequest(
+        name=draft.slug,
+        description=draft.program.description,
+        files={PROGRAM_FILE: code},
+        category=GENERATED_CATEGORY,
+    )
+    try:
+        planned = brain.gate.plan(request)
+        decided = DecidedChange(
+            planned=planned,
+            verdict=_build_verdict(planned, fault),
+            program=planned.program,
+            message=f"{message}\n\n{EVOLVER_TRAILER}{GAPS}",
+        )
+        return brain.gate.record(decided).attempt
+    except (InvalidInput, Conflict):  # the fault is in the audit, and shown all the same
+        return ""
+
+
+def _build_verdict(planned: PlannedChange, fault: str) -> Verdict:
+    blobs = planned.program.blobs if planned.program else ()
+    return Verdict(
+        decision="reject",
+        skill=planned.slug,
+        decider="rule",
+        decided_by=GAPS,
+        reason=fault,
+        files=tuple(ProgramFile(path, blob) for path, blob in blobs),
+        code_check=GENERATED_PROFILE,
+        findings=(fault,),
+    )

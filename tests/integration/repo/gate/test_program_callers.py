@@ -1,0 +1,78 @@
+"""Which programs reach a program by calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.repo.gate.case_index import open_case_index
+from brain.repo.gate.program_callers import find_callers
+from brain.running.broker import MAX_CALL_DEPTH
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path, author="ada") as made:
+        yield made
+
+
+def add(brain: Brain, slug: str, *calls: str, name: str = "") -> None:
+    """Add a skill whose program calls others by the names of their tools."""
+    code = "from skillapi import call\n" + "".join(f"call({called!r})\n" for called in calls)
+    text = f"---\nname: {name or slug}\ndescription: {slug}\n---\nText.\n"
+    brain.files.edit(f"skills/{slug}/SKILL.md", lambda _: text.encode())
+    brain.files.edit(f"skills/{slug}/skill.py", lambda _: code.encode())
+
+
+def callers(brain: Brain, *names: str) -> set[str]:
+    session = brain._session
+    bundle = session.bundle_of(bytes.fromhex(brain.head))
+    codes = open_case_index(session, bytes.fromhex(brain.head)).codes
+    return find_callers(session, bundle, codes, names)
+
+
+def test_a_caller_of_a_caller_is_one(brain: Brain) -> None:
+    add(brain, "count-words")
+    add(brain, "sum-words", "count_words")
+    add(brain, "report", "sum_words")
+    add(brain, "other", "nothing")
+    assert callers(brain, "count-words") == {"sum-words", "report"}
+    assert callers(brain, "other") == set()
+
+
+def test_skills_that_call_each_other_end_the_search(brain: Brain) -> None:
+    add(brain, "a", "b", "target")
+    add(brain, "b", "a")
+    add(brain, "target", "target", "a")
+    assert callers(brain, "target") == {"a", "b"}
+
+
+def test_chains_are_as_long_as_those_of_a_run(brain: Brain) -> None:
+    add(brain, "s0")
+    for number in range(1, MAX_CALL_DEPTH + 2):
+        add(brain, f"s{number}", f"s{number - 1}")
+    assert callers(brain, "s0") == {f"s{number}" for number in range(1, MAX_CALL_DEPTH)}
+
+
+def test_a_name_is_read_as_a_run_reads_it(brain: Brain) -> None:
+    add(brain, "count", name="Word Counter")
+    add(brain, "by-slug", "Count")
+    add(brain, "by-name", "word_counter")
+    add(brain, "middle", "count", name="Middle Man")
+    add(brain, "far", "middle_man")
+    assert callers(brain, "count", "word-counter") == {"by-slug", "by-name", "middle", "far"}
+    add(brain, "middle-man")  # its slug comes before the name of another one
+    assert callers(brain, "count", "word-counter") == {"by-slug", "by-name", "middle"}
+
+
+def test_changed_code_is_read_again(brain: Brain) -> None:
+    add(brain, "count")
+    add(brain, "user", "count")
+    assert callers(brain, "count") == {"user"}
+    add(brain, "user", "other")
+    assert callers(brain, "count") == set()
+    brain.files.redact("skills/user/skill.py", reason="a name in it")
+    assert callers(brain, "other") == set()

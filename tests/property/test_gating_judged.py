@@ -1,0 +1,163 @@
+"""What a trial says of a case follows from the outputs of that case alone, now and later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brain.digest import blob_id
+from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, TriedCases
+from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
+from brain.gating.case_types import Case, Expectation
+from brain.gating.gate_types import DEFAULT_RULES
+from brain.repo.gate.find_verdict import FoundVerdict, StoredCase
+from brain.repo.gate.judge_outputs import OutputJudge
+from brain.repo.gate.recheck import RecheckTools, recheck_verdict
+from brain.verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
+from brain.verdicts.verdict_json import decode_verdict, encode_verdict
+from brain.verdicts.verdict_types import Verdict, VerdictCase
+from tests.support.gate_decisions import inputs_of_half
+from tests.support.scripted_sandbox import CRASHES, HANGS, REFUSED, RIGHT, ScriptedSandbox
+
+ERROR = "error"
+LETTERS = {RIGHT: "p", REFUSED: "f", HANGS: "f", CRASHES: "f", ERROR: "e"}
+OLD, NEW = (cast("SkillsUnderTest", object()) for _ in range(2))
+
+Row = tuple[tuple[str, ...], tuple[str, ...]]
+"""What comes of a case in each round, without the change and with it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What comes of each case; `different` tells whether no two outputs are equal."""
+
+    repeats_itself: bool
+    rows: tuple[Row, ...]
+    guards: int = 0
+    different: bool = False
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    repeats_itself = draw(st.booleans())
+    rounds = 1 if repeats_itself else DEFAULT_RULES.max_rounds
+    weights = draw(st.sampled_from([tuple(LETTERS), (RIGHT, REFUSED), (RIGHT, HANGS)]))
+    side = st.lists(st.sampled_from(weights), min_size=rounds, max_size=rounds).map(tuple)
+    rows = tuple(draw(st.lists(st.tuples(side, side), min_size=1, max_size=9)))
+    return Table(
+        repeats_itself=repeats_itself,
+        rows=rows,
+        guards=draw(st.integers(0, len(rows) - 1)),
+        different=draw(st.booleans()),
+    )
+
+
+class _TableRunner:
+    """Gives what a table says."""
+
+    name = "scripted"
+
+    def __init__(self, table: Table, cases: list[Case]) -> None:
+        self.repeats_itself = table.repeats_itself
+        self._table = table
+        self._places = {case.blob: at for at, case in enumerate(cases)}
+
+    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
+        return ""
+
+    def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
+        at = self._places[case.blob]
+        what = self._table.rows[at][skills is NEW][number]
+        if what == ERROR:
+            return CaseOutput(error="it crashed")
+        suffix = f" {at} {number} {skills is NEW}" if self._table.different else ""
+        return CaseOutput(output=f"{what}{suffix}".encode())
+
+
+def _make_cases(table: Table) -> list[Case]:
+    inputs = inputs_of_half(held_out=True)
+    return [
+        Case(
+            skill="greet" if at >= table.guards else "part",
+            name=f"c{at}",
+            path=f"skills/{'greet' if at >= table.guards else 'part'}/cases/c{at}.yaml",
+            blob=blob_id(bytes([at])),
+            input=next(inputs),
+            expect=Expectation(check="def check(input, output): ...\n"),
+            is_held_out=True,
+        )
+        for at in range(len(table.rows))
+    ]
+
+
+def _try(table: Table, cases: list[Case]) -> TriedCases | str:
+    sandbox = ScriptedSandbox()
+    time_left = sandbox.time_left(DEFAULT_LIMITS.seconds)
+    rounds = CaseRounds(
+        runner=_TableRunner(table, cases),
+        judge=OutputJudge(lambda: sandbox, time_left).judge,
+        old=OLD,
+        new=NEW,
+        limits=DEFAULT_LIMITS,
+        time_left=time_left,
+    )
+    return rounds.run(cases[table.guards :], cases[: table.guards])
+
+
+def _record(table: Table, tried: TriedCases) -> tuple[Verdict, dict[bytes, bytes]]:
+    """Return the verdict of a trial as it is read again, and the contents it names."""
+    record = GateRecord(
+        skill="greet",
+        text=blob_id(b"text"),
+        runner="scripted",
+        repeats_itself=table.repeats_itself,
+        decision=tried.decision,
+        cases=tried.cases,
+    )
+    decision = "admit" if tried.decision.gate == "admit" else "reject"
+    deciding = Deciding(decision=decision, decider="rule", decided_by="gate", reason="it is so")
+    built = build_gate_verdict(record, deciding)
+    contents = {blob_id(content): content for content in built.contents}
+    return decode_verdict(encode_verdict(built.verdict)), contents
+
+
+def _reader(cases: list[Case], contents: dict[bytes, bytes]) -> Callable[[VerdictCase], StoredCase]:
+    by_path = {case.path: case for case in cases}
+
+    def read(row: VerdictCase) -> StoredCase:
+        return StoredCase(
+            case=by_path[row.name], outputs=tuple(contents[blob] for blob in row.outputs)
+        )
+
+    return read
+
+
+LOST = Table(repeats_itself=True, rows=(*([((REFUSED,), (RIGHT,))] * 6), ((RIGHT,), (HANGS,))))
+
+
+@given(tables())
+@example(LOST)
+@example(Table(repeats_itself=True, rows=(((RIGHT,), (CRASHES,)),) * 6))
+def test_no_row_changes_another_and_the_recorded_verdict_is_derived_again(table: Table) -> None:
+    cases = _make_cases(table)
+    tried = _try(table, cases)
+    if isinstance(tried, str):  # its checks were silent for too long
+        assert any(HANGS in side for row in table.rows for side in row)
+        return
+    for one in tried.cases:
+        at = cases.index(one.case)
+        before, after = ("".join(LETTERS[what] for what in side) for side in table.rows[at])
+        rounds = len(one.row.before)
+        assert (one.row.before, one.row.after) == (before[:rounds], after[:rounds])
+    verdict, contents = _record(table, tried)
+    sandbox = ScriptedSandbox()
+    found = recheck_verdict(
+        FoundVerdict(blob=b"", verdict=verdict),
+        RecheckTools(read_case=_reader(cases, contents), find_sandbox=lambda: sandbox),
+    )
+    assert (found.differences, found.unknown, found.found_gate) == ([], [], verdict.gate)
+    assert all(number.said == number.found for number in found.numbers)

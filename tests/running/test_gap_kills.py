@@ -1,0 +1,146 @@
+"""Attempts at gaps whose process is killed at each step: the next one does nothing twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.api.memory import MemoryPart
+from brain.errors import NotFound
+from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
+from brain.evolve.gaps.open_gaps import GAPS
+from brain.evolve.gaps.run_gaps import LEASE_MS
+from brain.evolve.gate.gate import Gate
+from brain.evolve.model import AnswerRequest, ModelAnswer
+from brain.experience.sqlite_experience import SqliteExperience
+from brain.sandbox.sandbox_protocol import Sandbox
+from tests.support.gap_answers import gap_answer
+from tests.support.gap_brains import NOW, add_cases, fail, phases, run_gaps, set_evolution
+from tests.support.killed_steps import run_killed
+
+
+class PaidModel:
+    """Answers with a skill, and writes a line for each answer."""
+
+    name = "paid"
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
+        with self._log.open("a") as file:
+            file.write("paid\n")
+        return ModelAnswer(json.dumps(gap_answer()))
+
+
+STEPS = [
+    (SqliteExperience, "claim_work"),
+    (SqliteExperience, "take"),
+    (SqliteExperience, "keep_progress"),
+    (SqliteExperience, "append_event"),
+    (SqliteExperience, "finish_work"),
+    (SqliteExperience, "write_note"),
+    (PaidModel, "answer"),
+    (Gate, "propose"),
+    (MemoryPart, "add"),
+]
+
+
+@pytest.fixture
+def template(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A brain with cases, whose goal failed three times."""
+    monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
+    folder = tmp_path / "template"
+    with closing(Brain.init(folder, author="tester")) as brain:
+        add_cases(brain)
+        fail(brain)
+    return folder
+
+
+def test_a_process_killed_at_any_step_counts_pays_admits_and_logs_once(
+    template: Path, tmp_path: Path
+) -> None:
+    with Brain.open(template, author="tester") as brain:
+        set_evolution(brain, "{mode: gated}")
+    killed_at = []
+    for number in count():
+        folder, log = tmp_path / f"agent{number}", tmp_path / f"paid{number}"
+        shutil.copytree(template, folder)
+        log.touch()
+
+        def attempt(now: int, folder: Path = folder, log: Path = log) -> None:
+            with Brain.open(folder, author="tester") as brain:
+                run_gaps(brain, PaidModel(log), now=now)
+
+        step = run_killed(lambda attempt=attempt: attempt(NOW), STEPS, number)
+        if not step:
+            break
+        killed_at.append(step)
+        where = f"killed before step {number}, {step}"
+        for later in (2, 4):
+            attempt(NOW + later * LEASE_MS)
+        with Brain.open(folder, author="tester") as brain:
+            stores = brain.gaps.open_stores()
+            counts = stores.rates.read(rate_key(brain.id), GAP_LIMITS, NOW)
+            is_lost = phases(brain) == [("interrupted", "failed")]
+            assert is_lost or phases(brain) == [("complete", "success")], where
+            assert counts["daily"] == 1, where
+            assert len(log.read_text().splitlines()) == (step != "answer"), where
+            assert len(brain.memory.read("meta.jsonl").entries) == (not is_lost), where
+            assert len(brain.skills.list()) == (not is_lost), where
+            assert [bool(result) for item, result in stores.store.list_work(GAPS)] == [True], where
+            assert brain.verify().ok, where
+    assert {"take", "keep_progress", "append_event", "finish_work", "propose"} <= set(killed_at)
+
+
+def test_what_a_person_accepted_is_remembered_and_logged_once_whatever_step_a_process_dies_at(
+    template: Path, tmp_path: Path
+) -> None:
+    with Brain.open(template, author="tester") as brain:
+        run_gaps(brain, PaidModel(tmp_path / "log"), now=NOW)
+        (proposal,) = brain.proposals.list()
+        brain.proposals.accept(proposal.snapshot)
+        brain.programs.admit("count-words")
+    killed_at = []
+    for number in count():
+        folder = tmp_path / f"agent{number}"
+        shutil.copytree(template, folder)
+
+        def remember(now: int, folder: Path = folder) -> None:
+            with Brain.open(folder, author="tester") as brain:
+                run_gaps(brain, None, now=now)
+
+        step = run_killed(lambda remember=remember: remember(NOW), STEPS, number)
+        if not step:
+            break
+        killed_at.append(step)
+        remember(NOW + 1)
+        remember(NOW + 2)
+        with Brain.open(folder, author="tester") as brain:
+            assert phases(brain)[1:] == [("complete", "success")], step
+            assert len(brain.memory.read("meta.jsonl").entries) == 1, step
+    assert killed_at == ["write_note", "add", "append_event", "write_note"]
+
+
+def test_a_brain_without_a_place_for_it_goes_on_without_a_record_of_what_was_accepted(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise NotFound("there is no memory", code="no_memory")
+
+    monkeypatch.setattr(MemoryPart, "add", refuse)
+    with Brain.open(template, author="tester") as brain:
+        run_gaps(brain, PaidModel(tmp_path / "log"), now=NOW)
+        (proposal,) = brain.proposals.list()
+        brain.proposals.accept(proposal.snapshot)
+        brain.programs.admit("count-words")
+        for _ in range(2):
+            run_gaps(brain, None, now=NOW + 1)
+        assert phases(brain)[1:] == [("complete", "success")]
+        assert "it is not in the memory" in brain.gaps.log()[-1].trigger_reason

@@ -1,0 +1,215 @@
+"""Gaps while something is wrong: clocks that jump, counts that fail, other schedulers, nonsense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.errors import ModelError, StoreError
+from brain.evolve import FakeModel
+from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
+from brain.evolve.gaps.gap_progress import MAX_STORED_ANSWER_CHARS
+from brain.evolve.gaps.run_gaps import LEASE_MS
+from brain.evolve.model import AnswerRequest, ModelAnswer
+from brain.evolve.schedule.job_types import Clocks
+from brain.results import ScheduledStep
+from brain.sandbox.sandbox_protocol import Sandbox
+from tests.support.experience_servers import run_redis
+from tests.support.gap_answers import NO_SKILL
+from tests.support.gap_brains import DAY, GOAL, HOUR, NOW, fail, phases, run_gaps, set_evolution
+
+YEAR = 365 * DAY
+
+
+@pytest.fixture
+def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+    monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        yield made
+
+
+def fail_at(brain: Brain, count: int) -> None:
+    for number in range(count):
+        fail(brain, f"{GOAL} {number}")
+
+
+def attempt(brain: Brain, now: int) -> int:
+    """Return how many gaps were attempted."""
+    results = run_gaps(brain, FakeModel(*[NO_SKILL] * 9), now=now)
+    return sum(one.phase == "model" for one in results)
+
+
+class Acting(FakeModel):
+    """Says that no skill would help, after it did something."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__(*[NO_SKILL] * 9)
+        self._act = act
+
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
+        self._act()
+        return super().answer(request)
+
+
+class TestAClockThatJumps:
+    def test_back_a_day_frees_no_day_that_is_used_up_and_leaves_nothing_stuck(
+        self, brain: Brain
+    ) -> None:
+        fail_at(brain, 16)
+        hours = (0, 1, 2, 3)
+        assert [attempt(brain, NOW + hour * HOUR) for hour in hours] == [2, 2, 1, 0]
+        assert [attempt(brain, NOW + DAY + hour * HOUR) for hour in hours] == [2, 2, 1, 0]
+        for back in (NOW + 4 * HOUR, NOW + 5 * HOUR, NOW + DAY + 5 * HOUR):
+            assert attempt(brain, back) == 0
+        assert attempt(brain, NOW + 2 * DAY) == 2
+
+    def test_ahead_a_year_and_back_delays_a_gap_by_a_lease_at_most(self, brain: Brain) -> None:
+        fail_at(brain, 5)
+        assert attempt(brain, NOW + YEAR) == 2
+        assert attempt(brain, NOW) == 0
+        assert attempt(brain, NOW + LEASE_MS) == 2
+
+    def test_back_while_an_attempt_goes_on_gives_it_to_nobody_else(self, brain: Brain) -> None:
+        fail(brain)
+        others: list[int] = []
+        model = Acting(lambda: others.append(attempt(brain, NOW - DAY)))
+        assert len(run_gaps(brain, model, now=NOW)) == 1
+        assert others == [0] and phases(brain) == [("model", "skipped")]
+
+
+class TestAGapThatWaits:
+    def test_for_a_limit_is_attempted_when_its_hour_is_over(self, brain: Brain) -> None:
+        fail_at(brain, 3)
+        assert attempt(brain, NOW + HOUR - 60_000) == 2
+        assert attempt(brain, NOW + HOUR - 1) == 0
+        assert attempt(brain, NOW + HOUR) == 1
+
+    def test_for_the_model_is_attempted_at_once_when_the_model_may_be_asked(
+        self, brain: Brain
+    ) -> None:
+        fail(brain)
+        with pytest.raises(ModelError):
+            run_gaps(brain, FakeModel(ModelError("the endpoint is down")), now=NOW)
+        assert attempt(brain, NOW + 1) == 1
+
+
+class TestCountsThatFail:
+    @pytest.mark.parametrize(
+        ("setting", "ended"),
+        [
+            ("refuse", [("model", "skipped"), ("rate_limit", "skipped")]),
+            ("allow", [("model", "skipped")] * 2),
+        ],
+    )
+    def test_a_redis_that_is_gone_in_mid_flight_stops_what_is_not_counted_unless_allowed(
+        self, brain: Brain, monkeypatch: pytest.MonkeyPatch, setting: str, ended: object
+    ) -> None:
+        set_evolution(brain, f"{{gaps: {{when_rates_fail: {setting}}}}}")
+        fail_at(brain, 2)
+        with run_redis() as server:
+            monkeypatch.setenv("BRAIN_RATES_URL", server.url)
+            killed: list[bool] = []
+
+            def kill() -> None:
+                if not killed:
+                    server.kill()
+                    killed.append(True)
+
+            with Brain.open(brain.root) as opened:
+                run_gaps(opened, Acting(kill), now=NOW)
+                assert phases(opened) == ended
+                for hour in (1, 2):
+                    run_gaps(opened, Acting(kill), now=NOW + hour * HOUR)
+                assert phases(opened) == ended
+                server.start()
+                run_gaps(opened, Acting(kill), now=NOW + 3 * HOUR)
+                assert phases(opened).count(("model", "skipped")) == 2
+
+    def test_a_count_whose_answer_was_lost_is_not_taken_again(
+        self, brain: Brain, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fail(brain)
+        rates = brain.gaps.open_stores().rates
+        take = rates.take
+
+        def lose(*args: object) -> str:
+            take(*args)  # type: ignore[arg-type]
+            raise StoreError("the server does not answer", code="rates_unavailable")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(rates, "take", lose)
+            assert attempt(brain, NOW) == 0
+        assert attempt(brain, NOW + LEASE_MS) == 1
+        assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
+
+
+def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain: Brain) -> None:
+    fail(brain)
+    clocks = Clocks(now=lambda: NOW)
+    seen: list[ScheduledStep] = []
+
+    def run_second() -> None:
+        with Brain.open(brain.root) as other:
+            seen.extend(other.evolution.run_due(FakeModel(), clocks=clocks))
+
+    (step,) = brain.evolution.run_due(Acting(run_second), clocks=clocks)
+    assert (step.evolver, step.result) == ("gaps", "done")
+    assert [one for one in seen if one.evolver == "gaps" and one.result == "done"] == []
+    assert phases(brain) == [("model", "skipped")]
+
+
+def test_the_lease_of_a_later_gap_begins_when_it_is_claimed(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for goal in ("Count the words", "Count the lines"):
+        fail(brain, goal)
+    seconds = [0.0]
+    monkeypatch.setattr("brain.evolve.held_work.time.monotonic", lambda: seconds[0])
+    store = brain.gaps.open_stores().store
+    others: list[object] = []
+
+    class Slow(FakeModel):
+        def answer(self, request: AnswerRequest) -> ModelAnswer:
+            seconds[0] += LEASE_MS / 1000 - 60
+            now = NOW + int(seconds[0]) * 1000
+            others.append(store.claim_work("gaps", now, LEASE_MS, 9) if self.requests else None)
+            return super().answer(request)
+
+    assert len(run_gaps(brain, Slow(NO_SKILL, NO_SKILL), now=NOW)) == 2
+    assert others == [None, None]
+
+
+def test_a_stop_before_a_request_goes_on_with_it_at_once(brain: Brain) -> None:
+    fail(brain)
+    model = FakeModel("nonsense", NO_SKILL)
+    clocks = Clocks(now=lambda: NOW)
+
+    def run_due(should_stop: Callable[[], bool]) -> list[str]:
+        steps = brain.evolution.run_due(model, clocks=clocks, should_stop=should_stop)
+        return [f"{step.result}: {step.reason}" for step in steps if step.evolver == "gaps"]
+
+    assert run_due(lambda: len(model.requests) == 1) == ["waiting: the scheduler ends"]
+    assert run_due(lambda: False) == ["done: skipped in model: The server was down."]
+    first, second = (request.messages for request in model.requests)
+    assert second[: len(first)] == first and len(second) > len(first)
+
+
+def test_the_longest_answers_fit_into_what_is_kept(brain: Brain) -> None:
+    fail(brain)
+    model = FakeModel(*["\U0001f600" * MAX_STORED_ANSWER_CHARS] * 3)
+    (result,) = run_gaps(brain, model, now=NOW)
+    assert (result.phase, result.result, len(model.requests)) == ("validation", "rejected", 3)
+
+
+def test_a_model_that_answers_nonsense_for_ever_costs_what_the_limits_say(brain: Brain) -> None:
+    fail(brain, times=2)
+    model = FakeModel(*["nonsense"] * 1_000)
+    for hour in range(16):
+        fail(brain, times=1)
+        run_gaps(brain, model, now=NOW + hour * HOUR)
+    assert len(model.requests) == 5 * 3
+    assert phases(brain).count(("validation", "rejected")) == 5
+    assert len(model.requests[-1].messages[0].text) < 8_000

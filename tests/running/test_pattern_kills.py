@@ -1,0 +1,85 @@
+"""Runs of patterns whose process is killed at each step: the next one does nothing twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.evolve.gate.gate import Gate
+from brain.evolve.model import AnswerRequest, ModelAnswer
+from brain.evolve.patterns.pattern_status import PATTERNS
+from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
+from brain.experience.sqlite_experience import SqliteExperience
+from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
+from brain.sandbox.sandbox_protocol import Sandbox
+from tests.running.pattern_runs import TEXTS, answer, make_brain, run_messages
+from tests.support.killed_steps import run_killed
+
+
+class PaidModel:
+    """Answers with a skill after an answer that is refused, and writes a line for each answer."""
+
+    name = "paid"
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
+        with self._log.open("a") as file:
+            file.write(f"{len(request.messages)}\n")
+        refused = len(request.messages) == 1
+        return ModelAnswer("nonsense" if refused else json.dumps(answer()))
+
+
+STEPS = [
+    (SqliteExperience, "add_work"),
+    (SqliteExperience, "claim_work"),
+    (SqliteExperience, "add_answer"),
+    (SqliteExperience, "keep_progress"),
+    (SqliteExperience, "append_event"),
+    (SqliteExperience, "finish_work"),
+    (PaidModel, "answer"),
+    (Gate, "propose"),
+]
+
+
+def test_a_process_killed_at_any_step_pays_proposes_and_logs_once(
+    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STATE_DIR_VARIABLE, str(tmp_path / "state"))
+    with make_brain(tmp_path / "template", sandbox) as brain:
+        run_messages(brain, TEXTS)
+        now = brain._session.timestamp_ms()
+    killed_at = []
+    for number in count():
+        folder, log = tmp_path / f"agent{number}", tmp_path / f"paid{number}"
+        shutil.copytree(tmp_path / "template", folder)
+        log.touch()
+
+        def attempt(at: int, folder: Path = folder, log: Path = log) -> None:
+            with Brain.open(folder, author="tester") as brain:
+                for _ in run_patterns(brain, PaidModel(log), now=at):
+                    pass
+
+        step = run_killed(lambda attempt=attempt: attempt(now), STEPS, number)
+        if not step:
+            break
+        killed_at.append(step)
+        where = f"killed before step {number}, {step}"
+        for later in (2, 4):
+            attempt(now + later * LEASE_MS)
+        with Brain.open(folder, author="tester") as brain:
+            store = brain.patterns.open_store()
+            events = [(one.phase, one.result) for one in store.read_events(PATTERNS)]
+            assert events == [("validate", "rejected"), ("proposed", "success")], where
+            lost = step == "add_answer"  # an answer that came and was not stored yet
+            assert len(log.read_text().splitlines()) == 2 + lost, where
+            assert len(brain.proposals.list()) == 1, where
+            assert [bool(result) for _, result in store.list_work(PATTERNS)] == [True], where
+            assert brain.verify().ok, where
+    assert {"claim_work", "add_answer", "append_event", "finish_work", "propose"} <= set(killed_at)

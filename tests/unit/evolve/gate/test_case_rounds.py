@@ -1,0 +1,87 @@
+"""Rounds of cases end within the time and the limits of an attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
+from brain.evolve.gate.case_runner import SkillsUnderTest
+from brain.gating.case_types import Case, Expectation
+from tests.support.gated_brains import ScriptedRunner
+
+SKILLS = cast("SkillsUnderTest", None)
+CASES = [
+    Case(
+        skill="greet",
+        name=f"c{number}",
+        path=f"skills/greet/cases/c{number}.yaml",
+        blob=bytes([number]),
+        input=f"Greet guest {number}",
+        expect=Expectation(contains=("hello",)),
+        is_held_out=True,
+    )
+    for number in range(6)
+]
+
+
+def pass_all(case: Case, outputs: Sequence[bytes]) -> list[str]:
+    return ["p" for _ in outputs]
+
+
+def run_rounds(
+    runner: ScriptedRunner,
+    *,
+    judge: Callable[[Case, Sequence[bytes]], Sequence[str]] = pass_all,
+    limits: GateLimits = DEFAULT_LIMITS,
+    time_left: Callable[[], float] = lambda: 1.0,
+) -> TriedCases | str:
+    rounds = CaseRounds(
+        runner=runner,
+        judge=judge,
+        old=SKILLS,
+        new=SKILLS,
+        limits=limits,
+        time_left=time_left,
+    )
+    return rounds.run(CASES, [])
+
+
+def make_runner() -> ScriptedRunner:
+    return ScriptedRunner(lambda skills, case, number: "hello")
+
+
+def test_no_case_runs_after_the_time_is_over() -> None:
+    runner = make_runner()
+    tried = run_rounds(runner, time_left=lambda: 2.5 - runner.runs)
+    assert runner.runs == 3  # also not the second run of a case
+    assert isinstance(tried, str) and "longer than 1800 s" in tried
+
+
+def test_a_round_with_an_output_that_was_not_judged_leaves_no_outcome() -> None:
+    def judge(case: Case, outputs: Sequence[bytes]) -> list[str]:
+        return ["p", "?"] if case is CASES[-1] and runner.runs > 12 else ["f", "p"]
+
+    runner = make_runner()
+    tried = run_rounds(runner, judge=judge)
+    assert isinstance(tried, TriedCases)
+    assert {(one.row.before, one.row.after) for one in tried.cases} == {("f", "p")}
+    assert tried.decision.gate == "undecided" and "no answer" in tried.stopped
+
+
+def test_limits_beyond_what_a_verdict_holds_are_refused() -> None:
+    assert GateLimits(cases=256, guards=256).runs == DEFAULT_LIMITS.runs
+    for limits in ({"cases": 257}, {"guards": 257}):
+        with pytest.raises(InvalidInput) as caught:
+            GateLimits(**limits)
+        assert caught.value.code == "bad_limits" and caught.value.hint
+
+
+def test_too_few_runs_for_a_round_are_told_as_such() -> None:
+    runner = make_runner()
+    tried = run_rounds(runner, limits=GateLimits(runs=11))
+    assert runner.runs == 0
+    assert isinstance(tried, str) and "limit of 11 runs" in tried
