@@ -7,7 +7,7 @@ from ...errors import NotFound
 from ..history import prove
 from ..open.session import Session
 from ..read.revisions import resolve_revision
-from .commit import is_covered
+from .commit import is_covered, read_checked_history
 
 
 def build_commit_evidence(
@@ -16,7 +16,8 @@ def build_commit_evidence(
     """Return evidence of the first commitment that covers a revision, as JSON text.
 
     With a `path`, it also proves the file at that path. Raises
-    `NotFound` (`not_committed`, `no_path`), or `LedgerError`.
+    `NotFound` (`not_committed`, `no_path`), `VerificationFailed` (`rolled_back`), or
+    `LedgerError`.
     """
     from ...chain.evidence.evidence_builder import build_evidence
 
@@ -31,7 +32,7 @@ def build_commit_evidence(
 
 
 def _first_covering_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> Commitment:
-    for commitment in ledger.history(session.brain_id()):
+    for commitment in read_checked_history(session, ledger, session.brain_id()):
         if commitment.snapshot == snapshot or is_covered(session, snapshot, commitment.snapshot):
             return commitment
     raise NotFound(
