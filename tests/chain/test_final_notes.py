@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def list_final(brain: Brain) -> list[tuple[int, bytes]]:
 
 def refusals(brain: Brain, ledger: EvmLedger) -> dict[str, str]:
     """Return the code with which each read of a ledger fails."""
-    reads = {
+    reads: dict[str, Callable[[EvmLedger], object]] = {
         "status": brain.ledger.status,
         "commit": brain.ledger.commit,
         "open": brain.ledger.open,
