@@ -75,6 +75,46 @@ def test_the_manifest_commits_by_itself(agent: Path, cli: Call) -> None:
     validate("manifest", {"name": "agent", "commit": {"every": 2}})
 
 
+def test_a_log_that_was_deleted_as_a_whole_is_not_begun_anew_without_a_word(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    identity = cli("chain", "commit", "--json").document["identity"]
+    shutil.rmtree(tmp_path / "ledgers")
+    learn(cli, "shared", "one")
+    for command in (["commit"], ["status"], ["commit", "--dry-run"]):
+        told = cli("chain", *command, "--json")
+        assert (told.status, told.error["code"]) == (3, "another_log")
+        assert identity in told.error["message"] and "chain open" in told.error["hint"]
+    told = cli("chain", "verify", "--json")
+    assert told.status == 3
+    assert "another_log" in {one["code"] for one in told.document["findings"]}
+    assert not (tmp_path / "ledgers").exists()
+
+
+def test_another_log_is_begun_on_demand_and_verify_still_names_the_one_before(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    shutil.rmtree(tmp_path / "ledgers")
+    assert cli("chain", "open", "--ledger", "local", "--json").document["seq"] == 1
+    learn(cli, "shared", "one")
+    assert cli("chain", "commit", "--json").document["seq"] == 2
+    told = cli("chain", "verify", "--json")
+    assert told.status == 0
+    assert [one["code"] for one in told.document["findings"]] == ["not_asked"]
+
+
+def test_a_log_without_its_database_is_gone_and_not_merely_not_created(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    for path in (tmp_path / "ledgers" / "local").glob("log.db*"):
+        path.unlink()
+    for command in ("status", "commit", "checkpoint"):
+        told = cli("chain", command, "--json")
+        assert (told.status, told.error["code"]) == (3, "rolled_back")
+
+
 def test_evidence_of_a_file_is_checked_with_nothing_else(
     agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
