@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from brain.chain.tlog.log_verifier import verify_consistency
+from brain.errors import ProofError
 from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn, masked
 
@@ -206,10 +208,66 @@ def test_a_checkpoint_can_be_given_away_and_asked_about_later(
     cli("chain", "commit")
     told = cli("chain", "checkpoint", "--since", "1", "--json").document
     assert told["size"] == 2 and len(told["path"]) == 1
-    from brain.chain.tlog.log_verifier import verify_consistency
-
     path = [bytes.fromhex(step) for step in told["path"]]
     verify_consistency(first["checkpoint"], told["checkpoint"], told["key"], path)
+
+
+def test_a_checkpoint_that_was_kept_is_compared_with_the_log(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    kept = str(tmp_path / "kept.txt")
+    cli("chain", "commit")
+    cli("chain", "checkpoint", "-o", kept)
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    assert (told.status, told.document["compared"]["relation"]) == (0, "same")
+    assert cli("chain", "checkpoint", "--compare", kept).out.startswith("Same: ")
+    learn(cli, "shared", "one")
+    cli("chain", "commit")
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    validate("chain-checkpoint", told.document)
+    compared, last = told.document["compared"], told.document
+    assert (compared["relation"], compared["size"], last["size"]) == ("behind", 1, 2)
+    path = [bytes.fromhex(step) for step in compared["path"]]
+    verify_consistency(Path(kept).read_text("utf-8"), last["checkpoint"], last["key"], path)
+    assert cli("chain", "checkpoint", "--compare", kept, "--since", "1").status == 2
+
+
+def test_a_kept_checkpoint_shows_that_the_log_was_rolled_back_or_forked(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    shutil.copytree(tmp_path / "ledgers", tmp_path / "copy")
+    learn(cli, "shared", "one")
+    cli("chain", "commit")
+    kept = str(tmp_path / "kept.txt")
+    cli("chain", "checkpoint", "-o", kept)
+    shutil.rmtree(tmp_path / "ledgers")
+    shutil.copytree(tmp_path / "copy", tmp_path / "ledgers")
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    assert (told.status, told.error["code"]) == (3, "rolled_back")
+    assert told.document["compared"]["relation"] == "ahead"
+    cli("init", str(tmp_path / "other"))
+    cli("-C", str(tmp_path / "other"), "chain", "commit")
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    validate("chain-checkpoint", told.document)
+    compared, key = told.document["compared"], told.document["key"]
+    assert (told.status, told.error["code"], compared["relation"]) == (3, "log_forked", "forked")
+    assert compared["checkpoint"] == Path(kept).read_text("utf-8")
+    with pytest.raises(ProofError) as caught:  # the two are a proof for others
+        verify_consistency(compared["checkpoint"], compared["own"], key, [])
+    assert caught.value.code == "log_forked"
+
+
+def test_a_checkpoint_of_another_log_cannot_be_compared(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    kept = str(tmp_path / "kept.txt")
+    cli("chain", "commit")
+    cli("chain", "checkpoint", "-o", kept)
+    shutil.rmtree(tmp_path / "ledgers")
+    cli("chain", "open", "--ledger", "local")
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    assert (told.status, told.error["code"]) == (3, "wrong_origin")
 
 
 def test_a_checkpoint_of_nothing_is_an_error(cli: Call, folder: Path) -> None:
