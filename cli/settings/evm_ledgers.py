@@ -33,10 +33,13 @@ _MAX_KEYSTORE_BYTES = 64 << 10
 _PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 
 
-def open_evm_ledger(name: str, approve: Callable[[Quote], None]) -> EvmLedger:
+def open_evm_ledger(
+    name: str, approve: Callable[[Quote], None], warn: Callable[[str], None]
+) -> EvmLedger:
     """Open a ledger. Its key is loaded when a transaction is signed.
 
-    `approve` gets the cost of each transaction before it is sent.
+    `approve` gets the cost of each transaction before it is sent, `warn` a line about each
+    node that is left out.
 
     Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
     """
@@ -57,6 +60,7 @@ def open_evm_ledger(name: str, approve: Callable[[Quote], None]) -> EvmLedger:
         account,
         approve=approve,
         patience=TRANSACTION_TIMEOUT_SECONDS,
+        warn=warn,
     )
 
 
@@ -247,7 +251,9 @@ def _pin_chain(name: str, fields: dict[str, Any]) -> None:
         return
     from brain.chain.evm.chain_identity import fetch_chain_identity
 
-    found = dict(zip(_PLACEHOLDER_CHAIN, fetch_chain_identity(wanted.urls), strict=True))
+    found = dict(
+        zip(_PLACEHOLDER_CHAIN, fetch_chain_identity(wanted.urls, wanted.quorum), strict=True)
+    )
     for key, value in found.items():
         if fields.setdefault(key, value) != value:
             raise InvalidInput(
