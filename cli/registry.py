@@ -165,6 +165,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "checkpoint": ("chain_evidence", "Print a checkpoint of the log of this machine."),
         },
         "On a chain": {
+            "contract": ("chain_contract", "Show the registry contract, for block explorers."),
             "deploy": ("chain_evm", "Deploy the registry contract to a chain."),
             "signer": ("chain_evm", "Set the account that may commit this brain."),
             "transfer": ("chain_evm", "Offer this brain to another owner."),

@@ -404,6 +404,8 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("chain-status", ["chain", "status"], commit),
     ("chain-verify", ["chain", "verify"], commit),
     ("verify", ["verify", "--ledger", "all"], commit),
+    ("chain-contract", ["chain", "contract"], None),
+    ("chain-contract", ["chain", "contract", "-o", "c.json"], None),
     ("chain-checkpoint", ["chain", "checkpoint"], commit),
     ("chain-checkpoint", ["chain", "checkpoint", "--since", "1", "-o", "c.txt"], commit),
     ("chain-evidence", ["chain", "evidence", "@~1"], commit),
