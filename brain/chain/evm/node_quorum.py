@@ -189,6 +189,16 @@ class NodeQuorum:
             raise found.errors[0]
         return found.answers[0][0]
 
+    def ask_reached_number(
+        self, view: QuorumView, read: Callable[[Any], int], method: str, *params: Any
+    ) -> int:
+        """Return the highest number that a quorum of nodes gives or exceeds.
+
+        For counts that grow, which honest nodes know at different times.
+        """
+        answers = self._ask_nodes(lambda node: read(node.call(method, *params)), view.nodes)
+        return sorted((number for number, _ in answers), reverse=True)[self._config.quorum - 1]
+
     def broadcast(self, raw: bytes) -> list[RpcRefusal]:
         """Send a transaction to all nodes; return their refusals, or none if one accepted it."""
 
