@@ -194,16 +194,21 @@ class TxSender:
         call = {"from": self._account.address, "data": "0x" + data.hex()}
         if to:
             call["to"] = to
-        answer = self._nodes.ask_first_or_refusal(view, "eth_estimateGas", call, "latest")
-        if isinstance(answer, RpcRefusal):
-            raise abi.revert_error(answer.data, answer.message)
-        estimate = rpc_decode.decode_uint64(answer, "estimate of gas")
+        estimate = self._nodes.ask_median_or_refusal(
+            view,
+            lambda answer: rpc_decode.decode_uint64(answer, "estimate of gas"),
+            "eth_estimateGas",
+            call,
+            "latest",
+        )
+        if isinstance(estimate, RpcRefusal):
+            raise abi.revert_error(estimate.data, estimate.message)
         gas = fees.gas_limit(estimate)
         return self._price(view, gas, estimate, previous.last_attempt.fees if previous else None)
 
     def _price(self, view: QuorumView, gas: int, estimate: int, previous: Fees | None) -> Quote:
         caps = FeeCaps(self._config.max_fee, self._config.max_cost)
-        tip = self._nodes.ask_first(
+        tip = self._nodes.ask_median(
             view,
             lambda answer: rpc_decode.decode_uint256(answer, "tip"),
             "eth_maxPriorityFeePerGas",
