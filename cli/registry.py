@@ -173,6 +173,11 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "authorize": ("chain_evm", "Sign a commitment for another account to send."),
             "relay": ("chain_evm", "Send a commitment that another key signed."),
         },
+        "Pending transactions": {
+            "resend": ("chain_send", "Send all pending transactions of your key again."),
+            "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
+            "cancel": ("chain_send", "Take back a pending transaction."),
+        },
     },
     "config": {
         "Ledgers": {
