@@ -31,6 +31,10 @@ from . import last_seen_head
 if TYPE_CHECKING:
     from ...chain.evm.fees import Quote
 
+ANOTHER_LOG_HINT = (
+    "restore the folder of that log from a backup; to begin in this one, as on another machine,"
+    " run `brain chain open --ledger local`"
+)
 _MAX_COMMIT_ATTEMPTS = 64
 """Attempts of a commitment if other processes of this brain commit first."""
 
@@ -39,8 +43,8 @@ def commit_snapshot(session: Session, ledger: Ledger, revision: str = "@") -> Co
     """Commit a revision to a ledger, after its head of this brain.
 
     Committing it again changes nothing. Raises `Conflict` (`ledger_ahead`, `ledger_forked`,
-    `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`) or
-    `LedgerError`.
+    `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`, `another_log`)
+    or `LedgerError`.
     """
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
@@ -142,7 +146,10 @@ def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Com
 
 
 def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
-    """Return the state of this brain in a ledger. Raises `VerificationFailed` (`rolled_back`)."""
+    """Return the state of this brain in a ledger.
+
+    Raises `VerificationFailed` (`rolled_back`, `another_log`).
+    """
     brain = session.brain_id()
     head = _read_head(session, ledger, brain)
     snapshot = resolve_revision(session, revision)
@@ -219,17 +226,20 @@ def _record_commitment(session: Session, ledger: Ledger, commitment: Commitment)
 
 
 def _read_head(session: Session, ledger: Ledger, brain: bytes) -> LedgerHead | None:
-    """Return the ledger's head. Raises `VerificationFailed` (`rolled_back`)."""
+    """Return the ledger's head. Raises `VerificationFailed` (`rolled_back`, `another_log`)."""
     # Read first: another process may commit, and record it, after the head was read.
-    last_seen = last_seen_head.read_last_seen_heads(session.store).get(ledger.identity)
+    last_seen = last_seen_head.read_last_seen_heads(session.store)
     head = ledger.head(brain)
-    fault = last_seen_head.describe_rollback(ledger, head, last_seen)
+    fault = last_seen_head.describe_rollback(ledger, head, last_seen.get(ledger.identity))
     if fault:
         raise VerificationFailed(
             fault,
             code="rolled_back",
             hint="it is another ledger, it was rolled back, or a node lags; do not commit to it",
         )
+    other = last_seen_head.describe_other_log(ledger, head, last_seen)
+    if other:
+        raise VerificationFailed(other, code="another_log", hint=ANOTHER_LOG_HINT)
     return head
 
 

@@ -11,7 +11,7 @@ In steps, each repeated as a comment at its code:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from ...chain.ledger_protocol import Commitment, Ledger, LedgerHead, PricedLedger
@@ -20,7 +20,12 @@ from ...results import Finding, LedgersVerified, LedgerVerdict, Verified
 from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
 from .commit import count_covered_snapshots
-from .last_seen_head import LastSeenHead, describe_rollback, read_last_seen_heads
+from .last_seen_head import (
+    LastSeenHead,
+    describe_other_log,
+    describe_rollback,
+    read_last_seen_heads,
+)
 
 TRUST_LEVELS = ("L0", "L1", "L2", "L3")
 STATUS_NONE, STATUS_UNKNOWN = "none", "unknown"
@@ -71,14 +76,16 @@ def _check_ledger(session: Session, ledger: Ledger) -> tuple[list[Finding], Ledg
     ]
     # 2. It still holds the last commitment that was seen in it. What was seen is read first:
     #    another process may commit, and record it, after the head was read.
-    last_seen = None
+    last_seen: Mapping[str, LastSeenHead] = {}
     try:
-        last_seen = read_last_seen_heads(session.reader).get(ledger.identity)
+        last_seen = read_last_seen_heads(session.reader)
     except FormatError as error:
         findings.append(_error_finding(error.code, error.message))
     head = ledger.head(brain)
     history = ledger.history(brain)
-    findings += _find_rollbacks(ledger, last_seen, head, history)
+    findings += _find_rollbacks(ledger, last_seen.get(ledger.identity), head, history)
+    if other := describe_other_log(ledger, head, last_seen):
+        findings.append(_error_finding("another_log", other))
     # 3. Its commitments are of snapshots that are here, each descending from the one before.
     findings += _find_order_faults(session, ledger.name, history)
     if head is None:
