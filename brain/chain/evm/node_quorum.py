@@ -196,7 +196,7 @@ class NodeQuorum:
 
         For counts that grow, which honest nodes know at different times.
         """
-        answers = self._ask_nodes(lambda node: read(node.call(method, *params)), view.nodes)
+        answers = self._ask_several(lambda node: read(node.call(method, *params)), view)
         return sorted((number for number, _ in answers), reverse=True)[self._config.quorum - 1]
 
     def broadcast(self, raw: bytes) -> list[RpcRefusal]:
