@@ -170,7 +170,7 @@ def test_a_run_that_died_between_sending_and_noting_is_repeated(
     on = ("--ledger", chain)
     steal(*ORPHANS)
     with Brain.open(Path(), author="tester") as brain:
-        ledger = evm_ledgers.open_evm_ledger(chain, lambda quote: None)
+        ledger = evm_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
         plan = brain.ledger.plan_repair(ledger)
         with dies_before_call(last_seen_head, "record_last_seen_head"):
             brain.ledger.supersede(ledger, plan)
@@ -187,7 +187,7 @@ def test_a_run_that_died_between_writing_and_sending_is_repeated(
     on = ("--ledger", chain)
     steal(*ORPHANS)
     with Brain.open(Path(), author="tester") as brain:
-        ledger = evm_ledgers.open_evm_ledger(chain, lambda quote: None)
+        ledger = evm_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
         plan = brain.ledger.plan_repair(ledger)
         with dies_before_call(TxSender, "_broadcast"):
             brain.ledger.supersede(ledger, plan)
