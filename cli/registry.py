@@ -168,6 +168,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "contract": ("chain_contract", "Show the registry contract, for block explorers."),
             "deploy": ("chain_evm", "Deploy the registry contract to a chain."),
             "signer": ("chain_evm", "Set the account that may commit this brain."),
+            "supersede": ("chain_evm", "Disown commitments of a stolen or wrong signer."),
             "transfer": ("chain_evm", "Offer this brain to another owner."),
             "accept": ("chain_evm", "Accept the ownership of an offered brain."),
             "authorize": ("chain_evm", "Sign a commitment for another account to send."),

@@ -53,8 +53,9 @@ class Commitment(NamedTuple):
     `eip155:CHAIN:CONTRACT`. `parent` is `NO_PARENT` for the first. `time` is in ms UTC, 0
     while unknown. `transaction` and `block_hash` are 0x… text, `fee` is in wei; in a log,
     `block` is the index of the entry, and the later fields are empty. `sender` paid, and `author`
-    had the right: the sender, or who signed a permit. Always built by keyword; a tuple because
-    importing dataclasses slows the checker.
+    had the right: the sender, or the account that signed a permit. `disowned_by` is the number
+    of the commitment with which the owner disowned this one, 0 if it stands. Always built by
+    keyword; a tuple because importing dataclasses slows the checker.
     """
 
     ledger: str
@@ -72,6 +73,7 @@ class Commitment(NamedTuple):
     author: str = ""
     gas: int | None = None
     fee: int | None = None
+    disowned_by: int = 0
 
 
 class CommitRequest(NamedTuple):

@@ -137,7 +137,8 @@ def _chain_rows(chain: ContractInclusion) -> Iterator[tuple[str, object]]:
     yield "owner", chain.owner
     yield "signer", chain.signer
     if chain.repairs:
-        yield "repairs", f"{chain.repairs}: the owner disowned earlier commitments"
+        times = "once" if chain.repairs == 1 else f"{chain.repairs} times"
+        yield "repairs", f"the owner disowned commitments {times}"
     yield "anchored by", chain.sender
     yield "contract", f"{chain.contract}, a BrainRegistry"
     yield "chain", f"{chain.chain_id}, as it says itself"

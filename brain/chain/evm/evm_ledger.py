@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import BrainError, Conflict, NotFound
+from ...errors import BrainError, Conflict, InvalidInput, NotFound
 from ..ledger_protocol import (
     FINALIZED,
     INCLUDED,
@@ -121,6 +121,22 @@ class EvmLedger:
         calldata = abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
         return self._commit_intent(intent, calldata)
 
+    def supersede(self, brain: bytes, snapshot: bytes, head: bytes, since: int) -> Commitment:
+        """Disown the commitments from `since` to the head, and commit `snapshot` after it.
+
+        Only the owner can, and the signer loses its right. Raises as `commit`; `Conflict`
+        (`stale_parent`) if the head is not `head` any more.
+        """
+        intent = TxIntent("supersede", brain, snapshot, head)
+        try:
+            return self._commit_intent(intent, self._encode_supersede(intent, since))
+        except Conflict as error:
+            raise _overtaken_error(error) from error
+        except InvalidInput as error:
+            if error.code != "unauthorized":
+                raise
+            raise self.ownership.owner_only_error(brain) from error
+
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Return the last commitment of a snapshot with its present status."""
         at = self._context.view_brain(brain)
@@ -154,7 +170,7 @@ class EvmLedger:
     def trust_level(self, commitment: Commitment) -> str:
         """Return "L2" if several nodes call it final and a proof is stored here, else "L1"."""
         several = self.config.quorum > 1 and commitment.status == FINALIZED
-        proven = several and self._evidence.stored(commitment.brain, commitment.snapshot)
+        proven = several and self._evidence.is_stored(commitment)
         return "L2" if proven else "L1"
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
@@ -166,6 +182,11 @@ class EvmLedger:
         return self._context.quote(
             abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
         )
+
+    def quote_supersede(self, brain: bytes, snapshot: bytes, head: bytes, since: int) -> Quote:
+        """Return the cost of `supersede`, and send nothing; raises as it does."""
+        intent = TxIntent("supersede", brain, snapshot, head)
+        return self._context.quote(self._encode_supersede(intent, since))
 
     def speed_up(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Offer more for a pending commitment. Raises `NotFound` (`not_pending`)."""
@@ -184,6 +205,10 @@ class EvmLedger:
             record = sender.replace(view, matching[0])
         self._context.wait_until_included(record)
         return self.status(brain, snapshot)
+
+    def _encode_supersede(self, intent: TxIntent, since: int) -> bytes:
+        id = self.registry_id(intent.brain)
+        return abi.encode_call(abi.SUPERSEDE_SELECTOR, id, intent.snapshot, intent.parent, since)
 
     def _commit_intent(self, intent: TxIntent, calldata: bytes) -> Commitment:
         """Send a commitment, unless the chain has it; the steps are those of `tx_sender`.
@@ -213,7 +238,7 @@ class EvmLedger:
         with sender.exclusive_lock():
             # 2. Read the chain. If the head is the snapshot already, send nothing.
             at = self._context.view_brain(intent.brain)
-            if intent.kind != "open" and at.head and at.head.snapshot == intent.snapshot:
+            if intent.kind == "commit" and at.head and at.head.snapshot == intent.snapshot:
                 return None
             head = at.head.snapshot if at.head else NO_PARENT
             # 3. Broadcast the pending transactions of the journal again.
@@ -289,6 +314,17 @@ def _pending_error(ledger: str, record: TxRecord) -> Conflict:
         code="pending",
         hint=f"wait until it is included; `brain chain speed-up --ledger {ledger}` offers more"
         f" for it, and `brain chain cancel --ledger {ledger}` takes it back",
+    )
+
+
+def _overtaken_error(error: Conflict) -> Conflict:
+    """Return the error for a head that moved while the owner disowned commitments."""
+    if error.code != "stale_parent":
+        return error
+    return Conflict(
+        error.message,
+        code=error.code,
+        hint="remove the signer first, with `brain chain signer --none`; then run it again",
     )
 
 

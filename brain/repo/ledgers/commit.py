@@ -48,18 +48,24 @@ def commit_snapshot(session: Session, ledger: Ledger, revision: str = "@") -> Co
     """
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
-    return _record_commitment(session, ledger, _send_commitment(session, ledger, snapshot))
+    commitment, changed = _send_commitment(session, ledger, snapshot)
+    return _record_commitment(session, ledger, commitment)._replace(changed=changed)
 
 
-def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> Commitment:
-    """Commit a snapshot; retry if another process of this brain committed in between."""
+def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> tuple[Commitment, bool]:
+    """Commit a snapshot; retry if another process of this brain committed in between.
+
+    Returns whether the ledger did not have it as its head before.
+    """
     for _ in range(_MAX_COMMIT_ATTEMPTS):
+        request = build_commit_request(session, ledger, snapshot)
         try:
-            return ledger.commit(*build_commit_request(session, ledger, snapshot))
+            return ledger.commit(*request), request.parent != snapshot
         except Conflict as error:
             if error.code != "stale_parent":
                 raise
-    return ledger.commit(*build_commit_request(session, ledger, snapshot))
+    request = build_commit_request(session, ledger, snapshot)
+    return ledger.commit(*request), request.parent != snapshot
 
 
 def describe_covering_head(session: Session, ledger: Ledger, snapshot: bytes) -> Committed | None:
@@ -136,7 +142,7 @@ def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Com
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
     commitment = ledger.open(session.brain_id(), snapshot)
-    return _record_commitment(session, ledger, commitment)
+    return _record_commitment(session, ledger, commitment)._replace(changed=True)
 
 
 def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
@@ -191,8 +197,11 @@ def describe_commitment(session: Session, ledger: Ledger, commitment: Commitment
         block_hash=commitment.block_hash or None,
         transaction=commitment.transaction or None,
         sender=commitment.sender or None,
+        author=commitment.author or None,
         gas=commitment.gas,
         fee=commitment.fee,
+        disowned_by=commitment.disowned_by or None,
+        changed=False,
     )
 
 
@@ -207,7 +216,7 @@ def count_covered_snapshots(session: Session, new: bytes, old: bytes | None) -> 
     if any(floor < rank <= last.generation for _, rank in lineage_cache.list_merges(session)):
         return sum(1 for _ in lineage.walk_range(session.load_snapshot, new, old))
     # Without merges in between, the depths give the count.
-    return last.jump.depth - (first.jump.depth if first else -1)
+    return max(last.jump.depth - (first.jump.depth if first else -1), 0)
 
 
 def _record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
@@ -242,7 +251,8 @@ def _refuse_fork(session: Session, ledger: Ledger, head: bytes, snapshot: bytes)
         raise Conflict(
             f"{ledger.name} holds a snapshot of this brain that is not here: {name}",
             code="ledger_ahead",
-            hint="another copy of this brain committed it; fetch its snapshots and merge them",
+            hint="if another copy of this brain committed it, fetch its snapshots and merge them"
+            + _supersede_hint(ledger),
         ) from error
     if head in AncestorSet(session, snapshot):
         return
@@ -255,5 +265,14 @@ def _refuse_fork(session: Session, ledger: Ledger, head: bytes, snapshot: bytes)
     raise Conflict(
         f"{snapshot.hex()[:12]} does not descend from the head of {ledger.name}, {name}",
         code="ledger_forked",
-        hint=f"merge it first: `brain merge {name}`",
+        hint=f"merge it first: `brain merge {name}`{_supersede_hint(ledger)}",
+    )
+
+
+def _supersede_hint(ledger: Ledger) -> str:
+    if not isinstance(ledger, PricedLedger):
+        return ""
+    return (
+        "; if a stolen key did, the owner disowns it with"
+        f" `brain chain supersede --ledger {ledger.name}`"
     )

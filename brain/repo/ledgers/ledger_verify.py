@@ -4,7 +4,8 @@ In steps, each repeated as a comment at its code:
 
 1. The ledger finds no fault in itself.
 2. It still holds the last commitment that was seen in it.
-3. Its commitments are of snapshots that are here, each descending from the one before.
+3. Its commitments are of snapshots that are here, each descending from the one before. Those
+   that the owner disowned are left out, and are a warning.
 4. A branch descends from its head.
 """
 
@@ -161,8 +162,11 @@ def _find_ledgers_not_asked(
 def _find_order_faults(
     session: Session, name: str, history: Sequence[Commitment]
 ) -> Iterator[Finding]:
+    yield from _find_disowned(name, history)
     known = []
     for commitment in history:
+        if commitment.disowned_by:
+            continue
         if _has_snapshot(session, commitment.snapshot):
             known.append(commitment)
         else:
@@ -172,6 +176,17 @@ def _find_order_faults(
         if earlier.snapshot not in AncestorSet(session, later.snapshot):
             text = f"commitment {later.seq} in {name} does not descend from {earlier.seq}"
             yield _error_finding("commitment_order", text, later.snapshot)
+
+
+def _find_disowned(name: str, history: Sequence[Commitment]) -> Iterator[Finding]:
+    """Warn of the commitments that the owner disowned, a finding for each repair."""
+    for seq in sorted({commitment.disowned_by for commitment in history} - {0}):
+        disowned = [commitment.seq for commitment in history if commitment.disowned_by == seq]
+        which = f"commitment {disowned[0]}"
+        if len(disowned) > 1:
+            which = f"commitments {disowned[0]} to {disowned[-1]}"
+        text = f"the owner disowned {which} in {name} with commitment {seq}, which stands instead"
+        yield Finding("disowned", "warning", history[seq - 1].snapshot.hex(), "", text)
 
 
 def _find_forked_head(session: Session, name: str, head: LedgerHead) -> Iterator[Finding]:
