@@ -61,6 +61,8 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         return
     result = chain.deployment.deploy()
     evm_ledgers.save_ledger_settings(chain.name, contract=result.contract, since=result.since)
+    if not result.since:
+        app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE)
     sent = result.sent
     document = {
         "ledger": chain.name,

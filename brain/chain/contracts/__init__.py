@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-RUNTIME_HASH = bytes.fromhex("8d9708ec79fc492d34f4fe917ea481ae3db968587ecfc776d74c36226494b6ba")
+RUNTIME_HASH = bytes.fromhex("4d8dfda152521692fad9b1c99356328f8e2f8d36852d1a6b115d9af58fbc3edb")
 """Keccak-256 of the code of a deployed BrainRegistry, the same on every chain."""
 
 

@@ -27,6 +27,7 @@ from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import ABANDONED, TxIntent, TxRecord
 from .ledger_context import LedgerContext
+from .node_pool import WarnUser, ignore_warning
 from .ownership import Ownership
 from .registry_contract import BrainView
 from .rpc import RPC_TIMEOUT_SECONDS
@@ -46,7 +47,7 @@ class EvmLedger:
     user share. `account` signs; a function is called for it when it is first needed, and
     reading needs none. `approve` gets the cost of each transaction before it is signed, and
     may raise to prevent it. `patience` is how many seconds to wait until a transaction is
-    in a block; then it is `pending`.
+    in a block; then it is `pending`. `warn` gets a line about each node that is left out.
     """
 
     def __init__(
@@ -58,13 +59,20 @@ class EvmLedger:
         approve: ApproveQuote = _approve_any,
         patience: float = 0.0,
         timeout: float = RPC_TIMEOUT_SECONDS,
+        warn: WarnUser = ignore_warning,
     ) -> None:
         self.config = config
         self.name = config.name
         self.identity = config.identity
         self.folder = folder
         self._context = LedgerContext(
-            config, folder, account, approve=approve, patience=patience, timeout=timeout
+            config,
+            folder,
+            account,
+            approve=approve,
+            patience=patience,
+            timeout=timeout,
+            warn=warn,
         )
         prover = StorageProver(self._context)
         self._evidence = EvidenceCapture(self._context, prover)

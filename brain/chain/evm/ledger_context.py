@@ -13,6 +13,7 @@ from .commitment_reader import CommitmentReader
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import TxIntent, TxJournal, TxRecord
+from .node_pool import WarnUser
 from .node_quorum import NodeQuorum, QuorumView
 from .registry_contract import BrainView, RegistryContract
 from .rollback_guard import RollbackGuard
@@ -32,10 +33,11 @@ class LedgerContext:
         approve: ApproveQuote,
         patience: float,
         timeout: float,
+        warn: WarnUser,
     ) -> None:
         self.config = config
         self.folder = folder
-        self.nodes = NodeQuorum(config, timeout)
+        self.nodes = NodeQuorum(config, timeout, warn)
         self.registry = RegistryContract(config, self.nodes)
         self.tx_tracker = TxTracker(self.nodes, self.registry)
         self.commitments = CommitmentReader(config, self.nodes, self.registry)

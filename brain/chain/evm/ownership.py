@@ -14,9 +14,9 @@ from ...errors import Conflict, InvalidInput, printable_text
 from ..ledger_protocol import not_open_error
 from . import abi
 from .abi import ZERO_ADDRESS
-from .account import CommitAuthorization
 from .fees import Quote
 from .ledger_context import LedgerContext
+from .permit_json import PermitValue, permit_typed_data
 from .tx_status import SentTransaction
 
 AUTHORIZATION_FORMAT = "brain v1 authorization"
@@ -87,15 +87,16 @@ class Ownership:
             raise not_open_error(config.name)
         if head.snapshot != parent:
             raise abi.stale_parent_error(head.snapshot, head.seq)
-        commit = CommitAuthorization(
-            id=id,
-            snapshot=snapshot,
-            parent=parent,
-            seq=head.seq + 1,
-            epoch=head.epoch,
-            deadline=deadline,
-        )
-        signature = signer.sign_commit(config.chain_id, config.contract, commit)
+        fields: dict[str, PermitValue] = {
+            "brainId": id,
+            "snapshot": snapshot,
+            "parent": parent,
+            "seq": head.seq + 1,
+            "epoch": head.epoch,
+            "deadline": deadline,
+        }
+        typed_data = permit_typed_data("Commit", fields, config.chain_id, config.contract)
+        signature = signer.sign_typed_data(typed_data)
         # Wallet contracts have their own rules for signing: only the contract can apply them.
         self._context.registry.simulate_call(
             view, abi.encode_commit_for(id, snapshot, parent, deadline, signature)
@@ -108,8 +109,8 @@ class Ownership:
             "id": id.hex(),
             "snapshot": snapshot.hex(),
             "parent": parent.hex(),
-            "seq": commit.seq,
-            "epoch": commit.epoch,
+            "seq": head.seq + 1,
+            "epoch": head.epoch,
             "deadline": deadline,
             "signature": "0x" + signature.hex(),
         }

@@ -13,7 +13,7 @@ from . import abi, rpc_decode
 from .abi import AnchoredEvent, CommittedEvent
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
-from .rpc import RpcCall, RpcRefusal
+from .rpc import RpcCall
 from .rpc_decode import BlockInfo
 
 EventT = TypeVar("EventT", AnchoredEvent, CommittedEvent)
@@ -96,9 +96,9 @@ class RegistryContract:
     def simulate_call(self, view: QuorumView, data: bytes) -> None:
         """Simulate a call at a block, and raise the error for the contract's revert."""
         call = {"to": self._config.contract, "data": "0x" + data.hex()}
-        answer = self._nodes.ask_first_or_refusal(view, "eth_call", call, view.tag)
-        if isinstance(answer, RpcRefusal):
-            raise abi.revert_error(answer.data, answer.message)
+        refusal = self._nodes.find_refusal(view, "eth_call", call, view.tag)
+        if refusal is not None:
+            raise abi.revert_error(refusal.data, refusal.message)
 
     def find_events(
         self,

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ...errors import InvalidInput, LedgerError
 from ..ledger_protocol import PENDING
@@ -121,7 +122,7 @@ class TxSender:
             gas=quote.gas,
             attempts=previous.attempts if previous else (),
         )
-        return self._sign_and_broadcast(view, record, quote)
+        return self._post(self._sign(view, record, quote))
 
     def send_once(
         self,
@@ -136,7 +137,13 @@ class TxSender:
         return self.resend(view, pending) if pending else self.send(view, intent, to, data)
 
     def resend(self, view: QuorumView, record: TxRecord) -> TxRecord:
-        """Broadcast a pending transaction: as it is, or at a higher price if it is stuck."""
+        """Broadcast a pending transaction: as it is, or at a higher price if it is stuck.
+
+        It moves to a lower nonce if that is free: it could never be included behind the gap.
+        """
+        nonce, previous = self._next_nonce(view)
+        if nonce < record.nonce:
+            return self._move_back(view, record, nonce, previous)
         overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
         if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
             return self.replace(view, record)
@@ -148,7 +155,7 @@ class TxSender:
     def replace(self, view: QuorumView, record: TxRecord) -> TxRecord:
         """Send the same call at the same nonce for at least an eighth more, within the caps."""
         quote = self._price(view, record.gas, record.gas, record.last_attempt.fees)
-        return self._sign_and_broadcast(view, record, quote)
+        return self._post(self._sign(view, record, quote))
 
     def abandon(self, record: TxRecord) -> None:
         """Mark a transaction as abandoned: the next one takes its nonce."""
@@ -161,16 +168,21 @@ class TxSender:
         call = {"from": self._account.address, "data": "0x" + data.hex()}
         if to:
             call["to"] = to
-        answer = self._nodes.ask_first_or_refusal(view, "eth_estimateGas", call, "latest")
-        if isinstance(answer, RpcRefusal):
-            raise abi.revert_error(answer.data, answer.message)
-        estimate = rpc_decode.decode_uint64(answer, "estimate of gas")
+        estimate = self._nodes.ask_median_or_refusal(
+            view,
+            lambda answer: rpc_decode.decode_uint64(answer, "estimate of gas"),
+            "eth_estimateGas",
+            call,
+            "latest",
+        )
+        if isinstance(estimate, RpcRefusal):
+            raise abi.revert_error(estimate.data, estimate.message)
         gas = fees.gas_limit(estimate)
         return self._price(view, gas, estimate, previous.last_attempt.fees if previous else None)
 
     def _price(self, view: QuorumView, gas: int, estimate: int, previous: Fees | None) -> Quote:
         caps = FeeCaps(self._config.max_fee, self._config.max_cost)
-        tip = self._nodes.ask_first(
+        tip = self._nodes.ask_median(
             view,
             lambda answer: rpc_decode.decode_uint256(answer, "tip"),
             "eth_maxPriorityFeePerGas",
@@ -181,7 +193,20 @@ class TxSender:
             offer = fees.bump_fees(previous, offer, caps)
         return fees.build_quote(gas, estimate, base_fee, offer, caps)
 
-    def _sign_and_broadcast(self, view: QuorumView, record: TxRecord, quote: Quote) -> TxRecord:
+    def _move_back(
+        self, view: QuorumView, record: TxRecord, nonce: int, previous: TxRecord | None
+    ) -> TxRecord:
+        """Send the call of a pending transaction at a lower nonce, and abandon the higher one."""
+        quote = self.quote(view, record.to, record.data, previous)
+        attempts = previous.attempts if previous else ()
+        moved = replace(record, nonce=nonce, gas=quote.gas, attempts=attempts)
+        signed = self._sign(view, moved, quote)
+        # First: if this process dies in between, the next run sends the call once.
+        self.abandon(record)
+        return self._post(signed)
+
+    def _sign(self, view: QuorumView, record: TxRecord, quote: Quote) -> TxRecord:
+        """Return the record with another attempt, which is not in the journal yet."""
         # 4. Price and sign the transaction.
         self._require_funds(view, quote)
         self._approve(quote)
@@ -196,7 +221,10 @@ class TxSender:
                 tip=quote.fees.tip,
             )
         )
-        record = record.with_attempt(signed, quote.fees, view.block.number)
+        return record.with_attempt(signed, quote.fees, view.block.number)
+
+    def _post(self, record: TxRecord) -> TxRecord:
+        """Journal a transaction and broadcast its last attempt."""
         # 5. Write the signed transaction to the journal, durably.
         self._journal.write_record(record)
         # 6. Broadcast it.
@@ -251,7 +279,8 @@ class TxSender:
         """Return the next nonce, and the abandoned transaction that it replaces, if any."""
         used = self._tracker.count_included(self._account.address, view)
         by_nonce = {record.nonce: record for record in self._journal.unsettled_records()}
-        pending = self._nodes.ask_first(
+        # A node may count transactions that it drops later, or lie.
+        pending = self._nodes.ask_reached_number(
             view, lambda answer: rpc_decode.decode_uint64(answer, "nonce"),
             "eth_getTransactionCount", self._account.address, "pending",
         )  # fmt: skip
