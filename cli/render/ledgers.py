@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..terminal import escape
+from .costs import PENDING_ADVICE
 from .human_format import format_ether, pluralize, short_id
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def committed_lines(result: Committed) -> Iterator[str]:
     )
     if result.transaction:
         yield f"Transaction {result.transaction}"
+    if result.transaction and result.status == "pending":
+        yield PENDING_ADVICE
     if result.gas is not None:
         fee = f", {format_ether(result.fee)}" if result.fee is not None else ""
         yield f"Gas {result.gas:,}{fee}"

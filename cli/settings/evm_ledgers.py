@@ -106,9 +106,9 @@ def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
 
 
 def transaction_document(
-    chain: EvmLedger, brain: str, sent: SentTransaction, snapshot: str | None = None
+    chain: EvmLedger, brain: str | None, sent: SentTransaction, snapshot: str | None = None
 ) -> dict[str, Any]:
-    """Return the JSON document for a transaction about a brain."""
+    """Return the JSON document for a transaction; `brain` is None if it is about none."""
     return {
         "ledger": chain.name,
         "identity": chain.identity,

@@ -16,12 +16,20 @@ RUNTIME_HASH = bytes.fromhex("4d8dfda152521692fad9b1c99356328f8e2f8d36852d1a6b11
 def load_artifact() -> dict[str, Any]:
     """Return `contract`, `compiler`, `hashes`, `abi`, and in hex `bytecode` and `runtime`."""
     import json
+
+    content: dict[str, Any] = json.loads(_read_file("BrainRegistry.json"))
+    return content
+
+
+def compiler_input() -> bytes:
+    """Return the standard JSON input of the compiler, which block explorers take too."""
+    return _read_file("BrainRegistry.input.json")
+
+
+def _read_file(name: str) -> bytes:
     from importlib.resources import files
 
-    content: dict[str, Any] = json.loads(
-        files(__name__).joinpath("BrainRegistry.json").read_bytes()
-    )
-    return content
+    return files(__name__).joinpath(name).read_bytes()
 
 
 def creation_code() -> bytes:

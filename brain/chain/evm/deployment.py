@@ -15,15 +15,12 @@ from .. import contracts
 from ..evidence import rlp
 from ..evidence.keccak import keccak256
 from . import registry_contract
+from .create2 import CREATE2_PROXY, CREATE2_SALT, registry_address
 from .fees import Quote
 from .journal import TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 from .tx_status import SentTransaction
-
-CREATE2_PROXY = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
-"""The deterministic deployment proxy; its calldata is a salt and the creation code."""
-CREATE2_SALT = bytes(32)
 
 
 class DeployResult(NamedTuple):
@@ -123,12 +120,7 @@ class Deployment:
 
     def _create2_address(self, view: QuorumView) -> str:
         """Return the address at which the proxy creates the contract, "" without a proxy."""
-        if not self._read_code(view, CREATE2_PROXY):
-            return ""
-        code_hash = keccak256(contracts.creation_code())
-        return _hash_to_address(
-            b"\xff" + bytes.fromhex(CREATE2_PROXY[2:]) + CREATE2_SALT + code_hash
-        )
+        return registry_address() if self._read_code(view, CREATE2_PROXY) else ""
 
     def _create_address(self, record: TxRecord) -> str:
         creator = bytes.fromhex(self._context.sender_address[2:])

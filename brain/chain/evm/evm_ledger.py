@@ -29,10 +29,11 @@ from .journal import ABANDONED, TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .node_pool import WarnUser, ignore_warning
 from .ownership import Ownership
+from .pending import PendingTransactions
 from .registry_contract import BrainView
 from .rpc import RPC_TIMEOUT_SECONDS
 from .storage_prover import StorageProver
-from .tx_sender import ApproveQuote, TxSender
+from .tx_sender import ApproveQuote
 
 
 def _approve_any(quote: Quote) -> None:
@@ -43,11 +44,12 @@ class EvmLedger:
     """A ledger on an EVM chain; see `Ledger` for the methods of every ledger.
 
     `deployment` puts the contract on the chain, `ownership` changes the rights of a brain,
-    `anchors` are about roots of logs. `folder` holds the files that all such ledgers of a
-    user share. `account` signs; a function is called for it when it is first needed, and
-    reading needs none. `approve` gets the cost of each transaction before it is signed, and
-    may raise to prevent it. `patience` is how many seconds to wait until a transaction is
-    in a block; then it is `pending`. `warn` gets a line about each node that is left out.
+    `anchors` are about roots of logs, `pending` mends transactions that are in no block.
+    `folder` holds the files that all such ledgers of a user share. `account` signs; a function
+    is called for it when it is first needed, and reading needs none. `approve` gets the cost
+    of each transaction before it is signed, and may raise to prevent it. `patience` is how
+    many seconds to wait until a transaction is in a block; then it is `pending`. `warn`
+    gets a line about each node that is left out.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class EvmLedger:
         self.deployment = Deployment(self._context)
         self.ownership = Ownership(self._context)
         self.anchors = Anchors(self._context, prover)
+        self.pending = PendingTransactions(self._context)
 
     @property
     def creator(self) -> str:
@@ -183,49 +186,50 @@ class EvmLedger:
         return self.status(brain, snapshot)
 
     def _commit_intent(self, intent: TxIntent, calldata: bytes) -> Commitment:
-        """Send a commitment, unless the chain has it; the steps are those of `tx_sender`."""
-        sender = self._context.sender
-        record = None
-        # 1. Lock the journal of the key.
-        with sender.exclusive_lock():
-            # 2. Read the chain. If the head is the snapshot already, send nothing.
-            at = self._context.view_brain(intent.brain)
-            if intent.kind == "open" or not at.head or at.head.snapshot != intent.snapshot:
-                record = self._send_intent(sender, at, intent, calldata)
+        """Send a commitment, unless the chain has it; the steps are those of `tx_sender`.
+
+        Another pending commitment of this brain is waited for first.
+        """
+        while True:
+            record = self._send_intent(intent, calldata)
+            if record is None or record.intent == intent:
+                break
+            sent = self._context.wait_for_outcome(record)
+            if sent.status == PENDING:
+                raise _pending_error(self.name, record)
         # 6. Release the lock, and wait until the transaction is in a block.
         if record is not None:
             self._context.wait_until_included(record)
         return self.status(intent.brain, intent.snapshot)
 
-    def _send_intent(
-        self, sender: TxSender, at: BrainView, intent: TxIntent, calldata: bytes
-    ) -> TxRecord:
-        """Send a commitment, or resend the same one if it is pending.
+    def _send_intent(self, intent: TxIntent, calldata: bytes) -> TxRecord | None:
+        """Send a commitment, or resend the same one if it is pending; None if the chain has it.
 
-        Another pending commitment of this brain is a conflict, unless it can only fail:
+        Another pending commitment of this brain is returned instead, unless it can only fail:
         then it is abandoned.
         """
-        contract, head = self.config.contract, at.head.snapshot if at.head else NO_PARENT
-        # 3. Broadcast the pending transactions of the journal again.
-        pending = [
-            record
-            for record in sender.resend_pending(at.view)
-            if (record.to, record.intent.brain) == (contract, intent.brain)
-        ]
-        for record in pending:
-            if record.intent == intent and intent.parent == head:
-                return sender.resend(at.view, record)
-            if record.intent.parent == head:
-                raise Conflict(
-                    f"the commitment of snapshot {record.intent.snapshot.hex()[:12]} is pending",
-                    code="pending",
-                    hint="wait until it is included, or offer more for it",
-                )
-        _refuse_intent(self.name, intent, at.head)
-        for record in pending:
-            sender.abandon(record)
-        # 4. to 6. Price, sign, journal and broadcast the transaction.
-        return sender.send(at.view, intent, contract, calldata)
+        sender, contract = self._context.sender, self.config.contract
+        # 1. Lock the journal of the key.
+        with sender.exclusive_lock():
+            # 2. Read the chain. If the head is the snapshot already, send nothing.
+            at = self._context.view_brain(intent.brain)
+            if intent.kind != "open" and at.head and at.head.snapshot == intent.snapshot:
+                return None
+            head = at.head.snapshot if at.head else NO_PARENT
+            # 3. Broadcast the pending transactions of the journal again.
+            pending = [
+                record
+                for record in sender.resend_pending(at.view)
+                if (record.to, record.intent.brain) == (contract, intent.brain)
+            ]
+            for record in pending:
+                if record.intent.parent == head:
+                    return sender.resend(at.view, record) if record.intent == intent else record
+            _refuse_intent(self.name, intent, at.head)
+            for record in pending:
+                sender.abandon(record)
+            # 4. to 6. Price, sign, journal and broadcast the transaction.
+            return sender.send(at.view, intent, contract, calldata)
 
     def _settle_commitment(self, at: BrainView, commitment: Commitment) -> None:
         """Capture evidence of a final commitment, or prepare the proof of a recent one."""
@@ -276,6 +280,16 @@ class EvmLedger:
             code="not_committed",
             hint=f"commit it with `brain chain commit --ledger {self.name}`",
         )
+
+
+def _pending_error(ledger: str, record: TxRecord) -> Conflict:
+    """Return the error for another commitment of the brain that is not in a block yet."""
+    return Conflict(
+        f"the commitment of snapshot {record.intent.snapshot.hex()[:12]} is pending",
+        code="pending",
+        hint=f"wait until it is included; `brain chain speed-up --ledger {ledger}` offers more"
+        f" for it, and `brain chain cancel --ledger {ledger}` takes it back",
+    )
 
 
 def _refuse_intent(ledger: str, intent: TxIntent, head: LedgerHead | None) -> None:

@@ -154,6 +154,10 @@ class LedgerContext:
             )
         return self.wait_until_included(record)
 
+    def wait_for_outcome(self, record: TxRecord) -> SentTransaction:
+        """Wait for a transaction, as long as patience lasts; see `TxTracker`."""
+        return self.tx_tracker.wait_for_outcome(record, self.sender_address, self.patience)
+
     def wait_until_included(self, record: TxRecord) -> SentTransaction:
         """Wait for a transaction, as long as patience lasts; see `TxTracker`."""
         return self.tx_tracker.wait_until_included(record, self.sender_address, self.patience)

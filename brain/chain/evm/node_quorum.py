@@ -196,8 +196,8 @@ class NodeQuorum:
 
         For counts that grow, which honest nodes know at different times.
         """
-        answers = self._ask_nodes(lambda node: read(node.call(method, *params)), view.nodes)
-        return sorted((number for number, _ in answers), reverse=True)[self._config.quorum - 1]
+        found = self._ask_several(lambda node: read(node.call(method, *params)), view)
+        return sorted((number for number, _ in found), reverse=True)[self._config.quorum - 1]
 
     def broadcast(self, raw: bytes) -> list[RpcRefusal]:
         """Send a transaction to all nodes; return their refusals, or none if one accepted it."""

@@ -112,7 +112,7 @@ class TxSender:
         Raises `InvalidInput` (`fee_cap`, `unfunded`), the error for the contract's revert,
         or `LedgerError` (`refused`, `unreachable`).
         """
-        nonce, previous = self._next_nonce(view)
+        nonce, previous = self._first_free_nonce(view, self._claimed_nonce(view))
         quote = self.quote(view, to, data, previous)
         record = TxRecord(
             nonce=nonce,
@@ -141,7 +141,18 @@ class TxSender:
 
         It moves to a lower nonce if that is free: it could never be included behind the gap.
         """
-        nonce, previous = self._next_nonce(view)
+        return self._resend_behind(view, record, self._claimed_nonce(view))
+
+    def resend_all(self, view: QuorumView) -> list[TxRecord]:
+        """Resend all pending transactions, at nonces that follow those used in blocks.
+
+        What nodes say about transactions of other programs is ignored.
+        """
+        return [self._resend_behind(view, record, 0) for record in self.resend_pending(view)]
+
+    def _resend_behind(self, view: QuorumView, record: TxRecord, claimed: int) -> TxRecord:
+        """Resend a transaction behind those of other programs, at nonces below `claimed`."""
+        nonce, previous = self._first_free_nonce(view, claimed)
         if nonce < record.nonce:
             return self._move_back(view, record, nonce, previous)
         overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
@@ -156,6 +167,21 @@ class TxSender:
         """Send the same call at the same nonce for at least an eighth more, within the caps."""
         quote = self._price(view, record.gas, record.gas, record.last_attempt.fees)
         return self._post(self._sign(view, record, quote))
+
+    def cancel(self, view: QuorumView, record: TxRecord) -> TxRecord:
+        """Send nothing to this account itself, at the nonce of a transaction, for a higher price.
+
+        Raises `LedgerError` (`refused`); the transaction is pending as before then.
+        """
+        own = self._account.address
+        quote = self.quote(view, own, b"", record)
+        cancelled = replace(record, intent=TxIntent("cancel"), to=own, data=b"", gas=quote.gas)
+        signed = self._sign(view, cancelled, quote)
+        try:
+            return self._post(signed)
+        except LedgerError:
+            self._journal.write_record(record)
+            raise
 
     def abandon(self, record: TxRecord) -> None:
         """Mark a transaction as abandoned: the next one takes its nonce."""
@@ -275,16 +301,25 @@ class TxSender:
             else "no node has it; try again",
         )
 
-    def _next_nonce(self, view: QuorumView) -> tuple[int, TxRecord | None]:
-        """Return the next nonce, and the abandoned transaction that it replaces, if any."""
-        used = self._tracker.count_included(self._account.address, view)
-        by_nonce = {record.nonce: record for record in self._journal.unsettled_records()}
-        # A node may count transactions that it drops later, or lie.
-        pending = self._nodes.ask_reached_number(
+    def _claimed_nonce(self, view: QuorumView) -> int:
+        """Return the nonce behind the pending transactions that a quorum of nodes has.
+
+        A node may have transactions that it drops later, or lie.
+        """
+        return self._nodes.ask_reached_number(
             view, lambda answer: rpc_decode.decode_uint64(answer, "nonce"),
             "eth_getTransactionCount", self._account.address, "pending",
         )  # fmt: skip
-        first_free = min(pending, used + MAX_FOREIGN_PENDING)
+
+    def _first_free_nonce(self, view: QuorumView, claimed: int) -> tuple[int, TxRecord | None]:
+        """Return a nonce, and the abandoned transaction that it replaces, if any.
+
+        It is the first that no pending transaction has. Those of other programs have the
+        nonces below `claimed`.
+        """
+        used = self._tracker.count_included(self._account.address, view)
+        by_nonce = {record.nonce: record for record in self._journal.unsettled_records()}
+        first_free = min(claimed, used + MAX_FOREIGN_PENDING)
         nonce = used
         while (record := by_nonce.get(nonce)) is not None or nonce < first_free:
             if record is not None and record.status == ABANDONED:
