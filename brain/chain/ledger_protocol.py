@@ -135,8 +135,9 @@ class Ledger(Protocol):
         """Return the trust level of a commitment read from this ledger, "L0" to "L2".
 
         L0: hashes and signatures of a ledger with one operator. L1: one node of a chain
-        reported it. L2: several nodes agree on a finalized block, and its state was proven
-        against that block here. L3 needs a block hash from the reader of the evidence.
+        reported it, or one witness cosigned the log. L2: several nodes agree on a finalized
+        block, and its state was proven against that block here, or several witnesses cosigned.
+        L3 needs a block hash from the reader of the evidence.
         """
 
     def verify(self) -> list[LedgerFault]:
@@ -152,6 +153,11 @@ class PricedLedger(Protocol):
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
         """Return the cost of `commit`; raises as it does."""
+
+
+def witness_trust(witnesses: int) -> str:
+    """Return the trust level of an entry of a log that so many witnesses cosigned."""
+    return ("L0", "L1", "L2")[min(witnesses, 2)]
 
 
 def already_open_error(ledger: str) -> Conflict:

@@ -78,7 +78,7 @@ def test_evidence_of_a_file_has_at_most_16_kib(cases: Cases, kind: str) -> None:
 
 
 def test_both_take_and_refuse_the_same_mutants(cases: Cases, peer: JavascriptPeer) -> None:
-    maker = EvidenceMutator([one.document for one in cases.values()], seed=3)
+    maker = EvidenceMutator([*cases.values()], seed=3)
     asked = []
     for given in cases.values():
         for _ in range(150):

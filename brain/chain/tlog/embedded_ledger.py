@@ -25,6 +25,7 @@ from ..ledger_protocol import (
     LedgerFault,
     LedgerHead,
     already_open_error,
+    witness_trust,
 )
 from . import audit, log_export, log_files, log_verifier, signed_note
 from .checkpoints import Cosignature
@@ -138,8 +139,11 @@ class EmbeddedLedger:
         return self._as_commitments(log, log.history(brain)) if log else []
 
     def trust_level(self, commitment: Commitment) -> str:
-        """Return "L0": hashes and signatures of a log with one operator."""
-        return "L0"
+        """Return "L0", "L1" if a witness cosigned the commitment, "L2" if several did."""
+        log = self._open_reader()
+        if log is None or commitment.block is None:
+            return witness_trust(0)
+        return witness_trust(log.count_witnesses(commitment.block + 1))
 
     def evidence(self, brain: bytes, snapshot: bytes, size: int | None = None) -> dict[str, Any]:
         """Return `log`, with the arguments of `log_verifier.verify_inclusion`, and no `chain`.
