@@ -23,7 +23,8 @@ COUNT   ?=
 ARGS    ?=
 
 PIP     := -m pip --disable-pip-version-check --quiet
-NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @modelcontextprotocol/inspector@2.12.0 \
+NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @safe-global/safe-contracts@1.4.1 \
+	@modelcontextprotocol/inspector@2.12.0 \
 	@msgpack/msgpack@3.1.3 @noble/hashes@1.8.0 @noble/curves@1.9.7
 APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 

@@ -117,7 +117,9 @@ class App:
         """Open a ledger on a chain; the cost of each transaction is printed before it is sent."""
         from .settings import evm_ledgers
 
-        return evm_ledgers.open_evm_ledger(name, self._print_cost)
+        return evm_ledgers.open_evm_ledger(
+            name, self._print_cost, lambda line: self.print_note(f"Note: {line}")
+        )
 
     def _print_cost(self, quote: Quote) -> None:
         from .render.costs import cost_line

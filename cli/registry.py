@@ -165,12 +165,19 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "checkpoint": ("chain_evidence", "Print a checkpoint of the log of this machine."),
         },
         "On a chain": {
+            "contract": ("chain_contract", "Show the registry contract, for block explorers."),
             "deploy": ("chain_evm", "Deploy the registry contract to a chain."),
             "signer": ("chain_evm", "Set the account that may commit this brain."),
+            "supersede": ("chain_evm", "Disown commitments of a stolen or wrong signer."),
             "transfer": ("chain_evm", "Offer this brain to another owner."),
             "accept": ("chain_evm", "Accept the ownership of an offered brain."),
             "authorize": ("chain_evm", "Sign a commitment for another account to send."),
             "relay": ("chain_evm", "Send a commitment that another key signed."),
+        },
+        "Pending transactions": {
+            "resend": ("chain_send", "Send all pending transactions of your key again."),
+            "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
+            "cancel": ("chain_send", "Take back a pending transaction."),
         },
     },
     "config": {

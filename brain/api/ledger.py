@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..chain.ledger_protocol import CommitRequest, Ledger
     from ..chain.tlog.embedded_ledger import EmbeddedLedger
     from ..repo.ledgers.commit_policy import OpenLedger
+    from ..repo.ledgers.supersede import RepairPlan
     from ..repo.open.manifest import CommitPolicy
 
 
@@ -110,6 +111,31 @@ class LedgerPart(Part):
         from ..repo.ledgers import evidence
 
         return self._locked.run(evidence.build_commit_evidence, ledger, rev, path)
+
+    def plan_repair(self, ledger: EvmLedger, rev: str = "@") -> RepairPlan:
+        """Return what `supersede` would disown; the plan is its argument.
+
+        Raises `Conflict` (`nothing_to_disown`, `not_descended`), `NotFound` (`not_open`).
+        """
+        from ..repo.ledgers import supersede
+
+        return self._locked.run(supersede.plan_repair, ledger, rev)
+
+    def supersede(self, ledger: EvmLedger, plan: RepairPlan) -> results.Superseded:
+        """Disown commitments of a stolen signer, and commit a snapshot in their place.
+
+        The signer loses its right. Raises `InvalidInput` (`unauthorized`), `Conflict`
+        (`stale_parent`) if there are more commitments by now.
+        """
+        from ..repo.ledgers import supersede
+
+        return self._locked.run(supersede.supersede, ledger, plan)
+
+    def quote_supersede(self, ledger: EvmLedger, plan: RepairPlan) -> results.Superseded:
+        """Return the cost of `supersede`, and send nothing; raises as it does."""
+        from ..repo.ledgers import supersede
+
+        return self._locked.run(supersede.quote_supersede, ledger, plan)
 
     # Ownership in the contract of an EVM chain
 

@@ -158,6 +158,10 @@ class AnchoredLog:
         raise failure
 
     def trust_level(self, commitment: Commitment) -> str:
+        """Return the level of the anchor, as of a commitment on the chain, or of the witnesses."""
+        return max(self._anchor_trust(commitment), self._log.trust_level(commitment))
+
+    def _anchor_trust(self, commitment: Commitment) -> str:
         """Return "L2" if several nodes call its anchor final and a proof is stored, else "L1"."""
         if self._chain.config.quorum < 2 or commitment.status != FINALIZED:
             return "L1"

@@ -53,8 +53,9 @@ class Commitment(NamedTuple):
     `eip155:CHAIN:CONTRACT`. `parent` is `NO_PARENT` for the first. `time` is in ms UTC, 0
     while unknown. `transaction` and `block_hash` are 0x… text, `fee` is in wei; in a log,
     `block` is the index of the entry, and the later fields are empty. `sender` paid, and `author`
-    had the right: the sender, or who signed a permit. Always built by keyword; a tuple because
-    importing dataclasses slows the checker.
+    had the right: the sender, or the account that signed a permit. `disowned_by` is the number
+    of the commitment with which the owner disowned this one, 0 if it stands. Always built by
+    keyword; a tuple because importing dataclasses slows the checker.
     """
 
     ledger: str
@@ -72,6 +73,7 @@ class Commitment(NamedTuple):
     author: str = ""
     gas: int | None = None
     fee: int | None = None
+    disowned_by: int = 0
 
 
 class CommitRequest(NamedTuple):
@@ -133,8 +135,9 @@ class Ledger(Protocol):
         """Return the trust level of a commitment read from this ledger, "L0" to "L2".
 
         L0: hashes and signatures of a ledger with one operator. L1: one node of a chain
-        reported it. L2: several nodes agree on a finalized block, and its state was proven
-        against that block here. L3 needs a block hash from the reader of the evidence.
+        reported it, or one witness cosigned the log. L2: several nodes agree on a finalized
+        block, and its state was proven against that block here, or several witnesses cosigned.
+        L3 needs a block hash from the reader of the evidence.
         """
 
     def verify(self) -> list[LedgerFault]:
@@ -164,6 +167,11 @@ class ChainLedger(Protocol):
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Return a commitment with its present status, as `Ledger.status`."""
+
+
+def witness_trust(witnesses: int) -> str:
+    """Return the trust level of an entry of a log that so many witnesses cosigned."""
+    return ("L0", "L1", "L2")[min(witnesses, 2)]
 
 
 def already_open_error(ledger: str) -> Conflict:

@@ -45,7 +45,7 @@ _NAMES = {
     ),
     "ledgers": (
         "Batch ContractInclusion CostQuote Evidence LedgerStatus LedgerVerdict "
-        "LedgersVerified LeftOutBrain LogAnchor LogInclusion"
+        "LedgersVerified LeftOutBrain LogAnchor LogInclusion Superseded"
     ),
     "merges": (
         "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "

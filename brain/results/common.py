@@ -63,8 +63,11 @@ class Committed(NamedTuple):
 
     `status` is pending, included, safe, finalized, replaced or failed. `snapshots` counts
     the snapshots that the previous commitment did not cover, None if this brain lacks the
-    snapshot of that one. `block`, `block_hash`, `transaction`, `sender`, `gas` and `fee`
-    belong to a chain; for a log, `block` is the number of the entry.
+    snapshot of that one. `block`, `block_hash`, `transaction`, `sender`, `author`, `gas` and
+    `fee` belong to a chain; for a log, `block` is the number of the entry. `sender` paid,
+    `author` had the right to commit: the sender, or the account that signed the permit.
+    `disowned_by` is the number of the commitment with which the owner disowned this one.
+    `changed` says whether this call made the commitment.
     """
 
     ledger: str
@@ -81,8 +84,11 @@ class Committed(NamedTuple):
     block_hash: str | None
     transaction: str | None
     sender: str | None
+    author: str | None
     gas: int | None
     fee: int | None
+    disowned_by: int | None
+    changed: bool
 
 
 class NotCommitted(NamedTuple):

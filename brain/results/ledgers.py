@@ -78,6 +78,19 @@ class CostQuote(NamedTuple):
     worst: int
 
 
+class Superseded(NamedTuple):
+    """Commitments that the owner disowned, and the one in their place.
+
+    Commitment `kept` is the last that stands before them. `commitment` is None and `price` set
+    if nothing was sent.
+    """
+
+    commitment: Committed | None
+    kept: int
+    disowned: list[Committed]
+    price: CostQuote | None
+
+
 class LeftOutBrain(NamedTuple):
     """A brain that was left out of a batch or could not note its commitment, with the reason."""
 

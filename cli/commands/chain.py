@@ -177,7 +177,7 @@ def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
     if found.owner:
         signer = f", signer {found.signer}" if found.signer else ""
         yield f"Owner {found.owner}{signer}"
-    yield from align_columns(map(_commitment_row, found.commitments))
+    yield from align_columns(_commitment_row(one, found.owner) for one in found.commitments)
     match found.behind:
         case None:
             yield "The last commitment is of a snapshot that this copy of the brain does not have"
@@ -187,9 +187,12 @@ def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
             yield f"{pluralize(behind, 'snapshot')} not covered yet"
 
 
-def _commitment_row(one: Committed) -> tuple[str, ...]:
-    covers = "" if one.snapshots is None else pluralize(one.snapshots, "snapshot")
-    return str(one.seq), short_id(one.snapshot), one.status, one.trust_level, covers
+def _commitment_row(one: Committed, owner: str | None) -> tuple[str, ...]:
+    remark = "" if one.snapshots is None else pluralize(one.snapshots, "snapshot")
+    if one.disowned_by is not None:
+        remark = f"disowned by commitment {one.disowned_by}"
+    by = f"by {one.author}" if one.author not in (None, owner) else ""
+    return str(one.seq), short_id(one.snapshot), one.status, one.trust_level, remark, by
 
 
 @brain_command(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from brain.errors import VerificationFailed
+
 from ..chosen_ledger import open_anchoring_ledger
 from ..command import (
     CHECK_EXITS,
@@ -29,7 +31,9 @@ from ..terminal import escape
 from ..user_files import named_in_errors, open_content, read_input
 
 if TYPE_CHECKING:
+    from brain.chain.tlog.checkpoint_comparison import ComparedCheckpoint
     from brain.chain.tlog.checkpoints import Cosignature
+    from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 
 
 @brain_command(
@@ -128,6 +132,7 @@ _MAX_NOTE_BYTES = 1 << 20
     examples=(
         "brain chain checkpoint -o checkpoint.txt",
         "brain chain checkpoint --since 120 --json",
+        "brain chain checkpoint --compare theirs.txt",
         "brain chain checkpoint --cosigned checkpoint.txt --witness KEY",
     ),
     exits=exit_statuses(VERIFICATION_FAILED, LOCKED),
@@ -137,6 +142,12 @@ _MAX_NOTE_BYTES = 1 << 20
     type=CountType(),
     metavar="SIZE",
     help="Also prove that the log only appended since it had this size.",
+)
+@option(
+    "--compare",
+    metavar="FILE",
+    help="Compare the log with this checkpoint of it, kept elsewhere.",
+    type=None,
 )
 @option(
     "--cosigned",
@@ -155,6 +166,7 @@ _MAX_NOTE_BYTES = 1 << 20
 def chain_checkpoint_command(
     app: App,
     since: int | None,
+    compare: str | None,
     cosigned: str | None,
     witnesses: tuple[str, ...],
     output: str | None,
@@ -163,19 +175,20 @@ def chain_checkpoint_command(
 
     A checkpoint (C2SP tlog-checkpoint) is the signed size and root hash of the log. It
     binds you once others have it: publish it, have witnesses cosign it, or anchor it in
-    a chain with `brain chain batch`.
+    a chain with `brain chain batch`. --compare needs no network: the log holds that
+    checkpoint, or it was rolled back or forked since, which is an error.
     """
     if (cosigned is None) != (not witnesses):
         raise click.UsageError("--cosigned and --witness require each other.")
+    if since is not None and compare is not None:
+        raise click.UsageError("--since and --compare exclude each other.")
     with open_local_log() as log:
         added: Sequence[Cosignature] = ()
         if cosigned is not None:
-            added = log.add_cosignature(
-                read_input(cosigned, _MAX_NOTE_BYTES, "the checkpoint").decode("utf-8", "replace"),
-                witnesses,
-            )
+            added = log.add_cosignature(_read_note(cosigned), witnesses)
         text = log.checkpoint()
         size = _checkpoint_size(text)
+        compared = None if compare is None else _compare(log, compare)
         path = None if since is None else [step.hex() for step in log.consistency(since, size)]
         key = log.key
     if output is not None:
@@ -187,9 +200,61 @@ def chain_checkpoint_command(
         "since": since,
         "path": path,
         "cosigned": [one.key.name for one in added],
+        "compared": None if compared is None else _compared_fields(compared),
         "file": output,
     }
-    emit(app, document, _checkpoint_lines(text, key, added, path))
+    if compared is None:
+        emit(app, document, _checkpoint_lines(text, key, added, path))
+        return
+    emit(app, document, _compared_lines(compared, size))
+    _refuse_contradiction(compared, size)
+
+
+def _read_note(file: str) -> str:
+    return read_input(file, _MAX_NOTE_BYTES, "the checkpoint").decode("utf-8", "replace")
+
+
+def _compare(log: EmbeddedLedger, file: str) -> ComparedCheckpoint:
+    from brain.chain.tlog.checkpoint_comparison import compare_checkpoint
+
+    with named_in_errors(file):
+        return compare_checkpoint(log, _read_note(file))
+
+
+def _compared_fields(compared: ComparedCheckpoint) -> dict[str, Any]:
+    path = None if compared.path is None else [step.hex() for step in compared.path]
+    return {**compared._asdict(), "path": path}
+
+
+def _compared_lines(compared: ComparedCheckpoint, size: int) -> Iterator[str]:
+    match compared.relation:
+        case "same":
+            yield f"Same: it is the last checkpoint of this log, size {size:,}"
+        case "behind":
+            yield f"Behind: this log extends it, from size {compared.size:,} to {size:,}"
+            yield "Consistency proof:"
+            yield from (step.hex() for step in compared.path or ())
+        case "ahead":
+            yield f"Ahead: it has size {compared.size:,}, and this log {size:,}"
+        case _:
+            yield f"Forked: this log signed another root of size {compared.size:,}:"
+            yield (compared.own or "").rstrip("\n")
+
+
+def _refuse_contradiction(compared: ComparedCheckpoint, size: int) -> None:
+    """Raise `VerificationFailed` (`rolled_back`, `log_forked`) for a log that lost a checkpoint."""
+    if compared.relation == "ahead":
+        raise VerificationFailed(
+            f"the log signed a checkpoint of {compared.size} entries, and now has {size}",
+            code="rolled_back",
+            hint="restore the folder of the log from a backup that is not older",
+        )
+    if compared.relation == "forked":
+        raise VerificationFailed(
+            f"the log signed two different roots of its first {compared.size} entries",
+            code="log_forked",
+            hint="keep both checkpoints: they prove that the log shows two histories",
+        )
 
 
 def _checkpoint_size(text: str) -> int:

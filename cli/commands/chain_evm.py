@@ -27,6 +27,7 @@ from ..options import chain_option, dry_run_option, output_option, revision_argu
 from ..output import emit
 from ..params import CountType, TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
+from ..render.ledgers import committed_lines, disowned_lines
 from ..settings import evm_ledgers
 from ..terminal import escape
 from ..user_files import read_input
@@ -61,6 +62,8 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         return
     result = chain.deployment.deploy()
     evm_ledgers.save_ledger_settings(chain.name, contract=result.contract, since=result.since)
+    if not result.since:
+        app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE)
     sent = result.sent
     document = {
         "ledger": chain.name,
@@ -99,6 +102,37 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     sent = app.brain.ledger.set_signer(chain, address or "")
     effect = f"Signer is {address}" if address else "Only the owner can commit"
     _emit_transaction(app, chain, sent, effect)
+
+
+@brain_command(
+    "supersede",
+    examples=(
+        "brain chain supersede --ledger sepolia --dry-run",
+        "brain chain supersede main --ledger sepolia",
+    ),
+    exits=COMMIT_EXITS,
+)
+@revision_argument
+@chain_option
+@dry_run_option
+def chain_supersede_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
+    """Disown commitments of a stolen or wrong signer.
+
+    REV, by default the head, is committed in their place. The commitments that it descends
+    from are kept; all later ones are listed, and then disowned. They stay on the chain,
+    marked as disowned. Only the owner can do this, and the signer loses its right.
+    """
+    chain = require_evm_ledger(app, ledger)
+    plan = app.brain.ledger.plan_repair(chain, rev or "@")
+    if dry_run:
+        priced = app.brain.ledger.quote_supersede(chain, plan)
+        lines = disowned_lines(plan.last_valid.seq, plan.disowned)
+        emit(app, priced, [*lines, *price_lines(priced.price)] if priced.price else lines)
+        return
+    for line in disowned_lines(plan.last_valid.seq, plan.disowned):
+        app.print_note(line)
+    result = app.brain.ledger.supersede(chain, plan)
+    emit(app, result, committed_lines(result.commitment) if result.commitment else [])
 
 
 _OFFER_HOURS = 168

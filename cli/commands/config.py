@@ -16,7 +16,7 @@ from ..output import emit
 from ..params import CountType, TextType
 from ..render.ledgers import ledger_lines
 from ..settings import user_experience, user_keys, user_signing
-from ..settings.evm_ledgers import describe_ledger, merge_ledger_settings
+from ..settings.evm_ledgers import UNKNOWN_SINCE_NOTE, describe_ledger, merge_ledger_settings
 from ..settings.settings_folder import ledger_settings_path
 from ..settings.user_ledgers import LOCAL_LEDGER, ledgers_folder
 from ..settings.user_models import (
@@ -57,7 +57,7 @@ _LEDGER_TEXT = TextType("bad_ledger")
 @option(
     "--creator", type=_LEDGER_TEXT, metavar="ADDRESS", help="The account that opened the brains."
 )
-@option("--since", type=CountType(), help="The block in which the contract was deployed.")
+@option("--since", type=CountType(), help="The block in which the contract was created.")
 @option(
     "--finality",
     type=_LEDGER_TEXT,
@@ -79,13 +79,16 @@ def config_ledger_command(app: App, name: str, **changes: Any) -> None:
 
     Options that are not given keep their values. The chain id and the genesis hash of
     mainnet, sepolia, base and base-sepolia are built in; for any other chain they are
-    read from the nodes now and stored, so that no other chain can replace it later.
+    read from the nodes now and stored, so that no other chain can replace it later. If
+    --contract is given without --since, the block is found by the nodes.
     """
     from brain.chain import ledger_config
 
     path = ledger_settings_path()
     changed = merge_ledger_settings(name, ledger_config.load_ledgers(path).get(name, {}), changes)
     ledger_config.save_ledger(path, name, changed)
+    if changes["contract"] and not changed["since"]:
+        app.print_note(UNKNOWN_SINCE_NOTE)
     document = describe_ledger(name, changed)
     emit(app, document, ledger_lines(document))
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from brain.results import CostQuote
 
 _WEI_PER_GWEI = 10**9
+PENDING_ADVICE = (
+    "If it stays pending: `brain chain resend` sends it again, `speed-up` offers more,"
+    " `cancel` takes it back"
+)
 
 
 def price_lines(price: CostQuote) -> Iterator[str]:
@@ -29,6 +33,8 @@ def transaction_lines(sent: SentTransaction | None) -> Iterator[str]:
         return
     where = f" in block {sent.block}" if sent.block is not None else ""
     yield f"Transaction {sent.transaction}, {sent.status}{where}"
+    if sent.status == "pending":
+        yield PENDING_ADVICE
     if sent.gas is not None and sent.fee is not None:
         yield f"Gas {sent.gas:,}, {format_ether(sent.fee)}"
 

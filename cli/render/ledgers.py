@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..terminal import escape
-from .human_format import format_ether, pluralize, short_id
+from .costs import PENDING_ADVICE
+from .human_format import align_columns, format_ether, pluralize, short_id
 
 if TYPE_CHECKING:
+    from brain.chain.ledger_protocol import Commitment
     from brain.results import Committed, Finding, LedgerVerdict, NotCommitted
 
 
@@ -30,6 +32,11 @@ def ledger_advice(findings: Sequence[Finding]) -> str:
     """Return a hint for failed verification against ledgers."""
     if {one.code for one in findings if one.severity == "error"} == {"not_committed"}:
         return "commit it with `brain chain commit`"
+    if any(one.code in ("ledger_ahead", "commitment_order") for one in findings):
+        return (
+            "see `brain chain status`; the owner disowns commitments of a stolen key with"
+            " `brain chain supersede`"
+        )
     return "see `brain chain status`"
 
 
@@ -38,15 +45,27 @@ def committed_lines(result: Committed) -> Iterator[str]:
     covers = (
         "" if result.snapshots is None else f", covers {pluralize(result.snapshots, 'snapshot')}"
     )
-    yield (
-        f"Committed {short_id(result.snapshot)} to {escape(result.ledger)} as commitment"
-        f" {result.seq}{covers}: {result.status}, {result.trust_level}"
-    )
+    what = f"Committed {short_id(result.snapshot)} to {escape(result.ledger)} as"
+    if not result.changed:
+        what = f"Nothing new: {escape(result.ledger)} has {short_id(result.snapshot)} as"
+    yield f"{what} commitment {result.seq}{covers}: {result.status}, {result.trust_level}"
     if result.transaction:
         yield f"Transaction {result.transaction}"
+    if result.transaction and result.status == "pending":
+        yield PENDING_ADVICE
     if result.gas is not None:
         fee = f", {format_ether(result.fee)}" if result.fee is not None else ""
         yield f"Gas {result.gas:,}{fee}"
+
+
+def disowned_lines(last_valid: int, disowned: Sequence[Commitment]) -> Iterator[str]:
+    """Describe the commitments that the owner disowns."""
+    if not disowned:
+        return
+    yield f"Commitment {last_valid} stands. Disowned, with the right of the signer:"
+    yield from align_columns(
+        (f"  {one.seq}", short_id(one.snapshot.hex()), f"by {one.author}") for one in disowned
+    )
 
 
 def commitment_lines(made: Committed | NotCommitted | None) -> Iterator[str]:

@@ -6,11 +6,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brain.errors import InvalidInput, NotFound, printable_text
+from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
 
 from . import user_keys
 from .settings_folder import ledger_settings_path
@@ -18,6 +19,7 @@ from .user_ledgers import ledgers_folder
 
 if TYPE_CHECKING:
     from brain.chain.evm.account import Account
+    from brain.chain.evm.evm_config import EvmLedgerConfig
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
     from brain.chain.evm.tx_status import SentTransaction
@@ -31,10 +33,13 @@ _MAX_KEYSTORE_BYTES = 64 << 10
 _PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 
 
-def open_evm_ledger(name: str, approve: Callable[[Quote], None]) -> EvmLedger:
+def open_evm_ledger(
+    name: str, approve: Callable[[Quote], None], warn: Callable[[str], None]
+) -> EvmLedger:
     """Open a ledger. Its key is loaded when a transaction is signed.
 
-    `approve` gets the cost of each transaction before it is sent.
+    `approve` gets the cost of each transaction before it is sent, `warn` a line about each
+    node that is left out.
 
     Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
     """
@@ -55,6 +60,7 @@ def open_evm_ledger(name: str, approve: Callable[[Quote], None]) -> EvmLedger:
         account,
         approve=approve,
         patience=TRANSACTION_TIMEOUT_SECONDS,
+        warn=warn,
     )
 
 
@@ -76,6 +82,13 @@ def _read_ledger_settings(name: str) -> Mapping[str, Any]:
     return ledger_config.find_ledger(ledger_settings_path(), name)
 
 
+UNKNOWN_SINCE_NOTE = (
+    "Note: the nodes do not tell in which block the contract was created, so the whole chain"
+    " is searched for its events; `brain config ledger NAME --since BLOCK` shortens that"
+)
+"""Printed where the nodes are away, or keep no states that are old enough."""
+
+
 def save_ledger_settings(name: str, **changed: object) -> None:
     """Change settings of a ledger."""
     from brain.chain import ledger_config
@@ -93,9 +106,9 @@ def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
 
 
 def transaction_document(
-    chain: EvmLedger, brain: str, sent: SentTransaction, snapshot: str | None = None
+    chain: EvmLedger, brain: str | None, sent: SentTransaction, snapshot: str | None = None
 ) -> dict[str, Any]:
-    """Return the JSON document for a transaction about a brain."""
+    """Return the JSON document for a transaction; `brain` is None if it is about none."""
     return {
         "ledger": chain.name,
         "identity": chain.identity,
@@ -173,7 +186,7 @@ _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 def merge_ledger_settings(
     name: str, before: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `before` with `changes`, and with the chain id and genesis filled in.
+    """Return `before` with `changes`, and with chain id, genesis and `since` filled in.
 
     Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
     """
@@ -189,8 +202,21 @@ def merge_ledger_settings(
         changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
     fields, keystore = split_keystore(name, {**before, **changed})
     _pin_chain(name, fields)
+    if "contract" in changed and "since" not in changed:
+        if fields["contract"] != before.get("contract"):
+            fields.pop("since", None)
+        fields["since"] = _find_creation_block(parse_config(name, fields))
     settings = config_to_mapping(parse_config(name, fields))
     return {**settings, KEYSTORE_FIELD: keystore} if keystore else settings
+
+
+def _find_creation_block(config: EvmLedgerConfig) -> int:
+    """Return the block in which the contract of a ledger was created, 0 if unknown."""
+    from brain.chain.evm.evm_ledger import EvmLedger
+
+    with suppress(LedgerError):  # a ledger can be named while its nodes are away
+        return EvmLedger(config, ledgers_folder()).deployment.find_creation_block()
+    return config.since
 
 
 def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -225,7 +251,9 @@ def _pin_chain(name: str, fields: dict[str, Any]) -> None:
         return
     from brain.chain.evm.chain_identity import fetch_chain_identity
 
-    found = dict(zip(_PLACEHOLDER_CHAIN, fetch_chain_identity(wanted.urls), strict=True))
+    found = dict(
+        zip(_PLACEHOLDER_CHAIN, fetch_chain_identity(wanted.urls, wanted.quorum), strict=True)
+    )
     for key, value in found.items():
         if fields.setdefault(key, value) != value:
             raise InvalidInput(

@@ -10,10 +10,12 @@ import pytest
 
 from brain import check_evidence
 from brain.chain.contracts import RUNTIME_HASH
-from brain.chain.evidence import block_header
-from brain.chain.evidence.evidence_model import KIND_BRAIN
+from brain.chain.evidence import block_header, evidence_verifier
+from brain.chain.evidence.chain_part import AnchorClaim, HeadClaim
+from brain.chain.evidence.evidence_model import KIND_BRAIN, EvidenceDocument
 from brain.chain.evidence.state_proof import read_account
 from brain.chain.evidence.state_proof import read_storage_word as word_at
+from brain.chain.evidence.storage_layout import log_id
 from brain.errors import InvalidInput, ProofError
 from brain.util.utc_time import utc_time
 from tests.support.chain import captured_evidence
@@ -131,6 +133,19 @@ def test_no_alteration_of_any_place_shows_anything_else(cases: Cases, kind: str)
 def test_no_mutant_made_by_chance_shows_anything_else(cases: Cases) -> None:
     tally = run_campaign(cases, 1000, 7)
     assert tally["refused"] > 800
+
+
+def test_a_checker_that_does_not_compare_the_anchored_checkpoint_is_caught(
+    cases: Cases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def claim_anything(evidence: EvidenceDocument, log: object) -> HeadClaim | AnchorClaim:
+        if evidence.log and evidence.chain:
+            return AnchorClaim(log_id(evidence.log.key), evidence.chain.slots[0].value)
+        return HeadClaim(evidence.brain, evidence.committed.snapshot, evidence.committed.seq)
+
+    monkeypatch.setattr(evidence_verifier, "_chain_claim", claim_anything)
+    with pytest.raises(AssertionError, match=r"anchor.*, forge_log"):
+        run_campaign(cases, 3000, 7)
 
 
 def test_what_the_reader_knows_must_fit(cases: Cases, registry: RegistryContract) -> None:

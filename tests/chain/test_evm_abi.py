@@ -29,6 +29,7 @@ SELECTORS = {
     "setSigner": abi.SET_SIGNER_SELECTOR,
     "offerOwnership": abi.OFFER_SELECTOR,
     "acceptOwnership": abi.ACCEPT_SELECTOR,
+    "supersede": abi.SUPERSEDE_SELECTOR,
     "anchor": abi.ANCHOR_SELECTOR,
     "brain": abi.BRAIN_SELECTOR,
     "anchorOf": abi.ANCHOR_OF_SELECTOR,
@@ -48,6 +49,7 @@ def test_a_selector_is_that_of_the_artifact(name: str) -> None:
 def test_the_topic_is_that_of_the_artifact() -> None:
     assert "0x" + event_topic(BY_NAME["Committed"]).hex() == abi.COMMITTED_TOPIC
     assert "0x" + event_topic(BY_NAME["Anchored"]).hex() == abi.ANCHORED_TOPIC
+    assert "0x" + event_topic(BY_NAME["Disowned"]).hex() == abi.DISOWNED_TOPIC
 
 
 @given(WORDS, WORDS, WORDS, ADDRESSES, NUMBERS, st.binary(max_size=200))
@@ -63,6 +65,8 @@ def test_calls_are_encoded_as_another_codec_does(
     assert abi.encode_call(abi.OFFER_SELECTOR, id, who, number) == offer
     assert abi.encode_call(abi.ACCEPT_SELECTOR, id) == encode_call("acceptOwnership", id)
     assert abi.encode_call(abi.ANCHOR_SELECTOR, one, two) == encode_call("anchor", one, two)
+    repair = abi.encode_call(abi.SUPERSEDE_SELECTOR, id, one, two, number)
+    assert repair == encode_call("supersede", id, one, two, number)
     assert abi.encode_call(abi.BRAIN_SELECTOR, id) == encode_call("brain", id)
     assert abi.encode_call(abi.ANCHOR_OF_SELECTOR, who, one) == encode_call("anchorOf", who, one)
 

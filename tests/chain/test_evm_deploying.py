@@ -10,7 +10,7 @@ import pytest
 
 from brain.chain import contracts
 from brain.chain.evm import EvmLedger
-from brain.chain.evm.deployment import CREATE2_PROXY
+from brain.chain.evm.create2 import CREATE2_PROXY
 from brain.chain.ledger_protocol import FINALIZED, INCLUDED
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
@@ -20,6 +20,7 @@ from tests.support.chain.evm_ledgers import (
     ledger_config,
     open_patient_ledger,
 )
+from tests.support.chain.lying_node import run_lying_node
 from tests.support.chain.registry_contract import word_of
 from tests.support.error_codes import error_code
 
@@ -115,3 +116,38 @@ def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path: Path) -> None:
         node.kill()
     with anvil_node.run_anvil("--timestamp", 1, port=port):
         assert error_code(open_patient_ledger(config, tmp_path, key).head, BRAIN) == "wrong_chain"
+
+
+def test_the_creation_block_of_a_contract_that_was_there_is_found(
+    fresh: Anvil, tmp_path: Path
+) -> None:
+    fresh.mine(37)
+    made = bare(fresh, tmp_path).deployment.deploy()
+    fresh.mine(200)
+    again = bare(fresh, tmp_path, "another deployer").deployment.deploy()
+    assert (again.since, again.sent) == (made.since, None)
+    named = bare(fresh, tmp_path, "reader", contract=made.contract)
+    assert named.deployment.find_creation_block() == made.since
+    nowhere = bare(fresh, tmp_path, "reader", contract="0x" + "12" * 20)
+    assert nowhere.deployment.find_creation_block() == 0
+
+
+@pytest.mark.parametrize(("kept_blocks", "known"), [(250, True), (100, False)])
+def test_a_node_without_old_states_tells_the_creation_block_if_it_is_recent(
+    kept_blocks: int, known: bool, fresh: Anvil, tmp_path: Path
+) -> None:
+    fresh.mine(150)
+    made = bare(fresh, tmp_path).deployment.deploy()
+    fresh.mine(200)
+    with run_lying_node(fresh.url) as liar:
+        oldest = fresh.block_number() - kept_blocks
+
+        def prune(code: str, params: list[Any]) -> str | None:
+            number = params[1]
+            return None if isinstance(number, str) and int(number, 16) < oldest else code
+
+        liar.alter("eth_getCode", prune)
+        reader = bare(fresh, tmp_path, "reader", contract=made.contract, rpc=liar.url)
+        assert reader.deployment.find_creation_block() == (made.since if known else 0)
+        told = bare(fresh, tmp_path, "reader", contract=made.contract, rpc=liar.url, since=7)
+        assert told.deployment.find_creation_block() == (made.since if known else 7)

@@ -342,6 +342,22 @@ def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(
     assert alone.trust_level(alone.status(brain, S[0])) == "L1"
 
 
+def test_a_final_batch_that_several_nodes_agree_on_is_trusted_as_a_commitment_is(
+    registry: RegistryContract, tmp_path: Path, brain: bytes, liar: LyingNode
+) -> None:
+    node = registry.node
+    config = ledger_config(node, registry.address, rpc=[node.url, liar.url], finality=FINAL)
+    chain = open_patient_ledger(config, tmp_path, funded_account(node, "batches"))
+    log = EmbeddedLedger(tmp_path / "log")
+    log.open(brain, S[0])
+    anchored_log.anchor_log(log, chain)
+    held = AnchoredLog(log, chain)
+    assert held.trust_level(held.status(brain, S[0])) == "L1"
+    node.mine(FINAL)
+    final = AnchoredLog(log, chain)
+    assert final.trust_level(final.status(brain, S[0])) == "L2"
+
+
 def test_a_node_that_hides_the_last_commitment_is_caught(
     opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from brain.chain.evm import EvmLedger
+from brain.chain.evm.evm_config import url_host
 from brain.chain.evm.node_quorum import NodeQuorum
 from brain.chain.ledger_protocol import LedgerHead
 from brain.errors import InvalidInput, LedgerError
@@ -278,13 +279,13 @@ def test_chain_10_an_estimate_that_lies_costs_nothing(opened: EvmLedger, liar: L
 
 
 def open_quorum_ledger(
-    liars: list[LyingNode], registry: RegistryContract, folder: Path
+    liars: list[LyingNode], registry: RegistryContract, folder: Path, **options: Any
 ) -> EvmLedger:
     node = registry.node
     urls = [liar.url for liar in liars]
     key = funded_account(node, folder.name)
     config = ledger_config(node, registry.address, rpc=urls, quorum=2)
-    return open_patient_ledger(config, folder, key)
+    return open_patient_ledger(config, folder, key, **options)
 
 
 @pytest.fixture
@@ -447,4 +448,79 @@ def test_a_transaction_that_one_node_of_three_takes_is_sent(
 ) -> None:
     for liar in liars[:2]:
         liar.refuse("eth_sendRawTransaction", "txpool is full")
+    assert quorum.open(BRAIN, S[0]).seq == 1
+
+
+def test_a_node_that_hangs_is_left_out_at_once_and_named(
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+) -> None:
+    warnings: list[str] = []
+    made = open_quorum_ledger(liars, registry, tmp_path, warn=warnings.append)
+    liars[0].hang()
+    made.open(BRAIN, S[0])
+    made.commit(BRAIN, S[1], S[0])
+    assert [one.seq for one in made.history(BRAIN)] == [1, 2]
+    assert liars[0].ignored <= 3  # the first question, and two transactions for all nodes
+    (warning,) = warnings
+    assert warning.startswith(f"{url_host(liars[0].url)} is left out: ")
+
+
+def test_nodes_that_fail_are_all_named_if_the_others_are_too_few(
+    liars: list[LyingNode], quorum: EvmLedger
+) -> None:
+    for liar in liars[1:]:
+        liar.answer_everything_with(b"<html>", 404)
+    with pytest.raises(LedgerError) as raised:
+        quorum.head(BRAIN)
+    assert raised.value.code == "no_quorum"
+    assert all(url_host(liar.url) in raised.value.message for liar in liars[1:])
+
+
+def test_a_node_of_another_chain_among_others_is_left_out_and_named(
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+) -> None:
+    warnings: list[str] = []
+    made = open_quorum_ledger(liars, registry, tmp_path, warn=warnings.append)
+    liars[1].answer_with("eth_chainId", "0x5")
+    made.open(BRAIN, S[0])
+    assert [url_host(liars[1].url) in warning for warning in warnings] == [True]
+
+
+def test_a_node_that_failed_is_asked_again_if_others_disagree_and_the_liar_is_named(
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+) -> None:
+    warnings: list[str] = []
+    made = open_quorum_ledger(liars, registry, tmp_path, warn=warnings.append)
+    liars[2].answer_everything_with(b"<html>", 404)
+    made.open(BRAIN, S[0])
+    liars[2].stop_lying()
+    liars[0].answer_with("eth_getLogs", [])
+    assert [one.seq for one in made.history(BRAIN)] == [1]
+    named = [url_host(liar.url) for liar in (liars[2], liars[0])]
+    assert [warning.split()[0] for warning in warnings] == named
+
+
+@pytest.mark.parametrize("lie", [0, 10**9, 90 * 10**9, 10**30])
+def test_chain_10_one_node_of_three_does_not_set_the_tip(
+    lie: int, liars: list[LyingNode], quorum: EvmLedger
+) -> None:
+    honest = quorum.quote_open(BRAIN, S[0])
+    liars[1].answer_with("eth_maxPriorityFeePerGas", hex(lie))
+    assert quorum.quote_open(BRAIN, S[0]).tip == honest.tip
+
+
+@pytest.mark.parametrize("lie", [1, 21_000, 2_000_000, 10**9])
+def test_chain_10_one_node_of_three_does_not_set_the_gas(
+    lie: int, liars: list[LyingNode], quorum: EvmLedger
+) -> None:
+    honest = quorum.quote_open(BRAIN, S[0])
+    liars[1].answer_with("eth_estimateGas", hex(lie))
+    assert quorum.quote_open(BRAIN, S[0]).gas == honest.gas
+    assert quorum.open(BRAIN, S[0]).seq == 1
+
+
+def test_one_node_of_three_that_refuses_every_call_prevents_none(
+    liars: list[LyingNode], quorum: EvmLedger
+) -> None:
+    liars[0].refuse("eth_estimateGas", "execution reverted")
     assert quorum.open(BRAIN, S[0]).seq == 1

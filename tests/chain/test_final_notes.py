@@ -64,6 +64,7 @@ def refusals(brain: Brain, ledger: EvmLedger) -> dict[str, str]:
         "commit": brain.ledger.commit,
         "open": brain.ledger.open,
         "evidence": brain.ledger.build_evidence,
+        "supersede": brain.ledger.plan_repair,
     }
     codes = {}
     for name, read in reads.items():
@@ -74,7 +75,8 @@ def refusals(brain: Brain, ledger: EvmLedger) -> dict[str, str]:
     return codes | {"verify": errors[0].code}
 
 
-ALARM = dict.fromkeys(("status", "commit", "open", "evidence", "verify"), "rolled_back")
+READS = ("status", "commit", "open", "evidence", "supersede", "verify")
+ALARM = dict.fromkeys(READS, "rolled_back")
 
 
 def test_a_copy_on_a_fresh_machine_notices_that_a_chain_takes_back_what_was_final(
@@ -182,3 +184,45 @@ def test_a_copy_of_another_account_has_another_entry(
     registry.node.mine(FINALITY)
     assert brain.ledger.status(other).seq == 1
     assert sorted(seq for seq, _ in list_final(brain)) == [1, 2]
+
+
+def test_what_the_owner_disowned_stays_noted_and_the_lineage_goes_on(
+    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
+) -> None:
+    ledger = open_ledger(registry, tmp_path / "ledgers", key)
+    opened = brain.ledger.open(ledger)
+    thief = open_ledger(registry, tmp_path / "thief", key)
+    thief.commit(bytes.fromhex(brain.id), b"\x07" * 32, bytes.fromhex(opened.snapshot))
+    registry.node.mine(FINALITY)
+    brain.ledger.status(ledger)
+    assert list_final(brain) == [(2, b"\x07" * 32)]
+    state = registry.node.snapshot()
+    brain.skills.upsert("A", "Two.\n")
+    with copied_brain(brain, tmp_path / "copy") as copy:
+        fresh = open_ledger(registry, tmp_path / "fresh", key)
+        repaired = copy.ledger.supersede(fresh, copy.ledger.plan_repair(fresh)).commitment
+        assert repaired is not None and repaired.seq == 3
+        registry.node.mine(FINALITY)
+        assert [each.disowned_by for each in copy.ledger.status(fresh).commitments] == [
+            None,
+            3,
+            None,
+        ]
+        commit_change(copy, fresh, "Three.\n")
+        assert copy.ledger.verify([fresh]).ok
+        assert list_final(copy) == [(3, bytes.fromhex(repaired.snapshot))]
+        registry.node.revert(state)
+        assert refusals(copy, open_ledger(registry, tmp_path / "third", key)) == ALARM
+
+
+def test_a_final_commitment_of_a_snapshot_that_is_not_here_does_not_stop_a_collection(
+    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
+) -> None:
+    ledger = open_ledger(registry, tmp_path / "ledgers", key)
+    opened = brain.ledger.open(ledger)
+    ledger.commit(bytes.fromhex(brain.id), b"\x07" * 32, bytes.fromhex(opened.snapshot))
+    registry.node.mine(FINALITY)
+    brain.ledger.status(ledger)
+    assert list_final(brain) == [(2, b"\x07" * 32)]
+    brain.gc()
+    assert brain.verify().ok

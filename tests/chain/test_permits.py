@@ -200,7 +200,9 @@ def test_an_offer_that_has_ended_already_is_refused_and_one_to_nobody_never(case
             owner, "offerOwnership", case.brain, case.relayer, 1
         )
         assert ended == ("Expired",)
-        registry.send(owner, "offerOwnership", case.brain, ZERO_ADDRESS, 0)
+        registry.send(owner, "offerOwnership", case.brain, case.relayer, LATER)
+        registry.send(owner, "offerOwnership", case.brain, ZERO_ADDRESS, LATER)
+        assert registry.call("offerOf", case.brain) == (ZERO_ADDRESS, 0)
 
 
 def test_the_domain_of_permits_is_told(case: Case) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from brain.chain.tlog.log_verifier import verify_consistency
+from brain.errors import ProofError
 from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn, masked
 
@@ -18,8 +20,10 @@ def test_a_commitment_needs_no_set_up_and_is_told_in_words(agent: Path, cli: Cal
     assert masked(told) == (
         "Committed ID12 to local as commitment 1, covers 2 snapshots: finalized, L0\n"
     )
-    again = cli("chain", "commit")
-    assert again.out == told.out
+    assert masked(cli("chain", "commit")) == (
+        "Nothing new: local has ID12 as commitment 1, covers 2 snapshots: finalized, L0\n"
+    )
+    assert cli("chain", "commit", "--json").document["changed"] is False
     learn(cli, "shared", "one")
     assert masked(cli("chain", "commit")) == (
         "Committed ID12 to local as commitment 2, covers 1 snapshot: finalized, L0\n"
@@ -73,6 +77,46 @@ def test_the_manifest_commits_by_itself(agent: Path, cli: Call) -> None:
         cli("skill", "upsert", "reentrancy", "-d", "Two").out
     )
     validate("manifest", {"name": "agent", "commit": {"every": 2}})
+
+
+def test_a_log_that_was_deleted_as_a_whole_is_not_begun_anew_without_a_word(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    identity = cli("chain", "commit", "--json").document["identity"]
+    shutil.rmtree(tmp_path / "ledgers")
+    learn(cli, "shared", "one")
+    for command in (["commit"], ["status"], ["commit", "--dry-run"]):
+        told = cli("chain", *command, "--json")
+        assert (told.status, told.error["code"]) == (3, "another_log")
+        assert identity in told.error["message"] and "chain open" in told.error["hint"]
+    told = cli("chain", "verify", "--json")
+    assert told.status == 3
+    assert "another_log" in {one["code"] for one in told.document["findings"]}
+    assert not (tmp_path / "ledgers").exists()
+
+
+def test_another_log_is_begun_on_demand_and_verify_still_names_the_one_before(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    shutil.rmtree(tmp_path / "ledgers")
+    assert cli("chain", "open", "--ledger", "local", "--json").document["seq"] == 1
+    learn(cli, "shared", "one")
+    assert cli("chain", "commit", "--json").document["seq"] == 2
+    told = cli("chain", "verify", "--json")
+    assert told.status == 0
+    assert [one["code"] for one in told.document["findings"]] == ["not_asked"]
+
+
+def test_a_log_without_its_database_is_gone_and_not_merely_not_created(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    for path in (tmp_path / "ledgers" / "local").glob("log.db*"):
+        path.unlink()
+    for command in ("status", "commit", "checkpoint"):
+        told = cli("chain", command, "--json")
+        assert (told.status, told.error["code"]) == (3, "rolled_back")
 
 
 def test_evidence_of_a_file_is_checked_with_nothing_else(
@@ -166,10 +210,66 @@ def test_a_checkpoint_can_be_given_away_and_asked_about_later(
     cli("chain", "commit")
     told = cli("chain", "checkpoint", "--since", "1", "--json").document
     assert told["size"] == 2 and len(told["path"]) == 1
-    from brain.chain.tlog.log_verifier import verify_consistency
-
     path = [bytes.fromhex(step) for step in told["path"]]
     verify_consistency(first["checkpoint"], told["checkpoint"], told["key"], path)
+
+
+def test_a_checkpoint_that_was_kept_is_compared_with_the_log(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    kept = str(tmp_path / "kept.txt")
+    cli("chain", "commit")
+    cli("chain", "checkpoint", "-o", kept)
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    assert (told.status, told.document["compared"]["relation"]) == (0, "same")
+    assert cli("chain", "checkpoint", "--compare", kept).out.startswith("Same: ")
+    learn(cli, "shared", "one")
+    cli("chain", "commit")
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    validate("chain-checkpoint", told.document)
+    compared, last = told.document["compared"], told.document
+    assert (compared["relation"], compared["size"], last["size"]) == ("behind", 1, 2)
+    path = [bytes.fromhex(step) for step in compared["path"]]
+    verify_consistency(Path(kept).read_text("utf-8"), last["checkpoint"], last["key"], path)
+    assert cli("chain", "checkpoint", "--compare", kept, "--since", "1").status == 2
+
+
+def test_a_kept_checkpoint_shows_that_the_log_was_rolled_back_or_forked(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    shutil.copytree(tmp_path / "ledgers", tmp_path / "copy")
+    learn(cli, "shared", "one")
+    cli("chain", "commit")
+    kept = str(tmp_path / "kept.txt")
+    cli("chain", "checkpoint", "-o", kept)
+    shutil.rmtree(tmp_path / "ledgers")
+    shutil.copytree(tmp_path / "copy", tmp_path / "ledgers")
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    assert (told.status, told.error["code"]) == (3, "rolled_back")
+    assert told.document["compared"]["relation"] == "ahead"
+    cli("init", str(tmp_path / "other"))
+    cli("-C", str(tmp_path / "other"), "chain", "commit")
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    validate("chain-checkpoint", told.document)
+    compared, key = told.document["compared"], told.document["key"]
+    assert (told.status, told.error["code"], compared["relation"]) == (3, "log_forked", "forked")
+    assert compared["checkpoint"] == Path(kept).read_text("utf-8")
+    with pytest.raises(ProofError) as caught:  # the two are a proof for others
+        verify_consistency(compared["checkpoint"], compared["own"], key, [])
+    assert caught.value.code == "log_forked"
+
+
+def test_a_checkpoint_of_another_log_cannot_be_compared(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    kept = str(tmp_path / "kept.txt")
+    cli("chain", "commit")
+    cli("chain", "checkpoint", "-o", kept)
+    shutil.rmtree(tmp_path / "ledgers")
+    cli("chain", "open", "--ledger", "local")
+    told = cli("chain", "checkpoint", "--compare", kept, "--json")
+    assert (told.status, told.error["code"]) == (3, "wrong_origin")
 
 
 def test_a_checkpoint_of_nothing_is_an_error(cli: Call, folder: Path) -> None:

@@ -189,12 +189,14 @@ def test_a_permit_that_is_never_good_is_not_signed(agent: Path, cli: Call) -> No
     assert cli("chain", "authorize", "--ledger", "dev", "--hours", "0").status == 2
 
 
-def test_a_log_that_was_removed_and_begun_anew_is_warned_of(
+def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(
     agent: Path, cli: Call, tmp_path: Path
 ) -> None:
     gone = cli("chain", "commit", "--json").document["identity"]
     shutil.rmtree(tmp_path / "ledgers")
-    cli("chain", "commit")
+    refused = cli("chain", "commit")
+    assert refused.status == 3 and gone in refused.err
+    assert cli("chain", "open").status == 0
     told = cli("verify", "--ledger", "all")
     assert told.status == 0
     assert told.out.startswith("warning: not_asked: ") and gone in told.out

@@ -6,6 +6,7 @@ The chain is a real node. What is printed keeps its schema.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -323,3 +324,24 @@ def test_what_waits_for_a_block_is_not_told_as_done(
         node.mine()
         node.set_automine(True)
     assert cli("chain", "signer", "--none", *on).out.startswith("Only the owner")
+
+
+@pytest.mark.parametrize("way", ["deploy", "contract"])
+def test_a_second_machine_sees_what_was_committed_before_it_was_set_up(
+    way: str, node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path
+) -> None:
+    on = ("--ledger", chain)
+    opened = done(cli, "chain", "open", *on)
+    node.mine(1000)
+    contract = done(cli, "config", "list")["ledgers"][0]["contract"]
+    (tmp_path / "settings.json").unlink()
+    shutil.rmtree(tmp_path / "ledgers")
+    set_up = ("config", "ledger", chain, "--rpc", node.url, "--finality", "1")
+    if way == "deploy":
+        done(cli, *set_up)
+        assert done(cli, "chain", "deploy", *on)["transaction"] is None
+    else:
+        done(cli, *set_up, "--contract", contract)
+    status = done(cli, "chain", "status", *on)
+    assert [one["transaction"] for one in status["commitments"]] == [opened["transaction"]]
+    assert cli("verify", *on).status == 0

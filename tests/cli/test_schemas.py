@@ -21,7 +21,8 @@ from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
-ON_A_CHAIN |= {"chain-authorize", "chain-relay"}
+ON_A_CHAIN |= {"chain-authorize", "chain-relay", "chain-supersede"}
+ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
 """What takes a node: `test_on_chain` calls these."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
 OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
@@ -404,6 +405,8 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("chain-status", ["chain", "status"], commit),
     ("chain-verify", ["chain", "verify"], commit),
     ("verify", ["verify", "--ledger", "all"], commit),
+    ("chain-contract", ["chain", "contract"], None),
+    ("chain-contract", ["chain", "contract", "-o", "c.json"], None),
     ("chain-checkpoint", ["chain", "checkpoint"], commit),
     ("chain-checkpoint", ["chain", "checkpoint", "--since", "1", "-o", "c.txt"], commit),
     ("chain-evidence", ["chain", "evidence", "@~1"], commit),

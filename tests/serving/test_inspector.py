@@ -18,13 +18,16 @@ from tests.support.processes import TIMEOUT_SECONDS
 PROGRAM = Path(sys.prefix) / "node" / "node_modules" / ".bin" / "mcp-inspector"
 """Where `make test` installs it."""
 
+CONNECT_MS = str(int(1000 * TIMEOUT_SECONDS))
+"""A server that starts on a busy machine takes longer than the 15 s of the program."""
+
 
 def inspect(*words: str) -> Any:
     """Run the inspector; return what it prints."""
     if not PROGRAM.exists() or shutil.which("node") is None:
         pytest.skip("the inspector is not installed; `make test` installs it")
     done = subprocess.run(
-        [str(PROGRAM), "--cli", "--quiet", *words],
+        [str(PROGRAM), "--cli", "--quiet", "--connect-timeout", CONNECT_MS, *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=TIMEOUT_SECONDS,

@@ -221,10 +221,11 @@ contract BrainRegistry {
     /// @notice Offer the brain to `to`. It stays the caller's until `to` accepts.
     /// @param  id The brain, which belongs to the caller.
     /// @param  to Who may accept, in place of any before; zero for nobody.
-    /// @param  ends The last second since 1970 at which `to` may accept.
+    /// @param  ends The last second since 1970 at which `to` may accept; 0 for nobody.
     function offerOwnership(bytes32 id, address to, uint64 ends) external {
         Brain storage brain_ = _owned(id);
-        if (to != address(0) && block.timestamp > ends) revert Expired();
+        if (to == address(0)) ends = 0;
+        else if (block.timestamp > ends) revert Expired();
         brain_.offeredTo = to;
         brain_.offerEnds = ends;
         emit OwnershipOffered(id, msg.sender, to, ends);
@@ -361,7 +362,8 @@ contract BrainRegistry {
     }
 
     /// @notice Return what `anchor` takes as the checkpoint of a log: SHA-256 of its text.
-    /// @param  origin The origin of the log, its first line.
+    /// @param  origin The origin of the log, its first line. A contract that takes it from its caller
+    ///         must refuse one with a line feed: its text would be that of another checkpoint.
     /// @param  size The number of entries.
     /// @param  root The root of the log.
     function checkpointHash(string calldata origin, uint64 size, bytes32 root)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-RUNTIME_HASH = bytes.fromhex("8d9708ec79fc492d34f4fe917ea481ae3db968587ecfc776d74c36226494b6ba")
+RUNTIME_HASH = bytes.fromhex("4d8dfda152521692fad9b1c99356328f8e2f8d36852d1a6b115d9af58fbc3edb")
 """Keccak-256 of the code of a deployed BrainRegistry, the same on every chain."""
 
 
@@ -16,12 +16,20 @@ RUNTIME_HASH = bytes.fromhex("8d9708ec79fc492d34f4fe917ea481ae3db968587ecfc776d7
 def load_artifact() -> dict[str, Any]:
     """Return `contract`, `compiler`, `hashes`, `abi`, and in hex `bytecode` and `runtime`."""
     import json
+
+    content: dict[str, Any] = json.loads(_read_file("BrainRegistry.json"))
+    return content
+
+
+def compiler_input() -> bytes:
+    """Return the standard JSON input of the compiler, which block explorers take too."""
+    return _read_file("BrainRegistry.input.json")
+
+
+def _read_file(name: str) -> bytes:
     from importlib.resources import files
 
-    content: dict[str, Any] = json.loads(
-        files(__name__).joinpath("BrainRegistry.json").read_bytes()
-    )
-    return content
+    return files(__name__).joinpath(name).read_bytes()
 
 
 def creation_code() -> bytes:

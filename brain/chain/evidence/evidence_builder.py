@@ -9,9 +9,10 @@ from typing import Any
 from ...errors import InvalidInput, LedgerError
 from ...limits import MAX_EVIDENCE_BYTES
 from ..ledger_protocol import Commitment
+from . import storage_layout
 from .block_header import OTHER_NODE_HINT, encode_rpc_header
 from .evidence_format import ADDRESS_FIELDS, COMMITMENT_CLAIM, EVIDENCE_FORMAT, parse_evidence
-from .evidence_model import Expectations
+from .evidence_model import KIND_BRAIN, Expectations
 from .evidence_verifier import verify_evidence
 
 _HASH_BYTES = 32
@@ -57,6 +58,15 @@ def build_evidence(
         )
     verify_evidence(parse_evidence(text), Expectations())
     return text
+
+
+def read_proven_seq(part: Mapping[str, Any]) -> int | None:
+    """Return the number of the commitment that `build_chain_part` proves; None for a log."""
+    chain = part["chain"]
+    if chain is None or chain["kind"] != KIND_BRAIN:
+        return None
+    words = [bytes.fromhex(slot["value"][2:]) for slot in chain["slots"]]
+    return storage_layout.decode_head(words).seq
 
 
 def build_chain_part(

@@ -18,6 +18,8 @@ KIND_ANCHOR = "anchor"
 
 TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER = "L1", "L2", "L3"
 """The source of a block hash: one node of the chain, several nodes, or the reader."""
+TRUST_NONE = "L0"
+"""Hashes and signatures alone."""
 
 
 class CommittedSnapshot(NamedTuple):

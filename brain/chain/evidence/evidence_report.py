@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import BrainError, printable_text
 from ...results import ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import iso_time
+from ..ledger_protocol import witness_trust
 
 SHORT_ID_DIGITS = 12
 """Digits of an id in a sentence."""
@@ -63,7 +64,19 @@ _TRUST_TEXT = {
     "L2": "several nodes gave the hash of the block",
     "L3": "you brought the hash of the block",
 }
+_WITNESS_TEXT = {
+    "L1": "one witness cosigned the log",
+    "L2": "several witnesses cosigned the log",
+}
 _MAX_VALUE_CHARS = 4096
+
+
+def _trust_text(evidence: Evidence) -> str:
+    """Return the reason for the trust level: the witnesses if they reach it, else the block."""
+    level = evidence.trust_level
+    witnesses = len(evidence.log.witnesses) if evidence.log else 0
+    by_witnesses = witnesses and witness_trust(witnesses) == level
+    return _WITNESS_TEXT[level] if by_witnesses else _TRUST_TEXT[level]
 
 
 def render_json(evidence: Evidence) -> str:
@@ -97,7 +110,7 @@ def render_error(error: BrainError, as_json: bool) -> str:
 
 def _text_lines(evidence: Evidence) -> Iterator[str]:
     yield f"Shown: {evidence.claim}."
-    yield f"Trust: {evidence.trust_level}, {_TRUST_TEXT[evidence.trust_level]}."
+    yield f"Trust: {evidence.trust_level}, {_trust_text(evidence)}."
     rows = [
         (name, printable_text(value, _MAX_VALUE_CHARS))
         for name, value in _evidence_rows(evidence)
@@ -137,7 +150,8 @@ def _chain_rows(chain: ContractInclusion) -> Iterator[tuple[str, object]]:
     yield "owner", chain.owner
     yield "signer", chain.signer
     if chain.repairs:
-        yield "repairs", f"{chain.repairs}: the owner disowned earlier commitments"
+        times = "once" if chain.repairs == 1 else f"{chain.repairs} times"
+        yield "repairs", f"the owner disowned commitments {times}"
     yield "anchored by", chain.sender
     yield "contract", f"{chain.contract}, a BrainRegistry"
     yield "chain", f"{chain.chain_id}, as it says itself"

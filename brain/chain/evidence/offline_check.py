@@ -11,12 +11,14 @@ from ...proofs.proof_json import ENTRY_TYPES
 from ...results import ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import utc_time
 from ..contracts import RUNTIME_HASH
+from ..ledger_protocol import witness_trust
 from . import evidence_report
 from .chain_part import ProvenStorage
 from .evidence_format import parse_evidence
 from .evidence_model import (
     KIND_ANCHOR,
     TRUST_MANY_NODES,
+    TRUST_NONE,
     TRUST_ONE_NODE,
     TRUST_READER,
     ChainPart,
@@ -113,6 +115,12 @@ def _check_content(checked: VerifiedEvidence, content: RawIOBase) -> None:
     verify_proof_content(checked.path, content)
 
 
+def _trust_level(checked: VerifiedEvidence, expected: Expectations) -> str:
+    """Return the higher level of the block hash and of the witnesses."""
+    of_block = expected.trust if expected.block_hash else TRUST_NONE
+    return max(of_block, witness_trust(len(checked.log.witnesses) if checked.log else 0))
+
+
 def _evidence_result(
     evidence: EvidenceDocument, checked: VerifiedEvidence, expected: Expectations
 ) -> Evidence:
@@ -126,7 +134,7 @@ def _evidence_result(
     return Evidence(
         ok=True,
         claim="",
-        trust_level=expected.trust if expected.block_hash else "L0",
+        trust_level=_trust_level(checked, expected),
         brain=evidence.brain.hex(),
         snapshot=evidence.snapshot.hex(),
         committed=snapshot.hex(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
@@ -40,27 +41,6 @@ class SignedTransaction(NamedTuple):
     raw: bytes
 
 
-class CommitAuthorization(NamedTuple):
-    """The fields of `commitFor` of the contract that are signed (EIP-712)."""
-
-    id: bytes
-    snapshot: bytes
-    parent: bytes
-    seq: int
-    epoch: int
-    deadline: int
-
-
-_COMMIT_TYPE = [
-    {"name": "brainId", "type": "bytes32"},
-    {"name": "snapshot", "type": "bytes32"},
-    {"name": "parent", "type": "bytes32"},
-    {"name": "seq", "type": "uint64"},
-    {"name": "epoch", "type": "uint64"},
-    {"name": "deadline", "type": "uint64"},
-]
-
-
 class Account:
     """A private key and its address, 0x… in lower case."""
 
@@ -95,24 +75,9 @@ class Account:
         signed = self._key.sign_transaction(fields)
         return SignedTransaction("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
 
-    def sign_commit(self, chain_id: int, contract: str, commit: CommitAuthorization) -> bytes:
-        """Return the 65 bytes of the signature for `commitFor` of the contract."""
-        domain = {
-            "name": "BrainRegistry",
-            "version": "2",
-            "chainId": chain_id,
-            "verifyingContract": contract,
-        }
-        message = {
-            "brainId": commit.id,
-            "snapshot": commit.snapshot,
-            "parent": commit.parent,
-            "seq": commit.seq,
-            "epoch": commit.epoch,
-            "deadline": commit.deadline,
-        }
-        signed = self._key.sign_typed_data(domain, {"Commit": _COMMIT_TYPE}, message)
-        return bytes(signed.signature)
+    def sign_typed_data(self, document: Mapping[str, Any]) -> bytes:
+        """Return the 65 bytes of the signature for typed data (EIP-712)."""
+        return bytes(self._key.sign_typed_data(full_message=dict(document)).signature)
 
 
 def account_from_hex(text: str) -> Account:

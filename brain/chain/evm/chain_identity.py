@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...errors import InvalidInput
 from . import rpc_decode
 from .evm_config import url_host
+from .node_pool import NodePool, ignore_warning
 from .rpc import RpcNode
 
 
@@ -33,19 +34,25 @@ PUBLIC_NETWORKS = {
 }
 
 
-def fetch_chain_identity(urls: Sequence[str]) -> tuple[int, str]:
-    """Return the chain id and the hash of block 0 on which all nodes agree.
+def fetch_chain_identity(urls: Sequence[str], quorum: int) -> tuple[int, str]:
+    """Return the chain id and the hash of block 0 on which all nodes agree that answer.
 
-    Raises `InvalidInput` (`wrong_chain`) if they differ, or `LedgerError`.
+    A quorum of the nodes has to answer. Raises `InvalidInput` (`wrong_chain`) if they differ,
+    or `LedgerError`.
     """
-    answers = {url: _ask_identity(RpcNode(url)) for url in urls}
-    if len(set(answers.values())) != 1:
+    nodes = [RpcNode(url) for url in urls]
+    found = NodePool(nodes, ignore_warning).ask(
+        _ask_identity, nodes, lambda answers: len(answers) >= quorum, width=len(nodes), linger=True
+    )
+    if len(found.answers) < quorum:
+        raise found.errors[0]
+    if len({identity for identity, _ in found.answers}) != 1:
         raise InvalidInput(
             f"the nodes {', '.join(map(url_host, urls))} belong to different chains",
             code="wrong_chain",
             hint="name only nodes of one chain with --rpc",
         )
-    return answers[urls[0]]
+    return found.answers[0][0]
 
 
 def _ask_identity(node: RpcNode) -> tuple[int, str]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from ...errors import LedgerError
 from ..ledger_protocol import NO_PARENT, Commitment
 from . import rpc_decode
-from .abi import CommittedEvent
+from .abi import CommittedEvent, DisownedEvent
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum
-from .registry_contract import BrainView, RegistryContract
+from .registry_contract import BrainView, EventT, RegistryContract
 
 RETRY_PAUSES_SECONDS = (0.1, 0.4)
 """Seconds before a node is asked again for events that do not match the state."""
@@ -43,7 +43,9 @@ class CommitmentReader:
             if (len(events), previous) != (head.seq, head.snapshot):
                 rpc_decode.refuse_answer("log that leads to the head", previous.hex())
 
-        events = _retry_until_consistent(lambda: self._registry.find_events(at), check)
+        events = _retry_until_consistent(
+            lambda: sorted(self._registry.find_events(at), key=_event_order), check
+        )
         return self._build_commitments(at, events)
 
     def find(self, at: BrainView, snapshot: bytes) -> Commitment | None:
@@ -52,8 +54,9 @@ class CommitmentReader:
         if head is None:
             return None
 
-        def read_events() -> Iterable[CommittedEvent]:  # down to the last one of the snapshot
-            return self._registry.find_events(at, snapshot=snapshot, down_to=head.seq)
+        def read_events() -> list[CommittedEvent]:  # down to the last one of the snapshot
+            found = self._registry.find_events(at, snapshot=snapshot, down_to=head.seq)
+            return sorted(found, key=_event_order)
 
         def check(events: Sequence[CommittedEvent]) -> None:
             seq = events[-1].seq if events else 0
@@ -74,6 +77,7 @@ class CommitmentReader:
         blocks = dict(zip(numbers, self._registry.read_blocks(view, numbers), strict=True))
         receipts = self._registry.read_receipts(view, [event.transaction for event in events])
         finality = self._nodes.finality_bounds(view)
+        disowned = self._read_disowned(at)
         commitments = []
         for event, receipt in zip(events, receipts, strict=True):
             block = blocks[event.block]
@@ -98,27 +102,45 @@ class CommitmentReader:
                     author=event.author,
                     gas=receipt.gas,
                     fee=receipt.fee,
+                    disowned_by=_disowning_seq(disowned, event.seq),
                 )
             )
         return commitments
 
+    def _read_disowned(self, at: BrainView) -> list[DisownedEvent]:
+        """Return what was disowned; it is only asked for if the state counts any."""
+        seq, repairs = (at.head.seq, at.head.repairs) if at.head else (0, 0)
+        if repairs == 0:
+            return []
+
+        def check(events: Sequence[DisownedEvent]) -> None:
+            ends = [event.until for event in events]
+            if len(ends) != repairs or ends != sorted({*ends}) or ends[-1] >= seq:
+                rpc_decode.refuse_answer(f"log of {repairs} repairs in order", len(ends))
+
+        return _retry_until_consistent(lambda: self._registry.find_disowned(at), check)
+
+
+def _disowning_seq(disowned: Sequence[DisownedEvent], seq: int) -> int:
+    """Return the number of the commitment that first disowned commitment `seq`, 0 for none."""
+    return next((each.until + 1 for each in disowned if each.since <= seq <= each.until), 0)
+
 
 def _retry_until_consistent(
-    read_events: Callable[[], Iterable[CommittedEvent]],
-    check: Callable[[Sequence[CommittedEvent]], None],
-) -> list[CommittedEvent]:
-    """Return events, sorted, that pass the check against the state.
+    read_events: Callable[[], list[EventT]], check: Callable[[Sequence[EventT]], None]
+) -> list[EventT]:
+    """Return events that pass the check against the state.
 
     A node, or one of several behind an address, may have the state of a block a moment
     before its events, so it is asked again before its answer is refused.
     """
     for pause in RETRY_PAUSES_SECONDS:
-        events = sorted(read_events(), key=_event_order)
+        events = read_events()
         with suppress(LedgerError):
             check(events)
             return events
         time.sleep(pause)
-    events = sorted(read_events(), key=_event_order)
+    events = read_events()
     check(events)
     return events
 

@@ -7,6 +7,7 @@ sent. Either way, the code at the address is compared in the end.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from ...errors import LedgerError
@@ -14,21 +15,19 @@ from .. import contracts
 from ..evidence import rlp
 from ..evidence.keccak import keccak256
 from . import registry_contract
+from .create2 import CREATE2_PROXY, CREATE2_SALT, registry_address
 from .fees import Quote
 from .journal import TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 from .tx_status import SentTransaction
 
-CREATE2_PROXY = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
-"""The deterministic deployment proxy; its calldata is a salt and the creation code."""
-CREATE2_SALT = bytes(32)
-
 
 class DeployResult(NamedTuple):
-    """The address of the contract, and a block from which it exists.
+    """The address of the contract, and the block in which it was created.
 
-    `sent` is None if the contract was there before.
+    `since` is 0 if the nodes cannot tell the block. `sent` is None if the contract was there
+    before.
     """
 
     contract: str
@@ -53,7 +52,7 @@ class Deployment:
             view = self._context.nodes.latest_view()
             create2_address = self._create2_address(view)
             if create2_address and self._has_code(view, create2_address):
-                return DeployResult(create2_address, view.block.number, None)
+                return DeployResult(create2_address, self._since(view, create2_address), None)
             to, data = _creation_call(create2_address)
             record = sender.send_once(
                 view, TxIntent("deploy"), to, data, lambda pending: pending.intent.kind == "deploy"
@@ -82,14 +81,46 @@ class Deployment:
             return None
         return self._context.sender.quote(view, *_creation_call(create2_address))
 
+    def find_creation_block(self) -> int:
+        """Return the block in which the configured contract was created, 0 if unknown.
+
+        Raises what `NodeQuorum.latest_view` raises.
+        """
+        return self._since(self._context.nodes.latest_view(), self._context.config.contract)
+
+    def _since(self, view: QuorumView, address: str) -> int:
+        """Return a creation block; if the nodes cannot tell it, the configured one or 0."""
+        config = self._context.config
+        known = config.since if config.contract == address else 0
+        return self._bisect_creation(view, address) or known
+
+    def _bisect_creation(self, view: QuorumView, address: str) -> int | None:
+        """Return the first block with the contract, None if the nodes cannot tell it.
+
+        Most nodes keep only recent states, and refuse to tell the code at older blocks. Then
+        the first block with code that they know is not the first that has it.
+        """
+        first, before, before_is_empty = view.block.number + 1, -1, True
+        while first - before > 1:
+            middle = (first + before) // 2
+            code = self._read_code_at(view, address, middle)
+            if code:
+                first = middle
+            else:
+                before, before_is_empty = middle, code is not None
+        return first if before_is_empty and first <= view.block.number else None
+
+    def _read_code_at(self, view: QuorumView, address: str, number: int) -> bytes | None:
+        """Return the code at a block, None if the nodes do not tell it."""
+        with suppress(LedgerError):
+            return self._context.nodes.ask_quorum(
+                view, registry_contract.decode_code, "eth_getCode", address, hex(number)
+            )
+        return None
+
     def _create2_address(self, view: QuorumView) -> str:
         """Return the address at which the proxy creates the contract, "" without a proxy."""
-        if not self._read_code(view, CREATE2_PROXY):
-            return ""
-        code_hash = keccak256(contracts.creation_code())
-        return _hash_to_address(
-            b"\xff" + bytes.fromhex(CREATE2_PROXY[2:]) + CREATE2_SALT + code_hash
-        )
+        return registry_address() if self._read_code(view, CREATE2_PROXY) else ""
 
     def _create_address(self, record: TxRecord) -> str:
         creator = bytes.fromhex(self._context.sender_address[2:])

@@ -40,12 +40,12 @@ class EvidenceCapture:
         Stored evidence is returned without asking a node. Raises `NotFound` (`not_committed`),
         `LedgerError` (`not_final`, `not_proven`).
         """
-        chain = self.stored(brain, snapshot) or self._capture_final(brain, snapshot)
+        chain = self._stored(brain, snapshot) or self._capture_final(brain, snapshot)
         return {"log": None, "chain": chain}
 
     def try_capture(self, commitment: Commitment) -> None:
         """Store evidence of a final commitment, if a node proves it."""
-        if self.stored(commitment.brain, commitment.snapshot) is None:
+        if not self.is_stored(commitment):
             with suppress(BrainError):
                 self._capture_final(commitment.brain, commitment.snapshot)
 
@@ -55,7 +55,13 @@ class EvidenceCapture:
         if durable_files.read_if_exists(claim.prepared_path) is None:
             self._prover.prepare(claim, view)
 
-    def stored(self, brain: bytes, snapshot: bytes) -> dict[str, Any] | None:
+    def is_stored(self, commitment: Commitment) -> bool:
+        """Return whether evidence of this commitment is stored, and holds."""
+        path = self._evidence_path(commitment.brain, commitment.snapshot)
+        claim = HeadClaim(commitment.brain, commitment.snapshot, commitment.seq)
+        return read_stored_proof(path, claim) is not None
+
+    def _stored(self, brain: bytes, snapshot: bytes) -> dict[str, Any] | None:
         """Return the stored field `chain` of evidence, None if there is none that holds."""
         path = self._evidence_path(brain, snapshot)
         content = durable_files.read_if_exists(path)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import BrainError, Conflict, NotFound
+from ...errors import BrainError, Conflict, InvalidInput, NotFound
 from ..ledger_protocol import (
     FINALIZED,
     INCLUDED,
@@ -27,11 +27,13 @@ from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import ABANDONED, TxIntent, TxRecord
 from .ledger_context import LedgerContext
+from .node_pool import WarnUser, ignore_warning
 from .ownership import Ownership
+from .pending import PendingTransactions
 from .registry_contract import BrainView
 from .rpc import RPC_TIMEOUT_SECONDS
 from .storage_prover import StorageProver
-from .tx_sender import ApproveQuote, TxSender
+from .tx_sender import ApproveQuote
 
 
 def _approve_any(quote: Quote) -> None:
@@ -42,11 +44,12 @@ class EvmLedger:
     """A ledger on an EVM chain; see `Ledger` for the methods of every ledger.
 
     `deployment` puts the contract on the chain, `ownership` changes the rights of a brain,
-    `anchors` are about roots of logs. `folder` holds the files that all such ledgers of a
-    user share. `account` signs; a function is called for it when it is first needed, and
-    reading needs none. `approve` gets the cost of each transaction before it is signed, and
-    may raise to prevent it. `patience` is how many seconds to wait until a transaction is
-    in a block; then it is `pending`.
+    `anchors` are about roots of logs, `pending` mends transactions that are in no block.
+    `folder` holds the files that all such ledgers of a user share. `account` signs; a function
+    is called for it when it is first needed, and reading needs none. `approve` gets the cost
+    of each transaction before it is signed, and may raise to prevent it. `patience` is how
+    many seconds to wait until a transaction is in a block; then it is `pending`. `warn`
+    gets a line about each node that is left out.
     """
 
     def __init__(
@@ -58,19 +61,27 @@ class EvmLedger:
         approve: ApproveQuote = _approve_any,
         patience: float = 0.0,
         timeout: float = RPC_TIMEOUT_SECONDS,
+        warn: WarnUser = ignore_warning,
     ) -> None:
         self.config = config
         self.name = config.name
         self.identity = config.identity
         self.folder = folder
         self._context = LedgerContext(
-            config, folder, account, approve=approve, patience=patience, timeout=timeout
+            config,
+            folder,
+            account,
+            approve=approve,
+            patience=patience,
+            timeout=timeout,
+            warn=warn,
         )
         prover = StorageProver(self._context)
         self._evidence = EvidenceCapture(self._context, prover)
         self.deployment = Deployment(self._context)
         self.ownership = Ownership(self._context)
         self.anchors = Anchors(self._context, prover)
+        self.pending = PendingTransactions(self._context)
 
     @property
     def creator(self) -> str:
@@ -114,6 +125,22 @@ class EvmLedger:
         calldata = abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
         return self._commit_intent(intent, calldata)
 
+    def supersede(self, brain: bytes, snapshot: bytes, head: bytes, since: int) -> Commitment:
+        """Disown the commitments from `since` to the head, and commit `snapshot` after it.
+
+        Only the owner can, and the signer loses its right. Raises as `commit`; `Conflict`
+        (`stale_parent`) if the head is not `head` any more.
+        """
+        intent = TxIntent("supersede", brain, snapshot, head)
+        try:
+            return self._commit_intent(intent, self._encode_supersede(intent, since))
+        except Conflict as error:
+            raise _overtaken_error(error) from error
+        except InvalidInput as error:
+            if error.code != "unauthorized":
+                raise
+            raise self.ownership.owner_only_error(brain) from error
+
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Return the last commitment of a snapshot with its present status."""
         at = self._context.view_brain(brain)
@@ -147,7 +174,7 @@ class EvmLedger:
     def trust_level(self, commitment: Commitment) -> str:
         """Return "L2" if several nodes call it final and a proof is stored here, else "L1"."""
         several = self.config.quorum > 1 and commitment.status == FINALIZED
-        proven = several and self._evidence.stored(commitment.brain, commitment.snapshot)
+        proven = several and self._evidence.is_stored(commitment)
         return "L2" if proven else "L1"
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
@@ -159,6 +186,11 @@ class EvmLedger:
         return self._context.quote(
             abi.encode_call(abi.COMMIT_SELECTOR, self.registry_id(brain), snapshot, parent)
         )
+
+    def quote_supersede(self, brain: bytes, snapshot: bytes, head: bytes, since: int) -> Quote:
+        """Return the cost of `supersede`, and send nothing; raises as it does."""
+        intent = TxIntent("supersede", brain, snapshot, head)
+        return self._context.quote(self._encode_supersede(intent, since))
 
     def speed_up(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Offer more for a pending commitment. Raises `NotFound` (`not_pending`)."""
@@ -178,50 +210,55 @@ class EvmLedger:
         self._context.wait_until_included(record)
         return self.status(brain, snapshot)
 
+    def _encode_supersede(self, intent: TxIntent, since: int) -> bytes:
+        id = self.registry_id(intent.brain)
+        return abi.encode_call(abi.SUPERSEDE_SELECTOR, id, intent.snapshot, intent.parent, since)
+
     def _commit_intent(self, intent: TxIntent, calldata: bytes) -> Commitment:
-        """Send a commitment, unless the chain has it; the steps are those of `tx_sender`."""
-        sender = self._context.sender
-        record = None
-        # 1. Lock the journal of the key.
-        with sender.exclusive_lock():
-            # 2. Read the chain. If the head is the snapshot already, send nothing.
-            at = self._context.view_brain(intent.brain)
-            if intent.kind == "open" or not at.head or at.head.snapshot != intent.snapshot:
-                record = self._send_intent(sender, at, intent, calldata)
+        """Send a commitment, unless the chain has it; the steps are those of `tx_sender`.
+
+        Another pending commitment of this brain is waited for first.
+        """
+        while True:
+            record = self._send_intent(intent, calldata)
+            if record is None or record.intent == intent:
+                break
+            sent = self._context.wait_for_outcome(record)
+            if sent.status == PENDING:
+                raise _pending_error(self.name, record)
         # 6. Release the lock, and wait until the transaction is in a block.
         if record is not None:
             self._context.wait_until_included(record)
         return self.status(intent.brain, intent.snapshot)
 
-    def _send_intent(
-        self, sender: TxSender, at: BrainView, intent: TxIntent, calldata: bytes
-    ) -> TxRecord:
-        """Send a commitment, or resend the same one if it is pending.
+    def _send_intent(self, intent: TxIntent, calldata: bytes) -> TxRecord | None:
+        """Send a commitment, or resend the same one if it is pending; None if the chain has it.
 
-        Another pending commitment of this brain is a conflict, unless it can only fail:
+        Another pending commitment of this brain is returned instead, unless it can only fail:
         then it is abandoned.
         """
-        contract, head = self.config.contract, at.head.snapshot if at.head else NO_PARENT
-        # 3. Broadcast the pending transactions of the journal again.
-        pending = [
-            record
-            for record in sender.resend_pending(at.view)
-            if (record.to, record.intent.brain) == (contract, intent.brain)
-        ]
-        for record in pending:
-            if record.intent == intent and intent.parent == head:
-                return sender.resend(at.view, record)
-            if record.intent.parent == head:
-                raise Conflict(
-                    f"the commitment of snapshot {record.intent.snapshot.hex()[:12]} is pending",
-                    code="pending",
-                    hint="wait until it is included, or offer more for it",
-                )
-        _refuse_intent(self.name, intent, at.head)
-        for record in pending:
-            sender.abandon(record)
-        # 4. to 6. Price, sign, journal and broadcast the transaction.
-        return sender.send(at.view, intent, contract, calldata)
+        sender, contract = self._context.sender, self.config.contract
+        # 1. Lock the journal of the key.
+        with sender.exclusive_lock():
+            # 2. Read the chain. If the head is the snapshot already, send nothing.
+            at = self._context.view_brain(intent.brain)
+            if intent.kind == "commit" and at.head and at.head.snapshot == intent.snapshot:
+                return None
+            head = at.head.snapshot if at.head else NO_PARENT
+            # 3. Broadcast the pending transactions of the journal again.
+            pending = [
+                record
+                for record in sender.resend_pending(at.view)
+                if (record.to, record.intent.brain) == (contract, intent.brain)
+            ]
+            for record in pending:
+                if record.intent.parent == head:
+                    return sender.resend(at.view, record) if record.intent == intent else record
+            _refuse_intent(self.name, intent, at.head)
+            for record in pending:
+                sender.abandon(record)
+            # 4. to 6. Price, sign, journal and broadcast the transaction.
+            return sender.send(at.view, intent, contract, calldata)
 
     def _settle_commitment(self, at: BrainView, commitment: Commitment) -> None:
         """Capture evidence of a final commitment, or prepare the proof of a recent one."""
@@ -272,6 +309,27 @@ class EvmLedger:
             code="not_committed",
             hint=f"commit it with `brain chain commit --ledger {self.name}`",
         )
+
+
+def _pending_error(ledger: str, record: TxRecord) -> Conflict:
+    """Return the error for another commitment of the brain that is not in a block yet."""
+    return Conflict(
+        f"the commitment of snapshot {record.intent.snapshot.hex()[:12]} is pending",
+        code="pending",
+        hint=f"wait until it is included; `brain chain speed-up --ledger {ledger}` offers more"
+        f" for it, and `brain chain cancel --ledger {ledger}` takes it back",
+    )
+
+
+def _overtaken_error(error: Conflict) -> Conflict:
+    """Return the error for a head that moved while the owner disowned commitments."""
+    if error.code != "stale_parent":
+        return error
+    return Conflict(
+        error.message,
+        code=error.code,
+        hint="remove the signer first, with `brain chain signer --none`; then run it again",
+    )
 
 
 def _refuse_intent(ledger: str, intent: TxIntent, head: LedgerHead | None) -> None:

@@ -132,10 +132,17 @@ class TxJournal:
         return [record for record in records if record is not None]
 
     def find_record(self, brain: bytes, snapshot: bytes) -> TxRecord | None:
-        """Return the last transaction to commit a snapshot, None if there is none."""
-        for record in reversed(self.unsettled_records()):
-            if record.intent.brain == brain and record.intent.snapshot == snapshot:
-                return record
+        """Return the last transaction to commit a snapshot, None if there is none.
+
+        An abandoned one is returned only if there is no other.
+        """
+        matching = [
+            record
+            for record in self.unsettled_records()
+            if record.intent.brain == brain and record.intent.snapshot == snapshot
+        ]
+        if matching:
+            return max(matching, key=lambda record: (record.status != ABANDONED, record.nonce))
         folder = self._folder / "done"
         ending = f"-{_short_id(brain)}-{_short_id(snapshot)}{RECORD_SUFFIX}"
         names = durable_files.list_files(folder, ending)

@@ -13,6 +13,7 @@ from .commitment_reader import CommitmentReader
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import TxIntent, TxJournal, TxRecord
+from .node_pool import WarnUser
 from .node_quorum import NodeQuorum, QuorumView
 from .registry_contract import BrainView, RegistryContract
 from .rollback_guard import RollbackGuard
@@ -32,10 +33,11 @@ class LedgerContext:
         approve: ApproveQuote,
         patience: float,
         timeout: float,
+        warn: WarnUser,
     ) -> None:
         self.config = config
         self.folder = folder
-        self.nodes = NodeQuorum(config, timeout)
+        self.nodes = NodeQuorum(config, timeout, warn)
         self.registry = RegistryContract(config, self.nodes)
         self.tx_tracker = TxTracker(self.nodes, self.registry)
         self.commitments = CommitmentReader(config, self.nodes, self.registry)
@@ -151,6 +153,10 @@ class LedgerContext:
                 view, TxIntent(kind), *call, lambda pending: (pending.to, pending.data) == call
             )
         return self.wait_until_included(record)
+
+    def wait_for_outcome(self, record: TxRecord) -> SentTransaction:
+        """Wait for a transaction, as long as patience lasts; see `TxTracker`."""
+        return self.tx_tracker.wait_for_outcome(record, self.sender_address, self.patience)
 
     def wait_until_included(self, record: TxRecord) -> SentTransaction:
         """Wait for a transaction, as long as patience lasts; see `TxTracker`."""

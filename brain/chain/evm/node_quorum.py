@@ -1,20 +1,23 @@
 """Several nodes of one chain, of which a quorum must agree on every answer.
 
+Where honest nodes may differ, as in the price of gas, the median of their answers is taken.
+
 Each node is compared with the pinned chain before its first question. Every question names
 a block by number or hash, never `latest`: honest nodes differ in which block is the latest.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
-from ...errors import InvalidInput, LedgerError
+from ...errors import BrainError, InvalidInput, LedgerError
 from ..ledger_protocol import FINALIZED, INCLUDED, SAFE
 from . import rpc_decode
 from .evm_config import FINALIZED_TAG, SAFE_TAG, EvmLedgerConfig
-from .rpc import RPC_TIMEOUT_SECONDS, RpcCall, RpcNode, RpcRefusal
+from .node_pool import NodeAnswers, NodePool, WarnUser, ignore_warning
+from .rpc import RPC_TIMEOUT_SECONDS, RefusedCall, RpcCall, RpcNode, RpcRefusal
 from .rpc_decode import BlockInfo
 
 AnswerT = TypeVar("AnswerT", bound=Hashable)
@@ -46,15 +49,21 @@ class FinalityBounds(NamedTuple):
 
 
 class NodeQuorum:
-    """The nodes of a configured ledger.
+    """The nodes of a configured ledger. `warn` gets a line about each node left out.
 
     Every method may raise `LedgerError` (`bad_rpc`, `unreachable`, `no_quorum`) and
     `InvalidInput` (`wrong_chain`).
     """
 
-    def __init__(self, config: EvmLedgerConfig, timeout: float = RPC_TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self,
+        config: EvmLedgerConfig,
+        timeout: float = RPC_TIMEOUT_SECONDS,
+        warn: WarnUser = ignore_warning,
+    ) -> None:
         self._config = config
         self._nodes = [RpcNode(url, timeout) for url in config.urls]
+        self._pool = NodePool(self._nodes, warn)
         self._checked_nodes: set[RpcNode] = set()
 
     def latest_view(self) -> QuorumView:
@@ -84,11 +93,11 @@ class NodeQuorum:
         The highest number that a quorum has reached is tried first, then the lower numbers
         that nodes named, so a node that is ahead, or claims to be, cannot block the others.
         """
-        heads = self._ask_nodes(
+        heads = self._ask_several(
             lambda node: rpc_decode.decode_optional_block(_block_by_tag(node, tag))
         )
         known = [(block, node) for block, node in heads if block is not None]
-        if len(known) < self._config.quorum and len(heads) >= self._config.quorum:
+        if len(known) < self._config.quorum:
             return None
         for number in sorted({block.number for block, _ in known}, reverse=True):
             view = self._find_agreed_block(
@@ -100,7 +109,7 @@ class NodeQuorum:
 
     def view_at_number(self, number: int) -> QuorumView | None:
         """Return the block with a number, None if a quorum has none."""
-        blocks = self._ask_nodes(
+        blocks = self._ask_several(
             lambda node: rpc_decode.decode_optional_block(_block_by_number(node, number))
         )
         block, nodes = _largest_group(blocks)
@@ -116,70 +125,173 @@ class NodeQuorum:
         *params: Any,
     ) -> AnswerT:
         """Return the answer on which a quorum of the nodes of a view agree, decoded by `read`."""
-        answers = self._ask_nodes(lambda node: read(node.call(method, *params)), view.nodes)
-        return self._require_agreement(answers, method)
+        return self._ask_agreement(lambda node: read(node.call(method, *params)), view, method)
 
     def ask_quorum_many(
         self, view: QuorumView, read: Callable[[list[Any]], AnswerT], calls: Sequence[RpcCall]
     ) -> AnswerT:
         """Return the answers, decoded by `read`, on which a quorum agrees; sent as one batch."""
-        answers = self._ask_nodes(lambda node: read(node.call_many(calls)), view.nodes)
-        return self._require_agreement(answers, calls[0][0] if calls else "nothing")
+        return self._ask_agreement(
+            lambda node: read(node.call_many(calls)),
+            view,
+            calls[0][0] if calls else "nothing",
+        )
+
+    def ask_median(
+        self, view: QuorumView, read: Callable[[Any], int], method: str, *params: Any
+    ) -> int:
+        """Return the median of the numbers that the nodes of a view give, the lower of two.
+
+        For prices: a single node cannot raise them.
+        """
+        found = self._ask_several(lambda node: read(node.call(method, *params)), view)
+        return statistics.median_low(number for number, _ in found)
+
+    def ask_median_or_refusal(
+        self, view: QuorumView, read: Callable[[Any], int], method: str, *params: Any
+    ) -> int | RpcRefusal:
+        """Return the median, the higher of two, or a refusal if fewer than a quorum gave numbers.
+
+        For gas: too little of it makes a transaction fail, and what is not used is not paid.
+        """
+
+        def ask_node(node: RpcNode) -> int | RpcRefusal:
+            answer = node.call_or_refusal(method, *params)
+            return answer if isinstance(answer, RpcRefusal) else read(answer)
+
+        answers = [answer for answer, _ in self._ask_several(ask_node, view)]
+        numbers = [answer for answer in answers if isinstance(answer, int)]
+        if len(numbers) >= self._config.quorum:
+            return statistics.median_high(numbers)
+        return next(answer for answer in answers if isinstance(answer, RpcRefusal))
+
+    def find_refusal(self, view: QuorumView, method: str, *params: Any) -> RpcRefusal | None:
+        """Return why nodes refuse a call, None if a quorum answers it."""
+        answers = self._ask_several(lambda node: node.call_or_refusal(method, *params), view)
+        refusals = [answer for answer, _ in answers if isinstance(answer, RpcRefusal)]
+        return refusals[0] if len(answers) - len(refusals) < self._config.quorum else None
 
     def ask_first(
         self, view: QuorumView, read: Callable[[Any], AnswerT], method: str, *params: Any
     ) -> AnswerT:
         """Return the answer of the first node of a view that gives one, decoded by `read`.
 
-        For questions to which honest nodes may give different answers.
+        For answers that prove themselves.
         """
-        answers = self._ask_nodes(
-            lambda node: read(node.call(method, *params)), view.nodes, enough=1
+        found = self._pool.ask(
+            self._on_this_chain(lambda node: read(node.call(method, *params)), view),
+            self._view_first(view),
+            bool,
+            width=1,
+            linger=False,
         )
-        return answers[0][0]
+        if not found.answers:
+            raise found.errors[0]
+        return found.answers[0][0]
 
-    def ask_first_or_refusal(self, view: QuorumView, method: str, *params: Any) -> Any:
-        """Return the answer of the first node that gives one, which may be an `RpcRefusal`."""
-        answers = self._ask_nodes(
-            lambda node: node.call_or_refusal(method, *params), view.nodes, enough=1
-        )
-        return answers[0][0]
+    def ask_reached_number(
+        self, view: QuorumView, read: Callable[[Any], int], method: str, *params: Any
+    ) -> int:
+        """Return the highest number that a quorum of nodes gives or exceeds.
+
+        For counts that grow, which honest nodes know at different times.
+        """
+        found = self._ask_several(lambda node: read(node.call(method, *params)), view)
+        return sorted((number for number, _ in found), reverse=True)[self._config.quorum - 1]
 
     def broadcast(self, raw: bytes) -> list[RpcRefusal]:
         """Send a transaction to all nodes; return their refusals, or none if one accepted it."""
-        method = "eth_sendRawTransaction"
-        answers = self._ask_nodes(lambda node: node.call_or_refusal(method, "0x" + raw.hex()))
-        refusals = [answer for answer, _ in answers if isinstance(answer, RpcRefusal)]
-        return refusals if len(refusals) == len(answers) else []
 
-    def _ask_nodes(
-        self,
-        question: Callable[[RpcNode], AnswerT],
-        nodes: Sequence[RpcNode] = (),
-        enough: int = 0,
+        def accepted(answers: list[tuple[Any, RpcNode]]) -> bool:
+            return any(not isinstance(answer, RpcRefusal) for answer, _ in answers)
+
+        found = self._pool.ask(
+            self._on_this_chain(
+                lambda node: node.call_or_refusal("eth_sendRawTransaction", "0x" + raw.hex())
+            ),
+            self._nodes,
+            accepted,
+            width=len(self._nodes),
+            linger=True,
+        )
+        if accepted(found.answers):
+            return []
+        if len(found.answers) < self._config.quorum:
+            raise self._too_few_error(found)
+        return [answer for answer, _ in found.answers]
+
+    def _ask_several(
+        self, question: Callable[[RpcNode], AnswerT], view: QuorumView | None = None
     ) -> list[tuple[AnswerT, RpcNode]]:
-        """Ask all nodes, or until `enough` have answered; return each answer with its node.
+        """Return the answers of a quorum and of the nodes that are as quick."""
+        found = self._pool.ask(
+            self._on_this_chain(question, view),
+            self._view_first(view),
+            lambda answers: len(answers) >= self._config.quorum,
+            width=self._width(view),
+            linger=True,
+        )
+        return self._require_quorum(found)
 
-        Fewer than a quorum, or than are enough, is an error; the error of a single node
-        is raised as it is.
-        """
-        answers: list[tuple[AnswerT, RpcNode]] = []
-        errors: list[LedgerError] = []
-        for node in nodes or self._nodes:
-            try:
-                self._check_chain(node)
-                answers.append((question(node), node))
-            except LedgerError as error:
-                errors.append(error)
-            if enough and len(answers) >= enough:
-                break
-        if len(answers) >= (enough or self._config.quorum):
-            return answers
-        if not answers and errors:
-            raise errors[0]
-        raise LedgerError(
-            f"only {len(answers)} of {len(self._nodes)} nodes answer, and "
-            f"{self._config.quorum} have to agree: {errors[0].message if errors else ''}",
+    def _ask_agreement(
+        self, question: Callable[[RpcNode], AnswerT], view: QuorumView, subject: str
+    ) -> AnswerT:
+        """Return the answer on which a quorum agrees, as soon as it does."""
+        found = self._pool.ask(
+            self._on_this_chain(question, view),
+            self._view_first(view),
+            lambda answers: (
+                bool(answers) and len(_largest_group(answers)[1]) >= self._config.quorum
+            ),
+            width=self._width(view),
+            linger=False,
+        )
+        answer, agreeing = _largest_group(self._require_quorum(found))
+        if len(agreeing) < self._config.quorum:
+            raise self._no_quorum_error(subject)
+        for _, node in found.answers:
+            if node not in agreeing:
+                self._pool.leave_out(node, f"a quorum gives another answer to {subject}")
+        return answer
+
+    def _view_first(self, view: QuorumView | None) -> list[RpcNode]:
+        """Return all nodes, those of a view first: the others are for when they fail."""
+        first = view.nodes if view else ()
+        return [*first, *(node for node in self._nodes if node not in first)]
+
+    def _width(self, view: QuorumView | None) -> int:
+        nodes = view.nodes if view else self._nodes
+        return max(len(self._pool.trusted(nodes)), self._config.quorum)
+
+    def _on_this_chain(
+        self, question: Callable[[RpcNode], AnswerT], view: QuorumView | None = None
+    ) -> Callable[[RpcNode], AnswerT]:
+        """Return a question that checks first that a node has the chain, and the view."""
+
+        def ask_node(node: RpcNode) -> AnswerT:
+            self._check_chain(node)
+            if view and node not in view.nodes:
+                _check_block(node, view.block)
+            return question(node)
+
+        return ask_node
+
+    def _require_quorum(self, found: NodeAnswers[AnswerT]) -> list[tuple[AnswerT, RpcNode]]:
+        if len(found.answers) < self._config.quorum:
+            raise self._too_few_error(found)
+        return found.answers
+
+    def _too_few_error(self, found: NodeAnswers[Any]) -> BrainError:
+        """Return the error for fewer answers than a quorum; that of a single node as it is."""
+        errors = found.errors
+        if errors and not found.answers:
+            return errors[0]
+        kind = LedgerError
+        if any(isinstance(error, RefusedCall) for error in errors):
+            kind = RefusedCall
+        return kind(
+            f"only {len(found.answers)} of {len(self._nodes)} nodes answer, and "
+            f"{self._config.quorum} have to agree: " + "; ".join(error.message for error in errors),
             code="no_quorum",
             hint="name further nodes, or try again later",
         )
@@ -218,23 +330,18 @@ class NodeQuorum:
         return QuorumView(block, tuple(nodes)) if len(nodes) >= self._config.quorum else None
 
     def _ask_block(self, number: int, nodes: Sequence[RpcNode]) -> list[tuple[BlockInfo, RpcNode]]:
-        answers = []
-        for node in nodes:
-            with suppress(LedgerError):
-                block = rpc_decode.decode_optional_block(_block_by_number(node, number))
-                if block is not None and block.number == number:
-                    answers.append((block, node))
-        return answers
-
-    def _require_agreement(
-        self, answers: Sequence[tuple[AnswerT, RpcNode]], subject: str
-    ) -> AnswerT:
-        counts: dict[AnswerT, int] = {}
-        for answer, _ in answers:
-            counts[answer] = counts.get(answer, 0) + 1
-            if counts[answer] >= self._config.quorum:
-                return answer
-        raise self._no_quorum_error(subject)
+        found = self._pool.ask(
+            lambda node: rpc_decode.decode_optional_block(_block_by_number(node, number)),
+            nodes,
+            bool,
+            width=len(nodes),
+            linger=True,
+        )
+        return [
+            (block, node)
+            for block, node in found.answers
+            if block is not None and block.number == number
+        ]
 
     def _no_quorum_error(self, subject: str) -> LedgerError:
         return LedgerError(
@@ -256,6 +363,13 @@ def _largest_group(
 
 def _number_up_to(tagged: QuorumView | None, view: QuorumView) -> int:
     return min(tagged.block.number, view.block.number) if tagged else -1
+
+
+def _check_block(node: RpcNode, block: BlockInfo) -> None:
+    """Refuse a node that does not have a block, or has another one in its place."""
+    answer = rpc_decode.decode_optional_block(_block_by_number(node, block.number))
+    if answer is None or answer.hash != block.hash:
+        raise rpc_decode.bad_rpc_error(node.host, f"does not have block {block.number}")
 
 
 def _block_by_tag(node: RpcNode, tag: str) -> Any:

@@ -10,13 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from ...errors import Conflict, InvalidInput, printable_text
+from ...errors import BrainError, Conflict, InvalidInput, printable_text
 from ..ledger_protocol import not_open_error
 from . import abi
 from .abi import ZERO_ADDRESS
-from .account import CommitAuthorization
 from .fees import Quote
 from .ledger_context import LedgerContext
+from .permit_json import PermitValue, permit_typed_data
 from .tx_status import SentTransaction
 
 AUTHORIZATION_FORMAT = "brain v1 authorization"
@@ -39,9 +39,8 @@ class Ownership:
     def set_signer(self, brain: bytes, signer: str) -> SentTransaction:
         """Let `signer` commit besides the owner, in place of any before; "" for no signer."""
         to = abi.parse_account(signer) if signer else ZERO_ADDRESS
-        return self._context.transact(
-            "signer", abi.encode_call(abi.SET_SIGNER_SELECTOR, self._context.registry_id(brain), to)
-        )
+        data = abi.encode_call(abi.SET_SIGNER_SELECTOR, self._context.registry_id(brain), to)
+        return self._transact_as_owner("signer", brain, data)
 
     def offer(self, brain: bytes, to: str, ends: int) -> SentTransaction:
         """Offer the brain to another account up to the second `ends` since 1970.
@@ -50,9 +49,8 @@ class Ownership:
         """
         recipient = abi.parse_account(to) if to else ZERO_ADDRESS
         id = self._context.registry_id(brain)
-        return self._context.transact(
-            "offer", abi.encode_call(abi.OFFER_SELECTOR, id, recipient, ends)
-        )
+        data = abi.encode_call(abi.OFFER_SELECTOR, id, recipient, ends)
+        return self._transact_as_owner("offer", brain, data)
 
     def accept(self, brain: bytes) -> SentTransaction:
         """Take over a brain that was offered to this account; its signer is removed.
@@ -87,15 +85,16 @@ class Ownership:
             raise not_open_error(config.name)
         if head.snapshot != parent:
             raise abi.stale_parent_error(head.snapshot, head.seq)
-        commit = CommitAuthorization(
-            id=id,
-            snapshot=snapshot,
-            parent=parent,
-            seq=head.seq + 1,
-            epoch=head.epoch,
-            deadline=deadline,
-        )
-        signature = signer.sign_commit(config.chain_id, config.contract, commit)
+        fields: dict[str, PermitValue] = {
+            "brainId": id,
+            "snapshot": snapshot,
+            "parent": parent,
+            "seq": head.seq + 1,
+            "epoch": head.epoch,
+            "deadline": deadline,
+        }
+        typed_data = permit_typed_data("Commit", fields, config.chain_id, config.contract)
+        signature = signer.sign_typed_data(typed_data)
         # Wallet contracts have their own rules for signing: only the contract can apply them.
         self._context.registry.simulate_call(
             view, abi.encode_commit_for(id, snapshot, parent, deadline, signature)
@@ -108,8 +107,8 @@ class Ownership:
             "id": id.hex(),
             "snapshot": snapshot.hex(),
             "parent": parent.hex(),
-            "seq": commit.seq,
-            "epoch": commit.epoch,
+            "seq": head.seq + 1,
+            "epoch": head.epoch,
             "deadline": deadline,
             "signature": "0x" + signature.hex(),
         }
@@ -125,6 +124,27 @@ class Ownership:
     def quote_relay(self, authorization: Mapping[str, Any]) -> Quote:
         """Return the cost of `relay`, and send nothing; raises as it does."""
         return self._context.quote(self._relay_calldata(authorization))
+
+    def owner_only_error(self, brain: bytes) -> BrainError:
+        """Return the error for an account that asked for what only the owner may do."""
+        head, address = self._context.view_brain(brain).head, self._context.account.address
+        if head is None:
+            return not_open_error(self._context.config.name)
+        is_signer = address == head.signer
+        role = "is its signer, which may only commit" if is_signer else "has no right to it"
+        return InvalidInput(
+            f"only the owner of this brain, {head.owner}, may do this; {address} {role}",
+            code="unauthorized",
+            hint="use the key of the owner",
+        )
+
+    def _transact_as_owner(self, kind: str, brain: bytes, data: bytes) -> SentTransaction:
+        try:
+            return self._context.transact(kind, data)
+        except InvalidInput as error:
+            if error.code != "unauthorized":
+                raise
+            raise self.owner_only_error(brain) from error
 
     def _relay_calldata(self, fields: Mapping[str, Any]) -> bytes:
         _check_authorization(fields)

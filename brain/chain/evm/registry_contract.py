@@ -10,13 +10,13 @@ from ...errors import InvalidInput, LedgerError
 from .. import contracts
 from ..ledger_protocol import LedgerHead
 from . import abi, rpc_decode
-from .abi import AnchoredEvent, CommittedEvent
+from .abi import AnchoredEvent, CommittedEvent, DisownedEvent
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
-from .rpc import RpcCall, RpcRefusal
+from .rpc import RpcCall
 from .rpc_decode import BlockInfo
 
-EventT = TypeVar("EventT", AnchoredEvent, CommittedEvent)
+EventT = TypeVar("EventT", AnchoredEvent, CommittedEvent, DisownedEvent)
 
 MIN_LOG_RANGE_BLOCKS = 1 << 10
 """Blocks below which a range of the log is not divided any more."""
@@ -96,9 +96,9 @@ class RegistryContract:
     def simulate_call(self, view: QuorumView, data: bytes) -> None:
         """Simulate a call at a block, and raise the error for the contract's revert."""
         call = {"to": self._config.contract, "data": "0x" + data.hex()}
-        answer = self._nodes.ask_first_or_refusal(view, "eth_call", call, view.tag)
-        if isinstance(answer, RpcRefusal):
-            raise abi.revert_error(answer.data, answer.message)
+        refusal = self._nodes.find_refusal(view, "eth_call", call, view.tag)
+        if refusal is not None:
+            raise abi.revert_error(refusal.data, refusal.message)
 
     def find_events(
         self,
@@ -128,6 +128,21 @@ class RegistryContract:
             if any(event.seq <= down_to for event in events_in_range):
                 break
         return events
+
+    def find_disowned(self, at: BrainView) -> list[DisownedEvent]:
+        """Return what the owner of a brain disowned, oldest first."""
+        topics = [abi.DISOWNED_TOPIC, "0x" + at.id.hex()]
+        contract, repairs = self._config.contract, at.head.repairs if at.head else 0
+        events: list[DisownedEvent] = []
+        if repairs == 0:
+            return events
+        for events_in_range in self._scan_log_ranges(
+            at.view, topics, lambda entry: abi.decode_disowned(entry, contract, at.id)
+        ):
+            events += events_in_range
+            if len(events) >= repairs:
+                break
+        return sorted(events, key=lambda event: event.until)
 
     def find_anchors(self, view: QuorumView, sender: str, log: bytes) -> list[AnchoredEvent]:
         """Return all anchors of an account and a log up to a block, oldest first."""

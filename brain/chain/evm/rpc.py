@@ -38,6 +38,10 @@ class RpcRefusal(NamedTuple):
     data: bytes
 
 
+class RefusedCall(LedgerError):
+    """A node answered a call with an error. It may answer other parameters."""
+
+
 class RpcNode:
     """A node at a URL. Errors are `LedgerError`: `unreachable`, `bad_rpc`."""
 
@@ -78,15 +82,17 @@ class RpcNode:
 
     def _require_result(self, method: str, outcome: Any) -> Any:
         if isinstance(outcome, RpcRefusal):
-            raise rpc_decode.bad_rpc_error(
-                self.host, f"refuses {method}: {outcome.message} ({outcome.code})"
+            raise RefusedCall(
+                f"{self.host} refuses {method}: {outcome.message} ({outcome.code})",
+                code="bad_rpc",
+                hint=rpc_decode.OTHER_NODE_HINT,
             )
         return outcome
 
     def _post_calls(self, calls: Sequence[RpcCall]) -> list[Any]:
         import requests
 
-        web3 = self._open_provider()
+        web3 = self.load_client()
         payload: list[Any] = [(method, list(params)) for method, params in calls]
         try:
             if len(payload) > 1:
@@ -108,7 +114,8 @@ class RpcNode:
         words = printable_text(mask_remote_message(error["message"], self._url))
         return RpcRefusal(error["code"], words, _revert_data(error.get("data")))
 
-    def _open_provider(self) -> HTTPProvider:
+    def load_client(self) -> HTTPProvider:
+        """Return the client of this node; the first call imports it."""
         if self._web3 is None:
             import requests
 

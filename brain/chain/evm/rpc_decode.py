@@ -14,6 +14,7 @@ from ...errors import LedgerError, printable_text
 from ...objects.snapshot import MAX_TIME_MS
 
 MAX_SHOWN_CHARS = 80
+OTHER_NODE_HINT = "check that the URL is a node of this chain, or use another node"
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII)
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 
@@ -32,7 +33,7 @@ def bad_rpc_error(host: str, what: str) -> LedgerError:
     return LedgerError(
         f"{host} {what}",
         code="bad_rpc",
-        hint="check that the URL is a node of this chain, or use another node",
+        hint=OTHER_NODE_HINT,
     )
 
 

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ...errors import InvalidInput, LedgerError
 from ..ledger_protocol import PENDING
@@ -111,7 +112,7 @@ class TxSender:
         Raises `InvalidInput` (`fee_cap`, `unfunded`), the error for the contract's revert,
         or `LedgerError` (`refused`, `unreachable`).
         """
-        nonce, previous = self._next_nonce(view)
+        nonce, previous = self._first_free_nonce(view, self._claimed_nonce(view))
         quote = self.quote(view, to, data, previous)
         record = TxRecord(
             nonce=nonce,
@@ -121,7 +122,7 @@ class TxSender:
             gas=quote.gas,
             attempts=previous.attempts if previous else (),
         )
-        return self._sign_and_broadcast(view, record, quote)
+        return self._post(self._sign(view, record, quote))
 
     def send_once(
         self,
@@ -136,7 +137,24 @@ class TxSender:
         return self.resend(view, pending) if pending else self.send(view, intent, to, data)
 
     def resend(self, view: QuorumView, record: TxRecord) -> TxRecord:
-        """Broadcast a pending transaction: as it is, or at a higher price if it is stuck."""
+        """Broadcast a pending transaction: as it is, or at a higher price if it is stuck.
+
+        It moves to a lower nonce if that is free: it could never be included behind the gap.
+        """
+        return self._resend_behind(view, record, self._claimed_nonce(view))
+
+    def resend_all(self, view: QuorumView) -> list[TxRecord]:
+        """Resend all pending transactions, at nonces that follow those used in blocks.
+
+        What nodes say about transactions of other programs is ignored.
+        """
+        return [self._resend_behind(view, record, 0) for record in self.resend_pending(view)]
+
+    def _resend_behind(self, view: QuorumView, record: TxRecord, claimed: int) -> TxRecord:
+        """Resend a transaction behind those of other programs, at nonces below `claimed`."""
+        nonce, previous = self._first_free_nonce(view, claimed)
+        if nonce < record.nonce:
+            return self._move_back(view, record, nonce, previous)
         overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
         if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
             return self.replace(view, record)
@@ -148,7 +166,22 @@ class TxSender:
     def replace(self, view: QuorumView, record: TxRecord) -> TxRecord:
         """Send the same call at the same nonce for at least an eighth more, within the caps."""
         quote = self._price(view, record.gas, record.gas, record.last_attempt.fees)
-        return self._sign_and_broadcast(view, record, quote)
+        return self._post(self._sign(view, record, quote))
+
+    def cancel(self, view: QuorumView, record: TxRecord) -> TxRecord:
+        """Send nothing to this account itself, at the nonce of a transaction, for a higher price.
+
+        Raises `LedgerError` (`refused`); the transaction is pending as before then.
+        """
+        own = self._account.address
+        quote = self.quote(view, own, b"", record)
+        cancelled = replace(record, intent=TxIntent("cancel"), to=own, data=b"", gas=quote.gas)
+        signed = self._sign(view, cancelled, quote)
+        try:
+            return self._post(signed)
+        except LedgerError:
+            self._journal.write_record(record)
+            raise
 
     def abandon(self, record: TxRecord) -> None:
         """Mark a transaction as abandoned: the next one takes its nonce."""
@@ -161,16 +194,21 @@ class TxSender:
         call = {"from": self._account.address, "data": "0x" + data.hex()}
         if to:
             call["to"] = to
-        answer = self._nodes.ask_first_or_refusal(view, "eth_estimateGas", call, "latest")
-        if isinstance(answer, RpcRefusal):
-            raise abi.revert_error(answer.data, answer.message)
-        estimate = rpc_decode.decode_uint64(answer, "estimate of gas")
+        estimate = self._nodes.ask_median_or_refusal(
+            view,
+            lambda answer: rpc_decode.decode_uint64(answer, "estimate of gas"),
+            "eth_estimateGas",
+            call,
+            "latest",
+        )
+        if isinstance(estimate, RpcRefusal):
+            raise abi.revert_error(estimate.data, estimate.message)
         gas = fees.gas_limit(estimate)
         return self._price(view, gas, estimate, previous.last_attempt.fees if previous else None)
 
     def _price(self, view: QuorumView, gas: int, estimate: int, previous: Fees | None) -> Quote:
         caps = FeeCaps(self._config.max_fee, self._config.max_cost)
-        tip = self._nodes.ask_first(
+        tip = self._nodes.ask_median(
             view,
             lambda answer: rpc_decode.decode_uint256(answer, "tip"),
             "eth_maxPriorityFeePerGas",
@@ -181,7 +219,20 @@ class TxSender:
             offer = fees.bump_fees(previous, offer, caps)
         return fees.build_quote(gas, estimate, base_fee, offer, caps)
 
-    def _sign_and_broadcast(self, view: QuorumView, record: TxRecord, quote: Quote) -> TxRecord:
+    def _move_back(
+        self, view: QuorumView, record: TxRecord, nonce: int, previous: TxRecord | None
+    ) -> TxRecord:
+        """Send the call of a pending transaction at a lower nonce, and abandon the higher one."""
+        quote = self.quote(view, record.to, record.data, previous)
+        attempts = previous.attempts if previous else ()
+        moved = replace(record, nonce=nonce, gas=quote.gas, attempts=attempts)
+        signed = self._sign(view, moved, quote)
+        # First: if this process dies in between, the next run sends the call once.
+        self.abandon(record)
+        return self._post(signed)
+
+    def _sign(self, view: QuorumView, record: TxRecord, quote: Quote) -> TxRecord:
+        """Return the record with another attempt, which is not in the journal yet."""
         # 4. Price and sign the transaction.
         self._require_funds(view, quote)
         self._approve(quote)
@@ -196,7 +247,10 @@ class TxSender:
                 tip=quote.fees.tip,
             )
         )
-        record = record.with_attempt(signed, quote.fees, view.block.number)
+        return record.with_attempt(signed, quote.fees, view.block.number)
+
+    def _post(self, record: TxRecord) -> TxRecord:
+        """Journal a transaction and broadcast its last attempt."""
         # 5. Write the signed transaction to the journal, durably.
         self._journal.write_record(record)
         # 6. Broadcast it.
@@ -247,15 +301,25 @@ class TxSender:
             else "no node has it; try again",
         )
 
-    def _next_nonce(self, view: QuorumView) -> tuple[int, TxRecord | None]:
-        """Return the next nonce, and the abandoned transaction that it replaces, if any."""
-        used = self._tracker.count_included(self._account.address, view)
-        by_nonce = {record.nonce: record for record in self._journal.unsettled_records()}
-        pending = self._nodes.ask_first(
+    def _claimed_nonce(self, view: QuorumView) -> int:
+        """Return the nonce behind the pending transactions that a quorum of nodes has.
+
+        A node may have transactions that it drops later, or lie.
+        """
+        return self._nodes.ask_reached_number(
             view, lambda answer: rpc_decode.decode_uint64(answer, "nonce"),
             "eth_getTransactionCount", self._account.address, "pending",
         )  # fmt: skip
-        first_free = min(pending, used + MAX_FOREIGN_PENDING)
+
+    def _first_free_nonce(self, view: QuorumView, claimed: int) -> tuple[int, TxRecord | None]:
+        """Return a nonce, and the abandoned transaction that it replaces, if any.
+
+        It is the first that no pending transaction has. Those of other programs have the
+        nonces below `claimed`.
+        """
+        used = self._tracker.count_included(self._account.address, view)
+        by_nonce = {record.nonce: record for record in self._journal.unsettled_records()}
+        first_free = min(claimed, used + MAX_FOREIGN_PENDING)
         nonce = used
         while (record := by_nonce.get(nonce)) is not None or nonce < first_free:
             if record is not None and record.status == ABANDONED:

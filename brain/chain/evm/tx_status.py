@@ -28,7 +28,7 @@ class TxOutcome(NamedTuple):
 
 
 class SentTransaction(NamedTuple):
-    """A transaction: `status` is pending, included, safe or finalized; `fee` is in wei."""
+    """A transaction: `status` is one of a commitment; `fee` is in wei."""
 
     transaction: str
     status: str
@@ -76,30 +76,37 @@ class TxTracker:
 
         Raises `LedgerError` (`reverted`, `replaced`).
         """
+        sent = self.wait_for_outcome(record, sender, patience)
+        if sent.status == FAILED:
+            raise LedgerError(
+                f"the contract reverted the transaction {record.last_attempt.hash}",
+                code="reverted",
+                hint="the state changed before it was included; check the ledger, try again",
+            )
+        if sent.status == REPLACED:
+            raise LedgerError(
+                f"another transaction took the place of {record.last_attempt.hash}",
+                code="replaced",
+                hint="another program uses this key, or it was cancelled: run the command again;"
+                " `brain chain resend` lists what is pending",
+            )
+        return sent
+
+    def wait_for_outcome(self, record: TxRecord, sender: str, patience: float) -> SentTransaction:
+        """Wait as `wait_until_included`; the status may also be `failed` or `replaced`."""
         deadline, pause = time.monotonic() + patience, FIRST_POLL_SECONDS
         seems_replaced = False
         while True:
             view = self._nodes.latest_view()
             status, receipt = self.find_outcome(record, sender, view)
-            if status == INCLUDED and receipt is not None:
-                return self._describe_included(receipt, view)
-            if status == FAILED:
-                raise LedgerError(
-                    f"the contract reverted the transaction {record.last_attempt.hash}",
-                    code="reverted",
-                    hint="the state changed before it was included; check the ledger, try again",
-                )
+            if receipt is not None:
+                included = self._describe_included(receipt, view)
+                return included if status == INCLUDED else included._replace(status=status)
             # A node knows that a nonce is used a moment before it has the receipt: look twice.
-            if status == REPLACED and (seems_replaced or receipt is not None):
-                raise LedgerError(
-                    f"another transaction took the place of {record.last_attempt.hash}",
-                    code="replaced",
-                    hint="another program uses this key; try again",
-                )
-            seems_replaced = status == REPLACED
             remaining = deadline - time.monotonic()
-            if remaining <= 0 and not seems_replaced:
-                return SentTransaction(record.last_attempt.hash, PENDING, None, None, None)
+            if (status == REPLACED and seems_replaced) or (status == PENDING and remaining <= 0):
+                return SentTransaction(record.last_attempt.hash, status, None, None, None)
+            seems_replaced = status == REPLACED
             time.sleep(pause if seems_replaced else min(pause, remaining))
             pause = min(2 * pause, MAX_POLL_SECONDS)
 

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from ...errors import Conflict, InvalidInput, NotFound, ProofError
-from ...store import high_water_mark
+from ...errors import Conflict, InvalidInput, NotFound, ProofError, VerificationFailed
 from ..ledger_protocol import (
     FINALIZED,
     NO_PARENT,
@@ -26,6 +25,7 @@ from ..ledger_protocol import (
     LedgerFault,
     LedgerHead,
     already_open_error,
+    witness_trust,
 )
 from . import audit, log_export, log_files, log_verifier, signed_note
 from .checkpoints import Cosignature
@@ -54,7 +54,8 @@ class EmbeddedLedger:
     A commitment is durable and final when it is returned. Reading never writes. Any number
     of processes may use one folder; an object is for one thread. `clock` returns ms since
     1970; `timeout` is how many seconds to wait for other writers. Every method may raise
-    `StoreError`, for a damaged log with the code `bad_log` or `bad_store`.
+    `StoreError`, for a damaged log with the code `bad_log` or `bad_store`, and
+    `VerificationFailed` (`rolled_back`) for one whose database is gone.
     """
 
     def __init__(
@@ -138,8 +139,11 @@ class EmbeddedLedger:
         return self._as_commitments(log, log.history(brain)) if log else []
 
     def trust_level(self, commitment: Commitment) -> str:
-        """Return "L0": hashes and signatures of a log with one operator."""
-        return "L0"
+        """Return "L0", "L1" if a witness cosigned the commitment, "L2" if several did."""
+        log = self._open_reader()
+        if log is None or commitment.block is None:
+            return witness_trust(0)
+        return witness_trust(log.count_witnesses(commitment.block + 1))
 
     def evidence(self, brain: bytes, snapshot: bytes, size: int | None = None) -> dict[str, Any]:
         """Return `log`, with the arguments of `log_verifier.verify_inclusion`, and no `chain`.
@@ -214,10 +218,13 @@ class EmbeddedLedger:
         the log was rolled back or forked since one of `older`, or since the state that was
         last acknowledged in this folder.
         """
-        log = self._open_reader()
+        try:
+            log = self._open_reader()
+        except VerificationFailed as error:
+            return [LedgerFault(error.code, error.message)]
         if log is not None:
             return audit.audit_log(log, self._folder, older)
-        if older or high_water_mark.read_mark(os.fspath(self._folder / log_files.LOG_DATABASE)):
+        if older:
             return [LedgerFault("rolled_back", "the log is gone, though it had entries")]
         return []
 

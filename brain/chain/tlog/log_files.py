@@ -115,11 +115,15 @@ def open_log_writable(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
 
 
 def open_log_readonly(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connection | None:
-    """Open the log in `folder` for reading, None if there is none; errors as above."""
+    """Open the log in `folder` for reading, None if there is none.
+
+    Raises as `open_log_writable`, and `VerificationFailed` (`rolled_back`) if it is gone.
+    """
     path = os.fspath(folder / LOG_DATABASE)
     try:
         database_file.check_database_files(path, LOG_LABELS)
     except NotFound:
+        _refuse_lost_log(folder)
         return None
     return database_file.open_for_reading(path, timeout, LOG_LABELS, log_schema.check_log_schema)
 

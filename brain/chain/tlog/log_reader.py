@@ -117,6 +117,12 @@ class LogReader(ConnectionHolder):
         row = self._db.fetch_one("SELECT max(size) FROM cosignatures WHERE size >= ?", (least,))
         return row[0] if row else None
 
+    def count_witnesses(self, least: int) -> int:
+        """Count the witnesses that cosigned a checkpoint of `least` entries or more."""
+        sql = "SELECT count(DISTINCT key) FROM cosignatures WHERE size >= ?"
+        row = self._db.fetch_one(sql, (least,))
+        return int(row[0]) if row else 0
+
     def cosignatures(self, size: int) -> list[tuple[str, bytes]]:
         """Return the verifier keys and signatures of the witnesses of a size."""
         sql = f"SELECT {typed_columns('key TEXT, signature BLOB')} FROM cosignatures"

@@ -31,6 +31,10 @@ from . import final_head, last_seen_head
 if TYPE_CHECKING:
     from ...chain.evm.fees import Quote
 
+ANOTHER_LOG_HINT = (
+    "restore the folder of that log from a backup; to begin in this one, as on another machine,"
+    " run `brain chain open --ledger local`"
+)
 _MAX_COMMIT_ATTEMPTS = 64
 """Attempts of a commitment if other processes of this brain commit first."""
 
@@ -39,23 +43,29 @@ def commit_snapshot(session: Session, ledger: Ledger, revision: str = "@") -> Co
     """Commit a revision to a ledger, after its head of this brain.
 
     Committing it again changes nothing. Raises `Conflict` (`ledger_ahead`, `ledger_forked`,
-    `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`) or
-    `LedgerError`.
+    `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`, `another_log`)
+    or `LedgerError`.
     """
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
-    return _record_commitment(session, ledger, _send_commitment(session, ledger, snapshot))
+    commitment, changed = _send_commitment(session, ledger, snapshot)
+    return _record_commitment(session, ledger, commitment)._replace(changed=changed)
 
 
-def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> Commitment:
-    """Commit a snapshot; retry if another process of this brain committed in between."""
+def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> tuple[Commitment, bool]:
+    """Commit a snapshot; retry if another process of this brain committed in between.
+
+    Returns whether the ledger did not have it as its head before.
+    """
     for _ in range(_MAX_COMMIT_ATTEMPTS):
+        request = build_commit_request(session, ledger, snapshot)
         try:
-            return ledger.commit(*build_commit_request(session, ledger, snapshot))
+            return ledger.commit(*request), request.parent != snapshot
         except Conflict as error:
             if error.code != "stale_parent":
                 raise
-    return ledger.commit(*build_commit_request(session, ledger, snapshot))
+    request = build_commit_request(session, ledger, snapshot)
+    return ledger.commit(*request), request.parent != snapshot
 
 
 def describe_covering_head(session: Session, ledger: Ledger, snapshot: bytes) -> Committed | None:
@@ -134,11 +144,14 @@ def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Com
     if final_head.read_final_head(session.store, ledger, session.brain_id()):
         _read_head(session, ledger, session.brain_id())  # a chain that lost the brain is refused
     commitment = ledger.open(session.brain_id(), snapshot)
-    return _record_commitment(session, ledger, commitment)
+    return _record_commitment(session, ledger, commitment)._replace(changed=True)
 
 
 def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
-    """Return the state of this brain in a ledger. Raises `VerificationFailed` (`rolled_back`)."""
+    """Return the state of this brain in a ledger.
+
+    Raises `VerificationFailed` (`rolled_back`, `another_log`).
+    """
     brain = session.brain_id()
     head = _read_head(session, ledger, brain)
     snapshot = resolve_revision(session, revision)
@@ -187,8 +200,11 @@ def describe_commitment(session: Session, ledger: Ledger, commitment: Commitment
         block_hash=commitment.block_hash or None,
         transaction=commitment.transaction or None,
         sender=commitment.sender or None,
+        author=commitment.author or None,
         gas=commitment.gas,
         fee=commitment.fee,
+        disowned_by=commitment.disowned_by or None,
+        changed=False,
     )
 
 
@@ -203,7 +219,7 @@ def count_covered_snapshots(session: Session, new: bytes, old: bytes | None) -> 
     if any(floor < rank <= last.generation for _, rank in lineage_cache.list_merges(session)):
         return sum(1 for _ in lineage.walk_range(session.load_snapshot, new, old))
     # Without merges in between, the depths give the count.
-    return last.jump.depth - (first.jump.depth if first else -1)
+    return max(last.jump.depth - (first.jump.depth if first else -1), 0)
 
 
 def _record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
@@ -222,13 +238,18 @@ def read_checked_history(session: Session, ledger: Ledger, brain: bytes) -> list
 
 
 def _read_head(session: Session, ledger: Ledger, brain: bytes) -> LedgerHead | None:
-    """Return the ledger's head. Raises `VerificationFailed` (`rolled_back`)."""
+    """Return the ledger's head. Raises `VerificationFailed` (`rolled_back`, `another_log`)."""
     # Read first: another process may commit, and record it, after the head was read.
-    last_seen = last_seen_head.read_last_seen_heads(session.store).get(ledger.identity)
+    last_seen = last_seen_head.read_last_seen_heads(session.store)
     last_final = final_head.read_final_head(session.store, ledger, brain)
     head = ledger.head(brain)
-    _refuse_rollback(last_seen_head.describe_rollback(ledger, head, last_seen))
-    _refuse_rollback(final_head.describe_final_rollback(ledger, last_final, [head] if head else []))
+    _refuse_rollback(
+        last_seen_head.describe_rollback(ledger, head, last_seen.get(ledger.identity))
+        or final_head.describe_final_rollback(ledger, last_final, [head] if head else [])
+    )
+    other = last_seen_head.describe_other_log(ledger, head, last_seen)
+    if other:
+        raise VerificationFailed(other, code="another_log", hint=ANOTHER_LOG_HINT)
     return head
 
 
@@ -249,7 +270,8 @@ def _refuse_fork(session: Session, ledger: Ledger, head: bytes, snapshot: bytes)
         raise Conflict(
             f"{ledger.name} holds a snapshot of this brain that is not here: {name}",
             code="ledger_ahead",
-            hint="another copy of this brain committed it; fetch its snapshots and merge them",
+            hint="if another copy of this brain committed it, fetch its snapshots and merge them"
+            + _supersede_hint(ledger),
         ) from error
     if head in AncestorSet(session, snapshot):
         return
@@ -262,5 +284,14 @@ def _refuse_fork(session: Session, ledger: Ledger, head: bytes, snapshot: bytes)
     raise Conflict(
         f"{snapshot.hex()[:12]} does not descend from the head of {ledger.name}, {name}",
         code="ledger_forked",
-        hint=f"merge it first: `brain merge {name}`",
+        hint=f"merge it first: `brain merge {name}`{_supersede_hint(ledger)}",
+    )
+
+
+def _supersede_hint(ledger: Ledger) -> str:
+    if not isinstance(ledger, PricedLedger):
+        return ""
+    return (
+        "; if a stolen key did, the owner disowns it with"
+        f" `brain chain supersede --ledger {ledger.name}`"
     )

@@ -82,7 +82,8 @@ def _record_commitment(
 ) -> Committed:
     with _open_session(folder, author) as session:
         last_seen_head.record_last_seen_head(session, commitment)
-        return commit.describe_commitment(session, log, commitment)
+        described = commit.describe_commitment(session, log, commitment)
+        return described._replace(changed=True)
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from ...store.protocol import StoreReader
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..open.session import Session
 
+LOG_IDENTITY_PREFIX = "tlog:"
+"""The start of the identity of every log of a machine."""
 LAST_SEEN_META_KEY = "ledgers"
 """The key of the store's metadata for the last commitment seen in each ledger."""
 
@@ -91,3 +93,24 @@ def describe_rollback(ledger: Ledger, head: LedgerHead | None, last: LastSeenHea
     if last is None or seq >= last.seq or isinstance(ledger, PricedLedger):
         return ""
     return f"{ledger.name} held commitment {last.seq} of this brain, and now ends at {seq}"
+
+
+def describe_other_log(
+    ledger: Ledger, head: LedgerHead | None, last_seen: Mapping[str, LastSeenHead]
+) -> str:
+    """Describe the log that had commitments of the brain, if `ledger` is one without any.
+
+    A log that was deleted as a whole is created again under another identity. "" if the ledger
+    has a commitment, is on a chain, or no other log had one.
+    """
+    identity = ledger.identity
+    if head is not None or (identity and not identity.startswith(LOG_IDENTITY_PREFIX)):
+        return ""
+    logs = [seen for seen in last_seen.values() if seen.identity.startswith(LOG_IDENTITY_PREFIX)]
+    if not logs or identity in last_seen:
+        return ""
+    last = max(logs, key=lambda seen: seen.seq)
+    return (
+        f"commitment {last.seq} of this brain is in the log {last.identity}, and {ledger.name} is"
+        f" {'another log without any' if identity else 'gone'}"
+    )

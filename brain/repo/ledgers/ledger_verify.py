@@ -4,13 +4,14 @@ In steps, each repeated as a comment at its code:
 
 1. The ledger finds no fault in itself.
 2. It still holds the last commitment that was seen in it.
-3. Its commitments are of snapshots that are here, each descending from the one before.
+3. Its commitments are of snapshots that are here, each descending from the one before. Those
+   that the owner disowned are left out, and are a warning.
 4. A branch descends from its head.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from ...chain.ledger_protocol import Commitment, Ledger, LedgerHead, PricedLedger
@@ -20,7 +21,12 @@ from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
 from . import final_head
 from .commit import count_covered_snapshots
-from .last_seen_head import LastSeenHead, describe_rollback, read_last_seen_heads
+from .last_seen_head import (
+    LastSeenHead,
+    describe_other_log,
+    describe_rollback,
+    read_last_seen_heads,
+)
 
 TRUST_LEVELS = ("L0", "L1", "L2", "L3")
 STATUS_NONE, STATUS_UNKNOWN = "none", "unknown"
@@ -71,17 +77,20 @@ def _check_ledger(session: Session, ledger: Ledger) -> tuple[list[Finding], Ledg
     ]
     # 2. It still holds the last commitment that was seen in it. What was seen is read first:
     #    another process may commit, and record it, after the head was read.
-    last_seen = last_final = None
+    last_seen: Mapping[str, LastSeenHead] = {}
+    last_final = None
     try:
-        last_seen = read_last_seen_heads(session.reader).get(ledger.identity)
+        last_seen = read_last_seen_heads(session.reader)
         last_final = final_head.read_final_head(session.reader, ledger, brain)
     except FormatError as error:
         findings.append(_error_finding(error.code, error.message))
     head = ledger.head(brain)
     history = ledger.history(brain)
-    findings += _find_rollbacks(ledger, last_seen, head, history)
+    findings += _find_rollbacks(ledger, last_seen.get(ledger.identity), head, history)
     if fault := final_head.describe_final_rollback(ledger, last_final, history):
         findings.append(_error_finding("rolled_back", fault))
+    if other := describe_other_log(ledger, head, last_seen):
+        findings.append(_error_finding("another_log", other))
     # 3. Its commitments are of snapshots that are here, each descending from the one before.
     findings += _find_order_faults(session, ledger.name, history)
     if head is None:
@@ -158,8 +167,11 @@ def _find_ledgers_not_asked(
 def _find_order_faults(
     session: Session, name: str, history: Sequence[Commitment]
 ) -> Iterator[Finding]:
+    yield from _find_disowned(name, history)
     known = []
     for commitment in history:
+        if commitment.disowned_by:
+            continue
         if _has_snapshot(session, commitment.snapshot):
             known.append(commitment)
         else:
@@ -169,6 +181,17 @@ def _find_order_faults(
         if earlier.snapshot not in AncestorSet(session, later.snapshot):
             text = f"commitment {later.seq} in {name} does not descend from {earlier.seq}"
             yield _error_finding("commitment_order", text, later.snapshot)
+
+
+def _find_disowned(name: str, history: Sequence[Commitment]) -> Iterator[Finding]:
+    """Warn of the commitments that the owner disowned, a finding for each repair."""
+    for seq in sorted({commitment.disowned_by for commitment in history} - {0}):
+        disowned = [commitment.seq for commitment in history if commitment.disowned_by == seq]
+        which = f"commitment {disowned[0]}"
+        if len(disowned) > 1:
+            which = f"commitments {disowned[0]} to {disowned[-1]}"
+        text = f"the owner disowned {which} in {name} with commitment {seq}, which stands instead"
+        yield Finding("disowned", "warning", history[seq - 1].snapshot.hex(), "", text)
 
 
 def _find_forked_head(session: Session, name: str, head: LedgerHead) -> Iterator[Finding]:

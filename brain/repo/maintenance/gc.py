@@ -146,7 +146,9 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
     roots.update(
         row.snapshot for row in last_seen_head.read_last_seen_heads(session.reader).values()
     )
-    roots.update(row.snapshot for row in final_head.read_final_heads(session.reader).values())
+    # Another copy of the brain, or a stolen signer, may have committed what is not here.
+    final = [row.snapshot for row in final_head.read_final_heads(session.reader).values()]
+    roots.update(filter(session.reader.has_object, final))
     return roots - {NO_DIGEST}
 
 

@@ -146,7 +146,7 @@ def _check_chain(
     if not is_brain:
         text = found["log"]["checkpoint"].rpartition("\n\n")[0] + "\n"
         require(words[0] == sha256(text.encode()).digest(), "another checkpoint")
-        return [*end, chain["contract"], None, None, chain[by]]
+        return [*end, chain["contract"], None, None, None, chain[by]]
     first, head, third = words
     require(any(first[12:]) and not any(third[:4]), "addresses")
     seq = int.from_bytes(first[4:12], "big")
@@ -154,7 +154,8 @@ def _check_chain(
     wanted = found["committed"]
     require([head.hex(), seq] == [wanted["snapshot"], wanted["seq"]], "another head")
     signer = f"0x{third[12:].hex()}" if any(third[12:]) else None
-    return [*end, chain["contract"], f"0x{first[12:].hex()}", signer, None]
+    repairs = int.from_bytes(first[:4], "big")
+    return [*end, chain["contract"], f"0x{first[12:].hex()}", signer, repairs, None]
 
 
 def _read_header(data: bytes) -> list[bytes]:

@@ -16,8 +16,10 @@ const TYPES = ["file", "executable", "link"];
 const KINDS = { path: pathProof, absence: absenceProof, section: sectionProof, descent: descentProof };
 
 /** Return what the text of a proof shows. */
-export function readProof(data) {
-  const proof = parse(data, MAX_BYTES);
+export const readProof = (data) => provenBy(parse(data, MAX_BYTES));
+
+/** Return what a parsed proof shows. */
+export function provenBy(proof) {
   need(proof?.format === "brain v1 proof", "another format");
   need(typeof proof.kind === "string" && Object.hasOwn(KINDS, proof.kind), "an unknown kind of proof");
   return KINDS[proof.kind](proof);

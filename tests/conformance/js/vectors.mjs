@@ -5,6 +5,7 @@ import { hex, need, text, unhex, utf8 } from "./bytes.mjs";
 import { checkBrain } from "./brain.mjs";
 import { checkChange } from "./changes.mjs";
 import { blobId, digest, root } from "./digest.mjs";
+import { readEvidence } from "./evidence.mjs";
 import { byId, checkPlace, readLineageFile, readSnapshot, redactedBefore } from "./lineage.mjs";
 import { decode } from "./msgpack.mjs";
 import { checkFolder, fold, path } from "./paths.mjs";
@@ -13,6 +14,7 @@ import { outline } from "./receipts.mjs";
 import { decideGate, readSplit } from "./gates.mjs";
 import { readVerdict } from "./verdicts.mjs";
 import { message, readRecord, verify } from "./signatures.mjs";
+import { readConsistency, readEntry, readInclusion } from "./tlog.mjs";
 import { build, buildBundle, ends, readBundle, readNode, readTree, totals } from "./trees.mjs";
 import { judge, readIfGood, readTrust } from "./trust.mjs";
 
@@ -101,6 +103,12 @@ export const KINDS = {
   equivocation: ofBytes(readEquivocation),
   receipt: ofBytes(outline),
   verdict: ofBytes(readVerdict),
+  evidence: readEvidence,
+  ...{ consistency: readConsistency, entry: ofBytes(readEntry) },
+  inclusion: (input) => {
+    const { origin, size, root, witnesses } = readInclusion(input);
+    return { origin, size, root, witnesses };
+  },
   ...{ split: ofBytes(readSplit), gate: ofBytes(decideGate) },
   trust: ofBytes((data) => ({ ...readTrust(data), keys: [...readTrust(data).keys.values()] })),
   signature: ({ brain, snapshot, key, signature }) => {

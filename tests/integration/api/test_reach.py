@@ -27,6 +27,7 @@ OPERATIONS = {
     "chain open": "ledger.open ledger.quote_open",
     "chain signer": "ledger.set_signer",
     "chain status": "ledger.status",
+    "chain supersede": "ledger.plan_repair ledger.supersede ledger.quote_supersede",
     "chain transfer": "ledger.offer ledger.withdraw_offer",
     "chain verify": "ledger.verify",
     "check-proof": "proofs.check",
@@ -119,9 +120,13 @@ LIBRARY_FUNCTIONS = {
     "check-proof": "check_proof check_equivocation",
 }
 WITHOUT_BRAIN = (
+    "chain cancel",
     "chain checkpoint",
+    "chain contract",
     "chain deploy",
     "chain relay",
+    "chain resend",
+    "chain speed-up",
     "completion",
     "config",
     "demo",

@@ -30,10 +30,11 @@ EVIDENCE_KINDS = ("brain", "skipped", "log", "anchor")
 
 
 class EvidenceCase(NamedTuple):
-    """Evidence, and what a reader who is well informed knows besides."""
+    """Evidence, what a reader who is well informed knows besides, and the log's private key."""
 
     document: dict[str, Any]
     known: dict[str, Any]
+    log_seed: bytes = b""
 
     @property
     def encode(self) -> bytes:
@@ -90,6 +91,7 @@ def capture_log_evidence(registry: RegistryContract, folder: Path) -> dict[str, 
         log.commit_many([*others, CommitRequest(FIRST_SNAPSHOT.id, FIRST_SNAPSHOT.id, NO_PARENT)])
         made = log.commit(FIRST_SNAPSHOT.id, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id)
         part, known = log.evidence(FIRST_SNAPSHOT.id, LAST_SNAPSHOT.id), {"log_key": log.key}
+        seed = log._load_seed(log._require_log())
     text = verify_checkpoint(part["log"]["checkpoint"], known["log_key"]).text
     sender, log_id = registry.node.accounts[3], sha256(known["log_key"].encode()).digest()
     registry.send(sender, "anchor", log_id, sha256(text.encode()).digest())
@@ -98,8 +100,8 @@ def capture_log_evidence(registry: RegistryContract, folder: Path) -> dict[str, 
     alone = build_evidence(made, part, LAST_SNAPSHOT.id, path=path_proof_text())
     both = build_evidence(made, {**part, "chain": chain}, LAST_SNAPSHOT.id, path=path_proof_text())
     return {
-        "log": EvidenceCase(json.loads(alone), known),
+        "log": EvidenceCase(json.loads(alone), known, seed),
         "anchor": EvidenceCase(
-            json.loads(both), {**known, "block_hash": block_hash, "owner": sender}
+            json.loads(both), {**known, "block_hash": block_hash, "owner": sender}, seed
         ),
     }

@@ -7,7 +7,8 @@ Run `python -m tests.support.chain.evidence_mutations`.
 A mutant may be taken only if it shows what the evidence shows that it was made of, with
 or without the file: compared is all that is told, but for `chain_id`, which evidence says
 of itself and cannot show. The reader brings the hash of the block and the key of the log,
-for without them anybody can make evidence of anything.
+for without them anybody can make evidence of anything. Who has the hash of the block does not
+need the key of a log that is anchored there: such evidence is tried without it, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from brain.chain.evidence import rlp
 from brain.errors import BrainError
 from brain.results import Evidence
 from tests.support import anvil_node
-from tests.support.chain import captured_evidence
+from tests.support.chain import captured_evidence, evidence_forgeries
 from tests.support.chain.captured_evidence import EvidenceCase
 from tests.support.chain.registry_contract import RegistryContract
 from tests.support.json_mutations import JsonPath, replace_at
@@ -65,9 +66,12 @@ def walk_json(value: Any, way: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]:
 class EvidenceMutator:
     """Makes mutants of some evidence, by chance."""
 
-    def __init__(self, documents: list[Any], seed: int) -> None:
+    def __init__(self, cases: Sequence[EvidenceCase], seed: int) -> None:
         self._chance = random.Random(seed)
-        self._others = [value for one in documents for _, value in walk_json(one)]
+        self._others = [value for one in cases for _, value in walk_json(one.document)]
+        self._log_seeds = {
+            one.document["log"]["key"]: one.log_seed for one in cases if one.document["log"]
+        }
 
     def mutant(self, document: Any) -> tuple[str, bytes]:
         """Return how it was made, and a mutant that differs as bytes."""
@@ -159,6 +163,18 @@ class EvidenceMutator:
             replace_at(document, way, "0x" + rlp.encode_rlp(replace_at(item, place, new)).hex())
         )
 
+    def forge_log(self, document: Any) -> bytes:
+        """Change what the log signs, and sign it, or else change its chain."""
+        if document["log"] is None:
+            return self.forge_word(document)
+        return _json_text(evidence_forgeries.forge_log(self._chance, document, self._log_seeds))
+
+    def forge_word(self, document: Any) -> bytes:
+        """Change what the chain stores, and hash it anew, or else change a digit."""
+        if document["chain"] is None:
+            return self.change_digit(document)
+        return _json_text(evidence_forgeries.forge_word(self._chance, document))
+
     def _pick_place(self, document: Any, wanted: Callable[[Any], object]) -> tuple[JsonPath, Any]:
         return self._chance.choice(
             [one for one in walk_json(document) if one[0] and wanted(one[1])]
@@ -170,6 +186,7 @@ _MUTATIONS = (
     EvidenceMutator.change_digit, EvidenceMutator.change_number, EvidenceMutator.swap_values,
     EvidenceMutator.transplant_value, EvidenceMutator.insert_anything,
     EvidenceMutator.change_list, EvidenceMutator.change_fields, EvidenceMutator.change_encoded,
+    EvidenceMutator.forge_log, EvidenceMutator.forge_log, EvidenceMutator.forge_word,
 )  # fmt: skip
 
 
@@ -182,7 +199,10 @@ def run_campaign(given: Mapping[str, EvidenceCase], count: int, seed: int) -> Co
 
     Raises `AssertionError` with the mutant for one that shows anything else.
     """
-    maker = EvidenceMutator([one.document for one in given.values()], seed)
+    anchored = given["anchor"]
+    block_alone = {name: anchored.known[name] for name in ("block_hash", "owner")}
+    given = {**given, "anchor, unknown key": anchored._replace(known=block_alone)}
+    maker = EvidenceMutator([*given.values()], seed)
     may = {name: allowed_results(one) for name, one in given.items()}
     names = sorted(given)
     tally: Counter[str] = Counter()

@@ -42,6 +42,12 @@ class LyingNode(ThreadingHTTPServer):
         self.status = 200
         self.drip: threading.Event | None = None
         self.endless = False
+        self.silence: threading.Event | None = None
+        self.ignored = 0
+
+    def hang(self) -> None:
+        """Accept every call from now on, and never answer; `ignored` counts the calls."""
+        self.silence = threading.Event()
 
     def alter(self, method: str, alteration: Alteration) -> None:
         """Tell something else than the result of a method from now on."""
@@ -75,6 +81,9 @@ class LyingNode(ThreadingHTTPServer):
             lies.clear()
         self.body = lambda body: body
         self.status, self.headers, self.drip, self.endless = 200, {}, None, False
+        if self.silence is not None:
+            self.silence.set()
+            self.silence = None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -84,6 +93,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = self.rfile.read(int(self.headers["Content-Length"]))
+        if (silence := self.server.silence) is not None:
+            self.server.ignored += 1
+            silence.wait()
+            self.close_connection = True
+            return
         body = self.server.body(self._alter_answer(asked))
         self.send_response(self.server.status)
         for name, value in self.server.headers.items():

@@ -89,7 +89,9 @@ class RegistryModel:
         stored = self.state_of(brain)
         if sender != stored.owner:
             return UNAUTHORIZED
-        if to != ZERO_ADDRESS and now > ends:
+        if to == ZERO_ADDRESS:
+            ends = 0
+        elif now > ends:
             return EXPIRED
         self.brains[brain] = stored._replace(pending=to, ends=ends)
         return None

@@ -65,6 +65,12 @@ LOG_KEY = VerifierKey("log.example", ALGORITHM_ED25519, ed25519.public_key(LOG_K
 WITNESS_KEY = VerifierKey(
     "witness.example", ALGORITHM_COSIGNATURE, ed25519.public_key(WITNESS_KEY_SEED)
 )
+NAMESAKE_KEY_SEED = keccak(b"another key of the log")
+NAMESAKE_KEY, OTHER_LOG_KEY = (
+    VerifierKey(name, ALGORITHM_ED25519, ed25519.public_key(NAMESAKE_KEY_SEED))
+    for name in (LOG_KEY.name, "other.example")
+)
+"""A key with the name of the log's, and one of a log with another name."""
 OPENING_ENTRY = LogLeaf(FIRST_SNAPSHOT.id, 1, FIRST_SNAPSHOT.id, NO_PARENT, FIXED_TIME_MS)
 COMMIT_ENTRY = LogLeaf(
     FIRST_SNAPSHOT.id, 2, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id, FIXED_TIME_MS + 1000
@@ -81,6 +87,17 @@ def leaf_hashes(entries: Sequence[LogLeaf]) -> list[bytes]:
     return [rfc6962.leaf_hash(encode_entry(entry)) for entry in entries]
 
 
+def log_root(entries: Sequence[LogLeaf]) -> bytes:
+    return rfc6962.merkle_root(leaf_hashes(entries))
+
+
+def sign_root(size: int, root: bytes) -> str:
+    """Return a checkpoint that the log signs, whatever its entries are."""
+    text = Checkpoint(LOG_KEY.name, size, root).text
+    line = tlog_ledgers.sign_note(text, LOG_KEY, LOG_KEY_SEED)
+    return str(signed_note.SignedNote(text, (line,)))
+
+
 def signed_checkpoint(
     entries: Sequence[LogLeaf],
     seed: bytes = LOG_KEY_SEED,
@@ -88,7 +105,7 @@ def signed_checkpoint(
     judges: int = 0,
 ) -> str:
     """Return the signed checkpoint of a log, with the line of a witness if one is asked for."""
-    answer = Checkpoint(key.name, len(entries), rfc6962.merkle_root(leaf_hashes(entries)))
+    answer = Checkpoint(key.name, len(entries), log_root(entries))
     lines = [tlog_ledgers.sign_note(answer.text, key, seed)]
     lines += [
         tlog_ledgers.sign_cosignature(
@@ -119,7 +136,7 @@ def anchored_slot(sender: bytes, key: VerifierKey = LOG_KEY) -> bytes:
 
 def anchored_word(entries: Sequence[LogLeaf] = LOG_ENTRIES, key: VerifierKey = LOG_KEY) -> int:
     """Return what is anchored of a log."""
-    text = Checkpoint(key.name, len(entries), rfc6962.merkle_root(leaf_hashes(entries))).text
+    text = Checkpoint(key.name, len(entries), log_root(entries)).text
     return int.from_bytes(sha256(text.encode()).digest(), "big")
 
 
@@ -128,10 +145,11 @@ def make_chain_field(
     kind: str = KIND_BRAIN,
     by: bytes = OWNER_ADDRESS,
     salt: bytes = FIRST_SNAPSHOT.id,
+    key: VerifierKey = LOG_KEY,
 ) -> EvidenceDocument:
     """Return the field `chain`."""
     slots = storage_layout.brain_slots(storage_layout.brain_id(by, salt))
-    wanted = [anchored_slot(by)] if kind == KIND_ANCHOR else slots
+    wanted = [anchored_slot(by, key)] if kind == KIND_ANCHOR else slots
     address, account = (f"0x{one.hex()}" for one in (CONTRACT_ADDRESS, by))
     return build_chain_part(
         CHAIN_ID, address, kind, account, world.block(), world.storage_proof(wanted)

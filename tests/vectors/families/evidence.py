@@ -13,6 +13,7 @@ from brain.results import Evidence
 from brain.util.utc_time import epoch_ms
 from tests.support.chain import synthetic_evidence
 from tests.support.chain.merkle_patricia import keccak
+from tests.support.chain.rfc6962 import leaf_hash
 from tests.support.chain.synthetic_chain import (
     OWNER_ADDRESS,
     SENDER_ADDRESS,
@@ -33,6 +34,8 @@ def vectors() -> Iterator[Vector]:
     for name, document in good.items():
         given = {"text": json.dumps(document), **known(document)}
         yield valid(name, "evidence", given, **facts(given))
+    repaired = _repaired()
+    yield valid("repaired", "evidence", repaired, **facts(repaired))
     bare = {**good["anchor"], "proof": None}  # those have vectors of their own
     for what, mutant in mutate_json(bare):
         altered = _refused(f"altered: {what}", mutant, known(bare))
@@ -42,6 +45,24 @@ def vectors() -> Iterator[Vector]:
         found = _refused(name, document, known(document))
         assert found is not None, name
         yield found
+    for name, document in _other_logs(bare):
+        # The chain alone has to show it: the reader does not know the key.
+        found = _refused(name, document, {"block_hash": BLOCK})
+        assert found is not None, name
+        yield found
+    for name, state in _other_states():
+        document = {**good["brain"], "chain": synthetic_evidence.make_chain_field(state)}
+        found = _refused(name, document, {"block_hash": state.block()["hash"]})
+        assert found is not None, name
+        yield found
+
+
+def _repaired() -> Document:
+    """Return evidence of a brain with repairs and a later epoch, and its block."""
+    state = synthetic_evidence.make_chain_state(repairs=0xFFFFFFFF, epoch=(1 << 64) - 1)
+    chain = synthetic_evidence.make_chain_field(state)
+    document = {**synthetic_evidence.make_evidence(chain=chain), "proof": None}
+    return {"text": json.dumps(document), "block_hash": state.block()["hash"]}
 
 
 def known(document: Document) -> dict[str, str]:
@@ -63,7 +84,7 @@ def facts(given: dict[str, str]) -> Document:
         "log": [log.origin, log.place, log.size, log.root, epoch_ms(log.time)] if log else None,
         "chain": [
             *(chain.block, chain.block_hash, epoch_ms(chain.time), chain.contract),
-            *(chain.owner, chain.signer, chain.sender),
+            *(chain.owner, chain.signer, chain.repairs, chain.sender),
         ] if chain else None,
     }  # fmt: skip
 
@@ -124,3 +145,51 @@ def _forged(good: dict[str, Document]) -> Iterator[tuple[str, Document]]:
         "a longer log than is anchored",
         replace_at(good["anchor"], ("log",), synthetic_evidence.make_log_field(entries=entries)),
     )
+
+
+def _other_states() -> Iterator[tuple[str, ChainState]]:
+    """Yield states of a chain that the reader knows, but that do not hold the claim."""
+    made = synthetic_evidence.make_chain_state
+    yield "known block: another head", made(head=STRANGER)
+    yield "known block: another number", made(seq=3)
+    yield "known block: no number, in the bits of the repairs", made(seq=0, repairs=2)
+    yield "known block: an epoch above 64 bits", made(epoch=1 << 64)
+    yield "known block: other code", made()._replace(code=STRANGER)
+    yield "known block: never opened", ChainState(other_slots())
+
+
+def _other_logs(anchored: Document) -> Iterator[tuple[str, Document]]:
+    """Yield evidence with logs that are well signed, but not anchored as they say."""
+    good, entries = anchored["log"], synthetic_evidence.LOG_ENTRIES
+    signed = synthetic_evidence.sign_root
+    (size, index), root = (len(entries), good["index"]), synthetic_evidence.log_root(entries)
+    namesake, other = synthetic_evidence.NAMESAKE_KEY, synthetic_evidence.OTHER_LOG_KEY
+    seed = synthetic_evidence.NAMESAKE_KEY_SEED
+    signed_anew = synthetic_evidence.make_log_field(seed=seed, key=namesake)
+    swapped = [synthetic_evidence.OTHER_ENTRIES[4], *entries[1:]]
+    inner = bytes.fromhex(good["path"][0]) + leaf_hash(bytes.fromhex(good["entry"]))
+    climbed = {"index": index >> 1, "path": good["path"][1:]}
+    above = {**good, **climbed, "checkpoint": signed((size + 1) // 2, root)}
+    for name, log in {
+        "signed anew by another key of the same origin": signed_anew,
+        "signed anew under another origin": synthetic_evidence.make_log_field(seed=seed, key=other),
+        # The path leads from the entry to the root at these sizes and this index, too.
+        "another size": {**good, "checkpoint": signed(size + 1, root)},
+        "another size and index": {**good, "checkpoint": signed(11, root), "index": 9},
+        "another index": {**good, "index": index - 1},
+        "another root": synthetic_evidence.make_log_field(entries=swapped),
+        "the root of the first entries": synthetic_evidence.make_log_field(entries=entries[:6]),
+        "an interior node as an entry": {**above, "entry": inner.hex()},
+        "the place of an interior node": above,
+    }.items():
+        yield name, {**anchored, "log": log}
+    state = synthetic_evidence.make_chain_state()
+    chain = synthetic_evidence.make_chain_field(state, KIND_ANCHOR, SENDER_ADDRESS, key=namesake)
+    word = anchored["chain"]["slots"][0]["value"]
+    for name, part in {
+        "signed anew, with the slot of that key": chain,
+        "signed anew, with that slot and another word": replace_at(
+            chain, ("slots", 0, "value"), word
+        ),
+    }.items():
+        yield name, {**anchored, "log": signed_anew, "chain": part}

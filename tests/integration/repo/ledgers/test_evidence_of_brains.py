@@ -39,7 +39,9 @@ def test_evidence_is_of_the_first_commitment_that_covers_a_snapshot(
     ids += [upsert(brain, "4\n")]
     session = brain._session
     covering = [
-        evidence._first_covering_commitment(session, log, bytes.fromhex(here)).snapshot.hex()
+        evidence._first_covering_commitment(
+            session, log, log.history(session.brain_id()), bytes.fromhex(here)
+        ).snapshot.hex()
         for here in ids[:3]
     ]
     assert covering == [ids[0], ids[2], ids[2]]
@@ -121,7 +123,7 @@ def test_a_commitment_is_tried_again_if_another_process_was_faster(
     ledger: Any = Busy()
     monkeypatch.setattr(commit, "_MAX_COMMIT_ATTEMPTS", 3)
     failures, code = 3, "stale_parent"
-    assert commit._send_commitment(session, ledger, session.head()) == "committed"
+    assert commit._send_commitment(session, ledger, session.head())[0] == "committed"
     assert len(tries) == 4
     failures = 9
     for name, count in (("stale_parent", 4), ("already_open", 1)):

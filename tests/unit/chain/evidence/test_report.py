@@ -10,11 +10,13 @@ import pytest
 
 from brain import check_evidence
 from brain.chain.evidence import evidence_report
+from brain.chain.tlog.signed_note import VerifierKey
 from brain.errors import BrainError, InvalidInput, ProofError
 from brain.results import Evidence
 from brain.util.utc_time import iso_time, utc_time
 from tests.support.chain import synthetic_evidence
 from tests.support.chain.synthetic_evidence import LOG_KEY, NEW_PATH_CONTENT, WITNESS_KEY
+from tests.support.tlog_ledgers import sign_cosignature
 
 EVIDENCE = synthetic_evidence.make_all_evidence()
 STATE = synthetic_evidence.make_chain_state()
@@ -41,7 +43,7 @@ def test_a_log_and_a_chain_are_shown_line_by_line() -> None:
     found = check("witnessed", witnesses=[str(WITNESS_KEY)], log_key=str(LOG_KEY))
     lines = evidence_report.render_text(found).splitlines()
     assert lines[0] == f"Shown: {found.claim}."
-    assert lines[1] == "Trust: L0, hashes and signatures only."
+    assert lines[1] == "Trust: L1, one witness cosigned the log."
     rows = dict(line.split(maxsplit=1) for line in lines[2:] if line.startswith("  "))
     assert found.log is not None and found.path is not None
     assert rows["path"] == found.path and rows["size"] == str(len(NEW_PATH_CONTENT))
@@ -85,6 +87,29 @@ def test_what_a_reader_still_needs_depends_on_what_they_have() -> None:
     assert check("brain", block_trust="L1").trust_level == "L0"
     with pytest.raises(InvalidInput, match='"L4" is not a trust level'):
         check("brain", block_trust="L4")
+
+
+def test_witnesses_that_the_reader_names_raise_the_level_of_a_log() -> None:
+    entry = synthetic_evidence.COMMIT_ENTRY
+    second = VerifierKey("second.example", WITNESS_KEY.algorithm, LOG_KEY.key)
+    note = synthetic_evidence.signed_checkpoint(synthetic_evidence.LOG_ENTRIES, judges=1)
+    text = note.split("\n\n")[0] + "\n"
+    line = sign_cosignature(text, second, synthetic_evidence.LOG_KEY_SEED, 1)
+    log = {**synthetic_evidence.make_log_field(entry), "checkpoint": note + str(line)}
+    data = json.dumps({**EVIDENCE["log"], "log": log}).encode()
+    keys = [str(WITNESS_KEY), str(second)]
+    levels = [check_evidence(data, witnesses=keys[:count]).trust_level for count in range(3)]
+    assert levels == ["L0", "L1", "L2"]
+    found = check_evidence(data, witnesses=keys)
+    assert "Trust: L2, several witnesses" in evidence_report.render_text(found)
+
+
+def test_the_hash_of_a_block_and_witnesses_give_the_higher_level() -> None:
+    chain = EVIDENCE["anchor"]["chain"]
+    data = json.dumps({**EVIDENCE["witnessed"], "chain": chain}).encode()
+    known: dict[str, Any] = {"witnesses": [str(WITNESS_KEY)]}
+    assert check_evidence(data, **known).trust_level == "L1"
+    assert check_evidence(data, block_hash=BLOCK_HASH, **known).trust_level == "L3"
 
 
 def test_a_file_is_compared_with_its_proof(tmp_path: Path) -> None:

@@ -248,6 +248,16 @@ def test_a_log_that_is_gone_is_not_begun_anew(filled: Path) -> None:
     assert faults(filled) == {"rolled_back"}
 
 
+def test_a_log_that_is_gone_is_not_read_as_an_empty_one(filled: Path) -> None:
+    for path in filled.glob("log.db*"):
+        path.unlink()
+    with open_ledger_with_fixed_clock(filled) as log:
+        for read in (lambda: log.identity, lambda: log.head(derive_id("a")), log.checkpoint):
+            with pytest.raises(VerificationFailed) as error:
+                read()
+            assert error.value.code == "rolled_back"
+
+
 def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
     filled: Path, tmp_path: Path
 ) -> None:

@@ -197,6 +197,14 @@ def test_every_state_is_shown_to_extend_every_one_before(log: EmbeddedLedger) ->
             log.consistency(old, 3)
 
 
+def test_a_commitment_that_a_witness_cosigned_is_more_than_hashes(log: EmbeddedLedger) -> None:
+    commit_snapshots(log, "a", [1, 2])
+    log.add_cosignature(cosigned(log), [str(WITNESS)])
+    commit_snapshots(log, "a", [3])
+    levels = [log.trust_level(commitment) for commitment in log.history(derive_id("a"))]
+    assert levels == ["L1", "L1", "L0"]
+
+
 def test_the_word_of_a_witness_is_kept_and_shown(log: EmbeddedLedger) -> None:
     commit_snapshots(log, "a", [1, 2])
     text = cosigned(log)

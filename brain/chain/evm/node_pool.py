@@ -1,0 +1,166 @@
+"""Asks several nodes at the same time, and leaves out those that fail or hang.
+
+A node that fails, or that is still silent when the others have answered, is left out: later
+questions go to it only if the other nodes are too few. Threads ask the nodes, because a
+thread that waits for a node that hangs can be left behind.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Generic, NamedTuple, TypeVar
+
+from ...errors import BrainError
+from .rpc import RefusedCall, RpcNode
+
+GRACE_SECONDS = 1.0
+"""Seconds that nodes may take longer than the others, before they are left out."""
+
+AnswerT = TypeVar("AnswerT")
+WarnUser = Callable[[str], None]
+
+
+def ignore_warning(line: str) -> None:
+    """Tell nobody of nodes that are left out."""
+
+
+class NodeAnswers(NamedTuple, Generic[AnswerT]):
+    """The answers in the order of the nodes, and the errors of the nodes that gave none."""
+
+    answers: list[tuple[AnswerT, RpcNode]]
+    errors: list[BrainError]
+
+
+class _Outcome(NamedTuple, Generic[AnswerT]):
+    """What became of a question to a node: an answer, or an exception."""
+
+    node: RpcNode
+    answer: AnswerT | None
+    error: Exception | None
+
+
+class NodePool:
+    """The nodes of a chain. `warn` is called with one line about each node left out."""
+
+    def __init__(self, nodes: Sequence[RpcNode], warn: WarnUser) -> None:
+        self._nodes = nodes
+        self._warn = warn
+        self._left_out: set[RpcNode] = set()
+        self._warnings: list[str] = []
+
+    def trusted(self, nodes: Sequence[RpcNode]) -> list[RpcNode]:
+        """Return those nodes that are not left out."""
+        return [node for node in nodes if node not in self._left_out]
+
+    def leave_out(self, node: RpcNode, reason: str) -> None:
+        """Ask a node last from now on, and warn about it once the others have answered."""
+        if node not in self._left_out:
+            self._left_out.add(node)
+            self._warnings.append(f"{node.host} is left out: {reason}")
+
+    def ask(
+        self,
+        question: Callable[[RpcNode], AnswerT],
+        nodes: Sequence[RpcNode],
+        is_enough: Callable[[list[tuple[AnswerT, RpcNode]]], bool],
+        *,
+        width: int,
+        linger: bool,
+    ) -> NodeAnswers[AnswerT]:
+        """Ask `width` nodes at first, and each time that one fails or hangs, one more.
+
+        Stops when `is_enough` holds for the answers; with `linger`, the other nodes get some
+        more time then. Fewer answers than enough are returned if there are no more nodes.
+        """
+        round = _Round(self, question, nodes, width)
+        round.collect(is_enough, linger)
+        answers = sorted(round.answers, key=lambda answer: self._nodes.index(answer[1]))
+        if is_enough(answers):
+            for warning in self._warnings:
+                self._warn(warning)
+            self._warnings.clear()
+        return NodeAnswers(answers, round.errors)
+
+
+class _Round(Generic[AnswerT]):
+    """One question, and the nodes to which it was put."""
+
+    def __init__(
+        self,
+        pool: NodePool,
+        question: Callable[[RpcNode], AnswerT],
+        nodes: Sequence[RpcNode],
+        width: int,
+    ) -> None:
+        self._pool = pool
+        self._question = question
+        trusted = pool.trusted(nodes)
+        self._waiting = [*trusted, *(node for node in nodes if node not in trusted)]
+        self._alone = len(nodes) == 1
+        self._width = width
+        self._running: list[RpcNode] = []
+        self._inbox: SimpleQueue[_Outcome[AnswerT]] = SimpleQueue()
+        self.answers: list[tuple[AnswerT, RpcNode]] = []
+        self.errors: list[BrainError] = []
+
+    def collect(
+        self, is_enough: Callable[[list[tuple[AnswerT, RpcNode]]], bool], linger: bool
+    ) -> None:
+        """Put the question to nodes, and take in what they answer."""
+        deadline = 0.0
+        self._start_nodes(self._width)
+        while self._running or self._waiting:
+            enough = is_enough(self.answers)
+            if enough and not (linger and self._pool.trusted(self._running)):
+                return
+            if not self._running:
+                self._start_nodes(len(self._waiting))
+            if enough and not deadline:
+                deadline = time.monotonic() + GRACE_SECONDS
+            try:
+                self._take_outcome(self._patience(enough, deadline))
+            except Empty:
+                if enough:
+                    for node in self._running:
+                        self._pool.leave_out(node, "it does not answer when the others do")
+                    return
+                self._start_nodes(1)
+
+    def _patience(self, enough: bool, deadline: float) -> float | None:
+        """Return the seconds to wait for an outcome; None if there is nothing else to do."""
+        if enough:
+            return max(deadline - time.monotonic(), 0.0)
+        return GRACE_SECONDS if self._waiting else None
+
+    def _take_outcome(self, timeout: float | None) -> None:
+        """Take one outcome. Raises `Empty`, and what is no error of a node."""
+        node, answer, error = self._inbox.get(timeout=timeout)
+        self._running.remove(node)
+        if error is None:
+            self.answers.append((answer, node))  # type: ignore[arg-type]
+            return
+        if not isinstance(error, BrainError):
+            raise error
+        self.errors.append(error)
+        if not isinstance(error, RefusedCall):
+            self._pool.leave_out(node, error.message)
+        self._start_nodes(1)
+
+    def _start_nodes(self, number: int) -> None:
+        started, self._waiting = self._waiting[:number], self._waiting[number:]
+        for node in started:
+            self._running.append(node)
+            node.load_client()  # imports are not for several threads at once
+            if self._alone:
+                self._ask_node(node)
+            else:
+                threading.Thread(target=self._ask_node, args=[node], daemon=True).start()
+
+    def _ask_node(self, node: RpcNode) -> None:
+        try:
+            self._inbox.put(_Outcome(node, self._question(node), None))
+        except Exception as error:  # noqa: BLE001  raised again in the calling thread
+            self._inbox.put(_Outcome(node, None, error))

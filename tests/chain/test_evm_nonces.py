@@ -1,0 +1,285 @@
+"""Nonces: gaps that other programs or lying nodes leave, and how they are closed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from brain.chain.evm import EvmLedger
+from brain.chain.evm.account import UnsignedTransaction
+from brain.chain.evm.journal import ABANDONED
+from brain.chain.evm.node_quorum import NodeQuorum
+from brain.chain.evm.tx_sender import TxSender
+from brain.chain.ledger_protocol import INCLUDED, PENDING
+from brain.errors import Conflict, InvalidInput, LedgerError
+from tests.chain.test_evm_sending import OpenedBrain, S, manual_mining, opened
+from tests.support.anvil_node import Anvil
+from tests.support.chain.evm_ledgers import open_patient_ledger
+from tests.support.chain.lying_node import LyingNode, run_lying_node
+from tests.support.error_codes import error_code
+from tests.support.process_death import dies_before_call
+
+__all__ = ["manual_mining", "opened"]
+
+
+def claim_pending(liar: LyingNode, more: int) -> None:
+    """Let a node claim that many pending transactions more than there are."""
+
+    def lie(answer: str, params: list[Any]) -> str:
+        return hex(int(answer, 16) + more) if params[1] == "pending" else answer
+
+    liar.alter("eth_getTransactionCount", lie)
+
+
+def ledger_through(opened: OpenedBrain, *urls: str) -> EvmLedger:
+    quorum = len(urls) // 2 + 1
+    config = replace(opened.ledger.config, urls=urls, quorum=quorum)
+    return open_patient_ledger(config, opened.folder, opened.key, patience=0.0)
+
+
+def send_foreign(opened: OpenedBrain, nonce: int) -> str:
+    """Another program sends with the same key; return the hash of its transaction."""
+    fees = opened.records()[-1].last_attempt.fees
+    foreign = UnsignedTransaction(
+        chain_id=opened.node.chain,
+        nonce=nonce,
+        to=opened.key.address,
+        data=b"",
+        gas=21_000,
+        max_fee=fees.max_fee * 2,
+        tip=fees.tip * 2,
+    )
+    raw = opened.key.sign_transaction(foreign).raw
+    return str(opened.node.call("eth_sendRawTransaction", "0x" + raw.hex()))
+
+
+@pytest.fixture
+def gap(opened: OpenedBrain, manual_mining: Anvil) -> Iterator[LyingNode]:
+    """A node whose lie made a commitment of S[1] wait behind three nonces that nobody uses."""
+    with run_lying_node(manual_mining.url) as liar:
+        claim_pending(liar, 3)
+        assert ledger_through(opened, liar.url).commit(opened.brain, S[1], S[0]).status == PENDING
+        assert opened.records()[-1].nonce == 4
+        yield liar
+
+
+def test_one_node_that_claims_pending_transactions_leaves_no_gap(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    with ExitStack() as stack:
+        liar, *others = (stack.enter_context(run_lying_node(manual_mining.url)) for _ in range(3))
+        claim_pending(liar, 3)
+        ledger = ledger_through(opened, liar.url, *(other.url for other in others))
+        assert ledger.commit(opened.brain, S[1], S[0]).status == PENDING
+        assert opened.records()[-1].nonce == 1
+        manual_mining.mine()
+        assert ledger.status(opened.brain, S[1]).status == INCLUDED
+
+
+def test_a_commitment_behind_a_gap_moves_back_to_the_first_free_nonce(
+    opened: OpenedBrain, manual_mining: Anvil, gap: LyingNode
+) -> None:
+    stuck = opened.records()[-1]
+    manual_mining.mine()
+    assert opened.ledger.status(opened.brain, S[1]).status == PENDING
+    again = opened.reopen().commit(opened.brain, S[1], S[0])
+    assert again.status == PENDING
+    assert again.transaction != stuck.last_attempt.hash
+    nonces = {record.nonce: record.status for record in opened.records()[1:]}
+    assert nonces == {1: PENDING, 4: ABANDONED}
+    manual_mining.mine()
+    made = opened.ledger.status(opened.brain, S[1])
+    assert (made.status, made.transaction, made.seq) == (INCLUDED, again.transaction, 2)
+    assert [one.snapshot for one in opened.ledger.history(opened.brain)] == S[:2]
+
+
+def test_a_crash_while_a_commitment_moves_back_leaves_it_to_the_next_run(
+    opened: OpenedBrain, manual_mining: Anvil, gap: LyingNode
+) -> None:
+    with dies_before_call(TxSender, "_post"):
+        opened.reopen().commit(opened.brain, S[1], S[0])
+    assert [record.status for record in opened.records()[1:]] == [ABANDONED]
+    assert opened.reopen().commit(opened.brain, S[1], S[0]).status == PENDING
+    manual_mining.mine()
+    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
+    assert opened.nonce() == 2
+
+
+def test_a_call_that_was_abandoned_behind_a_gap_changes_nothing_if_a_node_kept_it(
+    opened: OpenedBrain, manual_mining: Anvil, gap: LyingNode
+) -> None:
+    ledger = opened.reopen()
+    ledger.commit(opened.brain, S[1], S[0])
+    manual_mining.mine()
+    for parent, snapshot in itertools.pairwise(S[1:]):
+        assert ledger.commit(opened.brain, snapshot, parent).status == PENDING
+        manual_mining.mine()
+    assert [one.snapshot for one in ledger.history(opened.brain)] == S
+    assert opened.nonce() == 7  # with the abandoned call at nonce 4, which was reverted
+
+
+def test_a_commitment_behind_a_transaction_that_no_node_has_any_more_moves_back(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    foreign = send_foreign(opened, 1)
+    stuck = opened.ledger.commit(opened.brain, S[1], S[0])
+    assert opened.records()[-1].nonce == 2
+    manual_mining.drop(foreign)
+    manual_mining.mine()
+    assert opened.nonce() == 1
+    again = opened.reopen().commit(opened.brain, S[1], S[0])
+    assert again.transaction != stuck.transaction
+    manual_mining.mine()
+    assert opened.ledger.status(opened.brain, S[1]).transaction == again.transaction
+
+
+def test_a_commitment_stays_behind_the_transaction_of_another_program_that_nodes_have(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    send_foreign(opened, 1)
+    first = opened.ledger.commit(opened.brain, S[1], S[0])
+    assert opened.reopen().commit(opened.brain, S[1], S[0]).transaction == first.transaction
+    manual_mining.mine()
+    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
+    assert opened.nonce() == 3
+
+
+def test_resending_ignores_what_a_node_goes_on_to_claim(
+    opened: OpenedBrain, manual_mining: Anvil, gap: LyingNode
+) -> None:
+    ledger = ledger_through(opened, gap.url)
+    ledger.commit(opened.brain, S[1], S[0])
+    assert opened.records()[-1].nonce == 4
+    (mended,) = ledger.pending.resend()
+    assert (mended.nonce, mended.intent.snapshot, mended.sent.status) == (1, S[1], PENDING)
+    manual_mining.mine()
+    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
+    assert ledger.pending.resend() == []
+
+
+def test_resending_gives_a_lost_transaction_back_to_the_nodes(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    lost = opened.ledger.commit(opened.brain, S[1], S[0])
+    manual_mining.drop(lost.transaction)
+    (mended,) = opened.ledger.pending.resend()
+    assert (mended.nonce, mended.sent.transaction) == (1, lost.transaction)
+    manual_mining.mine()
+    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
+
+
+def test_a_pending_commitment_is_sped_up_by_its_key_alone(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    slow = opened.ledger.commit(opened.brain, S[1], S[0])
+    fast = opened.ledger.pending.speed_up()
+    assert fast.sent.transaction != slow.transaction
+    old, new = opened.records()[-1].attempts
+    assert new.fees.max_fee * 8 >= old.fees.max_fee * 9
+    manual_mining.mine()
+    assert opened.ledger.status(opened.brain, S[1]).transaction == fast.sent.transaction
+    assert error_code(opened.ledger.pending.speed_up) == "not_pending"
+
+
+def test_a_cancelled_commitment_is_never_made_and_another_takes_its_place(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    opened.ledger.commit(opened.brain, S[1], S[0])
+    cancelled = opened.ledger.pending.cancel()
+    assert (cancelled.nonce, cancelled.intent.kind) == (1, "cancel")
+    sent = manual_mining.call("eth_getTransactionByHash", cancelled.sent.transaction)
+    assert (sent["to"], sent["value"], sent["input"]) == (opened.key.address, "0x0", "0x")
+    assert error_code(opened.ledger.status, opened.brain, S[1]) == "not_committed"
+    assert opened.ledger.commit(opened.brain, S[2], S[0]).status == PENDING
+    manual_mining.mine()
+    assert [one.snapshot for one in opened.ledger.history(opened.brain)] == [S[0], S[2]]
+    assert opened.nonce() == 3
+
+
+def test_a_crash_before_a_cancellation_is_broadcast_leaves_it_to_the_next_run(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    opened.ledger.commit(opened.brain, S[1], S[0])
+    old = opened.records()[-1].last_attempt.raw
+    with dies_before_call(NodeQuorum, "broadcast", lambda quorum, raw: raw != old):
+        opened.ledger.pending.cancel()
+    (mended,) = opened.reopen().pending.resend()
+    assert (mended.nonce, mended.intent.kind) == (1, "cancel")
+    manual_mining.mine()
+    assert [one.snapshot for one in opened.ledger.history(opened.brain)] == [S[0]]
+
+
+def test_a_cancellation_that_nodes_refuse_leaves_the_commitment_pending(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    first = opened.ledger.commit(opened.brain, S[1], S[0])
+    raw = "0x" + opened.records()[-1].last_attempt.raw.hex()
+    with run_lying_node(manual_mining.url) as liar:
+        ledger = ledger_through(opened, liar.url)
+        liar.refuse("eth_sendRawTransaction", "txpool is full", unless_first_param=[raw])
+        assert error_code(ledger.pending.cancel) == "refused"
+    assert opened.ledger.status(opened.brain, S[1]) == first
+    manual_mining.mine()
+    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
+
+
+def test_a_cancellation_that_comes_too_late_says_so(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    made = opened.ledger.commit(opened.brain, S[1], S[0])
+    with run_lying_node(manual_mining.url) as liar:
+        ledger = ledger_through(opened, liar.url)
+        old = opened.records()[-1].last_attempt.raw
+        liar.answer_with("eth_sendRawTransaction", made.transaction)
+        liar.do_and_refuse("eth_sendRawTransaction", "already known")
+        manual_mining.mine()
+        liar.alter("eth_getTransactionCount", lambda answer, params: "0x1")
+        with pytest.raises(LedgerError, match="was included before it was cancelled") as raised:
+            ledger.pending.cancel()
+    assert raised.value.code == "replaced"
+    assert old in [attempt.raw for record in opened.records() for attempt in record.attempts]
+    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
+
+
+def test_one_of_several_pending_transactions_is_named_by_its_nonce(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    opened.ledger.commit(opened.brain, S[1], S[0])
+    opened.ledger.ownership.set_signer(opened.brain, "0x" + "ab" * 20)
+    with pytest.raises(
+        InvalidInput, match=r"2 transactions are pending: 1 \(commit\), 2"
+    ) as raised:
+        opened.ledger.pending.cancel()
+    assert raised.value.code == "which_transaction"
+    assert error_code(opened.ledger.pending.cancel, 3) == "not_pending"
+    assert opened.ledger.pending.cancel(2).nonce == 2
+    manual_mining.mine()
+    head = opened.ledger.head(opened.brain)
+    assert head is not None and (head.snapshot, head.signer) == (S[1], "")
+
+
+def test_a_second_commitment_waits_for_the_one_that_its_run_sent_again(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    lost = opened.ledger.commit(opened.brain, S[1], S[0])
+    manual_mining.drop(lost.transaction)
+    manual_mining.set_automine(True)
+    # The node mines the first as soon as the second run sends it again.
+    assert error_code(opened.reopen().commit, opened.brain, S[2], S[0]) == "stale_parent"
+    assert opened.ledger.commit(opened.brain, S[2], S[1]).seq == 3
+
+
+def test_a_pending_commitment_in_the_way_is_told_with_what_mends_it(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    opened.ledger.commit(opened.brain, S[1], S[0])
+    with pytest.raises(Conflict, match="is pending") as raised:
+        opened.reopen().commit(opened.brain, S[2], S[0])
+    assert raised.value.code == "pending"
+    assert "brain chain speed-up" in raised.value.hint
+    assert "brain chain cancel" in raised.value.hint

@@ -1,0 +1,231 @@
+"""A stolen signer commits what is not of the brain; the owner disowns it and goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from brain_cli.settings import evm_ledgers
+
+from brain import Brain
+from brain.chain.evidence import storage_layout
+from brain.chain.evm.evm_ledger import EvmLedger
+from brain.chain.evm.tx_sender import TxSender
+from brain.repo.ledgers import last_seen_head
+from tests.cli.conftest import Call, validate
+from tests.cli.test_commands import learn
+from tests.cli.test_on_chain import Use, done
+from tests.support.anvil_node import Anvil
+from tests.support.chain.registry_contract import encode_call, word_of
+from tests.support.process_death import dies_before_call
+
+Steal = Callable[..., None]
+
+
+@pytest.fixture
+def registry_id(agent: Path, cli: Call, chain: str, node: Anvil) -> bytes:
+    """The id on the chain of the brain, opened with its second account as the signer."""
+    opened = done(cli, "chain", "open", "--ledger", chain)
+    done(cli, "chain", "signer", node.accounts[1], "--ledger", chain)
+    creator = bytes.fromhex(node.accounts[0][2:])
+    return storage_layout.brain_id(creator, bytes.fromhex(opened["brain"]))
+
+
+@pytest.fixture
+def steal(node: Anvil, cli: Call, chain: str, registry_id: bytes) -> Steal:
+    """Commit snapshots with the stolen key of the signer."""
+    contract = done(cli, "config", "list")["ledgers"][0]["contract"]
+
+    def commit(*snapshots: bytes) -> None:
+        head = bytes.fromhex(done(cli, "chain", "status", "--ledger", chain)["snapshot"])
+        for snapshot in snapshots:
+            call = encode_call("commit", registry_id, snapshot, head)
+            assert node.transact(node.accounts[1], contract, call)["status"] == "0x1"
+            head = snapshot
+
+    return commit
+
+
+ORPHANS = (word_of("orphan 1"), word_of("orphan 2"))
+
+
+def test_the_owner_disowns_what_a_stolen_signer_committed_and_the_lineage_goes_on(
+    node: Anvil, cli: Call, chain: str, steal: Steal, tmp_path: Path
+) -> None:
+    on = ("--ledger", chain)
+    steal(*ORPHANS)
+    learn(cli, "shared", "one")
+    refused = cli("chain", "commit", *on, "--json")
+    assert refused.status == 12 and refused.error["code"] == "ledger_ahead"
+    assert "brain chain supersede --ledger dev" in refused.error["hint"]
+    assert cli("verify", *on).status == 3
+
+    priced = done(cli, "chain", "supersede", *on, "--dry-run")
+    assert [one["snapshot"] for one in priced["disowned"]] == [one.hex() for one in ORPHANS]
+    assert (priced["kept"], priced["commitment"]) == (1, None)
+    shown = cli("chain", "supersede", *on)
+    assert shown.status == 0, shown.err
+    assert ORPHANS[1].hex()[:12] in shown.err.partition("Sending: ")[0]
+    assert "as commitment 4" in shown.out
+
+    verified = cli("verify", *on, "--json")
+    assert verified.status == 0, verified.err
+    (finding,) = verified.document["findings"]
+    assert (finding["code"], finding["severity"]) == ("disowned", "warning")
+    assert "commitments 2 to 3" in finding["message"] and "commitment 4" in finding["message"]
+    status = done(cli, "chain", "status", *on)
+    assert [one["disowned_by"] for one in status["commitments"]] == [None, 4, 4, None]
+    assert status["signer"] is None and status["behind"] == 0
+    assert "disowned by commitment 4" in cli("chain", "status", *on).out
+
+    for text in ("two", "three"):
+        learn(cli, "shared", text)
+        done(cli, "chain", "commit", *on)
+    node.mine(2)
+    for revision, seq in (("@", 6), ("@~1", 5), ("@~2", 4)):
+        file = str(tmp_path / f"{seq}.json")
+        made = cli("chain", "evidence", revision, *on, "-o", file)
+        assert made.status == 0, made.err
+        found = done(cli, "chain", "check", file)
+        assert (found["seq"], found["chain"]["repairs"]) == (seq, 1)
+        assert "the owner disowned commitments once" in cli("chain", "check", file).out
+
+
+def test_the_same_snapshot_is_committed_again_after_it_was_taken_over(
+    node: Anvil, cli: Call, chain: str, steal: Steal, tmp_path: Path
+) -> None:
+    on = ("--ledger", chain)
+    node.mine(2)
+    file = str(tmp_path / "evidence.json")
+    assert cli("chain", "evidence", *on, "-o", file).status == 0  # of commitment 1, stored
+    steal(*ORPHANS)
+    done(cli, "chain", "signer", "--none", *on)
+    made = done(cli, "chain", "supersede", *on)
+    assert (made["commitment"]["seq"], made["commitment"]["changed"]) == (4, True)
+    node.mine(2)
+    assert cli("verify", *on).status == 0
+    assert cli("chain", "evidence", *on, "-o", file).status == 0
+    assert done(cli, "chain", "check", file)["committed"] == made["commitment"]["snapshot"]
+    refused = cli("chain", "supersede", *on, "--json")
+    assert refused.status == 0 and refused.document["commitment"]["changed"] is False
+
+
+def test_an_old_snapshot_that_a_stolen_signer_committed_is_disowned(
+    cli: Call, chain: str, steal: Steal
+) -> None:
+    on = ("--ledger", chain)
+    first = bytes.fromhex(done(cli, "chain", "status", *on)["snapshot"])
+    learn(cli, "shared", "one")
+    done(cli, "chain", "commit", *on)
+    steal(first)
+    failed = cli("chain", "verify", *on, "--json")
+    assert failed.document["findings"][0]["code"] == "commitment_order"
+    assert "brain chain supersede" in failed.error["hint"]
+    assert [one["seq"] for one in done(cli, "chain", "supersede", *on)["disowned"]] == [3]
+    assert done(cli, "chain", "verify", *on)["ok"]
+
+
+def test_evidence_of_a_disowned_snapshot_is_refused_by_name(
+    node: Anvil, cli: Call, chain: str, steal: Steal
+) -> None:
+    on = ("--ledger", chain)
+    learn(cli, "shared", "one")
+    assert cli("branch", "idea").status == 0
+    bad = cli("log", "--json").document["snapshots"][0]["snapshot"]
+    steal(bytes.fromhex(bad))
+    node.mine(2)
+    assert cli("chain", "evidence", "@", *on).status == 0
+    done(cli, "chain", "supersede", "@~1", *on)
+    refused = cli("chain", "evidence", bad, *on, "--json")
+    assert refused.status == 12
+    assert refused.error["code"] == "disowned" and "commitment 2" in refused.error["message"]
+
+
+def test_another_machine_with_a_copy_of_the_brain_sees_the_same(
+    cli: Call, chain: str, steal: Steal, node: Anvil, tmp_path: Path, monkeypatch: Any
+) -> None:
+    on = ("--ledger", chain)
+    copy = tmp_path / "copy"
+    shutil.copytree(".", copy)
+    steal(*ORPHANS)
+    done(cli, "chain", "supersede", *on)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    monkeypatch.delenv("BRAIN_LEDGER_KEY")
+    monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "other ledgers"))
+    (tmp_path / "other.json").write_text(json.dumps(settings))
+    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "other.json"))
+    verified = done(cli, "chain", "verify", *on, at=str(copy))
+    assert verified["ok"] and [one["code"] for one in verified["findings"]] == ["disowned"]
+    rows = done(cli, "chain", "status", *on, at=str(copy))["commitments"]
+    assert [one["disowned_by"] for one in rows] == [None, 4, 4, None]
+
+
+def test_a_run_that_died_between_sending_and_noting_is_repeated(
+    cli: Call, chain: str, steal: Steal
+) -> None:
+    on = ("--ledger", chain)
+    steal(*ORPHANS)
+    with Brain.open(Path(), author="tester") as brain:
+        ledger = evm_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
+        plan = brain.ledger.plan_repair(ledger)
+        with dies_before_call(last_seen_head, "record_last_seen_head"):
+            brain.ledger.supersede(ledger, plan)
+    made = done(cli, "chain", "supersede", *on)
+    assert (made["commitment"]["seq"], made["commitment"]["changed"]) == (4, False)
+    assert (made["kept"], made["disowned"]) == (4, [])
+    assert cli("op", "log").out.count(" to dev") == 2
+    assert done(cli, "chain", "verify", *on)["ok"]
+
+
+def test_a_run_that_died_between_writing_and_sending_is_repeated(
+    cli: Call, chain: str, steal: Steal, node: Anvil
+) -> None:
+    on = ("--ledger", chain)
+    steal(*ORPHANS)
+    with Brain.open(Path(), author="tester") as brain:
+        ledger = evm_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
+        plan = brain.ledger.plan_repair(ledger)
+        with dies_before_call(TxSender, "_broadcast"):
+            brain.ledger.supersede(ledger, plan)
+    assert done(cli, "chain", "supersede", *on)["commitment"]["seq"] == 4
+    assert done(cli, "chain", "status", *on)["seq"] == 4
+
+
+def test_a_thief_who_commits_again_is_met_by_removing_the_signer_first(
+    cli: Call, chain: str, steal: Steal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on = ("--ledger", chain)
+    steal(ORPHANS[0])
+    supersede = EvmLedger.supersede
+
+    def overtaken(self: EvmLedger, *call: Any) -> Any:
+        steal(ORPHANS[1])
+        return supersede(self, *call)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EvmLedger, "supersede", overtaken)
+        refused = cli("chain", "supersede", *on, "--json")
+    assert refused.status == 12 and refused.error["code"] == "stale_parent"
+    assert "brain chain signer --none" in refused.error["hint"]
+    done(cli, "chain", "signer", "--none", *on)
+    assert done(cli, "chain", "supersede", *on)["kept"] == 1
+
+
+def test_nothing_to_disown_is_said_and_a_snapshot_apart_is_refused(
+    cli: Call, chain: str, steal: Steal, use: Use
+) -> None:
+    on = ("--ledger", chain)
+    refused = cli("chain", "supersede", *on, "--json")
+    assert refused.status == 12 and refused.error["code"] == "nothing_to_disown"
+    steal(ORPHANS[0])
+    refused = cli("chain", "supersede", "@~1", *on, "--json")
+    assert refused.status == 12 and refused.error["code"] == "not_descended"
+    use(1)
+    refused = cli("chain", "supersede", *on, "--json")
+    assert refused.status == 1 and refused.error["code"] == "unauthorized"
+    assert "is its signer, which may only commit" in refused.error["message"]
+    validate("error", json.loads(refused.err))
