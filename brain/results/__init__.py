@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
+    from .accounts import *  # noqa: F403
     from .common import *  # noqa: F403
     from .evolution import *  # noqa: F403
     from .folder_changes import *  # noqa: F403
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .work import *  # noqa: F403
 
 _NAMES = {
+    "accounts": "AccountBound AccountUnbound BoundAccount",
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
     "evolution": (
         "CaseAdded EarlierAttempt EvolutionDecision EvolutionStatus EvolverCost EvolverStatus "
@@ -61,9 +63,8 @@ _NAMES = {
         "SkillProblem SkillVersion SkillView"
     ),
     "trust": (
-        "AccountBound AccountUnbound BoundAccount DoctorCheck Equivocation EquivocationResult "
-        "Proof RecordedSecret Revocation SecretScan Signature TrustChanged Trusted TrustedKey "
-        "Verified"
+        "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
+        "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
     ),
     "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
     "work": (

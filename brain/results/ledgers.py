@@ -9,6 +9,7 @@ from .named_tuple import NamedTuple
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from .accounts import BoundAccount
     from .common import Committed, Finding
 
 
@@ -174,8 +175,10 @@ class Evidence(NamedTuple):
     None for the first or if the ledger does not record it. `path` is a file of the snapshot,
     of `type` "file", "executable" or "link", with the content `blob` of `size` bytes; None
     for evidence without a path. `log` and `chain` are None if the commitment is not there.
-    `trust_level` is L0 to L3 (docs/SECURITY.md). `missing` lists what the reader has to
-    know from other sources. `ok` is always true: invalid evidence is an error.
+    `accounts` are the statements of the snapshot that bind keys to accounts, with their
+    standing at the time of the ledger. `trust_level` is L0 to L3 (docs/SECURITY.md). `missing`
+    lists what the reader has to know from other sources. `ok` is always true: invalid evidence
+    is an error.
     """
 
     ok: bool
@@ -192,4 +195,5 @@ class Evidence(NamedTuple):
     size: int | None
     log: LogInclusion | None
     chain: ContractInclusion | None
+    accounts: list[BoundAccount]
     missing: list[str]

@@ -96,6 +96,12 @@ _EXPECTED_TYPE = NonEmptyType()
     metavar="ADDRESS",
     help="Require this owner of the brain, or of the anchor of the log.",
 )
+@option(
+    "--key",
+    type=_EXPECTED_TYPE,
+    metavar="KEY",
+    help="Require a statement that binds this key, ed25519:…, to that account.",
+)
 @option("--log-key", type=_EXPECTED_TYPE, metavar="KEY", help="Require this key of the log.")
 @repeated_option(
     "--witness",

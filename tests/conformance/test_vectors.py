@@ -56,7 +56,16 @@ from tests.support.memory_store import MemoryStore
 from tests.support.node_store import MemoryNodeStore
 from tests.support.signed_lineages import verify_signatures
 from tests.vectors import generate
-from tests.vectors.families import evidence, gates, logs, receipts, rights, signatures, verdicts
+from tests.vectors.families import (
+    accounts,
+    evidence,
+    gates,
+    logs,
+    receipts,
+    rights,
+    signatures,
+    verdicts,
+)
 from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
@@ -343,6 +352,10 @@ def _evidence(vector: GoldenVector) -> dict[str, Any]:
     return evidence.facts(vector.input)
 
 
+def _accounts(vector: GoldenVector) -> dict[str, Any]:
+    return accounts.facts(vector.input)
+
+
 def _receipt(vector: GoldenVector) -> dict[str, Any]:
     return receipts.facts(vector.data)
 
@@ -449,6 +462,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "signatures": _signatures,
     "signatures-prefixes": _prefixes,
     "equivocation": _equivocation,
+    "accounts": _accounts,
     "evidence": _evidence,
     "trust": _trust,
     "rights": _rights,

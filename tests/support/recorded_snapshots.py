@@ -12,6 +12,7 @@ from brain.objects.bundle import Bundle
 from brain.objects.node_cache import NodeCache
 from brain.objects.operation import genesis_operation, snapshot_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
+from brain.objects.tree_entry import TreeEntry
 from brain.proofs import proof_json
 from brain.proofs.proof_builder import build_absence_proof, build_path_proof
 from brain.proofs.proof_types import AnyProof
@@ -40,11 +41,17 @@ class RecordedSnapshot(NamedTuple):
 
 
 def record_snapshot(
-    paths: Iterable[str] = FEW_PATHS, brain: bytes = b"", content: str = ""
+    paths: Iterable[str] = FEW_PATHS,
+    brain: bytes = b"",
+    content: str = "",
+    others: Iterable[TreeEntry] = (),
 ) -> RecordedSnapshot:
-    """Record files at `paths` as the genesis of a brain or, if `brain` is given, later in it."""
+    """Record files at `paths` as the genesis of a brain or, if `brain` is given, later in it.
+
+    `others` are recorded too.
+    """
     nodes = MemoryNodeStore().open_nodes()
-    bundle = bundles.build_bundle(nodes, [file_entry(path, content) for path in paths])
+    bundle = bundles.build_bundle(nodes, [*(file_entry(path, content) for path in paths), *others])
     return RecordedSnapshot(nodes, bundle, _make_snapshot(bundles.bundle_id(bundle), brain))
 
 

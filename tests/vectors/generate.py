@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from tests.vectors.families import (
+    accounts,
     badtrees,
     bundles,
     changes,
@@ -59,6 +60,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "inclusions": logs.inclusions,
     "consistencies": logs.consistencies,
     "evidence": evidence.vectors,
+    "accounts": accounts.vectors,
     "receipts": receipts.vectors,
     "verdicts": verdicts.vectors,
     "gates": gates.vectors,

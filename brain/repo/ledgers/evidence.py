@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...chain.ledger_protocol import Commitment, Ledger
-from ...errors import Conflict, NotFound
+from ...errors import Conflict, InvalidInput, NotFound
+from ...trust import ACCOUNTS_PATH
 from ..history import prove
 from ..open.session import Session
+from ..read import account_file
 from ..read.revisions import resolve_revision
 from .commit import is_covered, read_checked_history
 
@@ -17,7 +19,8 @@ def build_commit_evidence(
 ) -> bytes:
     """Return evidence of the first commitment that covers a revision, as JSON text.
 
-    With a `path`, it also proves the file at that path. Raises
+    With a `path`, it also proves the file at that path. Evidence of a chain shows the statements
+    of the revision that bind keys to accounts, if all are signed by both. Raises
     `NotFound` (`not_committed`, `no_path`), `VerificationFailed` (`rolled_back`), or
     `LedgerError`.
     """
@@ -36,7 +39,37 @@ def build_commit_evidence(
     proven = covering if seq == covering.seq else history[seq - 1]
     if proven.disowned_by:
         raise _disowned_error(ledger, proven)
-    return build_evidence(proven, part, snapshot, path=path_proof, descent=descent_proof)
+    return build_evidence(
+        proven,
+        part,
+        snapshot,
+        path=path_proof,
+        descent=descent_proof,
+        accounts=_prove_statements(session, snapshot) if part["chain"] else None,
+    )
+
+
+def _prove_statements(session: Session, snapshot: bytes) -> tuple[bytes, bytes] | None:
+    """Return accounts.json and the proof of its path; None if it binds no key of this brain.
+
+    A file with a bad signature would make the evidence invalid; `brain verify` reports it.
+    """
+    content = account_file.read_accounts_file(session, snapshot)
+    if content is None:
+        return None
+    from ...chain import account_statement as statements
+
+    try:
+        found = statements.parse_statements(content)
+    except InvalidInput:
+        return None
+    brain, now = session.brain_id(), session.timestamp_ms() // 1000
+    standings = {statements.verify_statement(each, brain, now) for each in found}
+    if standings & {statements.BAD_KEY_SIGNATURE, statements.BAD_ACCOUNT_SIGNATURE}:
+        return None
+    if standings == {statements.OTHER_BRAIN}:
+        return None
+    return content, prove.prove_path(session, ACCOUNTS_PATH, snapshot.hex())
 
 
 def _first_covering_commitment(

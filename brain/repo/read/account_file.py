@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from ...chain import account_statement
-from ...chain.account_statement import MAX_ACCOUNTS_BYTES, AccountStatement
+from typing import TYPE_CHECKING
+
 from ...objects import bundle as bundles
 from ...objects.tree_entry import LINK
 from ...trust import ACCOUNTS_PATH
 from ..open.session import Session
+
+if TYPE_CHECKING:
+    from ...chain.account_statement import AccountStatement
+
+
+def read_accounts_file(session: Session, snapshot_id: bytes) -> bytes | None:
+    """Return the content of accounts.json in a snapshot; None if it has no such file.
+
+    Raises `InvalidInput` (`bad_accounts`).
+    """
+    entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), ACCOUNTS_PATH)
+    if entry is None:
+        return None
+    from ...chain import account_statement
+
+    if entry.kind == LINK or entry.size > account_statement.MAX_ACCOUNTS_BYTES:
+        raise account_statement.accounts_error(
+            "it is a link" if entry.kind == LINK else "it is too large"
+        )
+    return session.reader.read_blob(entry.blob, entry.size)
 
 
 def read_statements(session: Session, snapshot_id: bytes) -> list[AccountStatement]:
@@ -15,11 +35,9 @@ def read_statements(session: Session, snapshot_id: bytes) -> list[AccountStateme
 
     Raises `InvalidInput` (`bad_accounts`).
     """
-    entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), ACCOUNTS_PATH)
-    if entry is None:
+    content = read_accounts_file(session, snapshot_id)
+    if content is None:
         return []
-    if entry.kind == LINK or entry.size > MAX_ACCOUNTS_BYTES:
-        raise account_statement.accounts_error(
-            "it is a link" if entry.kind == LINK else "it is too large"
-        )
-    return account_statement.parse_statements(session.reader.read_blob(entry.blob, entry.size))
+    from ...chain import account_statement
+
+    return account_statement.parse_statements(content)

@@ -9,9 +9,11 @@ from typing import Any
 from brain import check_evidence
 from brain.chain.evidence.evidence_model import KIND_ANCHOR
 from brain.errors import BrainError
+from brain.objects.tree_entry import LINK
 from brain.results import Evidence
+from brain.trust import ed25519
 from brain.util.utc_time import epoch_ms
-from tests.support.chain import synthetic_evidence
+from tests.support.chain import bound_evidence, synthetic_evidence
 from tests.support.chain.merkle_patricia import keccak
 from tests.support.chain.rfc6962 import leaf_hash
 from tests.support.chain.synthetic_chain import (
@@ -55,6 +57,66 @@ def vectors() -> Iterator[Vector]:
         found = _refused(name, document, {"block_hash": state.block()["hash"]})
         assert found is not None, name
         yield found
+    yield from _bound()
+
+
+def _bound() -> Iterator[Vector]:
+    """Yield evidence that shows statements about accounts, and such as it must not."""
+    good = bound_evidence.bound_evidence()
+    owner, signer = (bound_evidence.account_address(name) for name in ("owner", "signer"))
+    made = bound_evidence.make_statement
+    several = [made(), made("signer"), made(chain_id=8453)]
+    for name, found in {
+        "the owner": good,
+        "several accounts": bound_evidence.bound_evidence(several),
+        "another account": bound_evidence.bound_evidence(owner=signer),
+        "another brain": bound_evidence.bound_evidence([made(brain=STRANGER)]),
+        "expired at the block": bound_evidence.bound_evidence(
+            [made(expires=bound_evidence.BLOCK_TIME)]
+        ),
+        "not expired at the block": bound_evidence.bound_evidence(
+            [made(expires=bound_evidence.BLOCK_TIME + 1)]
+        ),
+    }.items():
+        given = {"text": json.dumps(found.document), "block_hash": found.block_hash}
+        yield valid(f"bound: {name}", "evidence", given, **facts(given))
+    text, known = good.document["accounts"]["content"], {"block_hash": good.block_hash}
+    swapped_key = text.replace(
+        ed25519.public_key(bound_evidence.KEY_SEED).hex(),
+        ed25519.public_key(bound_evidence.OTHER_KEY_SEED).hex(),
+    )
+    swapped_account = text.replace(owner.hex(), signer.hex())
+    files = {
+        "a swapped key": swapped_key,
+        "a swapped account": swapped_account,
+        "a truncated file": text[:-4],
+    }
+    for name, content in files.items():
+        # The file of the snapshot, and then a snapshot that has that file.
+        document = replace_at(good.document, ("accounts", "content"), content)
+        yield _must_fail(f"bound: {name} beside the file", document, known)
+        recorded = bound_evidence.evidence_with_file(content.encode(), owner)
+        yield _must_fail(f"bound: {name}", recorded.document, {"block_hash": recorded.block_hash})
+    raw = text.encode()
+    link = bound_evidence.evidence_with_file(raw, owner, kind=LINK)
+    yield _must_fail("bound: a link", link.document, {"block_hash": link.block_hash})
+    elsewhere = bound_evidence.evidence_with_file(raw, owner, path="memory/accounts.json")
+    place = {"block_hash": elsewhere.block_hash}
+    yield _must_fail("bound: another path", elsewhere.document, place)
+    older = bound_evidence.bound_evidence([made("signer")]).document["accounts"]
+    for name, part in {
+        "the file of another snapshot": older,
+        "null": None,
+        "no proof": {**good.document["accounts"], "proof": None},
+        "no content": {"proof": good.document["accounts"]["proof"]},
+    }.items():
+        yield _must_fail(f"bound: {name}", {**good.document, "accounts": part}, known)
+
+
+def _must_fail(name: str, document: Any, known: dict[str, str]) -> Vector:
+    found = _refused(name, document, known)
+    assert found is not None, name
+    return found
 
 
 def _repaired() -> Document:
@@ -86,6 +148,9 @@ def facts(given: dict[str, str]) -> Document:
             *(chain.block, chain.block_hash, epoch_ms(chain.time), chain.contract),
             *(chain.owner, chain.signer, chain.repairs, chain.sender),
         ] if chain else None,
+        **({"accounts": [
+            [bound.key, bound.account, bound.chain_id, bound.status] for bound in found.accounts
+        ]} if found.accounts else {}),
     }  # fmt: skip
 
 
