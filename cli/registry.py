@@ -175,6 +175,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "relay": ("chain_evm", "Send a commitment that another key signed."),
         },
         "Pending transactions": {
+            "send": ("chain_send", "Send a transaction that was signed elsewhere."),
             "resend": ("chain_send", "Send all pending transactions of your key again."),
             "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
             "cancel": ("chain_send", "Take back a pending transaction."),

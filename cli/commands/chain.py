@@ -17,7 +17,7 @@ from ..chosen_ledger import (
 from ..command import COMMIT_EXITS, VERIFY_EXITS, argument, brain_command, exit_statuses, option
 from ..context import App
 from ..error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
-from ..options import dry_run_option, ledger_option, revision_argument
+from ..options import dry_run_option, ledger_option, revision_argument, unsigned_options
 from ..output import emit
 from ..params import TextType
 from ..render.costs import price_lines
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @revision_argument
 @ledger_option
 @dry_run_option
+@unsigned_options
 def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Make the first commitment of this brain in a ledger.
 
@@ -69,6 +70,7 @@ def _emit_price(app: App, price: CostQuote) -> None:
 @revision_argument
 @ledger_option
 @dry_run_option
+@unsigned_options
 def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Record a snapshot in a ledger.
 
@@ -98,6 +100,7 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     help="Also anchor the log in this ledger, in one transaction.  [default: local]",
 )
 @dry_run_option
+@unsigned_options
 def chain_batch_command(
     app: App, folders: tuple[str, ...], ledger: str | None, dry_run: bool
 ) -> None:
@@ -111,7 +114,7 @@ def chain_batch_command(
     from brain import commit_batch
 
     chain = None
-    if ledger not in (None, LOCAL_LEDGER):
+    if ledger not in (None, LOCAL_LEDGER) or app.transactions_signed_by is not None:
         chain = require_evm_ledger(app, ledger)
     with open_local_log() as log:
         if dry_run:

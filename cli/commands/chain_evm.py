@@ -23,7 +23,13 @@ from ..command import (
 )
 from ..context import App
 from ..error_report import CONFLICT, LOCKED
-from ..options import chain_option, dry_run_option, output_option, revision_argument
+from ..options import (
+    chain_option,
+    dry_run_option,
+    output_option,
+    revision_argument,
+    unsigned_options,
+)
 from ..output import emit
 from ..params import CountType, TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
@@ -33,6 +39,7 @@ from ..terminal import escape
 from ..user_files import read_input
 
 if TYPE_CHECKING:
+    from brain.chain.evm.deployment import DeployResult
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.tx_status import SentTransaction
 
@@ -47,6 +54,7 @@ if TYPE_CHECKING:
 )
 @chain_option
 @dry_run_option
+@unsigned_options
 def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     """Deploy the registry contract to a chain.
 
@@ -60,7 +68,11 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         price = evm_ledgers.quote_price(chain, chain.deployment.quote_deploy())
         emit(app, price, price_lines(price))
         return
-    result = chain.deployment.deploy()
+    emit_deployment(app, chain, chain.deployment.deploy())
+
+
+def emit_deployment(app: App, chain: EvmLedger, result: DeployResult) -> None:
+    """Store the address of a deployed contract in the settings, and print it."""
     evm_ledgers.save_ledger_settings(chain.name, contract=result.contract, since=result.since)
     if not result.since:
         app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE)
@@ -90,6 +102,7 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--none", "nobody", help="Let only the owner commit.")
 @chain_option
+@unsigned_options
 def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: str | None) -> None:
     """Set the account that may commit this brain.
 
@@ -115,6 +128,7 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
 @revision_argument
 @chain_option
 @dry_run_option
+@unsigned_options
 def chain_supersede_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Disown commitments of a stolen or wrong signer.
 
@@ -150,6 +164,7 @@ _OFFER_HOURS = 168
 @flag("--withdraw", help="Withdraw the offer.")
 @option("--hours", type=CountType(), help="How many hours the offer stands.  [default: 168]")
 @chain_option
+@unsigned_options
 def chain_transfer_command(
     app: App, address: str | None, withdraw: bool, hours: int | None, ledger: str | None
 ) -> None:
@@ -172,6 +187,7 @@ def chain_transfer_command(
 
 @brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
 @chain_option
+@unsigned_options
 def chain_accept_command(app: App, ledger: str | None) -> None:
     """Accept the ownership of an offered brain.
 
@@ -230,6 +246,7 @@ _MAX_PERMIT_BYTES = 64 << 10
 @argument("file", type=None)
 @chain_option
 @dry_run_option
+@unsigned_options
 def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
     """Send a commitment that another key signed.
 

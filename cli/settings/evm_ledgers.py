@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from brain.chain.evm.evm_config import EvmLedgerConfig
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
+    from brain.chain.evm.signing.signer_protocol import Signer
     from brain.chain.evm.tx_status import SentTransaction
     from brain.chain.ledger_protocol import Ledger
     from brain.results import CostQuote
@@ -34,26 +35,34 @@ _PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 
 
 def open_evm_ledger(
-    name: str, approve: Callable[[Quote], None], warn: Callable[[str], None]
+    name: str,
+    approve: Callable[[Quote], None],
+    warn: Callable[[str], None],
+    elsewhere: str | None = None,
 ) -> EvmLedger:
     """Open a ledger. Its key is loaded when a transaction is signed.
 
     `approve` gets the cost of each transaction before it is sent, `warn` a line about each
-    node that is left out.
+    node that is left out. With `elsewhere`, which names an account or is "" for that of the
+    settings, no key is used: what is to be signed is raised as `TransactionToSign`.
 
-    Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
+    Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`, `no_sender`).
     """
-    fields, keystore = split_keystore(name, _read_ledger_settings(name))
+    fields, sender = split_sender(name, _read_ledger_settings(name))
     from dataclasses import replace
 
     from brain.chain.evm.evm_config import parse_config
     from brain.chain.evm.evm_ledger import EvmLedger
 
     config = parse_config(name, fields)
-    if not config.creator and keystore:
-        config = replace(config, creator=_keystore_address(keystore))
-    has_key = keystore or os.environ.get("BRAIN_LEDGER_KEY")
-    account = partial(_load_account, keystore) if has_key else None
+    account: Signer | Callable[[], Signer] | None
+    if elsewhere is not None:
+        account = _account_elsewhere(name, sender, elsewhere)
+    else:
+        account = _choose_signer(sender)
+        address = _keystore_address(sender.keystore) if sender.keystore else sender.account
+        if not config.creator and address:
+            config = replace(config, creator=address)
     return EvmLedger(
         config,
         ledgers_folder(),
@@ -64,16 +73,54 @@ def open_evm_ledger(
     )
 
 
+def _choose_signer(sender: SenderSettings) -> Signer | Callable[[], Signer] | None:
+    """Return the signer at a URL, else a key of this machine, else an account without a key."""
+    if sender.signer:
+        from brain.chain.evm.signing.remote_signer import RemoteSigner
+
+        return RemoteSigner(sender.signer, sender.account)
+    if sender.keystore or os.environ.get("BRAIN_LEDGER_KEY"):
+        return partial(_load_account, sender.keystore)
+    if sender.account:
+        from brain.chain.evm.signing.signer_protocol import AccountElsewhere
+
+        return AccountElsewhere(sender.account)
+    return None
+
+
+def _account_elsewhere(name: str, sender: SenderSettings, named: str) -> Signer:
+    """Return the account that is named, else that of the settings or of the key here.
+
+    Raises `InvalidInput` (`bad_address`, `no_sender`).
+    """
+    from brain.chain.evm import abi
+    from brain.chain.evm.signing.signer_protocol import AccountElsewhere
+
+    if named:
+        return AccountElsewhere(abi.parse_account(named))
+    address = sender.account or (_keystore_address(sender.keystore) if sender.keystore else "")
+    if not address and os.environ.get("BRAIN_LEDGER_KEY"):
+        address = _load_account("").address
+    if not address:
+        raise InvalidInput(
+            "the account that will sign is not known",
+            code="no_sender",
+            hint=f"name it with --from, or with `brain config ledger {name} --account ADDRESS`",
+        )
+    return AccountElsewhere(address)
+
+
 def save_creator(chain: Ledger, sender: str | None) -> None:
     """Store the account that opens brains in a ledger: their ids there depend on it."""
     from brain.chain.evm.evm_ledger import EvmLedger
 
-    if (
-        isinstance(chain, EvmLedger)
-        and sender
-        and "creator" not in _read_ledger_settings(chain.name)
-    ):
+    if isinstance(chain, EvmLedger) and sender and not has_creator(chain.name):
         save_ledger_settings(chain.name, creator=sender)
+
+
+def has_creator(name: str) -> bool:
+    """Return whether the settings of a ledger name the account that opens brains."""
+    return "creator" in _read_ledger_settings(name)
 
 
 def _read_ledger_settings(name: str) -> Mapping[str, Any]:
@@ -177,8 +224,18 @@ def _read_keystore(keystore: str) -> bytes:
         ) from error
 
 
-KEYSTORE_FIELD = "keystore"
-"""The setting that belongs to the sender, not to the ledger."""
+class SenderSettings(NamedTuple):
+    """The settings that belong to the sender, not to the ledger; "" for what is not set.
+
+    A `keystore` file, or the URL of a `signer` that has the key of `account`. An `account`
+    alone has its key elsewhere.
+    """
+
+    keystore: str = ""
+    signer: str = ""
+    account: str = ""
+
+
 _PLACEHOLDER_CHAIN = {"chain_id": 1, "genesis": "0x" + "0" * 64}
 _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 
@@ -198,16 +255,19 @@ def merge_ledger_settings(
     for key in ("finality", "max_cost_wei"):
         if _DIGITS.fullmatch(str(changed.get(key, ""))):
             changed[key] = int(changed[key])
-    if KEYSTORE_FIELD in changed:
-        changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
-    fields, keystore = split_keystore(name, {**before, **changed})
+    if changed.get("keystore"):
+        changed["keystore"] = os.path.abspath(os.path.expanduser(changed["keystore"]))
+        changed.setdefault("signer", "")
+    elif changed.get("signer"):
+        changed["keystore"] = ""
+    fields, sender = split_sender(name, {**before, **changed})
     _pin_chain(name, fields)
     if "contract" in changed and "since" not in changed:
         if fields["contract"] != before.get("contract"):
             fields.pop("since", None)
         fields["since"] = _find_creation_block(parse_config(name, fields))
     settings = config_to_mapping(parse_config(name, fields))
-    return {**settings, KEYSTORE_FIELD: keystore} if keystore else settings
+    return {**settings, **{key: value for key, value in sender._asdict().items() if value}}
 
 
 def _find_creation_block(config: EvmLedgerConfig) -> int:
@@ -219,20 +279,30 @@ def _find_creation_block(config: EvmLedgerConfig) -> int:
     return config.since
 
 
-def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the settings of the ledger, and the keystore file of the sender or "".
+def split_sender(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], SenderSettings]:
+    """Return the settings of the ledger, and those of the sender.
 
     Raises `InvalidInput` (`bad_ledger`).
     """
+    from brain.chain.evm.evm_config import parse_address_setting, parse_url_setting
+
     fields = dict(settings)
-    keystore = fields.pop(KEYSTORE_FIELD, "")
+    keystore = fields.pop("keystore", "")
     if not isinstance(keystore, str) or "\0" in keystore:
         raise InvalidInput(
-            f"the ledger {name}: {KEYSTORE_FIELD} must be a file name",
+            f"the ledger {name}: keystore must be a file name",
             code="bad_ledger",
             hint=f"name it with `brain config ledger {name} --keystore FILE`",
         )
-    return fields, keystore
+    signer = parse_url_setting(name, "signer", fields.pop("signer", ""))
+    account = parse_address_setting(name, "account", fields.pop("account", ""))
+    if signer and not account:
+        raise InvalidInput(
+            f"the ledger {name} names a signer, and no account of it",
+            code="bad_ledger",
+            hint=f"name it with `brain config ledger {name} --account ADDRESS`",
+        )
+    return fields, SenderSettings(keystore, signer, account)
 
 
 def _pin_chain(name: str, fields: dict[str, Any]) -> None:
@@ -267,7 +337,7 @@ def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings for display; URLs are reduced to their hosts."""
     from brain.chain.evm.evm_config import parse_config, url_host
 
-    fields, keystore = split_keystore(name, settings)
+    fields, sender = split_sender(name, settings)
     config = parse_config(name, fields)
     return {
         "ledger": name,
@@ -281,5 +351,7 @@ def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         "finality": config.finality,
         "max_fee": config.max_fee,
         "max_cost": config.max_cost,
-        "keystore": keystore or None,
+        "keystore": sender.keystore or None,
+        "signer": url_host(sender.signer) if sender.signer else None,
+        "account": sender.account or None,
     }

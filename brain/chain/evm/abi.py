@@ -149,6 +149,17 @@ def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
     )
 
 
+def decode_author(value: Any, contract: str) -> tuple[bytes, str] | None:
+    """Return the id of a brain and its author from a commitment, None for any other log entry."""
+    answer = rpc_decode.decode_object(value, "log entry")
+    topics = rpc_decode.decode_array(answer.get("topics"), "topics")
+    address = rpc_decode.decode_address(answer.get("address"), "address")
+    if address != contract or len(topics) < 2 or topics[0] != COMMITTED_TOPIC:
+        return None
+    id = rpc_decode.decode_word(topics[1], "topic")
+    return id, decode_event(value, contract, id).author
+
+
 def decode_anchored(value: Any, contract: str, sender: str, log: bytes) -> AnchoredEvent:
     """Return an anchor from a log entry, which must be of this contract, account and log."""
     answer, topics = _decode_log_entry(value, contract)

@@ -80,6 +80,32 @@ class Account:
         return bytes(self._key.sign_typed_data(full_message=dict(document)).signature)
 
 
+def recover_sender(raw: bytes) -> str | None:
+    """Return the address whose key signed a transaction, None if no key can have done it."""
+    with preserve_recursion_limit():
+        from eth_account import Account as Library
+    from eth_keys.exceptions import BadSignature
+
+    try:
+        return str(Library.recover_transaction(raw)).lower()
+    except (BadSignature, ValueError, TypeError):
+        return None
+
+
+def recover_typed_data_signer(document: Mapping[str, Any], signature: bytes) -> str | None:
+    """Return the address whose key signed typed data, None if no key can have done it."""
+    with preserve_recursion_limit():
+        from eth_account import Account as Library
+        from eth_account.messages import encode_typed_data
+    from eth_keys.exceptions import BadSignature
+
+    message = encode_typed_data(full_message=dict(document))
+    try:
+        return str(Library.recover_message(message, signature=signature)).lower()
+    except (BadSignature, ValueError, TypeError):
+        return None
+
+
 def account_from_hex(text: str) -> Account:
     """Return the account of a private key in hex, with or without 0x.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BrainError, Conflict, InvalidInput, NotFound
+from ..evidence import storage_layout
 from ..ledger_protocol import (
     FINALIZED,
     INCLUDED,
@@ -19,7 +20,6 @@ from ..ledger_protocol import (
     not_open_error,
 )
 from . import abi, durable_files, rpc_decode
-from .account import Account
 from .anchors import Anchors
 from .deployment import Deployment
 from .evidence_capture import EvidenceCapture
@@ -32,6 +32,9 @@ from .ownership import Ownership
 from .pending import PendingTransactions
 from .registry_contract import BrainView
 from .rpc import RPC_TIMEOUT_SECONDS
+from .signed_sender import SignedSender
+from .signing.signed_transaction import ReceivedTransaction
+from .signing.signer_protocol import Signer
 from .storage_prover import StorageProver
 from .tx_sender import ApproveQuote
 
@@ -44,7 +47,8 @@ class EvmLedger:
     """A ledger on an EVM chain; see `Ledger` for the methods of every ledger.
 
     `deployment` puts the contract on the chain, `ownership` changes the rights of a brain,
-    `anchors` are about roots of logs, `pending` mends transactions that are in no block.
+    `anchors` are about roots of logs, `pending` mends transactions that are in no block,
+    `presigned` sends those that were signed elsewhere.
     `folder` holds the files that all such ledgers of a user share. `account` signs; a function
     is called for it when it is first needed, and reading needs none. `approve` gets the cost
     of each transaction before it is signed, and may raise to prevent it. `patience` is how
@@ -56,7 +60,7 @@ class EvmLedger:
         self,
         config: EvmLedgerConfig,
         folder: Path,
-        account: Account | Callable[[], Account] | None = None,
+        account: Signer | Callable[[], Signer] | None = None,
         *,
         approve: ApproveQuote = _approve_any,
         patience: float = 0.0,
@@ -82,6 +86,7 @@ class EvmLedger:
         self.ownership = Ownership(self._context)
         self.anchors = Anchors(self._context, prover)
         self.pending = PendingTransactions(self._context)
+        self.presigned = SignedSender(self._context)
 
     @property
     def creator(self) -> str:
@@ -104,8 +109,10 @@ class EvmLedger:
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Make the first commitment of a brain of this account.
 
-        Raises `Conflict` (`already_open`, `pending`), and as `commit` does.
+        Raises `Conflict` (`already_open`, `pending`), `InvalidInput` (`wrong_creator`), and as
+        `commit` does.
         """
+        self._context.require_creator(self.sender)
         intent = TxIntent("open", brain, snapshot, NO_PARENT)
         return self._commit_intent(intent, abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
@@ -136,6 +143,32 @@ class EvmLedger:
             if error.code != "unauthorized":
                 raise
             raise self.ownership.owner_only_error(brain) from error
+
+    def commit_signed(self, received: ReceivedTransaction, intent: TxIntent) -> Commitment:
+        """Send a commitment that was signed elsewhere, unless the chain has it as its head.
+
+        `intent` is what `presigned.read_intent` returned. Raises as `presigned.send` does.
+        """
+        head = self.head(intent.brain)
+        if head is None or head.snapshot != intent.snapshot:
+            self.presigned.transact(received, intent)
+        return self.status(intent.brain, intent.snapshot)
+
+    def find_creator(self, brain: bytes, transaction: str) -> str:
+        """Return the account that opened a brain in a transaction, which any wallet may have sent.
+
+        Raises `NotFound` (`not_committed`).
+        """
+        view = self._context.contract_view()
+        for id, author in self._context.registry.read_authors(view, transaction):
+            if storage_layout.brain_id(bytes.fromhex(author[2:]), brain) == id:
+                return author
+        raise NotFound(
+            f"the transaction {transaction} did not open this brain in {self.name}",
+            code="not_committed",
+            hint="wait until it is included, and check that it succeeded; for a later commitment,"
+            f" name the creator with `brain config ledger {self.name} --creator ADDRESS`",
+        )
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Return the last commitment of a snapshot with its present status."""

@@ -172,6 +172,21 @@ class RegistryContract:
 
         return list(self._nodes.ask_quorum_many(view, read, calls)) if calls else []
 
+    def read_authors(self, view: QuorumView, hash: str) -> list[tuple[bytes, str]]:
+        """Return the brains, by their ids, that a transaction committed, each with its author.
+
+        None if the transaction is in no block up to the view, or failed.
+        """
+        contract = self._config.contract
+
+        def read(answer: Any) -> tuple[tuple[bytes, str], ...]:
+            if (receipt := _decode_tx_receipt(hash, answer)) is None or not receipt.succeeded:
+                return ()
+            entries = rpc_decode.decode_array(answer.get("logs"), "log")
+            return tuple(filter(None, (abi.decode_author(entry, contract) for entry in entries)))
+
+        return list(self._nodes.ask_quorum(view, read, "eth_getTransactionReceipt", hash))
+
     def _check_runtime_code(self, code: bytes) -> None:
         where = f"{self._config.contract} on chain {self._config.chain_id}"
         if not code:

@@ -49,7 +49,7 @@ def commit_snapshot(session: Session, ledger: Ledger, revision: str = "@") -> Co
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
     commitment, changed = _send_commitment(session, ledger, snapshot)
-    return _record_commitment(session, ledger, commitment)._replace(changed=changed)
+    return record_commitment(session, ledger, commitment)._replace(changed=changed)
 
 
 def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> tuple[Commitment, bool]:
@@ -142,7 +142,7 @@ def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Com
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
     commitment = ledger.open(session.brain_id(), snapshot)
-    return _record_commitment(session, ledger, commitment)._replace(changed=True)
+    return record_commitment(session, ledger, commitment)._replace(changed=True)
 
 
 def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
@@ -219,7 +219,8 @@ def count_covered_snapshots(session: Session, new: bytes, old: bytes | None) -> 
     return max(last.jump.depth - (first.jump.depth if first else -1), 0)
 
 
-def _record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
+def record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
+    """Note a commitment as the last one seen, if it is, and return it as a result."""
     # 7. Note the commitment in the brain; the steps before are those of chain/evm/tx_sender.
     last_seen_head.record_last_seen_head(session, commitment)
     return describe_commitment(session, ledger, commitment)

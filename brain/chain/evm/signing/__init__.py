@@ -1,0 +1,1 @@
+"""Signing elsewhere: transactions as files, and signers that are other programs."""

@@ -1,0 +1,197 @@
+"""Transactions that are written to a file, signed elsewhere, and sent from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from brain_cli.settings import evm_ledgers
+from eth_account import Account as Library
+from eth_utils.address import to_checksum_address
+
+from tests.cli.conftest import Call, validate
+from tests.cli.test_commands import learn
+from tests.cli.test_on_chain import KEYS, Use, done
+from tests.support.anvil_node import Anvil
+
+Write = Callable[..., dict[str, Any]]
+"""Runs a command with --unsigned, and returns the fields of the transaction."""
+Sign = Callable[..., str]
+"""Signs fields with the first account of the node, and returns the file."""
+
+
+@pytest.fixture
+def offline(chain: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A ledger for which this machine has no key."""
+    monkeypatch.delenv("BRAIN_LEDGER_KEY")
+    return chain
+
+
+@pytest.fixture
+def write(cli: Call, offline: str, node: Anvil, tmp_path: Path) -> Write:
+    def run(*command: str, sender: int = 0) -> dict[str, Any]:
+        file = str(tmp_path / "unsigned.json")
+        to_file = ("--unsigned", file, "--from", node.accounts[sender], "--ledger", offline)
+        written = done(cli, "chain", *command, *to_file)
+        assert written["sender"] == node.accounts[sender].lower()
+        fields: dict[str, Any] = json.loads(Path(file).read_text())["transaction"]
+        return fields
+
+    return run
+
+
+@pytest.fixture
+def sign(tmp_path: Path) -> Sign:
+    def signed(fields: dict[str, Any], key: int = 0, **changes: Any) -> str:
+        kept = {name: value for name, value in fields.items() if name != "from"}
+        made = Library.sign_transaction({**kept, **changes}, KEYS[key])
+        file = tmp_path / "signed.hex"
+        file.write_text(f"0x{bytes(made.raw_transaction).hex()}\n")
+        return str(file)
+
+    return signed
+
+
+def test_a_brain_is_opened_and_committed_without_a_key_here(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign, tmp_path: Path
+) -> None:
+    on = ("--ledger", offline)
+    count = int(node.call("eth_getTransactionCount", node.accounts[0], "pending"), 16)
+    fields = write("open")
+    assert int(node.call("eth_getTransactionCount", node.accounts[0], "pending"), 16) == count
+    opened = done(cli, "chain", "send", sign(fields), *on)
+    assert (opened["seq"], opened["changed"]) == (1, True)
+    learn(cli, "shared", "one")
+    file = sign(write("commit"))
+    made = done(cli, "chain", "send", file, *on)
+    assert (made["seq"], made["snapshots"], made["sender"]) == (2, 1, node.accounts[0].lower())
+    status = done(cli, "chain", "status", *on)
+    assert [one["transaction"] for one in status["commitments"]] == [
+        opened["transaction"],
+        made["transaction"],
+    ]
+    node.mine(3)
+    evidence = str(tmp_path / "evidence.json")
+    assert cli("chain", "evidence", *on, "-o", evidence).status == 0
+    assert done(cli, "chain", "check", evidence)["seq"] == 2
+    again = done(cli, "chain", "send", file, *on)
+    assert (again["transaction"], again["changed"]) == (made["transaction"], False)
+
+
+def test_a_file_says_what_the_transaction_does(
+    node: Anvil, cli: Call, offline: str, tmp_path: Path
+) -> None:
+    on = ("--ledger", offline, "--from", node.accounts[0])
+    shown = cli("chain", "open", "--unsigned", "-", *on)
+    assert shown.status == 0
+    call = shown.document["call"]
+    assert call["function"] == "open(bytes32,bytes32)"
+    assert call["arguments"].keys() == {"salt", "snapshot"}
+    assert shown.document["transaction"]["chainId"] == hex(node.chain)
+    told = cli("chain", "open", "--unsigned", str(tmp_path / "file"), *on)
+    assert told.out.startswith(f"To be signed by {node.accounts[0].lower()}, in ")
+    assert "open: salt 0x" in told.out
+    document = done(cli, "chain", "open", "--unsigned", "-", *on)
+    validate("chain-open", document)
+    assert document["unsigned"]["transaction"]["from"] == (to_checksum_address(node.accounts[0]))
+
+
+def test_all_that_the_owner_does_can_be_signed_elsewhere(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
+) -> None:
+    on, other = ("--ledger", offline), node.accounts[1].lower()
+    done(cli, "chain", "send", sign(write("open")), *on)
+    sent = done(cli, "chain", "send", sign(write("signer", other)), *on)
+    assert (sent["kind"], sent["status"]) == ("signer", "included")
+    assert done(cli, "chain", "status", *on)["signer"] == other
+    learn(cli, "shared", "one")
+    done(cli, "chain", "send", sign(write("commit", sender=1), 1), *on)
+    superseded = sign(write("supersede", "@~1"))
+    made = done(cli, "chain", "send", superseded, *on)
+    assert (made["seq"], made["snapshots"]) == (3, 0)
+    done(cli, "chain", "send", sign(write("transfer", other)), *on)
+    accepted = done(cli, "chain", "send", sign(write("accept", sender=1), 1), *on)
+    assert accepted["kind"] == "accept"
+    assert done(cli, "chain", "status", *on)["owner"] == other
+
+
+def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(
+    agent: Path, node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
+) -> None:
+    on = ("--ledger", offline)
+    sent = done(cli, "chain", "send", sign(write("batch", ".")), *on)
+    assert sent["kind"] == "anchor"
+    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
+    batch = done(cli, "chain", "batch", ".", *on)
+    assert batch["anchored"]["status"] in ("included", "safe", "finalized")
+    assert done(cli, "chain", "status", *on)["seq"] == 1
+
+
+def test_a_contract_is_deployed_by_a_wallet_elsewhere(
+    node: Anvil, agent: Path, cli: Call, tmp_path: Path, sign: Sign, use: Use
+) -> None:
+    done(cli, "config", "ledger", "fresh", "--rpc", node.url, "--account", node.accounts[0])
+    use(0)
+    already = cli("chain", "deploy", "--ledger", "fresh", "--unsigned", "-", "--json")
+    if already.status == 0:
+        file = sign(already.document["unsigned"]["transaction"])
+        assert done(cli, "chain", "send", file, "--ledger", "fresh")["since"] > 0
+        already = cli("chain", "deploy", "--ledger", "fresh", "--unsigned", "-", "--json")
+    assert already.status == 1 and json.loads(already.err)["error"]["code"] == "nothing_to_sign"
+
+
+def test_a_key_that_is_not_here_is_told_with_what_to_do(
+    node: Anvil, cli: Call, offline: str
+) -> None:
+    refused = cli("chain", "open", "--unsigned", "-", "--ledger", offline, "--json")
+    assert refused.error["code"] == "no_sender" and "--account" in refused.error["hint"]
+    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
+    assert done(cli, "chain", "open", "--unsigned", "-", "--ledger", offline)["format"] == "plain"
+    refused = cli("chain", "open", "--ledger", offline, "--json")
+    assert refused.error["code"] == "no_key" and "--unsigned" in refused.error["hint"]
+
+
+def test_a_local_log_and_a_price_need_no_file(agent: Path, cli: Call, offline: str) -> None:
+    refused = cli("chain", "commit", "--unsigned", "-", "--json")
+    assert refused.error["code"] == "bad_ledger"
+    refused = cli("chain", "batch", ".", "--unsigned", "-", "--json")
+    assert refused.error["code"] == "bad_ledger"
+    assert done(cli, "chain", "status")["seq"] == 0
+    on = ("--ledger", offline)
+    assert cli("chain", "commit", "--unsigned", "-", "--dry-run", *on).status == 2
+    assert cli("chain", "commit", "--format", "safe", *on).status == 2
+    assert cli("chain", "send", *on).status == 2
+
+
+def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
+    node: Anvil,
+    cli: Call,
+    offline: str,
+    write: Write,
+    sign: Sign,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on = ("--ledger", offline)
+    done(cli, "chain", "send", sign(write("open")), *on)
+    monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
+    learn(cli, "shared", "one")
+    node.set_automine(False)
+    try:
+        fields = write("commit")
+        first = done(cli, "chain", "send", sign(fields), *on)
+        assert first["status"] == "pending"
+        faster = done(cli, "chain", "send", sign(write("speed-up")), *on)
+        assert faster["status"] == "pending" and faster["transaction"] != first["transaction"]
+        other = sign(write("signer", "--none"), nonce=fields["nonce"])
+        refused = cli("chain", "send", other, *on, "--json")
+        assert refused.error["code"] == "nonce_taken"
+        taken_back = done(cli, "chain", "send", sign(write("cancel")), *on)
+        assert taken_back["kind"] == "cancel"
+    finally:
+        node.mine()
+        node.set_automine(True)
+    status = done(cli, "chain", "status", *on)
+    assert (status["seq"], status["behind"]) == (1, 1)
