@@ -101,10 +101,9 @@ class SignedSender:
             view = context.nodes.latest_view()
             if transaction.to == context.config.contract:
                 context.registry.check_code(view)
-            taken = [
-                each for each in journal.unsettled_records() if each.nonce == transaction.nonce
-            ]
-            record = _join_record(taken[0] if taken else None, received, intent, view)
+            by_nonce = {each.nonce: each for each in journal.unsettled_records()}
+            taken = by_nonce.get(transaction.nonce)
+            record = _join_record(taken, received, intent, view)
             outcome = context.tx_tracker.find_outcome(record, received.sender, view)
             if outcome.status == REPLACED:
                 raise Conflict(
@@ -116,6 +115,7 @@ class SignedSender:
             if outcome.receipt is not None:  # a run before, or another program, has sent it
                 journal.write_record(record)
                 return record
+            _require_free_nonce(taken, record)
             _require_next_nonce(sender, view, record)
             return sender.send_signed(view, record, self._quote(sender, view, transaction))
 
@@ -166,20 +166,8 @@ class SignedSender:
 def _join_record(
     taken: TxRecord | None, received: ReceivedTransaction, intent: TxIntent, view: QuorumView
 ) -> TxRecord:
-    """Return the record of a transaction; `taken` is the one that the journal has at its nonce.
-
-    Raises `Conflict` (`nonce_taken`).
-    """
+    """Return the record of a transaction; `taken` is the one that the journal has at its nonce."""
     transaction = received.transaction
-    call = (transaction.to, transaction.data)
-    replaces = taken is None or taken.status == ABANDONED or intent.kind == "cancel"
-    if taken is not None and (taken.to, taken.data) != call and not replaces:
-        raise Conflict(
-            f"the nonce {transaction.nonce} is that of a pending transaction: {taken.intent.kind}",
-            code="nonce_taken",
-            hint="wait until it is included, then write this one again; or cancel it first, with"
-            " `brain chain cancel`",
-        )
     if taken is not None and received.signed.hash in [each.hash for each in taken.attempts]:
         return replace(taken, to=transaction.to, data=transaction.data, status=PENDING)
     record = TxRecord(
@@ -192,6 +180,23 @@ def _join_record(
     )
     offer = Fees(transaction.max_fee, transaction.tip)
     return record.with_attempt(received.signed, offer, view.block.number)
+
+
+def _require_free_nonce(taken: TxRecord | None, record: TxRecord) -> None:
+    """Refuse to replace a pending transaction, unless it is by the same call or a cancellation."""
+    if (
+        taken is None
+        or taken.status == ABANDONED
+        or record.intent.kind == "cancel"
+        or (taken.to, taken.data) == (record.to, record.data)
+    ):
+        return
+    raise Conflict(
+        f"the nonce {record.nonce} is that of a pending transaction: {taken.intent.kind}",
+        code="nonce_taken",
+        hint="wait until it is included, then write this one again; or cancel it first, with"
+        " `brain chain cancel`",
+    )
 
 
 def _require_next_nonce(sender: TxSender, view: QuorumView, record: TxRecord) -> None:

@@ -23,7 +23,15 @@ def send_signed_commitment(
     `wrong_chain`), and as `commit_snapshot`.
     """
     intent = ledger.presigned.read_intent(received, session.brain_id())
-    session.load_snapshot(intent.snapshot)
+    try:
+        session.load_snapshot(intent.snapshot)
+    except NotFound as error:
+        raise NotFound(
+            f"the transaction commits {intent.snapshot.hex()[:12]}, which this copy of the brain"
+            " does not have",
+            code="no_revision",
+            hint="send it where `--unsigned` wrote it, or fetch its snapshots first",
+        ) from error
     refuse_read_only(session)
     changed = True
     if intent.kind == "commit":

@@ -195,3 +195,103 @@ def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
         node.set_automine(True)
     status = done(cli, "chain", "status", *on)
     assert (status["seq"], status["behind"]) == (1, 1)
+
+
+def test_a_signer_at_a_url_signs_all_that_is_sent(
+    node: Anvil, cli: Call, offline: str, tmp_path: Path
+) -> None:
+    on, account = ("--ledger", offline), node.accounts[4]
+    refused = cli("config", "ledger", offline, "--signer", node.url, "--json")
+    assert refused.error["code"] == "bad_ledger" and "--account" in refused.error["hint"]
+    kept = done(cli, "config", "ledger", offline, "--signer", node.url, "--account", account)
+    assert (kept["signer"], kept["account"]) == (node.url[len("http://") :], account)
+    assert done(cli, "chain", "open", *on)["author"] == account
+    learn(cli, "shared", "one")
+    permit = str(tmp_path / "permit.json")
+    done(cli, "chain", "authorize", "-o", permit, *on)
+    assert done(cli, "chain", "relay", permit, *on)["status"] == "included"
+    assert done(cli, "chain", "status", *on)["seq"] == 2
+    done(cli, "config", "ledger", offline, "--keystore", str(tmp_path / "none.json"))
+    (kept,) = done(cli, "config", "list")["ledgers"]
+    assert kept["signer"] is None
+    refused = cli("chain", "signer", "--none", *on, "--json")
+    assert refused.error["code"] == "no_key" and "none.json" in refused.error["message"]
+
+
+WRONG_FILES = {
+    "nothing": b"",
+    "no hex": b"0xzz",
+    "no JSON": b"{",
+    "another object": b'{"tx": {}}',
+    "the unsigned file": b'{"transaction": {"to": "0x"}}',
+    "a legacy transaction": b"0xf86c",
+    "a list that ends early": b"0x02c3010203",
+}
+
+
+@pytest.mark.parametrize("content", WRONG_FILES)
+def test_a_file_without_a_signed_transaction_is_refused(
+    cli: Call, chain: str, tmp_path: Path, content: str
+) -> None:
+    file = tmp_path / "signed"
+    file.write_bytes(WRONG_FILES[content])
+    refused = cli("chain", "send", str(file), "--ledger", chain, "--json")
+    assert (refused.status, refused.error["code"]) == (1, "bad_signed")
+    assert str(file) in refused.error["message"]
+
+
+def test_a_transaction_is_compared_with_the_ledger_before_it_is_sent(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
+) -> None:
+    on = ("--ledger", offline)
+    fields = write("open")
+
+    def refused(**changes: Any) -> str:
+        told = cli("chain", "send", sign(fields, **changes), *on, "--json")
+        assert told.status in (1, 12), told.out
+        code: str = told.error["code"]
+        return code
+
+    balance = node.call("eth_getBalance", node.accounts[0], "latest")
+    assert refused(chainId=5) == "wrong_chain"
+    assert refused(to=to_checksum_address("0x" + "11" * 20)) == "not_ours"
+    assert refused(data="0x12345678") == "not_ours"
+    assert refused(data=fields["data"] + "00") == "not_ours"
+    assert refused(data=fields["data"][:-2] + "ff") == "no_revision"
+    assert refused(data=fields["data"][:10] + "11" * 32 + fields["data"][74:]) == "another_brain"
+    assert refused(value=1) == "bad_signed"
+    assert refused(gas=30_000) == "low_gas"
+    assert refused(maxFeePerGas=200 * 10**9) == "fee_cap"
+    assert refused(gas=3 * 10**6, maxFeePerGas=90 * 10**9) == "fee_cap"
+    assert refused(nonce=hex(int(fields["nonce"], 16) + 1)) == "nonce_gap"
+    assert refused(nonce=0) == "replaced"
+    assert node.call("eth_getBalance", node.accounts[0], "latest") == balance
+    done(cli, "chain", "send", sign(fields), *on)
+
+
+def test_a_commitment_that_was_overtaken_is_written_again(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
+) -> None:
+    on = ("--ledger", offline)
+    done(cli, "chain", "send", sign(write("open")), *on)
+    learn(cli, "shared", "one")
+    late = write("commit")
+    done(cli, "chain", "send", sign(late), *on)
+    learn(cli, "shared", "two")
+    stale = sign({**write("commit"), "data": late["data"]})
+    done(cli, "chain", "send", sign(write("commit")), *on)
+    refused = cli("chain", "send", sign({**late, "nonce": "0x0"}), *on, "--json")
+    assert refused.status == 12 and refused.error["code"] == "ledger_ahead"
+    assert cli("chain", "send", stale, *on, "--json").error["code"] in ("ledger_ahead", "replaced")
+
+
+def test_a_brain_is_only_opened_by_the_creator_of_the_ledger(
+    node: Anvil, cli: Call, offline: str, use: Use
+) -> None:
+    on = ("--ledger", offline)
+    done(cli, "config", "ledger", offline, "--creator", node.accounts[3])
+    use(0)
+    refused = cli("chain", "open", *on, "--json")
+    assert refused.error["code"] == "wrong_creator"
+    refused = cli("chain", "open", "--unsigned", "-", "--from", node.accounts[1], *on, "--json")
+    assert refused.error["code"] == "wrong_creator"
