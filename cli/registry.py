@@ -150,6 +150,10 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "repair": ("key", "Restore the last valid trust file."),
             "equivocations": ("key", "Prove which keys signed two continuations."),
         },
+        "Accounts": {
+            "bind": ("accounts.bindings", "State that a key and an account belong together."),
+            "bindings": ("accounts.bindings", "List the accounts that are bound to keys."),
+        },
     },
     "chain": {
         "Commit": {

@@ -53,7 +53,7 @@ def open_evm_ledger(
     if not config.creator and keystore:
         config = replace(config, creator=_keystore_address(keystore))
     has_key = keystore or os.environ.get("BRAIN_LEDGER_KEY")
-    account = partial(_load_account, keystore) if has_key else None
+    account = partial(load_account, keystore) if has_key else None
     return EvmLedger(
         config,
         ledgers_folder(),
@@ -122,7 +122,19 @@ def transaction_document(
     }
 
 
-def _load_account(keystore: str) -> Account:
+def load_ledger_account(name: str) -> Account:
+    """Return the account that sends to a ledger; raises as `load_account`."""
+    _, keystore = split_keystore(name, _read_ledger_settings(name))
+    if not keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
+        raise NotFound(
+            f"the ledger {name} has no account",
+            code="no_key",
+            hint=f"name its key with `brain config ledger {name} --keystore FILE`",
+        )
+    return load_account(keystore)
+
+
+def load_account(keystore: str) -> Account:
     """Return the key of a keystore file, else that of BRAIN_LEDGER_KEY.
 
     Raises `InvalidInput`, and `NotFound` (`no_key`).

@@ -75,6 +75,11 @@ class Account:
         signed = self._key.sign_transaction(fields)
         return SignedTransaction("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
 
+    @property
+    def public_key(self) -> bytes:
+        """The public key, 64 bytes; the address is the end of its hash."""
+        return bytes(self._key._key_obj.public_key.to_bytes())
+
     def sign_typed_data(self, document: Mapping[str, Any]) -> bytes:
         """Return the 65 bytes of the signature for typed data (EIP-712)."""
         return bytes(self._key.sign_typed_data(full_message=dict(document)).signature)
