@@ -178,6 +178,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "authorize": ("chain_evm", "Sign a commitment for another account to send."),
             "relay": ("chain_evm", "Send a commitment that another key signed."),
         },
+        "Accounts": {
+            "account": ("", "Make accounts that send to chains."),
+        },
         "Pending transactions": {
             "resend": ("chain_send", "Send all pending transactions of your key again."),
             "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
@@ -251,6 +254,11 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "evolve.usage",
                 "Bring back a retired skill, or an earlier version of one.",
             ),
+        },
+    },
+    "chain account": {
+        "Accounts": {
+            "new": ("accounts.keystores", "Make an account for chains, in a keystore file."),
         },
     },
     "evolve case": {

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
@@ -150,15 +149,27 @@ def load_account(keystore: str) -> Account:
                 code=error.code,
                 hint=error.hint,
             ) from error
-    named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
+    passphrase = read_account_passphrase(keystore)
+    return account.account_from_keystore(_read_keystore(keystore), passphrase)
+
+
+def read_account_passphrase(
+    keystore: str, passphrase_file: str | None = None, *, twice: bool = False
+) -> str:
+    """Return the passphrase of a keystore from a file, else ask for it, `twice` if it is new.
+
+    The file is `passphrase_file`, by default BRAIN_LEDGER_PASSPHRASE_FILE. Raises
+    `InvalidInput` (`passphrase_needed`, `no_passphrase`, `key_readable`, `wrong_passphrase`).
+    """
+    named = passphrase_file or os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
     if named:
         passphrase = user_keys.read_passphrase(named)
     else:
         passphrase = user_keys.ask_passphrase(
-            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=False
+            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=twice
         )
     try:
-        return account.account_from_keystore(_read_keystore(keystore), passphrase.decode())
+        return passphrase.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"the passphrase of {printable_text(keystore)} is not UTF-8",
@@ -178,9 +189,10 @@ def _keystore_address(keystore: str) -> str:
 
 
 def _read_keystore(keystore: str) -> bytes:
+    from brain.util.secret_file import read_secret_file
+
     try:
-        with Path(keystore).open("rb") as file:
-            return file.read(_MAX_KEYSTORE_BYTES + 1)
+        return read_secret_file(keystore, _MAX_KEYSTORE_BYTES, "the key of the account")
     except FileNotFoundError as error:
         raise NotFound(
             f"there is no keystore at {printable_text(keystore)}",
@@ -212,6 +224,8 @@ def merge_ledger_settings(
             changed[key] = int(changed[key])
     if KEYSTORE_FIELD in changed:
         changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
+        with suppress(NotFound):  # a ledger can be named before its keystore is there
+            _read_keystore(changed[KEYSTORE_FIELD])
     fields, keystore = split_keystore(name, {**before, **changed})
     _pin_chain(name, fields)
     if "contract" in changed and "since" not in changed:

@@ -24,8 +24,8 @@ ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-authorize", "chain-relay", "chain-supersede"}
 ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
 """What takes a node: `test_on_chain` calls these."""
-WITH_AN_ACCOUNT = {"key-bind"}
-"""What takes the key of an account: `test_account_commands` calls these."""
+WITH_AN_ACCOUNT = {"key-bind", "chain-account-new"}
+"""What takes or makes the key of an account: `test_account_commands` and `test_keystores`."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust", "accounts"}
 OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
 

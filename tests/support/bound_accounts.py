@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from brain.chain.evm.account import Account
+from tests.support.secret_files import write_secret
 
 PASSPHRASE = "open sesame"
 ACCOUNT_KEY = bytes([9]) * 32
@@ -22,8 +23,6 @@ def write_keystore(folder: Path) -> tuple[Path, Path]:
 
     keystore, passphrase = folder / "account.json", folder / "account-passphrase"
     kept = Library.encrypt(ACCOUNT_KEY, PASSPHRASE, kdf="pbkdf2", iterations=1000)
-    keystore.write_text(json.dumps(kept))
-    passphrase.write_text(PASSPHRASE + "\n")
-    keystore.chmod(0o600)
-    passphrase.chmod(0o600)
+    write_secret(keystore, json.dumps(kept))
+    write_secret(passphrase, PASSPHRASE + "\n")
     return keystore, passphrase

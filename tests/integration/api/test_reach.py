@@ -122,6 +122,7 @@ LIBRARY_FUNCTIONS = {
     "check-proof": "check_proof check_equivocation",
 }
 WITHOUT_BRAIN = (
+    "chain account new",
     "chain cancel",
     "chain checkpoint",
     "chain contract",
