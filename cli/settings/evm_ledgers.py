@@ -210,7 +210,7 @@ _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 def merge_ledger_settings(
     name: str, before: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `before` with `changes`, and with chain id, genesis and `since` filled in.
+    """Return `before` with `changes`, and with chain id, genesis, caps and `since` filled in.
 
     Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
     """
@@ -228,12 +228,26 @@ def merge_ledger_settings(
             _read_keystore(changed[KEYSTORE_FIELD])
     fields, keystore = split_keystore(name, {**before, **changed})
     _pin_chain(name, fields)
+    _cap_price(name, fields)
     if "contract" in changed and "since" not in changed:
         if fields["contract"] != before.get("contract"):
             fields.pop("since", None)
         fields["since"] = _find_creation_block(parse_config(name, fields))
     settings = config_to_mapping(parse_config(name, fields))
     return {**settings, KEYSTORE_FIELD: keystore} if keystore else settings
+
+
+def _cap_price(name: str, fields: dict[str, Any]) -> None:
+    """Fill in the cap on the price of gas, from the present price, on a chain that is not known."""
+    from brain.chain.evm import fees
+    from brain.chain.evm.chain_identity import fetch_gas_price
+    from brain.chain.evm.evm_config import gwei_setting, parse_config
+
+    if "max_fee_gwei" in fields or fees.known_max_fee(fields["chain_id"]):
+        return
+    with suppress(LedgerError):  # a ledger can be named while its nodes are away
+        price = fetch_gas_price(parse_config(name, fields))
+        fields["max_fee_gwei"] = gwei_setting(fees.max_fee_for_price(price))
 
 
 def _find_creation_block(config: EvmLedgerConfig) -> int:

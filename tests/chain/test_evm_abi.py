@@ -33,6 +33,7 @@ SELECTORS = {
     "anchor": abi.ANCHOR_SELECTOR,
     "brain": abi.BRAIN_SELECTOR,
     "anchorOf": abi.ANCHOR_OF_SELECTOR,
+    "disownedBy": abi.DISOWNED_BY_SELECTOR,
     "StaleParent": abi.STALE_PARENT_SELECTOR,
     "Unauthorized": abi.UNAUTHORIZED_SELECTOR,
     "Exists": abi.EXISTS_SELECTOR,
@@ -49,7 +50,6 @@ def test_a_selector_is_that_of_the_artifact(name: str) -> None:
 def test_the_topic_is_that_of_the_artifact() -> None:
     assert "0x" + event_topic(BY_NAME["Committed"]).hex() == abi.COMMITTED_TOPIC
     assert "0x" + event_topic(BY_NAME["Anchored"]).hex() == abi.ANCHORED_TOPIC
-    assert "0x" + event_topic(BY_NAME["Disowned"]).hex() == abi.DISOWNED_TOPIC
 
 
 @given(WORDS, WORDS, WORDS, ADDRESSES, NUMBERS, st.binary(max_size=200))

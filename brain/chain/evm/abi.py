@@ -29,15 +29,13 @@ SUPERSEDE_SELECTOR = bytes.fromhex("dc2f39d8")
 ANCHOR_SELECTOR = bytes.fromhex("a21f3c6a")
 BRAIN_SELECTOR = bytes.fromhex("c2fd2e16")
 ANCHOR_OF_SELECTOR = bytes.fromhex("ecbe7ca5")
+DISOWNED_BY_SELECTOR = bytes.fromhex("37eeba69")
 
 COMMITTED_TOPIC = "0x83e5a21050c28149f48a38b27f29840c469cdee6532e5fa62a94bb778c11c434"
 """The topic of `Committed(bytes32 indexed, bytes32 indexed, bytes32 indexed, uint64, address)`."""
 
 ANCHORED_TOPIC = "0xb1d5c7988740a31dc57f1b85a7d7c1c10f2009388bc0ee67ef142b5386ea4447"
 """The topic of `Anchored(address indexed, bytes32 indexed, bytes32 indexed)`."""
-
-DISOWNED_TOPIC = "0x1a9b7b113c4bde50915e08df9f44168e3bffc52b061d8a8246e7a945be266bdc"
-"""The topic of `Disowned(bytes32 indexed, uint64 indexed, uint64)`."""
 
 STALE_PARENT_SELECTOR = bytes.fromhex("753109bd")
 UNAUTHORIZED_SELECTOR = bytes.fromhex("82b42900")
@@ -65,14 +63,6 @@ class AnchoredEvent:
     checkpoint: bytes
     block: int
     transaction: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DisownedEvent:
-    """The event `Disowned`: commitment `until` + 1 disowned those from `since` to `until`."""
-
-    since: int
-    until: int
 
 
 def encode_call(selector: bytes, *arguments: bytes | str | int) -> bytes:
@@ -162,24 +152,7 @@ def decode_anchored(value: Any, contract: str, sender: str, log: bytes) -> Ancho
     )
 
 
-def decode_disowned(value: Any, contract: str, id: bytes) -> DisownedEvent:
-    """Return disowned commitments from a log entry of this contract and this brain."""
-    answer, topics = _decode_log_entry(value, contract, topic_count=3)
-    data = rpc_decode.decode_bytes(answer.get("data"), "data of a log entry")
-    since, until = (int.from_bytes(word, "big") for word in (topics[2], data))
-    if (
-        topics[0].hex() != DISOWNED_TOPIC[2:]
-        or topics[1] != id
-        or len(data) != ABI_WORD_BYTES
-        or not 2 <= since <= until < 1 << 64
-    ):
-        rpc_decode.refuse_answer("log entry of this brain", value)
-    return DisownedEvent(since=since, until=until)
-
-
-def _decode_log_entry(
-    value: Any, contract: str, topic_count: int = 4
-) -> tuple[dict[str, Any], list[bytes]]:
+def _decode_log_entry(value: Any, contract: str) -> tuple[dict[str, Any], list[bytes]]:
     """Return an entry and its topics, if it is of this contract and not taken back."""
     answer = rpc_decode.decode_object(value, "log entry")
     topics = [
@@ -189,7 +162,7 @@ def _decode_log_entry(
     if (
         answer.get("removed", False) is not False
         or rpc_decode.decode_address(answer.get("address"), "address") != contract
-        or len(topics) != topic_count
+        or len(topics) != 4
     ):
         rpc_decode.refuse_answer("log entry of this contract", value)
     return answer, topics

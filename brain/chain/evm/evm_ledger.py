@@ -18,10 +18,11 @@ from ..ledger_protocol import (
     already_open_error,
     not_open_error,
 )
-from . import abi, durable_files, rpc_decode
+from . import abi, rpc_decode
 from .account import Account
 from .anchors import Anchors
 from .deployment import Deployment
+from .events.event_finder import BrainView
 from .evidence_capture import EvidenceCapture
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
@@ -30,7 +31,6 @@ from .ledger_context import LedgerContext
 from .node_pool import WarnUser, ignore_warning
 from .ownership import Ownership
 from .pending import PendingTransactions
-from .registry_contract import BrainView
 from .rpc import RPC_TIMEOUT_SECONDS
 from .storage_prover import StorageProver
 from .tx_sender import ApproveQuote
@@ -280,9 +280,8 @@ class EvmLedger:
 
     def _own_records(self, brain: bytes, snapshot: bytes) -> Iterator[tuple[str, TxRecord]]:
         """Yield the transactions for a snapshot in the journals here, with their sender."""
-        for address in durable_files.list_files(self._context.chain_folder, ""):
-            record = self._context.journal(address).find_record(brain, snapshot)
-            if record is not None and record.to == self.config.contract:
+        for address, record in self._context.journals.find_records(brain, snapshot):
+            if record.to == self.config.contract:
                 yield address, record
 
     def _unconfirmed_commitment(self, at: BrainView, snapshot: bytes) -> Commitment:
