@@ -150,6 +150,10 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "repair": ("key", "Restore the last valid trust file."),
             "equivocations": ("key", "Prove which keys signed two continuations."),
         },
+        "Accounts": {
+            "bind": ("accounts.bindings", "State that a key and an account belong together."),
+            "bindings": ("accounts.bindings", "List the accounts that are bound to keys."),
+        },
     },
     "chain": {
         "Commit": {
@@ -175,6 +179,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Paid by another account": {
             "authorize": ("", "Sign permits, which another account sends and pays for."),
             "relay": ("on_chain.permits", "Send a permit that another key signed."),
+        },
+        "Accounts": {
+            "account": ("", "Make accounts that send to chains."),
         },
         "Pending transactions": {
             "resend": ("chain_send", "Send all pending transactions of your key again."),
@@ -256,6 +263,11 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "evolve.usage",
                 "Bring back a retired skill, or an earlier version of one.",
             ),
+        },
+    },
+    "chain account": {
+        "Accounts": {
+            "new": ("accounts.keystores", "Make an account for chains, in a keystore file."),
         },
     },
     "evolve case": {

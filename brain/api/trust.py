@@ -10,6 +10,7 @@ from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
+    from ..repo.signing.account_bindings import SigningAccount
 
 
 class TrustPart(Part):
@@ -71,6 +72,27 @@ class TrustPart(Part):
         from ..verify import signature_check
 
         return self._locked.run(signature_check.list_equivocations)
+
+    def bind_account(
+        self, seed: bytes, account: SigningAccount, expires: int = 0
+    ) -> results.AccountBound:
+        """Record a statement, signed by both, that a key and an account act for one party.
+
+        `seed` is the private key, `account` a `brain.chain.evm.Account`, `expires` in s since
+        1970 (UTC), 0 for never. Raises `InvalidInput` (`bad_accounts`, `bad_expiry`).
+        """
+        from ..repo.signing import account_bindings
+
+        return self._locked.run(account_bindings.bind_account, seed, account, expires)
+
+    def list_accounts(self, rev: str = "@") -> list[results.BoundAccount]:
+        """Return the accounts bound to keys in a revision, with the standing of each statement.
+
+        Raises `InvalidInput` (`bad_accounts`).
+        """
+        from ..repo.signing import account_bindings
+
+        return self._locked.run(account_bindings.list_bound_accounts, rev)
 
     # Root keys that the user pinned, in a file for all brains
 

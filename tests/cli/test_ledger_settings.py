@@ -16,6 +16,7 @@ from brain.chain import ledger_config
 from tests.cli.conftest import Call, validate
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
+from tests.support.secret_files import write_secret
 
 FORMAT = "brain v1 ledgers"
 NOWHERE = {"rpc": ["http://127.0.0.1:1"], "chain_id": 5, "genesis": "0x" + "5" * 64}
@@ -147,8 +148,8 @@ def test_a_passphrase_that_is_no_text_opens_nothing(
     agent: Path, cli: Call, edited: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keystore = {"version": 3, "address": "z" * 40, "crypto": {"kdfparams": {}}}
-    (tmp_path / "key.json").write_text(json.dumps(keystore))
-    (tmp_path / "passphrase").write_bytes(b"\xff\xfe\n")
+    write_secret(tmp_path / "key.json", json.dumps(keystore))
+    write_secret(tmp_path / "passphrase", b"\xff\xfe\n")
     edited(**NOWHERE, keystore=str(tmp_path / "key.json"), contract="0x" + "5" * 40)
     on = ("--ledger", "dev", "--json")
     told = cli("chain", "signer", "0x" + "1" * 40, *on)

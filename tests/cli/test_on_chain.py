@@ -17,6 +17,7 @@ from tests.cli.conftest import Call, make_agent, validate
 from tests.cli.test_commands import learn
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
+from tests.support.secret_files import write_secret
 
 KEYS = [
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -253,8 +254,8 @@ def test_a_keystore_opens_with_the_passphrase_in_a_file(
     from eth_account import Account
 
     kept = Account.encrypt(KEYS[0], "open sesame", kdf="pbkdf2", iterations=1000)
-    (tmp_path / "key.json").write_text(json.dumps(kept))
-    (tmp_path / "passphrase").write_text("open sesame\n")
+    write_secret(tmp_path / "key.json", json.dumps(kept))
+    write_secret(tmp_path / "passphrase", "open sesame\n")
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
     done(cli, "config", "ledger", chain, "--keystore", str(tmp_path / "key.json"))
     told = cli("chain", "open", "--ledger", chain, "--json")

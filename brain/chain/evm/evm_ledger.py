@@ -100,6 +100,10 @@ class EvmLedger:
         """Return the id of a brain in the contract, which is bound to its creator."""
         return self._context.registry_id(brain)
 
+    def entry_name(self, brain: bytes) -> str:
+        """Return the name of a brain here: the identity, the first block, the registry id."""
+        return f"{self.identity}/{self.config.genesis}/{self.registry_id(brain).hex()}"
+
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment that is in a block, None if the brain was never opened."""
         return self._context.view_brain(brain).head

@@ -63,6 +63,8 @@ OPERATIONS = {
     "index": "prompt.build_index prompt.build_index_pages prompt.build_framed_index",
     "init": "init",
     "key accuse": "trust.find_equivocations",
+    "key bind": "trust.bind_account",
+    "key bindings": "trust.list_accounts",
     "key equivocations": "trust.find_equivocations",
     "key repair": "trust.repair",
     "key retire": "trust.retire",
@@ -122,6 +124,7 @@ LIBRARY_FUNCTIONS = {
     "check-proof": "check_proof check_equivocation",
 }
 WITHOUT_BRAIN = (
+    "chain account new",
     "chain cancel",
     "chain checkpoint",
     "chain contract",
