@@ -206,7 +206,8 @@ def test_settings_kept_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
 
 
 def test_a_permit_that_is_never_good_is_not_signed(agent: Path, cli: Call) -> None:
-    assert cli("chain", "authorize", "--ledger", "dev", "--hours", "0").status == 2
+    for kind in (["commit"], ["open"], ["signer", "--none"]):
+        assert cli("chain", "authorize", *kind, "--ledger", "dev", "--hours", "0").status == 2
 
 
 def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(

@@ -66,7 +66,8 @@ def done(cli: Call, *call: str, at: str = "") -> Any:
     """Run a command that has to succeed; return its document, which keeps its schema."""
     told = cli(*(["-C", at] if at else []), *call, "--json")
     assert told.status == 0, told.err
-    validate("-".join(call[:2]), told.document)
+    depth = 3 if call[:2] == ("chain", "authorize") else 2
+    validate("-".join(call[:depth]), told.document)
     return told.document
 
 
@@ -163,26 +164,6 @@ def test_a_signer_commits_and_a_stranger_cannot(
     learn(cli, "shared", "two")
     use(1)
     assert cli("chain", "commit", *on, "--json").error["code"] == "unauthorized"
-
-
-def test_a_commitment_signed_by_the_owner_is_paid_for_by_another(
-    node: Anvil, agent: Path, cli: Call, chain: str, use: Use
-) -> None:
-    on = ("--ledger", chain)
-    done(cli, "chain", "open", *on)
-    learn(cli, "shared", "one")
-    permit = done(cli, "chain", "authorize", *on, "-o", "../permit.json")
-    use(1)
-    assert done(cli, "chain", "relay", "../permit.json", *on, "--dry-run")["status"] == "quoted"
-    sent = done(cli, "chain", "relay", "../permit.json", *on)
-    assert sent["snapshot"] == permit["snapshot"]
-    use(0)
-    assert done(cli, "chain", "status", *on)["seq"] == 2
-    assert cli("chain", "relay", "../permit.json", *on).status == 12
-    Path("../permit.json").write_text("{}")
-    assert cli("chain", "relay", "../permit.json", *on, "--json").error["code"] == (
-        "bad_authorization"
-    )
 
 
 def test_a_brain_changes_hands_in_two_steps(
