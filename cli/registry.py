@@ -152,6 +152,8 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         },
         "Accounts": {
             "bind": ("accounts.bindings", "State that a key and an account belong together."),
+            "statement": ("accounts.bindings", "Write a statement for a wallet to sign."),
+            "unbind": ("accounts.bindings", "Revoke the statements about an account."),
             "bindings": ("accounts.bindings", "List the accounts that are bound to keys."),
         },
     },

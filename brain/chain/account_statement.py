@@ -38,6 +38,7 @@ from .evidence.keccak import keccak256
 ACCOUNTS_FORMAT = "brain v1 accounts"
 MAX_ACCOUNTS_BYTES = 512 << 10
 MAX_STATEMENTS = 64
+MAX_TYPED_DATA_BYTES = 16 << 10
 MAX_WALLET_SIGNATURE_BYTES = 2048
 """Bytes of the signature of a wallet contract; one of a key has 64."""
 MAX_TIME = 253402300799
@@ -135,6 +136,39 @@ def typed_data(terms: BindingTerms) -> dict[str, Any]:
             "expires": terms.expires,
         },
     }
+
+
+def parse_typed_data(content: bytes) -> BindingTerms:
+    """Return the terms in the text of typed data, as `typed_data` gives it.
+
+    Raises `InvalidInput` (`bad_statement`).
+    """
+    if len(content) > MAX_TYPED_DATA_BYTES:
+        raise _typed_data_error(f"it has more than {MAX_TYPED_DATA_BYTES} bytes", "")
+    value = strict_json.parse_json(content, _MAX_DEPTH + 1, _MAX_VALUES, _typed_data_error)
+    reader = strict_json.FieldReader(_typed_data_error)
+    message = reader.record(value, "types", "primaryType", "domain", "message")[3]
+    fields = reader.record(message, *(name for _, name in _TYPE_FIELDS))
+    brain, key, account, chain_id, created, expires = fields
+    terms = BindingTerms(
+        brain=reader.hex(brain, 32, 32, "0x"),
+        key=reader.hex(key, 32, 32, "0x"),
+        account=reader.hex(account, 20, 20, "0x"),
+        chain_id=reader.integer(chain_id, 0, MAX_CHAIN_ID),
+        created=reader.integer(created, 1, MAX_TIME),
+        expires=reader.integer(expires, 0, MAX_TIME),
+    )
+    if value != typed_data(terms):
+        raise _typed_data_error("its types or its domain are those of something else", "")
+    return terms
+
+
+def _typed_data_error(message: str, _: str) -> InvalidInput:
+    return InvalidInput(
+        f"this is not a statement to sign: {message}",
+        code="bad_statement",
+        hint="give the file that `brain key statement` wrote",
+    )
 
 
 def account_digest(terms: BindingTerms) -> bytes:

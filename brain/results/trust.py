@@ -104,11 +104,20 @@ class BoundAccount(NamedTuple):
 
 
 class AccountBound(NamedTuple):
-    """A new statement; `signature` is that of the snapshot with it, None without one."""
+    """A statement, new if `changed`; `signature` is that of the snapshot, None without one."""
 
     snapshot: str
     signature: str | None
     bound: BoundAccount
+    changed: bool
+
+
+class AccountUnbound(NamedTuple):
+    """Statements that were removed; `signature` is that of the snapshot without them, or None."""
+
+    snapshot: str
+    signature: str | None
+    removed: list[BoundAccount]
 
 
 class Equivocation(NamedTuple):

@@ -79,3 +79,43 @@ def test_verifying_a_brain_without_accounts_loads_nothing_for_them(agent: Path) 
     modules = loaded("verify", cwd=agent)
     assert "brain.chain.account_statement" not in modules
     assert "cryptography" not in modules
+
+
+def test_a_wallet_elsewhere_signs_a_statement_that_is_revoked_later(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("key", "new")
+    file = tmp_path / "statement.json"
+    written = cli("key", "statement", ADDRESS, "--days", "9", "-o", str(file), "--json").document
+    validate("key-statement", written)
+    assert json.loads(file.read_text()) == written["typed_data"]
+    signature = "0x" + make_account().sign_typed_data(written["typed_data"]).hex()
+    bind = ("key", "bind", "--statement", str(file), "--signature")
+    assert cli(*bind, "0x12", "--json").error["code"] == "bad_signature"
+    assert cli(*bind, "12345g", "--json").error["code"] == "bad_signature"
+    made = cli(*bind, signature, "--json").document
+    validate("key-bind", made)
+    assert (made["bound"]["status"], made["changed"]) == ("valid", True)
+    assert "Nothing new" in cli(*bind, signature).out
+    gone = cli("key", "unbind", ADDRESS, "--json").document
+    validate("key-unbind", gone)
+    assert gone["signature"] is not None
+    assert cli("key", "bindings").out == "No account is bound to a key\n"
+    assert cli("key", "unbind", ADDRESS, "--json").error["code"] == "not_bound"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("bind", "--statement", "x"),
+        ("bind", "--signature", "0x00", "--ledger", "far"),
+        ("bind", "--statement", "x", "--signature", "0x00", "--days", "1"),
+        ("statement", ADDRESS, "--chain-id", "0"),
+        ("statement",),
+        ("unbind",),
+    ],
+)
+def test_options_that_do_not_fit_are_a_usage_error(
+    agent: Path, cli: Call, call: tuple[str, ...]
+) -> None:
+    assert cli("key", *call).status == 2

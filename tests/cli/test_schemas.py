@@ -25,7 +25,7 @@ ON_A_CHAIN |= {"chain-relay", "chain-supersede"}
 ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
 ON_A_CHAIN |= {"chain-authorize-open", "chain-authorize-commit", "chain-authorize-signer"}
 """What takes a node: `test_on_chain` calls these."""
-WITH_AN_ACCOUNT = {"key-bind", "chain-account-new"}
+WITH_AN_ACCOUNT = {"key-bind", "key-unbind", "chain-account-new"}
 """What takes or makes the key of an account: `test_account_commands` and `test_keystores`."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust", "accounts"}
 OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
@@ -105,6 +105,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("trustChanged", results.TrustChanged),
         ("boundAccount", results.BoundAccount),
         ("key-bind", results.AccountBound),
+        ("key-unbind", results.AccountUnbound),
         ("checkup", results.DoctorCheck),
         ("committed", results.Committed),
         ("notCommitted", results.NotCommitted),
@@ -386,6 +387,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("key-trusted", ["key", "trusted"], trust),
     ("key-trusted", ["key", "trusted"], None),
     ("key-bindings", ["key", "bindings"], None),
+    ("key-statement", ["key", "statement", "0x" + "1" * 40, "--key", "ada"], trust),
     ("key-roots", ["key", "roots"], None),
     ("key-roots", ["key", "roots", "--add", "mallory"], lambda cli: cli("key", "new", "mallory")),
     ("key-roots", ["key", "roots", "--remove", "ada"], trust),

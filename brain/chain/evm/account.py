@@ -84,6 +84,26 @@ class Account:
         return bytes(self._key.sign_typed_data(full_message=dict(document)).signature)
 
 
+def recover_public_key(digest: bytes, signature: bytes) -> bytes:
+    """Return the public key, 64 bytes, that signed a digest; b"" if none can have.
+
+    `signature` is r, s and v, 65 bytes, as wallets return it.
+    """
+    with preserve_recursion_limit():
+        from eth_keys.datatypes import Signature
+        from eth_keys.exceptions import BadSignature
+        from eth_utils.exceptions import ValidationError
+
+    if len(signature) != secp256k1.SIGNATURE_SIZE + 1:
+        return b""
+    parity = signature[-1] - 27 if signature[-1] >= 27 else signature[-1]
+    try:
+        vrs = Signature(signature[:-1] + bytes([parity & 0xFF]))
+        return bytes(vrs.recover_public_key_from_msg_hash(digest).to_bytes())
+    except (BadSignature, ValidationError):
+        return b""
+
+
 class NewAccount(NamedTuple):
     """A new account: its address, 0x…, and the content of its keystore file."""
 

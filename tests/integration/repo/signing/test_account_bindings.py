@@ -9,12 +9,17 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.errors import InvalidInput
+from brain.chain.evm.account import Account
+from brain.errors import InvalidInput, NotFound
 from brain.trust.signature_format import format_key
 from tests.support.bound_accounts import make_account
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
 
 ACCOUNT, OTHER = make_account(), make_account(bytes([4]) * 32)
+
+
+def address_bytes(account: Account) -> bytes:
+    return bytes.fromhex(account.address[2:])
 
 
 def found(brain: Brain) -> list[tuple[str, str, str]]:
@@ -49,8 +54,9 @@ def test_a_session_with_a_key_signs_the_snapshot_of_a_statement(brain: Brain) ->
 
 
 def test_a_new_statement_replaces_only_that_about_the_same_two(brain: Brain) -> None:
-    for account, seed in ((ACCOUNT, 0), (OTHER, 0), (ACCOUNT, 1), (ACCOUNT, 0)):
+    for account, seed in ((ACCOUNT, 0), (OTHER, 0), (ACCOUNT, 1)):
         brain.trust.bind_account(KEY_SEEDS[seed], account)
+    brain.trust.bind_account(KEY_SEEDS[0], ACCOUNT, 4_000_000_000)
     rows = [(row.account, row.key) for row in brain.trust.list_accounts()]
     assert len(rows) == len(set(rows)) == 3
     assert rows[-1] == (ACCOUNT.address, format_key(PUBLIC_KEYS[0]))
@@ -134,3 +140,92 @@ def test_a_link_in_the_place_of_the_file_is_refused(brain: Brain) -> None:
     assert found(brain) == [("bad_accounts", "error", "accounts.json")]
     with pytest.raises(InvalidInput, match="it is a link"):
         brain.trust.bind_account(KEY_SEEDS[0], ACCOUNT)
+
+
+def signed_by(account: Account, document: dict[str, Any]) -> tuple[bytes, bytes]:
+    """Return the text of typed data, and its signature as a wallet returns it."""
+    return json.dumps(document).encode(), account.sign_typed_data(document)
+
+
+def test_a_wallet_signs_what_the_brain_writes(brain: Brain) -> None:
+    document = brain.trust.write_statement(PUBLIC_KEYS[0], address_bytes(ACCOUNT))
+    text, signature = signed_by(ACCOUNT, document)
+    done = brain.trust.bind_signed_account(KEY_SEEDS[0], text, signature)
+    assert (done.changed, done.bound.status, done.bound.account) == (True, "valid", ACCOUNT.address)
+    with_low_v = signature[:64] + bytes([signature[64] - 27])
+    again = brain.trust.bind_signed_account(KEY_SEEDS[0], text, with_low_v)
+    assert (again.changed, again.snapshot) == (False, done.snapshot)
+    assert found(brain) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text, signature: (text, OTHER.sign_typed_data(json.loads(text))),
+        lambda text, signature: (text, signature[:64]),
+        lambda text, signature: (text, signature + b"\0"),
+        lambda text, signature: (text, bytes(65)),
+        lambda text, signature: (text, b""),
+        lambda text, signature: (
+            text.replace(b'"expires": 0', b'"expires": 9999999999'),
+            signature,
+        ),
+    ],
+)
+def test_a_signature_that_is_not_of_the_account_is_not_recorded(brain: Brain, change: Any) -> None:
+    document = brain.trust.write_statement(PUBLIC_KEYS[0], address_bytes(ACCOUNT))
+    text, signature = change(*signed_by(ACCOUNT, document))
+    with pytest.raises(InvalidInput) as raised:
+        brain.trust.bind_signed_account(KEY_SEEDS[0], text, signature)
+    assert raised.value.code == "bad_signature"
+    assert brain.trust.list_accounts() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("message", "brain"), "0x" + "00" * 32),
+        (("message", "key"), "0x" + PUBLIC_KEYS[1].hex()),
+        (("message", "account"), "0x00"),
+        (("message", "created"), 0),
+        (("domain", "name"), "Permit"),
+        (("domain", "chainId"), 1),
+        (("primaryType",), "Permit"),
+        (("types", "Permit"), []),
+    ],
+)
+def test_a_statement_of_something_else_is_not_signed(
+    brain: Brain, path: tuple[str, ...], value: object
+) -> None:
+    document = brain.trust.write_statement(PUBLIC_KEYS[0], address_bytes(ACCOUNT))
+    part = document
+    for name in path[:-1]:
+        part = part[name]
+    part[path[-1]] = value
+    with pytest.raises(InvalidInput) as raised:
+        brain.trust.bind_signed_account(KEY_SEEDS[0], json.dumps(document).encode(), bytes(65))
+    assert raised.value.code == "bad_statement"
+
+
+def test_a_wallet_contract_signs_in_its_own_way_for_one_chain(brain: Brain) -> None:
+    document = brain.trust.write_statement(PUBLIC_KEYS[0], address_bytes(OTHER), chain_id=8453)
+    text = json.dumps(document).encode()
+    bound = brain.trust.bind_signed_account(KEY_SEEDS[0], text, b"any form").bound
+    assert (bound.status, bound.chain_id) == ("unchecked", 8453)
+    with pytest.raises(InvalidInput):
+        brain.trust.bind_signed_account(KEY_SEEDS[0], text, bytes(2049))
+
+
+def test_an_account_is_unbound_in_one_snapshot_and_may_be_bound_again(brain: Brain) -> None:
+    for account, seed in ((ACCOUNT, 0), (ACCOUNT, 1), (OTHER, 0)):
+        brain.trust.bind_account(KEY_SEEDS[seed], account)
+    done = brain.trust.unbind_account(address_bytes(ACCOUNT))
+    assert [row.account for row in done.removed] == [ACCOUNT.address] * 2
+    assert [row.account for row in brain.trust.list_accounts()] == [OTHER.address]
+    brain.trust.unbind_account(address_bytes(OTHER))
+    assert not (brain.root / "accounts.json").exists()
+    assert brain.status().clean and found(brain) == []
+    with pytest.raises(NotFound) as raised:
+        brain.trust.unbind_account(address_bytes(OTHER))
+    assert raised.value.code == "not_bound"
+    assert brain.trust.bind_account(KEY_SEEDS[0], ACCOUNT).changed
