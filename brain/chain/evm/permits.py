@@ -14,6 +14,7 @@ from ...util.utc_time import iso_second
 from ..ledger_protocol import NO_PARENT, CommitRequest, LedgerHead, already_open_error
 from . import abi
 from .abi import ZERO_ADDRESS
+from .events.event_finder import BrainView
 from .fees import Quote
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
@@ -27,7 +28,6 @@ from .permit_file import (
     encode_permit_call,
     parse_permit,
 )
-from .registry_contract import BrainView
 from .tx_status import SentTransaction
 
 _NEW_PERMIT_HINT = "ask for a new one; `brain chain authorize` makes it"
