@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
@@ -80,7 +79,7 @@ def _choose_signer(sender: SenderSettings) -> Signer | Callable[[], Signer] | No
 
         return RemoteSigner(sender.signer, sender.account)
     if sender.keystore or os.environ.get("BRAIN_LEDGER_KEY"):
-        return partial(_load_account, sender.keystore)
+        return partial(load_account, sender.keystore)
     if sender.account:
         from brain.chain.evm.signing.signer_protocol import AccountElsewhere
 
@@ -100,7 +99,7 @@ def _account_elsewhere(name: str, sender: SenderSettings, named: str) -> Signer:
         return AccountElsewhere(abi.parse_account(named))
     address = sender.account or (_keystore_address(sender.keystore) if sender.keystore else "")
     if not address and os.environ.get("BRAIN_LEDGER_KEY"):
-        address = _load_account("").address
+        address = load_account("").address
     if not address:
         raise InvalidInput(
             "the account that will sign is not known",
@@ -169,7 +168,19 @@ def transaction_document(
     }
 
 
-def _load_account(keystore: str) -> Account:
+def load_ledger_account(name: str) -> Account:
+    """Return the account that sends to a ledger; raises as `load_account`."""
+    keystore = split_sender(name, _read_ledger_settings(name))[1].keystore
+    if not keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
+        raise NotFound(
+            f"the ledger {name} has no account",
+            code="no_key",
+            hint=f"name its key with `brain config ledger {name} --keystore FILE`",
+        )
+    return load_account(keystore)
+
+
+def load_account(keystore: str) -> Account:
     """Return the key of a keystore file, else that of BRAIN_LEDGER_KEY.
 
     Raises `InvalidInput`, and `NotFound` (`no_key`).
@@ -185,15 +196,27 @@ def _load_account(keystore: str) -> Account:
                 code=error.code,
                 hint=error.hint,
             ) from error
-    named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
+    passphrase = read_account_passphrase(keystore)
+    return account.account_from_keystore(_read_keystore(keystore), passphrase)
+
+
+def read_account_passphrase(
+    keystore: str, passphrase_file: str | None = None, *, twice: bool = False
+) -> str:
+    """Return the passphrase of a keystore from a file, else ask for it, `twice` if it is new.
+
+    The file is `passphrase_file`, by default BRAIN_LEDGER_PASSPHRASE_FILE. Raises
+    `InvalidInput` (`passphrase_needed`, `no_passphrase`, `key_readable`, `wrong_passphrase`).
+    """
+    named = passphrase_file or os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
     if named:
         passphrase = user_keys.read_passphrase(named)
     else:
         passphrase = user_keys.ask_passphrase(
-            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=False
+            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=twice
         )
     try:
-        return account.account_from_keystore(_read_keystore(keystore), passphrase.decode())
+        return passphrase.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"the passphrase of {printable_text(keystore)} is not UTF-8",
@@ -213,9 +236,10 @@ def _keystore_address(keystore: str) -> str:
 
 
 def _read_keystore(keystore: str) -> bytes:
+    from brain.util.secret_file import read_secret_file
+
     try:
-        with Path(keystore).open("rb") as file:
-            return file.read(_MAX_KEYSTORE_BYTES + 1)
+        return read_secret_file(keystore, _MAX_KEYSTORE_BYTES, "the key of the account")
     except FileNotFoundError as error:
         raise NotFound(
             f"there is no keystore at {printable_text(keystore)}",
@@ -243,7 +267,7 @@ _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 def merge_ledger_settings(
     name: str, before: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `before` with `changes`, and with chain id, genesis and `since` filled in.
+    """Return `before` with `changes`, and with chain id, genesis, caps and `since` filled in.
 
     Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
     """
@@ -258,16 +282,32 @@ def merge_ledger_settings(
     if changed.get("keystore"):
         changed["keystore"] = os.path.abspath(os.path.expanduser(changed["keystore"]))
         changed.setdefault("signer", "")
+        with suppress(NotFound):  # a ledger can be named before its keystore is there
+            _read_keystore(changed["keystore"])
     elif changed.get("signer"):
         changed["keystore"] = ""
     fields, sender = split_sender(name, {**before, **changed})
     _pin_chain(name, fields)
+    _cap_price(name, fields)
     if "contract" in changed and "since" not in changed:
         if fields["contract"] != before.get("contract"):
             fields.pop("since", None)
         fields["since"] = _find_creation_block(parse_config(name, fields))
     settings = config_to_mapping(parse_config(name, fields))
     return {**settings, **{key: value for key, value in sender._asdict().items() if value}}
+
+
+def _cap_price(name: str, fields: dict[str, Any]) -> None:
+    """Fill in the cap on the price of gas, from the present price, on a chain that is not known."""
+    from brain.chain.evm import fees
+    from brain.chain.evm.chain_identity import fetch_gas_price
+    from brain.chain.evm.evm_config import gwei_setting, parse_config
+
+    if "max_fee_gwei" in fields or fees.known_max_fee(fields["chain_id"]):
+        return
+    with suppress(LedgerError):  # a ledger can be named while its nodes are away
+        price = fetch_gas_price(parse_config(name, fields))
+        fields["max_fee_gwei"] = gwei_setting(fees.max_fee_for_price(price))
 
 
 def _find_creation_block(config: EvmLedgerConfig) -> int:

@@ -164,7 +164,7 @@ def test_a_proof_that_was_prepared_in_a_block_that_is_gone_is_none(
     opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
 ) -> None:
     opened.commit(brain, S[1], S[0])
-    raw = opened._context.journal(opened.creator).unsettled_records()[-1].last_attempt.raw
+    raw = opened._context.journals.journal(opened.creator).unsettled_records()[-1].last_attempt.raw
     node.reorg(1, ["0x" + raw.hex()])
     prepared = list(tmp_path.rglob("prepared/*.json"))
     node.mine(FINAL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import json
 import threading
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -399,24 +400,127 @@ def test_a_node_that_takes_few_calls_at_once_is_asked_one_by_one(
     assert len(truth) == 4
 
 
-def test_ranges_of_the_log_are_cut_to_what_a_node_allows(
-    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("brain.chain.evm.registry_contract.MIN_LOG_RANGE_BLOCKS", 8)
-    node = registry.node
-    key = funded_account(node, "in ranges")
-    made = open_patient_ledger(ledger_config(node, registry.address, rpc=liar.url), tmp_path, key)
-    made.open(BRAIN, S[0])
-    node.mine(100)
-    made.commit(BRAIN, S[1], S[0])
-    widest = 30
+def cap_log_ranges(liar: LyingNode, widest: int) -> None:
+    """Refuse queries of events over more blocks than that."""
 
     def limited(logs: Any, params: list[Any]) -> Any:
         first, last = (int(params[0][name], 16) for name in ("fromBlock", "toBlock"))
         return logs if last - first < widest else None
 
     liar.alter("eth_getLogs", limited)
-    assert [one.seq for one in made.history(BRAIN)] == [1, 2]
+
+
+def forget_old_states(liar: LyingNode, kept: int) -> None:
+    """Tell no state of blocks by number that have so many on top."""
+
+    def recent(state: Any, params: list[Any]) -> Any:
+        if not isinstance(params[1], str) or liar.honest_block_number() - int(params[1], 16) < kept:
+            return state
+        return None
+
+    liar.alter("eth_call", recent)
+
+
+@pytest.mark.parametrize("widest", [1, 10, 100])
+def test_history_and_status_take_few_queries_on_nodes_that_cap_ranges_of_the_log(
+    widest: int,
+    registry: RegistryContract,
+    liar: LyingNode,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
+    node = registry.node
+    key = funded_account(node, f"in ranges of {widest}")
+    config = ledger_config(node, registry.address, rpc=liar.url)
+    made = open_patient_ledger(config, tmp_path / "one", key)
+    cap_log_ranges(liar, widest)
+    made.open(BRAIN, S[0])
+    for old, new in itertools.pairwise(S):
+        node.mine(150 if new == S[1] else 30)
+        made.commit(BRAIN, new, old)
+    node.mine(150)
+    another_machine = open_patient_ledger(config, tmp_path / "two", key)
+    for ledger in (made, another_machine):
+        liar.asked.clear()
+        assert [one.snapshot for one in ledger.history(BRAIN)] == S
+        assert ledger.status(BRAIN, S[1]).seq == 2
+        assert liar.asked["eth_getLogs"] < 50
+        assert liar.asked["eth_call"] < 50
+
+
+def test_own_transactions_stand_in_for_a_log_that_cannot_be_searched(
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
+    node = registry.node
+    key = funded_account(node, "without old states")
+    config = ledger_config(node, registry.address, rpc=liar.url)
+    made = open_patient_ledger(config, tmp_path / "one", key)
+    cap_log_ranges(liar, 10)
+    forget_old_states(liar, 128)
+    made.open(BRAIN, S[0])
+    made.commit(BRAIN, S[1], S[0])
+    node.mine(300)
+    liar.asked.clear()
+    assert [one.snapshot for one in made.history(BRAIN)] == S[:2]
+    assert made.status(BRAIN, S[0]).seq == 1
+    assert liar.asked["eth_getLogs"] < 20
+    elsewhere = open_patient_ledger(config, tmp_path / "two", key)
+    with pytest.raises(LedgerError, match="old states") as raised:
+        elsewhere.history(BRAIN)
+    assert raised.value.code == "bad_rpc"
+
+
+def test_a_commitment_that_was_found_once_is_found_again_without_old_states(
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
+    node = registry.node
+    key = funded_account(node, "found once")
+    config = ledger_config(node, registry.address, rpc=liar.url)
+    open_patient_ledger(config, tmp_path / "one", key).open(BRAIN, S[0])
+    node.mine(300)
+    cap_log_ranges(liar, 10)
+    elsewhere = open_patient_ledger(config, tmp_path / "two", key)
+    truth = elsewhere.history(BRAIN)
+    forget_old_states(liar, 128)
+    assert elsewhere.history(BRAIN) == truth
+    (found,) = (tmp_path / "two/transactions").rglob("*.json")
+    for damaged in ("{", '["0x12"]', json.dumps(["0x" + "12" * 32])):
+        found.write_text(damaged)
+        assert error_code(elsewhere.history, BRAIN) == "bad_rpc"
+
+
+def test_a_log_is_anchored_and_read_on_a_node_that_gives_few_blocks_of_events(
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_BLIND_QUERIES", 8)
+    node = registry.node
+    key = funded_account(node, "anchors in ranges")
+    config = ledger_config(node, registry.address, rpc=liar.url, finality=5)
+    made = open_patient_ledger(config, tmp_path, key)
+    cap_log_ranges(liar, 1)
+    log = word_of("a log")
+    for checkpoint in S[:2]:
+        made.anchors.anchor(log, checkpoint)
+        node.mine(50)
+    assert [one.checkpoint for one in made.anchors.history(key.address, log)] == S[:2]
+
+
+def test_what_was_disowned_takes_no_search_of_the_log(
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path
+) -> None:
+    node = registry.node
+    key = funded_account(node, "disowned in ranges")
+    config = ledger_config(node, registry.address, rpc=liar.url)
+    made = open_patient_ledger(config, tmp_path, key)
+    cap_log_ranges(liar, 1)
+    made.open(BRAIN, S[0])
+    made.commit(BRAIN, S[1], S[0])
+    made.supersede(BRAIN, S[2], S[1], 2)
+    node.mine(100)
+    assert [one.disowned_by for one in made.history(BRAIN)] == [0, 3, 0]
 
 
 def test_a_transaction_that_all_nodes_refuse_is_given_up_and_the_next_takes_its_nonce(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from brain.chain.evm import EvmLedger
-from brain.chain.evm.permit_json import permit_typed_data
+from brain.chain.evm.signing.permit_json import permit_typed_data
 from brain.chain.evm.signing.remote_signer import RemoteSigner
-from brain.chain.ledger_protocol import INCLUDED
+from brain.chain.ledger_protocol import INCLUDED, CommitRequest
 from tests.support.chain.evm_ledgers import ledger_config, open_patient_ledger
 from tests.support.chain.lying_node import run_lying_node
 from tests.support.chain.registry_contract import RegistryContract, wallet_key, word_of
@@ -56,9 +56,10 @@ def test_a_node_signs_transactions_and_permits_with_its_accounts(
     ledger = signed_by(registry.node.url, account)
     opened = ledger.open(brain, S[0])
     assert (opened.status, opened.sender, opened.author) == (INCLUDED, account, account)
-    permit = ledger.ownership.authorize(brain, S[1], S[0], LATER)
-    signed_by(registry.node.url, registry.node.accounts[3].lower())
-    assert ledger.ownership.relay(permit).status == INCLUDED
+    permit = ledger.permits.build_commit(CommitRequest(brain, S[1], S[0]), LATER)
+    payer = signed_by(registry.node.url, registry.node.accounts[3].lower())
+    signed = ledger.permits.sign(permit).document()
+    assert payer.permits.relay(signed).status == INCLUDED
     assert ledger.status(brain, S[1]).seq == 2
 
 
@@ -173,8 +174,8 @@ def test_a_signature_of_anything_but_the_permit_is_refused(
     with run_scripted_signer(**script) as signer:
         ledger = signed_by(signer.url)
         ledger.open(brain, S[0])
-        permit = (brain, S[1], S[0], LATER)
-        assert error_code(ledger.ownership.authorize, *permit) == "bad_signer"
+        permit = ledger.permits.build_commit(CommitRequest(brain, S[1], S[0]), LATER)
+        assert error_code(ledger.permits.sign, permit) == "bad_signer"
 
 
 def test_a_signer_that_refuses_is_named(

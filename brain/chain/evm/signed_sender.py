@@ -96,7 +96,7 @@ class SignedSender:
                 code="bad_signed",
                 hint=f"sign it with the key of {context.account.address}",
             )
-        sender, journal = context.sender, context.journal(received.sender)
+        sender, journal = context.sender, context.journals.journal(received.sender)
         with sender.exclusive_lock():
             view = context.nodes.latest_view()
             if transaction.to == context.config.contract:

@@ -27,6 +27,10 @@ RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
 """HTTP statuses after which a request is retried."""
 
 
+UNAVAILABLE_CODES = frozenset({"unreachable"})
+"""Codes of errors that say nothing of the call: the node did not answer at all."""
+
+
 class ResponseBody:
     """An answer received in full, with the methods of a response that web3 calls."""
 

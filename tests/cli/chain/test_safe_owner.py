@@ -139,4 +139,3 @@ def test_what_a_transaction_did_not_commit_is_not_recorded(
     failed = safe.execute(safe.address, b"", OWNERS[:1])["transactionHash"]
     refused = cli("chain", "send", "--mined", failed, *on, "--json")
     assert refused.error["code"] == "not_committed"
-

@@ -208,7 +208,7 @@ def test_a_signer_at_a_url_signs_all_that_is_sent(
     assert done(cli, "chain", "open", *on)["author"] == account
     learn(cli, "shared", "one")
     permit = str(tmp_path / "permit.json")
-    done(cli, "chain", "authorize", "-o", permit, *on)
+    assert cli("chain", "authorize", "commit", "-o", permit, *on).status == 0
     assert done(cli, "chain", "relay", permit, *on)["status"] == "included"
     assert done(cli, "chain", "status", *on)["seq"] == 2
     done(cli, "config", "ledger", offline, "--keystore", str(tmp_path / "none.json"))

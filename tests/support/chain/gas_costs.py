@@ -1,7 +1,7 @@
 """Gas costs of BrainRegistry, measured on a real node: `python -m tests.support.chain.gas_costs`.
 
-`python -m tests.support.chain.gas_costs` prints the table and writes it into docs/chain/contract.md,
-between marks.
+`python -m tests.support.chain.gas_costs` prints the table and writes it between the marks of
+docs/chain/contract.md.
 """
 
 from __future__ import annotations

@@ -45,6 +45,20 @@ class LyingNode(ThreadingHTTPServer):
         self.silence: threading.Event | None = None
         self.ignored = 0
 
+    def honest_block_number(self) -> int:
+        """Return the number of the last block of the node behind."""
+        call = {"jsonrpc": "2.0", "id": 0, "method": "eth_blockNumber", "params": []}
+        return int(json.loads(self.pass_on(json.dumps(call).encode()))["result"], 16)
+
+    def pass_on(self, asked: bytes) -> bytes:
+        """Return the true answer of the node behind."""
+        connection = http.client.HTTPConnection(self.target, timeout=TIMEOUT_SECONDS)
+        try:
+            connection.request("POST", "/", asked, {"Content-Type": "application/json"})
+            return connection.getresponse().read()
+        finally:
+            connection.close()
+
     def hang(self) -> None:
         """Accept every call from now on, and never answer; `ignored` counts the calls."""
         self.silence = threading.Event()
@@ -128,12 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
             words, unless_first_param = self.server.refusals[call["method"]]
             if not any(param in unless_first_param for param in call["params"][:1]):
                 return json.dumps(_error_answer(call["id"], words)).encode()
-        connection = http.client.HTTPConnection(self.server.target, timeout=TIMEOUT_SECONDS)
-        try:
-            connection.request("POST", "/", asked, {"Content-Type": "application/json"})
-            answer = json.load(connection.getresponse())
-        finally:
-            connection.close()
+        answer = json.loads(self.server.pass_on(asked))
         calls = json.loads(asked)
         many = isinstance(calls, list)
         by_id = {call["id"]: call for call in (calls if many else [calls])}

@@ -1,1 +1,1 @@
-"""Signing elsewhere: transactions as files, and signers that are other programs."""
+"""Signing elsewhere: transactions and permits as files, and signers that are other programs."""

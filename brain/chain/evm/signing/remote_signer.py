@@ -11,7 +11,12 @@ from dataclasses import fields
 from typing import Any
 
 from ....errors import InvalidInput, LedgerError
-from ..account import SignedTransaction, UnsignedTransaction, recover_typed_data_signer
+from ..account import (
+    SignedTransaction,
+    UnsignedTransaction,
+    recover_address,
+    typed_data_digest,
+)
 from ..rpc import RpcNode, RpcRefusal
 from .signed_transaction import decode_signed, find_raw
 from .unsigned import rpc_fields
@@ -68,7 +73,7 @@ class RemoteSigner:
             raise self._wrong_answer(f"its signature has {len(signature)} bytes")
         # Some signers number the two points of a signature from 0, the contract from 27.
         signature = signature[:-1] + bytes([signature[-1] % 27 + 27])
-        sender = recover_typed_data_signer(document, signature)
+        sender = recover_address(typed_data_digest(document), signature)
         if sender != self.address:
             raise self._wrong_answer(f"it signed for {sender or 'no account'}")
         return signature

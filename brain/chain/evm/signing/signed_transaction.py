@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from ....errors import InvalidInput, ProofError
 from ...evidence import rlp
 from ...evidence.keccak import keccak256
-from ..account import SignedTransaction, UnsignedTransaction, recover_sender
+from ..account import SignedTransaction, UnsignedTransaction, recover_address
 
 MAX_SIGNED_BYTES = 256 << 10
 """Bytes of a file with a signed transaction; one that creates the contract has 25,000."""
@@ -69,14 +69,17 @@ def decode_signed(raw: bytes) -> ReceivedTransaction:
         chain_id, nonce, tip, max_fee, gas = (rlp.read_rlp_integer(one, 32) for one in fields[:5])
         to, value, data = rlp.read_string(fields[5]), fields[6], rlp.read_string(fields[7])
         access_list = rlp.read_list(fields[8])
+        parity, r, s = (rlp.read_rlp_integer(one, 32) for one in fields[9:])
     except ProofError as error:
         _refuse_signed(error.message)
     if value or access_list:
         _refuse_signed("it sends money, or names an access list")
     if len(to) not in (0, 20):
         _refuse_signed("its address has another length")
-    sender = recover_sender(raw)
-    if sender is None:
+    digest = keccak256(raw[:1] + rlp.encode_rlp(fields[:9]))
+    signature = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([parity & 1])
+    sender = recover_address(digest, signature) if parity < 2 else ""
+    if not sender:
         _refuse_signed("its signature is of no key")
     transaction = UnsignedTransaction(
         chain_id=chain_id,
