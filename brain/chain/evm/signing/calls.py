@@ -41,7 +41,7 @@ def decode_call(data: bytes) -> DecodedCall:
         _refuse_call("its calldata is no call of the contract that changes anything")
     function, parameters = found
     words = [data[at : at + ABI_WORD_BYTES] for at in range(4, len(data), ABI_WORD_BYTES)]
-    if len(words) < len(parameters):
+    if len(words) < len(parameters) or len(words[-1]) < ABI_WORD_BYTES:
         _refuse_call("its calldata is cut short")
     arguments: dict[str, str | int] = {}
     encoded: list[bytes | str | int] = []
