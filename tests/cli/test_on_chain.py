@@ -106,6 +106,9 @@ def test_a_brain_is_opened_priced_committed_and_verified(
     assert told.status == 0 and "Sending: About " in told.err
     made = done(cli, "chain", "commit", *on)
     assert made["seq"] == 2 and made["snapshots"] == 1
+    assert (made["changed"], made["transaction"] is None) == (False, False)
+    again = cli("chain", "commit", *on)
+    assert again.out.startswith(f"Nothing new: {chain} has ") and "Sending" not in again.err
     assert made["gas"] is None or made["gas"] <= price["gas"]
     status = done(cli, "chain", "status", *on)
     assert [one["seq"] for one in status["commitments"]] == [1, 2] and status["behind"] == 0
@@ -144,6 +147,10 @@ def test_evidence_holds_offline_for_who_brings_the_block_hash(
     assert found["chain"]["owner"] == node.accounts[0].lower()
     other = node.block(found["chain"]["block"] - 1)["hash"]
     assert cli("chain", "check", file, "--block-hash", other).status == 3
+    short = cli("chain", "check", file, "--content", path, "--block-hash", hash[:18])
+    assert short.status == 0 and "the rest of the block hash" in short.out
+    assert cli("chain", "check", file, "--block-hash", other[:18]).status == 3
+    assert cli("chain", "check", file, "--block-hash", hash[:10]).status == 1
 
 
 def test_a_signer_commits_and_a_stranger_cannot(
