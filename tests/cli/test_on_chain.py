@@ -274,14 +274,42 @@ def test_a_keystore_opens_with_the_passphrase_in_a_file(
     assert done(cli, "chain", "status", "--ledger", chain)["seq"] == 1
 
 
-def test_a_key_that_is_none_is_said_to_come_from_the_environment(
-    agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("key", ["0xnot-a-key", "0x" + "00" * 32, "12" * 31])
+def test_a_bad_key_in_the_environment_is_named_and_not_shown(
+    key: str, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("BRAIN_LEDGER_KEY", "0xnot-a-key")
+    monkeypatch.setenv("BRAIN_LEDGER_KEY", key)
     told = cli("chain", "open", "--ledger", chain, "--json")
     assert told.status == 1 and told.error["code"] == "bad_key"
     assert "BRAIN_LEDGER_KEY" in told.error["message"]
-    assert "not-a-key" not in told.error["message"]
+    assert "keystore file, or restore" not in told.error["hint"]
+    assert key not in told.err
+
+
+def test_a_bad_keystore_is_named(
+    agent: Path, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eth_account import Account
+
+    monkeypatch.delenv("BRAIN_LEDGER_KEY")
+    keystore, passphrase = tmp_path / "key.json", tmp_path / "passphrase"
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
+    done(cli, "config", "ledger", chain, "--keystore", str(keystore))
+    kept = Account.encrypt(KEYS[0], "open sesame", kdf="pbkdf2", iterations=1000)
+    for content, typed, code in (
+        (None, "open sesame", "no_key"),
+        ("{", "open sesame", "bad_key"),
+        (json.dumps(kept | {"address": "0" * 40}), "open sesame", "bad_key"),
+        (json.dumps(kept), "open rhubarb", "wrong_passphrase"),
+        (json.dumps(kept), "", "no_passphrase"),
+    ):
+        if content is not None:
+            write_secret(keystore, content)
+        write_secret(passphrase, typed)
+        told = cli("chain", "open", "--ledger", chain, "--json")
+        assert told.status == 1 and told.error["code"] == code, told.err
+        named = passphrase if code == "no_passphrase" else keystore
+        assert str(named) in told.error["message"]
 
 
 def test_what_cannot_be_reached_is_a_clear_error(
