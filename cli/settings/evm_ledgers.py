@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
@@ -53,7 +52,7 @@ def open_evm_ledger(
     if not config.creator and keystore:
         config = replace(config, creator=_keystore_address(keystore))
     has_key = keystore or os.environ.get("BRAIN_LEDGER_KEY")
-    account = partial(_load_account, keystore) if has_key else None
+    account = partial(load_account, keystore) if has_key else None
     return EvmLedger(
         config,
         ledgers_folder(),
@@ -122,7 +121,19 @@ def transaction_document(
     }
 
 
-def _load_account(keystore: str) -> Account:
+def load_ledger_account(name: str) -> Account:
+    """Return the account that sends to a ledger; raises as `load_account`."""
+    _, keystore = split_keystore(name, _read_ledger_settings(name))
+    if not keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
+        raise NotFound(
+            f"the ledger {name} has no account",
+            code="no_key",
+            hint=f"name its key with `brain config ledger {name} --keystore FILE`",
+        )
+    return load_account(keystore)
+
+
+def load_account(keystore: str) -> Account:
     """Return the key of a keystore file, else that of BRAIN_LEDGER_KEY.
 
     Raises `InvalidInput`, and `NotFound` (`no_key`).
@@ -138,15 +149,27 @@ def _load_account(keystore: str) -> Account:
                 code=error.code,
                 hint=error.hint,
             ) from error
-    named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
+    passphrase = read_account_passphrase(keystore)
+    return account.account_from_keystore(_read_keystore(keystore), passphrase)
+
+
+def read_account_passphrase(
+    keystore: str, passphrase_file: str | None = None, *, twice: bool = False
+) -> str:
+    """Return the passphrase of a keystore from a file, else ask for it, `twice` if it is new.
+
+    The file is `passphrase_file`, by default BRAIN_LEDGER_PASSPHRASE_FILE. Raises
+    `InvalidInput` (`passphrase_needed`, `no_passphrase`, `key_readable`, `wrong_passphrase`).
+    """
+    named = passphrase_file or os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
     if named:
         passphrase = user_keys.read_passphrase(named)
     else:
         passphrase = user_keys.ask_passphrase(
-            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=False
+            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=twice
         )
     try:
-        return account.account_from_keystore(_read_keystore(keystore), passphrase.decode())
+        return passphrase.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"the passphrase of {printable_text(keystore)} is not UTF-8",
@@ -166,9 +189,10 @@ def _keystore_address(keystore: str) -> str:
 
 
 def _read_keystore(keystore: str) -> bytes:
+    from brain.util.secret_file import read_secret_file
+
     try:
-        with Path(keystore).open("rb") as file:
-            return file.read(_MAX_KEYSTORE_BYTES + 1)
+        return read_secret_file(keystore, _MAX_KEYSTORE_BYTES, "the key of the account")
     except FileNotFoundError as error:
         raise NotFound(
             f"there is no keystore at {printable_text(keystore)}",
@@ -200,6 +224,8 @@ def merge_ledger_settings(
             changed[key] = int(changed[key])
     if KEYSTORE_FIELD in changed:
         changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
+        with suppress(NotFound):  # a ledger can be named before its keystore is there
+            _read_keystore(changed[KEYSTORE_FIELD])
     fields, keystore = split_keystore(name, {**before, **changed})
     _pin_chain(name, fields)
     _cap_price(name, fields)

@@ -27,6 +27,9 @@ SELECTORS = {
     "commit": abi.COMMIT_SELECTOR,
     "commitFor": abi.COMMIT_FOR_SELECTOR,
     "setSigner": abi.SET_SIGNER_SELECTOR,
+    "openFor": abi.OPEN_FOR_SELECTOR,
+    "setSignerFor": abi.SET_SIGNER_FOR_SELECTOR,
+    "offerOf": abi.OFFER_OF_SELECTOR,
     "offerOwnership": abi.OFFER_SELECTOR,
     "acceptOwnership": abi.ACCEPT_SELECTOR,
     "supersede": abi.SUPERSEDE_SELECTOR,
@@ -59,7 +62,10 @@ def test_calls_are_encoded_as_another_codec_does(
     assert abi.encode_call(abi.OPEN_SELECTOR, id, one) == encode_call("open", id, one)
     assert abi.encode_call(abi.COMMIT_SELECTOR, id, one, two) == encode_call("commit", id, one, two)
     call = encode_call("commitFor", id, one, two, number, signature)
-    assert abi.encode_commit_for(id, one, two, number, signature) == call
+    assert (
+        abi.encode_signed_call(abi.COMMIT_FOR_SELECTOR, id, one, two, number, signature=signature)
+        == call
+    )
     assert abi.encode_call(abi.SET_SIGNER_SELECTOR, id, who) == encode_call("setSigner", id, who)
     offer = encode_call("offerOwnership", id, who, number)
     assert abi.encode_call(abi.OFFER_SELECTOR, id, who, number) == offer

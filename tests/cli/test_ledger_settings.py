@@ -17,6 +17,7 @@ from tests.cli.conftest import Call, validate
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
 from tests.support.chain.lying_node import run_lying_node
+from tests.support.secret_files import write_secret
 
 FORMAT = "brain v1 ledgers"
 NOWHERE = {"rpc": ["http://127.0.0.1:1"], "chain_id": 5, "genesis": "0x" + "5" * 64}
@@ -166,8 +167,8 @@ def test_a_passphrase_that_is_no_text_opens_nothing(
     agent: Path, cli: Call, edited: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keystore = {"version": 3, "address": "z" * 40, "crypto": {"kdfparams": {}}}
-    (tmp_path / "key.json").write_text(json.dumps(keystore))
-    (tmp_path / "passphrase").write_bytes(b"\xff\xfe\n")
+    write_secret(tmp_path / "key.json", json.dumps(keystore))
+    write_secret(tmp_path / "passphrase", b"\xff\xfe\n")
     edited(**NOWHERE, keystore=str(tmp_path / "key.json"), contract="0x" + "5" * 40)
     on = ("--ledger", "dev", "--json")
     told = cli("chain", "signer", "0x" + "1" * 40, *on)
@@ -205,7 +206,8 @@ def test_settings_kept_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
 
 
 def test_a_permit_that_is_never_good_is_not_signed(agent: Path, cli: Call) -> None:
-    assert cli("chain", "authorize", "--ledger", "dev", "--hours", "0").status == 2
+    for kind in (["commit"], ["open"], ["signer", "--none"]):
+        assert cli("chain", "authorize", *kind, "--ledger", "dev", "--hours", "0").status == 2
 
 
 def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(

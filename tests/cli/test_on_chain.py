@@ -17,6 +17,7 @@ from tests.cli.conftest import Call, make_agent, validate
 from tests.cli.test_commands import learn
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
+from tests.support.secret_files import write_secret
 
 KEYS = [
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -65,7 +66,8 @@ def done(cli: Call, *call: str, at: str = "") -> Any:
     """Run a command that has to succeed; return its document, which keeps its schema."""
     told = cli(*(["-C", at] if at else []), *call, "--json")
     assert told.status == 0, told.err
-    validate("-".join(call[:2]), told.document)
+    depth = 3 if call[:2] == ("chain", "authorize") else 2
+    validate("-".join(call[:depth]), told.document)
     return told.document
 
 
@@ -164,26 +166,6 @@ def test_a_signer_commits_and_a_stranger_cannot(
     assert cli("chain", "commit", *on, "--json").error["code"] == "unauthorized"
 
 
-def test_a_commitment_signed_by_the_owner_is_paid_for_by_another(
-    node: Anvil, agent: Path, cli: Call, chain: str, use: Use
-) -> None:
-    on = ("--ledger", chain)
-    done(cli, "chain", "open", *on)
-    learn(cli, "shared", "one")
-    permit = done(cli, "chain", "authorize", *on, "-o", "../permit.json")
-    use(1)
-    assert done(cli, "chain", "relay", "../permit.json", *on, "--dry-run")["status"] == "quoted"
-    sent = done(cli, "chain", "relay", "../permit.json", *on)
-    assert sent["snapshot"] == permit["snapshot"]
-    use(0)
-    assert done(cli, "chain", "status", *on)["seq"] == 2
-    assert cli("chain", "relay", "../permit.json", *on).status == 12
-    Path("../permit.json").write_text("{}")
-    assert cli("chain", "relay", "../permit.json", *on, "--json").error["code"] == (
-        "bad_authorization"
-    )
-
-
 def test_a_brain_changes_hands_in_two_steps(
     node: Anvil, agent: Path, cli: Call, chain: str, use: Use
 ) -> None:
@@ -272,8 +254,8 @@ def test_a_keystore_opens_with_the_passphrase_in_a_file(
     from eth_account import Account
 
     kept = Account.encrypt(KEYS[0], "open sesame", kdf="pbkdf2", iterations=1000)
-    (tmp_path / "key.json").write_text(json.dumps(kept))
-    (tmp_path / "passphrase").write_text("open sesame\n")
+    write_secret(tmp_path / "key.json", json.dumps(kept))
+    write_secret(tmp_path / "passphrase", "open sesame\n")
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
     done(cli, "config", "ledger", chain, "--keystore", str(tmp_path / "key.json"))
     told = cli("chain", "open", "--ledger", chain, "--json")

@@ -22,6 +22,9 @@ ZERO_ADDRESS = "0x" + "00" * 20
 OPEN_SELECTOR = bytes.fromhex("be42c1a8")
 COMMIT_SELECTOR = bytes.fromhex("e4e5b258")
 COMMIT_FOR_SELECTOR = bytes.fromhex("93fb286b")
+OPEN_FOR_SELECTOR = bytes.fromhex("16523dd8")
+SET_SIGNER_FOR_SELECTOR = bytes.fromhex("136d925e")
+OFFER_OF_SELECTOR = bytes.fromhex("171966d7")
 SET_SIGNER_SELECTOR = bytes.fromhex("ca839c5b")
 OFFER_SELECTOR = bytes.fromhex("cae9d9fe")
 ACCEPT_SELECTOR = bytes.fromhex("1b4f6c46")
@@ -76,14 +79,11 @@ def encode_call(selector: bytes, *arguments: bytes | str | int) -> bytes:
     return selector + b"".join(words)
 
 
-def encode_commit_for(
-    id: bytes, snapshot: bytes, parent: bytes, deadline: int, signature: bytes
-) -> bytes:
-    """Return the calldata of `commitFor(id, snapshot, parent, deadline, signature)`."""
-    offset = 5 * ABI_WORD_BYTES
+def encode_signed_call(selector: bytes, *arguments: bytes | str | int, signature: bytes) -> bytes:
+    """Return the calldata of a function whose last argument is a signature, of any length."""
+    offset = (len(arguments) + 1) * ABI_WORD_BYTES
     padded = signature + bytes(-len(signature) % ABI_WORD_BYTES)
-    head = encode_call(COMMIT_FOR_SELECTOR, id, snapshot, parent, deadline, offset, len(signature))
-    return head + padded
+    return encode_call(selector, *arguments, offset, len(signature)) + padded
 
 
 def decode_state(answer: bytes) -> LedgerHead | None:
@@ -113,6 +113,15 @@ def decode_state(answer: bytes) -> LedgerHead | None:
         epoch=epoch,
         repairs=repairs,
     )
+
+
+def decode_offer_end(value: Any) -> int:
+    """Return the last second of an offer from the answer of `offerOf(id)`."""
+    answer = rpc_decode.decode_bytes(value, "offer of a brain")
+    ends = int.from_bytes(answer[ABI_WORD_BYTES:], "big")
+    if len(answer) != 2 * ABI_WORD_BYTES or ends >> 64:
+        rpc_decode.refuse_answer("offer of a brain", value)
+    return ends
 
 
 def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
@@ -183,9 +192,9 @@ def revert_error(data: bytes, message: str) -> BrainError:
         )
     if selector == EXPIRED_SELECTOR:
         return Conflict(
-            "the authorization has expired",
+            "the permit or the offer has expired",
             code="expired",
-            hint="ask for a new one; `brain chain authorize` makes it",
+            hint="ask the owner for a new one",
         )
     if selector == UNAUTHORIZED_SELECTOR:
         return InvalidInput(

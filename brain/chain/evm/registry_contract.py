@@ -88,6 +88,14 @@ class RegistryContract:
             view.tag,
         )
 
+    def offer_end(self, view: QuorumView, id: bytes) -> int:
+        """Return the last second since 1970 of the offer of a brain, 0 if it is not offered."""
+        question = {
+            "to": self._config.contract,
+            "data": "0x" + abi.encode_call(abi.OFFER_OF_SELECTOR, id).hex(),
+        }
+        return self._nodes.ask_quorum(view, abi.decode_offer_end, "eth_call", question, view.tag)
+
     def simulate_call(self, view: QuorumView, data: bytes) -> None:
         """Simulate a call at a block, and raise the error for the contract's revert."""
         call = {"to": self._config.contract, "data": "0x" + data.hex()}
