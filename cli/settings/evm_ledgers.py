@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
 
+from ..user_files import named_in_errors
 from . import user_keys
 from .settings_folder import ledger_settings_path
 from .user_ledgers import ledgers_folder
@@ -194,10 +195,13 @@ def load_account(keystore: str) -> Account:
             raise InvalidInput(
                 f"the variable BRAIN_LEDGER_KEY is refused: {error.message}",
                 code=error.code,
-                hint=error.hint,
+                hint="set it to 0x and the 64 hex digits of a private key; or name a keystore with"
+                " `brain config ledger NAME --keystore FILE`",
             ) from error
+    content = _read_keystore(keystore)
     passphrase = read_account_passphrase(keystore)
-    return account.account_from_keystore(_read_keystore(keystore), passphrase)
+    with named_in_errors(keystore):
+        return account.account_from_keystore(content, passphrase)
 
 
 def read_account_passphrase(

@@ -169,11 +169,59 @@ def test_a_node_that_drips_is_given_up_on(node: Anvil, liar: LyingNode) -> None:
     )
 
 
-def test_a_node_that_is_busy_is_asked_again_and_then_given_up_on(
-    node: Anvil, liar: LyingNode
+@pytest.mark.parametrize(
+    ("status", "code", "words", "attempts"),
+    [
+        (400, "bad_rpc", "HTTP 400 Bad Request", 1),
+        (401, "key_refused", "the key in its URL", 1),
+        (402, "key_refused", "HTTP 402 Payment Required", 1),
+        (403, "key_refused", "HTTP 403 Forbidden", 1),
+        (404, "bad_rpc", "HTTP 404 Not Found", 1),
+        (429, "rate_limited", "limits the rate of requests", 3),
+        (500, "bad_rpc", "HTTP 500 Internal Server Error", 1),
+        (503, "unreachable", "HTTP 503 Service Unavailable", 3),
+        (599, "bad_rpc", "HTTP 599", 1),
+    ],
+)
+def test_a_status_is_named_and_asked_again_if_that_may_help(
+    status: int, code: str, words: str, attempts: int, node: Anvil, liar: LyingNode
 ) -> None:
-    liar.answer_everything_with(b"", 429)
-    assert error_code(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "unreachable"
+    liar.answer_everything_with(b"<html>", status)
+    with pytest.raises(LedgerError, match=words) as raised:
+        NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag()
+    assert raised.value.code == code
+    assert liar.asked["eth_chainId"] == attempts
+
+
+def test_an_error_in_json_counts_more_than_a_status_of_400(node: Anvil, liar: LyingNode) -> None:
+    refusal = {"jsonrpc": "2.0", "id": 0, "error": {"code": -32602, "message": "block range"}}
+    liar.answer_everything_with(json.dumps(refusal).encode(), 400)
+    with pytest.raises(LedgerError, match="block range"):
+        NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag()
+
+
+def test_a_node_that_limits_the_rate_is_asked_again_after_the_pause_it_names(
+    node: Anvil, liar: LyingNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.node_pool.RETRY_PAUSE_SECONDS", 1000.0)
+    liar.limit_rate(2, Retry_After="0")
+    assert NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag() is not None
+
+
+@pytest.mark.parametrize("pause", ["16", "999999999", "Fri, 31 Dec 2060 23:59:59 GMT"])
+def test_a_pause_beyond_the_time_of_an_answer_is_named_and_not_waited_for(
+    pause: str, node: Anvil, liar: LyingNode
+) -> None:
+    liar.answer_everything_with(b"", 429, Retry_After=pause)
+    with pytest.raises(LedgerError, match="asks to wait"):
+        NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag()
+    assert liar.asked["eth_chainId"] == 1
+
+
+@pytest.mark.parametrize("pause", ["-5", "soon", "Fri, 31 Dec 1999 23:59:59 GMT", "0"])
+def test_a_pause_that_is_none_is_a_short_one(pause: str, node: Anvil, liar: LyingNode) -> None:
+    liar.answer_everything_with(b"", 429, Retry_After=pause)
+    assert error_code(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "rate_limited"
     assert liar.asked["eth_chainId"] == 3
 
 
@@ -567,6 +615,27 @@ def test_a_node_that_hangs_is_left_out_at_once_and_named(
     assert liars[0].ignored <= 3  # the first question, and two transactions for all nodes
     (warning,) = warnings
     assert warning.startswith(f"{url_host(liars[0].url)} is left out: ")
+
+
+def test_a_node_that_limits_the_rate_is_left_out_at_once_and_named(
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+) -> None:
+    warnings: list[str] = []
+    made = open_quorum_ledger(liars, registry, tmp_path, warn=warnings.append)
+    liars[0].answer_everything_with(b"", 429, Retry_After="1")
+    made.open(BRAIN, S[0])
+    assert liars[0].asked["eth_chainId"] <= 2  # the first question, and the transaction for all
+    (warning,) = warnings
+    assert warning.startswith(f"{url_host(liars[0].url)} is left out: ")
+    assert "limits the rate of requests (HTTP 429 Too Many Requests)" in warning
+
+
+def test_nodes_that_limit_the_rate_for_a_moment_are_waited_for_if_the_others_are_too_few(
+    liars: list[LyingNode], quorum: EvmLedger
+) -> None:
+    for liar in liars[:2]:
+        liar.limit_rate(2, Retry_After="0")
+    assert quorum.open(BRAIN, S[0]).seq == 1
 
 
 def test_nodes_that_fail_are_all_named_if_the_others_are_too_few(

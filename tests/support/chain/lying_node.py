@@ -40,6 +40,7 @@ class LyingNode(ThreadingHTTPServer):
         self.body: Callable[[bytes], bytes] = lambda body: body
         self.headers: dict[str, str] = {}
         self.status = 200
+        self.limited = 0
         self.drip: threading.Event | None = None
         self.endless = False
         self.silence: threading.Event | None = None
@@ -89,6 +90,11 @@ class LyingNode(ThreadingHTTPServer):
         self.status = status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
+    def limit_rate(self, times: int, **headers: str) -> None:
+        """Answer so many times with 429, and then the truth."""
+        self.limited = times
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
     def stop_lying(self) -> None:
         """Tell the truth from now on."""
         for lies in (self.alterations, self.denials, self.refusals):
@@ -113,7 +119,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         body = self.server.body(self._alter_answer(asked))
-        self.send_response(self.server.status)
+        self.send_response(429 if self.server.limited > 0 else self.server.status)
+        self.server.limited -= 1
         for name, value in self.server.headers.items():
             self.send_header(name, value)
         with suppress(OSError):  # whoever asked may have had enough
