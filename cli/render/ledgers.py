@@ -102,3 +102,7 @@ def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
     yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
     fee, cost = description["max_fee"] / 10**9, format_ether(description["max_cost"])
     yield f"  at most {fee:g} gwei per gas and {cost} per transaction"
+    if description["signer"]:
+        yield escape(f"  signed by {description['account']}, at {description['signer']}")
+    elif description["account"]:
+        yield escape(f"  signed by {description['account']}, elsewhere")

@@ -22,14 +22,17 @@ def emit_unsigned(app: App, wanted: TransactionToSign, form: UnsignedForm, name:
 
     sender, transaction = wanted.sender, wanted.transaction
     document = unsigned.build_unsigned_document(form, sender, transaction, time.time_ns() // 10**6)
+    description = unsigned.describe_transaction(sender, transaction)
     found = {
         "sender": sender,
         "chain_id": transaction.chain_id,
         "nonce": transaction.nonce,
-        "description": unsigned.describe_transaction(sender, transaction),
+        "description": description,
         "format": form,
     }
     output = None if name == "-" else name
-    note = f"To be signed by {sender}, in {name}: {found['description']}"
+    action, _, arguments = description.partition(": ")
+    lines = [f"To be signed by {sender}, in {name}: {action}", *filter(None, arguments.split(", "))]
     data = json.dumps(document, indent=2).encode() + b"\n"
-    emit_file(app, found, "unsigned", data, output, escape(note))
+    note = "\n  ".join(map(escape, lines))
+    emit_file(app, found, "unsigned", data, output, note)

@@ -93,7 +93,7 @@ def test_a_file_says_what_the_transaction_does(
     assert shown.document["transaction"]["chainId"] == hex(node.chain)
     told = cli("chain", "open", "--unsigned", str(tmp_path / "file"), *on)
     assert told.out.startswith(f"To be signed by {node.accounts[0].lower()}, in ")
-    assert "open: salt 0x" in told.out
+    assert ": open\n  salt 0x" in told.out
     document = done(cli, "chain", "open", "--unsigned", "-", *on)
     validate("chain-open", document)
     assert document["unsigned"]["transaction"]["from"] == (to_checksum_address(node.accounts[0]))
