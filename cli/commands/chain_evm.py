@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.util.utc_time import iso_second
+
 from ..chosen_ledger import require_evm_ledger
 from ..command import (
     COMMIT_EXITS,
-    WRITE_EXITS,
     argument,
     brain_command,
     exit_statuses,
@@ -84,7 +85,7 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         "brain chain signer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain signer --none --ledger sepolia",
     ),
-    exits=WRITE_EXITS,
+    exits=COMMIT_EXITS,
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--none", "nobody", help="Let only the owner commit.")
@@ -143,7 +144,7 @@ _OFFER_HOURS = 168
         "brain chain transfer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain transfer --withdraw --ledger sepolia",
     ),
-    exits=WRITE_EXITS,
+    exits=COMMIT_EXITS,
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--withdraw", help="Withdraw the offer.")
@@ -163,13 +164,13 @@ def chain_transfer_command(
     if address:
         ends = end_of_hours(hours or _OFFER_HOURS)
         sent = app.brain.ledger.offer(chain, address, ends=ends)
-        _emit_transaction(app, chain, sent, f"Offered to {address}")
+        _emit_transaction(app, chain, sent, f"Offered to {address} until {iso_second(ends)}")
     else:
         sent = app.brain.ledger.withdraw_offer(chain)
         _emit_transaction(app, chain, sent, "The offer is withdrawn")
 
 
-@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
+@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=COMMIT_EXITS)
 @chain_option
 def chain_accept_command(app: App, ledger: str | None) -> None:
     """Accept the ownership of an offered brain.
@@ -179,7 +180,7 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     """
     chain = require_evm_ledger(app, ledger)
     sent = app.brain.ledger.accept_offer(chain)
-    _emit_transaction(app, chain, sent, "The brain is yours")
+    _emit_transaction(app, chain, sent, "The brain is yours, and nobody else can commit")
 
 
 def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect: str) -> None:

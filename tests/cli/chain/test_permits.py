@@ -187,9 +187,8 @@ def test_a_safe_signs_elsewhere_and_another_account_pays(
 def test_an_unsigned_permit_says_who_is_to_sign_it(cli: Call, chain: str, use: Use) -> None:
     done(cli, "chain", "open", "--ledger", chain)
     call = ("chain", "authorize", "signer", "--none", "--unsigned", "--ledger", chain)
-    assert cli(*call, "-o", PERMIT).out == (
-        f"To be signed: only the owner can commit, in {PERMIT}\n"
-    )
+    written = cli(*call, "-o", PERMIT).out
+    assert written.startswith("To be signed: only the owner can commit, until 20")
     assert "signature" not in json.loads(cli(*call).out)
 
 
