@@ -145,8 +145,8 @@ def _write_permit(
         Path(output).write_text(f"{text}\n", "utf-8")
     what = "To be signed" if unsigned else "Signed"
     until = iso_second(permit.permit.deadline)
-    effect = f"{what}: {_effect(permit.permit)}, until {until}, in {output}"
-    lines = [text] if output is None else [effect]
+    summary = f"{what}, in {output}, valid until {until}: {_effect(permit.permit)}"
+    lines = [text] if output is None else [summary]
     emit(
         app,
         {"ledger": chain.name, "identity": chain.identity, "file": output, "permit": document},

@@ -188,7 +188,8 @@ def test_an_unsigned_permit_says_who_is_to_sign_it(cli: Call, chain: str, use: U
     done(cli, "chain", "open", "--ledger", chain)
     call = ("chain", "authorize", "signer", "--none", "--unsigned", "--ledger", chain)
     written = cli(*call, "-o", PERMIT).out
-    assert written.startswith("To be signed: only the owner can commit, until 20")
+    assert written.startswith(f"To be signed, in {PERMIT}, valid until 20")
+    assert written.endswith(": only the owner can commit\n")
     assert "signature" not in json.loads(cli(*call).out)
 
 
