@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import click
@@ -9,6 +10,8 @@ import click
 from .command import Decorated, argument, flag, option, repeated_option
 from .params import CountType, NonEmptyType, TextType
 
+_MAX_HOURS = 24 * 366 * 100
+"""A century: later ends are typing errors."""
 SELECTION_METHODS = ("keyword", "bm25", "embedding", "hybrid")
 
 revision_argument = argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
@@ -37,6 +40,16 @@ def output_option(what: str) -> Callable[[Decorated], Decorated]:
     return option(
         "-o", "--output", type=None, metavar="FILE", help=f"Write {what} to FILE, not to stdout."
     )
+
+
+def hours_option(text: str) -> Callable[[Decorated], Decorated]:
+    """Return a decorator that adds --hours, 1 or more; see `end_of_hours`."""
+    return option("--hours", type=click.IntRange(1, _MAX_HOURS), metavar="NUMBER", help=text)
+
+
+def end_of_hours(hours: int) -> int:
+    """Return the second since 1970 that is `hours` from now."""
+    return int(time.time()) + 3600 * hours
 
 
 def revision_option(text: str) -> Callable[[Decorated], Decorated]:

@@ -150,6 +150,12 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "repair": ("key", "Restore the last valid trust file."),
             "equivocations": ("key", "Prove which keys signed two continuations."),
         },
+        "Accounts": {
+            "bind": ("accounts.bindings", "State that a key and an account belong together."),
+            "statement": ("accounts.bindings", "Write a statement for a wallet to sign."),
+            "unbind": ("accounts.bindings", "Revoke the statements about an account."),
+            "bindings": ("accounts.bindings", "List the accounts that are bound to keys."),
+        },
     },
     "chain": {
         "Commit": {
@@ -171,13 +177,25 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "supersede": ("chain_evm", "Disown commitments of a stolen or wrong signer."),
             "transfer": ("chain_evm", "Offer this brain to another owner."),
             "accept": ("chain_evm", "Accept the ownership of an offered brain."),
-            "authorize": ("chain_evm", "Sign a commitment for another account to send."),
-            "relay": ("chain_evm", "Send a commitment that another key signed."),
+        },
+        "Paid by another account": {
+            "authorize": ("", "Sign permits, which another account sends and pays for."),
+            "relay": ("on_chain.permits", "Send a permit that another key signed."),
+        },
+        "Accounts": {
+            "account": ("", "Make accounts that send to chains."),
         },
         "Pending transactions": {
             "resend": ("chain_send", "Send all pending transactions of your key again."),
             "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
             "cancel": ("chain_send", "Take back a pending transaction."),
+        },
+    },
+    "chain authorize": {
+        "Permits": {
+            "open": ("on_chain.permits", "Permit the opening of this brain in a ledger."),
+            "commit": ("on_chain.permits", "Permit a commitment of this brain."),
+            "signer": ("on_chain.permits", "Permit a change of the signer of this brain."),
         },
     },
     "config": {
@@ -247,6 +265,11 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "evolve.usage",
                 "Bring back a retired skill, or an earlier version of one.",
             ),
+        },
+    },
+    "chain account": {
+        "Accounts": {
+            "new": ("accounts.keystores", "Make an account for chains, in a keystore file."),
         },
     },
     "evolve case": {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
+    from ..repo.signing.account_bindings import SigningAccount
 
 
 class TrustPart(Part):
@@ -71,6 +73,60 @@ class TrustPart(Part):
         from ..verify import signature_check
 
         return self._locked.run(signature_check.list_equivocations)
+
+    def bind_account(
+        self, seed: bytes, account: SigningAccount, expires: int = 0
+    ) -> results.AccountBound:
+        """Record a statement, signed by both, that a key and an account act for one party.
+
+        `seed` is the private key, `account` a `brain.chain.evm.Account`, `expires` in s since
+        1970 (UTC), 0 for never. Raises `InvalidInput` (`bad_accounts`, `bad_expiry`).
+        """
+        from ..repo.signing import account_bindings
+
+        return self._locked.run(account_bindings.bind_account, seed, account, expires)
+
+    def write_statement(
+        self, key: bytes, account: bytes, *, chain_id: int = 0, expires: int = 0
+    ) -> dict[str, Any]:
+        """Return the statement about a key and an account, 20 bytes, for a wallet to sign.
+
+        It is EIP-712 typed data; `chain_id` is 0, or that of a wallet contract. Raises
+        `InvalidInput` (`bad_expiry`).
+        """
+        from ..repo.signing import account_bindings
+
+        write = partial(account_bindings.write_statement, chain_id=chain_id, expires=expires)
+        return self._locked.run(write, key, account)
+
+    def bind_signed_account(
+        self, seed: bytes, typed_data: bytes, signature: bytes
+    ) -> results.AccountBound:
+        """Record the JSON text of `write_statement` with the signature of the account.
+
+        Raises `InvalidInput` (`bad_statement`, `bad_signature`, `bad_accounts`).
+        """
+        from ..repo.signing import account_bindings
+
+        return self._locked.run(account_bindings.bind_signed_account, seed, typed_data, signature)
+
+    def unbind_account(self, account: bytes) -> results.AccountUnbound:
+        """Remove all statements about an account, 20 bytes.
+
+        Raises `NotFound` (`not_bound`), `InvalidInput` (`bad_accounts`).
+        """
+        from ..repo.signing import account_bindings
+
+        return self._locked.run(account_bindings.unbind_account, account)
+
+    def list_accounts(self, rev: str = "@") -> list[results.BoundAccount]:
+        """Return the accounts bound to keys in a revision, with the standing of each statement.
+
+        Raises `InvalidInput` (`bad_accounts`).
+        """
+        from ..repo.signing import account_bindings
+
+        return self._locked.run(account_bindings.list_bound_accounts, rev)
 
     # Root keys that the user pinned, in a file for all brains
 

@@ -155,6 +155,20 @@ class PricedLedger(Protocol):
         """Return the cost of `commit`; raises as it does."""
 
 
+@runtime_checkable
+class ChainLedger(Protocol):
+    """A ledger on a chain, which may take back a commitment until that is final."""
+
+    def entry_name(self, brain: bytes) -> str:
+        """Return the global name of a brain's entry in this ledger, from its identity on.
+
+        Differs by the first block of the chain and the account that opened the brain.
+        """
+
+    def status(self, brain: bytes, snapshot: bytes) -> Commitment:
+        """Return a commitment with its present status, as `Ledger.status`."""
+
+
 def witness_trust(witnesses: int) -> str:
     """Return the trust level of an entry of a log that so many witnesses cosigned."""
     return ("L0", "L1", "L2")[min(witnesses, 2)]

@@ -61,8 +61,9 @@ _NAMES = {
         "SkillProblem SkillVersion SkillView"
     ),
     "trust": (
-        "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
-        "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
+        "AccountBound AccountUnbound BoundAccount DoctorCheck Equivocation EquivocationResult "
+        "Proof RecordedSecret Revocation SecretScan Signature TrustChanged Trusted TrustedKey "
+        "Verified"
     ),
     "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
     "work": (

@@ -8,6 +8,7 @@ from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from .common import Finding
     from .ledgers import LedgerVerdict
@@ -85,6 +86,38 @@ class TrustChanged(NamedTuple):
     changed: bool
     threshold: int
     keys: list[TrustedKey]
+
+
+class BoundAccount(NamedTuple):
+    """A statement that a key and an account of EVM chains act for one party.
+
+    `status` is `valid`, `expired`, `unchecked` (a wallet contract on chain `chain_id`, which only
+    the chain can ask), `other_brain`, `bad_key_signature` or `bad_account_signature`.
+    """
+
+    key: str
+    account: str
+    chain_id: int | None
+    created: datetime
+    expires: datetime | None
+    status: str
+
+
+class AccountBound(NamedTuple):
+    """A statement, new if `changed`; `signature` is that of the snapshot, None without one."""
+
+    snapshot: str
+    signature: str | None
+    bound: BoundAccount
+    changed: bool
+
+
+class AccountUnbound(NamedTuple):
+    """Statements that were removed; `signature` is that of the snapshot without them, or None."""
+
+    snapshot: str
+    signature: str | None
+    removed: list[BoundAccount]
 
 
 class Equivocation(NamedTuple):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import re
 from urllib.parse import urlsplit
 
 from ..errors import InvalidInput, printable_text
+from .secret_file import read_secret_file
 
 MAX_API_KEY_BYTES = 16 << 10
 _LOCAL_NAMES = ("localhost", "ip6-localhost")
@@ -56,21 +56,13 @@ def read_key_file(path: str, owner: str, command: str) -> str:
     `InvalidInput` (`no_key`, `key_readable`).
     """
     try:
-        with open(path, "rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            data = file.read(MAX_API_KEY_BYTES + 1)
+        data = read_secret_file(path, MAX_API_KEY_BYTES, f"the key of {owner}")
     except OSError as error:
         raise InvalidInput(
             f"the key of {owner} cannot be read from {printable_text(path)}: {error.strerror}",
             code="no_key",
             hint=f"name its file with `{command} --key-file FILE`",
         ) from error
-    if mode & 0o077:
-        raise InvalidInput(
-            f"others may read the key of {owner} in {printable_text(path)}",
-            code="key_readable",
-            hint=f"let only its owner read it: chmod 600 {printable_text(path)}",
-        )
     key = data.decode("ascii", "replace").strip()
     if len(data) > MAX_API_KEY_BYTES or not _KEY_PATTERN.fullmatch(key):
         raise InvalidInput(

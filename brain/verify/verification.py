@@ -30,7 +30,8 @@ deep verification alone. The steps, each repeated as a comment at its code:
     the trust files require: see the steps of `trust.signature_verification`. Skipped if
     there is neither a trust file nor a signature nor a requirement. One key that signed
     two continuations of one snapshot is a warning, unless the head descends from both.
-    (`signature_check`)
+    The statements of the head that bind keys to accounts are signed by both.
+    (`signature_check`, `account_check`)
 11. Receipts: the receipts that snapshots name are stored and, deep, well formed. Warnings:
     a missing receipt changes nothing that the brain holds. (`receipt_presence`)
 12. Decisions: the verdict of every admission, rejection, retirement and reinstatement is stored
@@ -62,7 +63,7 @@ from ..repo.open.session import PinnedRootsProvider, Session
 from ..results import Finding, Verified
 from ..util.process_pool import SendValue, processor_count, run_in_child, share_jobs
 from ..util.progress import Progress, no_progress
-from . import cache_check, graph_check, table_check
+from . import account_check, cache_check, graph_check, table_check
 from .blob_check import BlobCheck, ClaimedSizes
 from .decision_check import DecisionCheck
 from .findings import finding_from_error
@@ -282,6 +283,7 @@ class _VerificationPass:
             except BrainError as error:  # the parts may locate it
                 self.add_findings([finding_from_error(error)])
             self.add_findings(work.findings(finish()))
+        self.add_findings(account_check.check_accounts(session))
 
     def _check_chunk_lists(self) -> list[tuple[bytes, int]]:
         checked = self._session.reader.check_chunk_lists()

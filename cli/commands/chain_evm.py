@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-
-from brain.errors import InvalidInput, printable_text
 
 from ..chosen_ledger import require_evm_ledger
 from ..command import (
@@ -19,18 +14,22 @@ from ..command import (
     brain_command,
     exit_statuses,
     flag,
-    option,
 )
 from ..context import App
-from ..error_report import CONFLICT, LOCKED
-from ..options import chain_option, dry_run_option, output_option, revision_argument
+from ..error_report import LOCKED
+from ..options import (
+    chain_option,
+    dry_run_option,
+    end_of_hours,
+    hours_option,
+    revision_argument,
+)
 from ..output import emit
-from ..params import CountType, TextType
+from ..params import TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
 from ..render.ledgers import committed_lines, disowned_lines
 from ..settings import evm_ledgers
 from ..terminal import escape
-from ..user_files import read_input
 
 if TYPE_CHECKING:
     from brain.chain.evm.evm_ledger import EvmLedger
@@ -148,7 +147,7 @@ _OFFER_HOURS = 168
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--withdraw", help="Withdraw the offer.")
-@option("--hours", type=CountType(), help="How many hours the offer stands.  [default: 168]")
+@hours_option(f"How many hours the offer stands.  [default: {_OFFER_HOURS}]")
 @chain_option
 def chain_transfer_command(
     app: App, address: str | None, withdraw: bool, hours: int | None, ledger: str | None
@@ -162,7 +161,7 @@ def chain_transfer_command(
         raise click.UsageError("Give either ADDRESS or --withdraw.")
     chain = require_evm_ledger(app, ledger)
     if address:
-        ends = int(time.time()) + 3600 * (hours or _OFFER_HOURS)
+        ends = end_of_hours(hours or _OFFER_HOURS)
         sent = app.brain.ledger.offer(chain, address, ends=ends)
         _emit_transaction(app, chain, sent, f"Offered to {address}")
     else:
@@ -187,82 +186,3 @@ def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect:
     """Print what a transaction about the brain does."""
     lines = [escape(pending_prefix(sent, effect)), *transaction_lines(sent)]
     emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
-
-
-@brain_command(
-    "authorize",
-    examples=("brain chain authorize -o permit.json --ledger sepolia --hours 2",),
-    exits=COMMIT_EXITS,
-)
-@revision_argument
-@chain_option
-@option("--hours", type=CountType(), help="How many hours it stays valid.  [default: 24]")
-@output_option("the signed commitment")
-def chain_authorize_command(
-    app: App, rev: str | None, ledger: str | None, hours: int | None, output: str | None
-) -> None:
-    """Sign a commitment for another account to send.
-
-    The owner or the signer of the brain signs; another account sends the file with
-    `brain chain relay` and pays. The signature is valid for this commitment on this
-    chain, until it expires or another commitment is made.
-    """
-    if hours == 0:
-        raise click.UsageError("--hours must be 1 or more.")
-    chain = require_evm_ledger(app, ledger)
-    deadline = int(time.time()) + (24 if hours is None else hours) * 3600
-    permit = app.brain.ledger.authorize(chain, rev or "@", deadline=deadline)
-    text = json.dumps(permit, indent=2) + "\n"
-    if output is not None:
-        Path(output).write_text(text, "utf-8")
-    document = {**permit, "ledger": chain.name, "file": output}
-    emit(app, document, [f"Signed, in {escape(output)}"] if output else [text.rstrip("\n")])
-
-
-_MAX_PERMIT_BYTES = 64 << 10
-
-
-@brain_command(
-    "relay",
-    examples=("brain chain relay permit.json --ledger sepolia",),
-    exits=exit_statuses(LOCKED, CONFLICT),
-)
-@argument("file", type=None)
-@chain_option
-@dry_run_option
-def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
-    """Send a commitment that another key signed.
-
-    FILE is the output of `brain chain authorize`; - is standard input. It needs neither
-    the brain nor a right to it: your key only pays.
-    """
-    chain = require_evm_ledger(app, ledger)
-    permit = _parse_permit(file, read_input(file, _MAX_PERMIT_BYTES, "the permit"))
-    if dry_run:
-        price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(permit))
-        emit(app, price, price_lines(price))
-        return
-    sent = chain.ownership.relay(permit)
-    document = evm_ledgers.transaction_document(
-        chain, str(permit["brain"]), sent, str(permit["snapshot"])
-    )
-    effect = pending_prefix(sent, f"Relayed commitment {permit['seq']}")
-    emit(app, document, [effect, *transaction_lines(sent)])
-
-
-def _parse_permit(file: str, data: bytes) -> dict[str, Any]:
-    try:
-        permit = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"{printable_text(file)} holds no authorization: it is not JSON",
-            code="bad_authorization",
-            hint="give the file that `brain chain authorize` wrote",
-        ) from error
-    if not isinstance(permit, dict):
-        raise InvalidInput(
-            f"{printable_text(file)} holds no authorization: its JSON is not an object",
-            code="bad_authorization",
-            hint="give the file that `brain chain authorize` wrote",
-        )
-    return permit

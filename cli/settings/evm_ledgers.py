@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
 
+from ..user_files import named_in_errors
 from . import user_keys
 from .settings_folder import ledger_settings_path
 from .user_ledgers import ledgers_folder
@@ -53,7 +53,7 @@ def open_evm_ledger(
     if not config.creator and keystore:
         config = replace(config, creator=_keystore_address(keystore))
     has_key = keystore or os.environ.get("BRAIN_LEDGER_KEY")
-    account = partial(_load_account, keystore) if has_key else None
+    account = partial(load_account, keystore) if has_key else None
     return EvmLedger(
         config,
         ledgers_folder(),
@@ -122,7 +122,19 @@ def transaction_document(
     }
 
 
-def _load_account(keystore: str) -> Account:
+def load_ledger_account(name: str) -> Account:
+    """Return the account that sends to a ledger; raises as `load_account`."""
+    _, keystore = split_keystore(name, _read_ledger_settings(name))
+    if not keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
+        raise NotFound(
+            f"the ledger {name} has no account",
+            code="no_key",
+            hint=f"name its key with `brain config ledger {name} --keystore FILE`",
+        )
+    return load_account(keystore)
+
+
+def load_account(keystore: str) -> Account:
     """Return the key of a keystore file, else that of BRAIN_LEDGER_KEY.
 
     Raises `InvalidInput`, and `NotFound` (`no_key`).
@@ -136,17 +148,32 @@ def _load_account(keystore: str) -> Account:
             raise InvalidInput(
                 f"the variable BRAIN_LEDGER_KEY is refused: {error.message}",
                 code=error.code,
-                hint=error.hint,
+                hint="set it to 0x and the 64 hex digits of a private key; or name a keystore with"
+                " `brain config ledger NAME --keystore FILE`",
             ) from error
-    named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
+    content = _read_keystore(keystore)
+    passphrase = read_account_passphrase(keystore)
+    with named_in_errors(keystore):
+        return account.account_from_keystore(content, passphrase)
+
+
+def read_account_passphrase(
+    keystore: str, passphrase_file: str | None = None, *, twice: bool = False
+) -> str:
+    """Return the passphrase of a keystore from a file, else ask for it, `twice` if it is new.
+
+    The file is `passphrase_file`, by default BRAIN_LEDGER_PASSPHRASE_FILE. Raises
+    `InvalidInput` (`passphrase_needed`, `no_passphrase`, `key_readable`, `wrong_passphrase`).
+    """
+    named = passphrase_file or os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
     if named:
         passphrase = user_keys.read_passphrase(named)
     else:
         passphrase = user_keys.ask_passphrase(
-            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=False
+            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=twice
         )
     try:
-        return account.account_from_keystore(_read_keystore(keystore), passphrase.decode())
+        return passphrase.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"the passphrase of {printable_text(keystore)} is not UTF-8",
@@ -166,9 +193,10 @@ def _keystore_address(keystore: str) -> str:
 
 
 def _read_keystore(keystore: str) -> bytes:
+    from brain.util.secret_file import read_secret_file
+
     try:
-        with Path(keystore).open("rb") as file:
-            return file.read(_MAX_KEYSTORE_BYTES + 1)
+        return read_secret_file(keystore, _MAX_KEYSTORE_BYTES, "the key of the account")
     except FileNotFoundError as error:
         raise NotFound(
             f"there is no keystore at {printable_text(keystore)}",
@@ -186,7 +214,7 @@ _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 def merge_ledger_settings(
     name: str, before: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `before` with `changes`, and with chain id, genesis and `since` filled in.
+    """Return `before` with `changes`, and with chain id, genesis, caps and `since` filled in.
 
     Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
     """
@@ -200,14 +228,30 @@ def merge_ledger_settings(
             changed[key] = int(changed[key])
     if KEYSTORE_FIELD in changed:
         changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
+        with suppress(NotFound):  # a ledger can be named before its keystore is there
+            _read_keystore(changed[KEYSTORE_FIELD])
     fields, keystore = split_keystore(name, {**before, **changed})
     _pin_chain(name, fields)
+    _cap_price(name, fields)
     if "contract" in changed and "since" not in changed:
         if fields["contract"] != before.get("contract"):
             fields.pop("since", None)
         fields["since"] = _find_creation_block(parse_config(name, fields))
     settings = config_to_mapping(parse_config(name, fields))
     return {**settings, KEYSTORE_FIELD: keystore} if keystore else settings
+
+
+def _cap_price(name: str, fields: dict[str, Any]) -> None:
+    """Fill in the cap on the price of gas, from the present price, on a chain that is not known."""
+    from brain.chain.evm import fees
+    from brain.chain.evm.chain_identity import fetch_gas_price
+    from brain.chain.evm.evm_config import gwei_setting, parse_config
+
+    if "max_fee_gwei" in fields or fees.known_max_fee(fields["chain_id"]):
+        return
+    with suppress(LedgerError):  # a ledger can be named while its nodes are away
+        price = fetch_gas_price(parse_config(name, fields))
+        fields["max_fee_gwei"] = gwei_setting(fees.max_fee_for_price(price))
 
 
 def _find_creation_block(config: EvmLedgerConfig) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT_KEY_NAME = "default"
 """The name of a key that is created without a name."""
+_MAX_PASSPHRASE_BYTES = 4096
 PASSPHRASE_FILE_HINT = "pass --passphrase-file FILE, or set BRAIN_PASSPHRASE_FILE"
 
 
@@ -116,14 +117,16 @@ def _load_without_prompt(name: str) -> bytes:
 def read_passphrase(passphrase_file: str | None) -> bytes:
     """Return the first line of a file, by default BRAIN_PASSPHRASE_FILE; b"" without a file.
 
-    Raises `InvalidInput` (`no_passphrase`) if that line is empty.
+    Raises `InvalidInput`: `no_passphrase` if that line is empty, `key_readable` if others may
+    read the file.
     """
     path = passphrase_file or os.environ.get("BRAIN_PASSPHRASE_FILE")
     if not path:
         return b""
-    with open(path, "rb") as file:
-        line = file.readline(4096)
-    passphrase = line.rstrip(b"\r\n")
+    from brain.util.secret_file import read_secret_file
+
+    content = read_secret_file(path, _MAX_PASSPHRASE_BYTES, "the passphrase")
+    passphrase = content[:_MAX_PASSPHRASE_BYTES].partition(b"\n")[0].rstrip(b"\r")
     if not passphrase:
         raise InvalidInput(
             f"the first line of the passphrase file {printable_text(path)} is empty",

@@ -13,13 +13,14 @@ import pytest
 from tests.cli.conftest import COMMAND, Call, environment
 from tests.cli.test_trust_commands import new
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.secret_files import write_secret
 
 
 def test_a_key_with_a_passphrase_signs_only_with_it(
     agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("../word").write_text("open sesame\n")
-    Path("../wrong").write_text("open barley\n")
+    write_secret(Path("../word"), "open sesame\n")
+    write_secret(Path("../wrong"), "open barley\n")
     cli("key", "new", "safe", "--passphrase-file", "../word")
     assert "with passphrase" in cli("key", "list").out
     assert cli("sign", "--json").error["code"] == "passphrase_needed"
@@ -68,7 +69,7 @@ def test_a_person_is_asked_for_the_passphrase_which_is_not_shown(agent: Path, cl
 
 
 def test_a_file_without_a_passphrase_is_refused(agent: Path, cli: Call) -> None:
-    Path("../word").write_text("\n")
+    write_secret(Path("../word"), "\n")
     told = cli("key", "new", "--passphrase-file", "../word", "--json")
     assert told.error["code"] == "no_passphrase"
     assert cli("key", "new", "--passphrase-file", "../none", "--json").error["code"] == (

@@ -21,10 +21,13 @@ from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
-ON_A_CHAIN |= {"chain-authorize", "chain-relay", "chain-supersede"}
+ON_A_CHAIN |= {"chain-relay", "chain-supersede"}
 ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
+ON_A_CHAIN |= {"chain-authorize-open", "chain-authorize-commit", "chain-authorize-signer"}
 """What takes a node: `test_on_chain` calls these."""
-OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
+WITH_AN_ACCOUNT = {"key-bind", "key-unbind", "chain-account-new"}
+"""What takes or makes the key of an account: `test_account_commands` and `test_keystores`."""
+OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust", "accounts"}
 OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
 
 
@@ -100,6 +103,9 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("trustedKey", results.TrustedKey),
         ("key-trusted", results.Trusted),
         ("trustChanged", results.TrustChanged),
+        ("boundAccount", results.BoundAccount),
+        ("key-bind", results.AccountBound),
+        ("key-unbind", results.AccountUnbound),
         ("checkup", results.DoctorCheck),
         ("committed", results.Committed),
         ("notCommitted", results.NotCommitted),
@@ -380,6 +386,8 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("key-threshold", ["key", "threshold", "2", "--key", "bob"], trust),
     ("key-trusted", ["key", "trusted"], trust),
     ("key-trusted", ["key", "trusted"], None),
+    ("key-bindings", ["key", "bindings"], None),
+    ("key-statement", ["key", "statement", "0x" + "1" * 40, "--key", "ada"], trust),
     ("key-roots", ["key", "roots"], None),
     ("key-roots", ["key", "roots", "--add", "mallory"], lambda cli: cli("key", "new", "mallory")),
     ("key-roots", ["key", "roots", "--remove", "ada"], trust),
@@ -479,7 +487,7 @@ def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
 
 
 def test_every_command_with_json_is_among_the_calls() -> None:
-    called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN
+    called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN | WITH_AN_ACCOUNT
     called |= {"demo", "evolve-accept", "mcp-serve", "proposal-accept", "watch"}
     assert called == {"-".join(path) for path in LEAVES}
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInput
+from ...trust import secp256k1
 from .import_guard import preserve_recursion_limit
 
 MAX_KEYSTORE_BYTES = 64 << 10
@@ -16,9 +18,6 @@ MAX_SCRYPT_BYTES = 1 << 30
 """Memory in bytes that opening a keystore may take; a usual one takes 256 MiB."""
 MAX_PBKDF2_ROUNDS = 10_000_000
 """Rounds of PBKDF2 that opening a keystore may take."""
-
-_SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-"""The order of the curve secp256k1 (SEC 2, section 2.4.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +49,7 @@ class Account:
         with preserve_recursion_limit():
             from eth_account import Account as Library
 
-        if len(key) != 32 or not 0 < int.from_bytes(key, "big") < _SECP256K1_ORDER:
+        if not _is_key(key):
             _refuse_key("a private key is 32 bytes, below the order of secp256k1")
         self._key = Library.from_key(key)
         self.address: str = self._key.address.lower()
@@ -75,9 +74,60 @@ class Account:
         signed = self._key.sign_transaction(fields)
         return SignedTransaction("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
 
+    @property
+    def public_key(self) -> bytes:
+        """The public key, 64 bytes; the address is the end of its hash."""
+        return bytes(self._key._key_obj.public_key.to_bytes())
+
     def sign_typed_data(self, document: Mapping[str, Any]) -> bytes:
         """Return the 65 bytes of the signature for typed data (EIP-712)."""
         return bytes(self._key.sign_typed_data(full_message=dict(document)).signature)
+
+
+def recover_public_key(digest: bytes, signature: bytes) -> bytes:
+    """Return the public key, 64 bytes, that signed a digest; b"" if none can have.
+
+    `signature` is r, s and v, 65 bytes, as wallets return it.
+    """
+    with preserve_recursion_limit():
+        from eth_keys.datatypes import Signature
+        from eth_keys.exceptions import BadSignature
+        from eth_utils.exceptions import ValidationError
+
+    if len(signature) != secp256k1.SIGNATURE_SIZE + 1:
+        return b""
+    parity = signature[-1] - 27 if signature[-1] >= 27 else signature[-1]
+    try:
+        vrs = Signature(signature[:-1] + bytes([parity & 0xFF]))
+        return bytes(vrs.recover_public_key_from_msg_hash(digest).to_bytes())
+    except (BadSignature, ValidationError):
+        return b""
+
+
+class NewAccount(NamedTuple):
+    """A new account: its address, 0x…, and the content of its keystore file."""
+
+    address: str
+    keystore: bytes
+
+
+def create_account(passphrase: str) -> NewAccount:
+    """Return an account of a random key, in a keystore of version 3 by scrypt.
+
+    Takes 256 MiB and about a second, as each guess of the passphrase does. Raises
+    `InvalidInput` (`passphrase_needed`) for an empty one.
+    """
+    if not passphrase:
+        raise _passphrase_needed_error()
+    with preserve_recursion_limit():
+        from eth_account import Account as Library
+
+    key = secrets.token_bytes(32)
+    while not _is_key(key):
+        key = secrets.token_bytes(32)
+    address = Account(key).address
+    keystore = {**Library.encrypt(key, passphrase), "address": address[2:]}
+    return NewAccount(address, json.dumps(keystore, indent=2).encode() + b"\n")
 
 
 def account_from_hex(text: str) -> Account:
@@ -99,11 +149,7 @@ def account_from_keystore(content: bytes, passphrase: str) -> Account:
     """
     keystore = _parse_keystore(content)
     if not passphrase:
-        raise InvalidInput(
-            "the keystore needs its passphrase",
-            code="passphrase_needed",
-            hint="name a file that holds it, with --passphrase-file FILE",
-        )
+        raise _passphrase_needed_error()
     with preserve_recursion_limit():
         from eth_account import Account as Library
 
@@ -141,6 +187,18 @@ def _parse_keystore(content: bytes) -> dict[str, Any]:
     if not is_valid:
         _refuse_key("the keystore file is not of version 3, or would take too much to open")
     return keystore
+
+
+def _is_key(key: bytes) -> bool:
+    return len(key) == 32 and 0 < int.from_bytes(key, "big") < secp256k1.ORDER
+
+
+def _passphrase_needed_error() -> InvalidInput:
+    return InvalidInput(
+        "the keystore needs a passphrase",
+        code="passphrase_needed",
+        hint="name a file that holds it, with --passphrase-file FILE",
+    )
 
 
 def _refuse_key(reason: str) -> NoReturn:

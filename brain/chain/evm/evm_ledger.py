@@ -18,10 +18,11 @@ from ..ledger_protocol import (
     already_open_error,
     not_open_error,
 )
-from . import abi, durable_files, rpc_decode
+from . import abi, rpc_decode
 from .account import Account
 from .anchors import Anchors
 from .deployment import Deployment
+from .events.event_finder import BrainView
 from .evidence_capture import EvidenceCapture
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
@@ -30,7 +31,7 @@ from .ledger_context import LedgerContext
 from .node_pool import WarnUser, ignore_warning
 from .ownership import Ownership
 from .pending import PendingTransactions
-from .registry_contract import BrainView
+from .permits import Permits
 from .rpc import RPC_TIMEOUT_SECONDS
 from .storage_prover import StorageProver
 from .tx_sender import ApproveQuote
@@ -44,7 +45,8 @@ class EvmLedger:
     """A ledger on an EVM chain; see `Ledger` for the methods of every ledger.
 
     `deployment` puts the contract on the chain, `ownership` changes the rights of a brain,
-    `anchors` are about roots of logs, `pending` mends transactions that are in no block.
+    `permits` let another account pay for what owner and signer do, `anchors` are about roots
+    of logs, `pending` mends transactions that are in no block.
     `folder` holds the files that all such ledgers of a user share. `account` signs; a function
     is called for it when it is first needed, and reading needs none. `approve` gets the cost
     of each transaction before it is signed, and may raise to prevent it. `patience` is how
@@ -80,6 +82,7 @@ class EvmLedger:
         self._evidence = EvidenceCapture(self._context, prover)
         self.deployment = Deployment(self._context)
         self.ownership = Ownership(self._context)
+        self.permits = Permits(self._context, self.ownership)
         self.anchors = Anchors(self._context, prover)
         self.pending = PendingTransactions(self._context)
 
@@ -96,6 +99,10 @@ class EvmLedger:
     def registry_id(self, brain: bytes) -> bytes:
         """Return the id of a brain in the contract, which is bound to its creator."""
         return self._context.registry_id(brain)
+
+    def entry_name(self, brain: bytes) -> str:
+        """Return the name of a brain here: the identity, the first block, the registry id."""
+        return f"{self.identity}/{self.config.genesis}/{self.registry_id(brain).hex()}"
 
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment that is in a block, None if the brain was never opened."""
@@ -135,7 +142,7 @@ class EvmLedger:
         except InvalidInput as error:
             if error.code != "unauthorized":
                 raise
-            raise self.ownership.owner_only_error(brain) from error
+            raise self.ownership.owner_only_error(self.ownership.read_open_head(brain)) from error
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Return the last commitment of a snapshot with its present status."""
@@ -276,9 +283,8 @@ class EvmLedger:
 
     def _own_records(self, brain: bytes, snapshot: bytes) -> Iterator[tuple[str, TxRecord]]:
         """Yield the transactions for a snapshot in the journals here, with their sender."""
-        for address in durable_files.list_files(self._context.chain_folder, ""):
-            record = self._context.journal(address).find_record(brain, snapshot)
-            if record is not None and record.to == self.config.contract:
+        for address, record in self._context.journals.find_records(brain, snapshot):
+            if record.to == self.config.contract:
                 yield address, record
 
     def _unconfirmed_commitment(self, at: BrainView, snapshot: bytes) -> Commitment:

@@ -10,12 +10,13 @@ from ..evidence import storage_layout
 from ..ledger_protocol import LedgerHead
 from .account import Account
 from .commitment_reader import CommitmentReader
+from .events.event_finder import BrainView, EventFinder
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
-from .journal import TxIntent, TxJournal, TxRecord
+from .journal import TxIntent, TxJournals, TxRecord
 from .node_pool import WarnUser
 from .node_quorum import NodeQuorum, QuorumView
-from .registry_contract import BrainView, RegistryContract
+from .registry_contract import RegistryContract
 from .rollback_guard import RollbackGuard
 from .tx_sender import ApproveQuote, TxSender
 from .tx_status import SentTransaction, TxTracker
@@ -38,7 +39,10 @@ class LedgerContext:
         self.config = config
         self.folder = folder
         self.nodes = NodeQuorum(config, timeout, warn)
-        self.registry = RegistryContract(config, self.nodes)
+        self.journals = TxJournals(folder / "chains" / self._chain_key)
+        found_folder = folder / "transactions" / self.contract_key
+        events = EventFinder(config, self.nodes, found_folder, self.journals)
+        self.registry = RegistryContract(config, self.nodes, events)
         self.tx_tracker = TxTracker(self.nodes, self.registry)
         self.commitments = CommitmentReader(config, self.nodes, self.registry)
         self.rollback_guard = RollbackGuard(folder / "seen" / self.contract_key, self.nodes)
@@ -51,11 +55,6 @@ class LedgerContext:
     def contract_key(self) -> str:
         """File-name key for the contract."""
         return f"{self._chain_key}-{self.config.contract}"
-
-    @property
-    def chain_folder(self) -> Path:
-        """The folder of the journals, one for each key; journals belong to the chain."""
-        return self.folder / "chains" / self._chain_key
 
     @property
     def _chain_key(self) -> str:
@@ -100,12 +99,8 @@ class LedgerContext:
     def sender(self) -> TxSender:
         """Sends with the user's key. Raises `InvalidInput` (`no_key`)."""
         account = self.account
-        journal = self.journal(account.address)
+        journal = self.journals.journal(account.address)
         return TxSender(self.config, self.nodes, self.tx_tracker, journal, account, self._approve)
-
-    def journal(self, address: str) -> TxJournal:
-        """Return the journal of a key on this chain."""
-        return TxJournal(self.chain_folder / address)
 
     def registry_id(self, brain: bytes) -> bytes:
         """Return the id of a brain in the contract, which is bound to its creator."""

@@ -26,7 +26,7 @@ from ..open.session import Session
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
 from ..read.revisions import resolve_revision
-from . import last_seen_head
+from . import final_head, last_seen_head
 
 if TYPE_CHECKING:
     from ...chain.evm.fees import Quote
@@ -71,7 +71,7 @@ def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> tuple
 def describe_covering_head(session: Session, ledger: Ledger, snapshot: bytes) -> Committed | None:
     """Return the last commitment if it covers a snapshot, else None."""
     brain = session.brain_id()
-    head = ledger.head(brain)
+    head = _read_head(session, ledger, brain)
     if head is None or not is_covered(session, snapshot, head.snapshot):
         return None
     return describe_commitment(session, ledger, ledger.status(brain, head.snapshot))
@@ -141,6 +141,8 @@ def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Com
     """Make the first commitment of the brain. Raises `Conflict` (`already_open`)."""
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
+    if final_head.read_final_head(session.store, ledger, session.brain_id()):
+        _read_head(session, ledger, session.brain_id())  # a chain that lost the brain is refused
     commitment = ledger.open(session.brain_id(), snapshot)
     return _record_commitment(session, ledger, commitment)._replace(changed=True)
 
@@ -153,7 +155,8 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
     brain = session.brain_id()
     head = _read_head(session, ledger, brain)
     snapshot = resolve_revision(session, revision)
-    history = ledger.history(brain)
+    history = read_checked_history(session, ledger, brain)
+    final_head.note_final_head(session, ledger, history)
     if snapshot not in {commitment.snapshot for commitment in history}:
         with suppress(NotFound):  # else it is pending, failed or replaced
             history.append(ledger.status(brain, snapshot))
@@ -222,25 +225,41 @@ def count_covered_snapshots(session: Session, new: bytes, old: bytes | None) -> 
 def _record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
     # 7. Note the commitment in the brain; the steps before are those of chain/evm/tx_sender.
     last_seen_head.record_last_seen_head(session, commitment)
+    final_head.note_final_parent(session, ledger, commitment)
     return describe_commitment(session, ledger, commitment)
+
+
+def read_checked_history(session: Session, ledger: Ledger, brain: bytes) -> list[Commitment]:
+    """Return all commitments of a brain. Raises `VerificationFailed` (`rolled_back`)."""
+    last_final = final_head.read_final_head(session.store, ledger, brain)
+    history = ledger.history(brain)
+    _refuse_rollback(final_head.describe_final_rollback(ledger, last_final, history))
+    return history
 
 
 def _read_head(session: Session, ledger: Ledger, brain: bytes) -> LedgerHead | None:
     """Return the ledger's head. Raises `VerificationFailed` (`rolled_back`, `another_log`)."""
     # Read first: another process may commit, and record it, after the head was read.
     last_seen = last_seen_head.read_last_seen_heads(session.store)
+    last_final = final_head.read_final_head(session.store, ledger, brain)
     head = ledger.head(brain)
-    fault = last_seen_head.describe_rollback(ledger, head, last_seen.get(ledger.identity))
+    _refuse_rollback(
+        last_seen_head.describe_rollback(ledger, head, last_seen.get(ledger.identity))
+        or final_head.describe_final_rollback(ledger, last_final, [head] if head else [])
+    )
+    other = last_seen_head.describe_other_log(ledger, head, last_seen)
+    if other:
+        raise VerificationFailed(other, code="another_log", hint=ANOTHER_LOG_HINT)
+    return head
+
+
+def _refuse_rollback(fault: str) -> None:
     if fault:
         raise VerificationFailed(
             fault,
             code="rolled_back",
             hint="it is another ledger, it was rolled back, or a node lags; do not commit to it",
         )
-    other = last_seen_head.describe_other_log(ledger, head, last_seen)
-    if other:
-        raise VerificationFailed(other, code="another_log", hint=ANOTHER_LOG_HINT)
-    return head
 
 
 def _refuse_fork(session: Session, ledger: Ledger, head: bytes, snapshot: bytes) -> None:

@@ -9,7 +9,7 @@ from ...errors import Conflict, NotFound
 from ..history import prove
 from ..open.session import Session
 from ..read.revisions import resolve_revision
-from .commit import is_covered
+from .commit import is_covered, read_checked_history
 
 
 def build_commit_evidence(
@@ -18,12 +18,13 @@ def build_commit_evidence(
     """Return evidence of the first commitment that covers a revision, as JSON text.
 
     With a `path`, it also proves the file at that path. Raises
-    `NotFound` (`not_committed`, `no_path`), or `LedgerError`.
+    `NotFound` (`not_committed`, `no_path`), `VerificationFailed` (`rolled_back`), or
+    `LedgerError`.
     """
     from ...chain.evidence.evidence_builder import build_evidence, read_proven_seq
 
     brain, snapshot = session.brain_id(), resolve_revision(session, revision)
-    history = ledger.history(brain)
+    history = read_checked_history(session, ledger, brain)
     covering = _first_covering_commitment(session, ledger, history, snapshot)
     path_proof = prove.prove_path(session, path, snapshot.hex()) if path else b""
     descent_proof = b""

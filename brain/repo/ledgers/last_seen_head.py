@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...chain.ledger_protocol import STATUS_ORDER, Commitment, Ledger, LedgerHead, PricedLedger
 from ...encoding import pack, unpack
@@ -31,12 +31,21 @@ def read_last_seen_heads(reader: StoreReader) -> dict[str, LastSeenHead]:
 
     Raises `FormatError` (`bad_note`) for a damaged record.
     """
-    data = reader.read_meta(LAST_SEEN_META_KEY)
+    rows = read_note_rows(reader, LAST_SEEN_META_KEY, [str, int, bytes])
+    return {row.identity: row for row in map(LastSeenHead._make, rows)}
+
+
+def read_note_rows(reader: StoreReader, key: str, types: list[type]) -> list[list[Any]]:
+    """Return the rows of a record about ledgers; each has values of these `types`.
+
+    Raises `FormatError` (`bad_note`) for a damaged record.
+    """
+    data = reader.read_meta(key)
     if data is None:
-        return {}
+        return []
     try:
-        rows = [LastSeenHead(*row) for row in unpack(data)]
-        if any(list(map(type, row)) != [str, int, bytes] for row in rows):
+        rows = [list(row) for row in unpack(data)]
+        if any(list(map(type, row)) != types for row in rows):
             raise TypeError(rows)
     except (TypeError, ValueError) as error:
         raise FormatError(
@@ -44,7 +53,7 @@ def read_last_seen_heads(reader: StoreReader) -> dict[str, LastSeenHead]:
             code="bad_note",
             hint="run `brain verify`, and restore the folder .brain from a copy",
         ) from error
-    return {row.identity: row for row in rows}
+    return rows
 
 
 def record_last_seen_head(session: Session, commitment: Commitment) -> None:
@@ -77,8 +86,8 @@ def _is_newer(last_seen: Mapping[str, LastSeenHead], head: LastSeenHead) -> bool
 def describe_rollback(ledger: Ledger, head: LedgerHead | None, last: LastSeenHead | None) -> str:
     """Describe how a ledger is behind the last commitment seen in it; "" if it is not.
 
-    Always "" for a chain, which may take back a commitment that is not final; `EvmLedger`
-    detects a rollback itself.
+    Always "" for a chain, which may take back a commitment that is not final: `final_head`
+    compares what was.
     """
     seq = head.seq if head else 0
     if last is None or seq >= last.seq or isinstance(ledger, PricedLedger):

@@ -19,6 +19,7 @@ from ...errors import BrainError, FormatError, NotFound
 from ...results import Finding, LedgersVerified, LedgerVerdict, Verified
 from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
+from . import final_head
 from .commit import count_covered_snapshots
 from .last_seen_head import (
     LastSeenHead,
@@ -77,13 +78,17 @@ def _check_ledger(session: Session, ledger: Ledger) -> tuple[list[Finding], Ledg
     # 2. It still holds the last commitment that was seen in it. What was seen is read first:
     #    another process may commit, and record it, after the head was read.
     last_seen: Mapping[str, LastSeenHead] = {}
+    last_final = None
     try:
         last_seen = read_last_seen_heads(session.reader)
+        last_final = final_head.read_final_head(session.reader, ledger, brain)
     except FormatError as error:
         findings.append(_error_finding(error.code, error.message))
     head = ledger.head(brain)
     history = ledger.history(brain)
     findings += _find_rollbacks(ledger, last_seen.get(ledger.identity), head, history)
+    if fault := final_head.describe_final_rollback(ledger, last_final, history):
+        findings.append(_error_finding("rolled_back", fault))
     if other := describe_other_log(ledger, head, last_seen):
         findings.append(_error_finding("another_log", other))
     # 3. Its commitments are of snapshots that are here, each descending from the one before.

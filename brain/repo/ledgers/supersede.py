@@ -14,8 +14,14 @@ from ...errors import Conflict
 from ...results import Superseded
 from ..open.session import Session
 from ..read.revisions import resolve_revision
-from . import last_seen_head
-from .commit import describe_commitment, describe_quote, is_covered, refuse_read_only
+from . import final_head, last_seen_head
+from .commit import (
+    describe_commitment,
+    describe_quote,
+    is_covered,
+    read_checked_history,
+    refuse_read_only,
+)
 
 if TYPE_CHECKING:
     from ...chain.evm.evm_ledger import EvmLedger
@@ -33,10 +39,11 @@ class RepairPlan(NamedTuple):
 def plan_repair(session: Session, ledger: EvmLedger, revision: str = "@") -> RepairPlan:
     """Return what committing a revision in their place disowns; sends nothing.
 
-    Raises `NotFound` (`not_open`), `Conflict` (`nothing_to_disown`, `not_descended`).
+    Raises `NotFound` (`not_open`), `Conflict` (`nothing_to_disown`, `not_descended`),
+    `VerificationFailed` (`rolled_back`).
     """
     brain, snapshot = session.brain_id(), resolve_revision(session, revision)
-    history = ledger.history(brain)
+    history = read_checked_history(session, ledger, brain)
     if not history:
         raise not_open_error(ledger.name)
     kept = _valid_commitments(session, history, snapshot)
@@ -70,6 +77,7 @@ def supersede(session: Session, ledger: EvmLedger, plan: RepairPlan) -> Supersed
         commitment = ledger.status(brain, snapshot)
     # 7. Note the commitment in the brain; the steps before are those of chain/evm/tx_sender.
     last_seen_head.record_last_seen_head(session, commitment)
+    final_head.note_final_parent(session, ledger, commitment)
     return Superseded(
         commitment=describe_commitment(session, ledger, commitment)._replace(
             changed=bool(plan.disowned)

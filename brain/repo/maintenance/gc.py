@@ -19,7 +19,7 @@ from ...store.sweep import incomplete_store_error
 from ...util.progress import Progress, no_progress
 from ..core import working_copy
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..ledgers import last_seen_head
+from ..ledgers import final_head, last_seen_head
 from ..open.session import Session
 from ..read.merge_state_format import load_merge_state
 from ..read.operation_entry import decode_log_entry
@@ -146,6 +146,9 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
     roots.update(
         row.snapshot for row in last_seen_head.read_last_seen_heads(session.reader).values()
     )
+    # Another copy of the brain, or a stolen signer, may have committed what is not here.
+    final = [row.snapshot for row in final_head.read_final_heads(session.reader).values()]
+    roots.update(filter(session.reader.has_object, final))
     return roots - {NO_DIGEST}
 
 

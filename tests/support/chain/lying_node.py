@@ -40,10 +40,25 @@ class LyingNode(ThreadingHTTPServer):
         self.body: Callable[[bytes], bytes] = lambda body: body
         self.headers: dict[str, str] = {}
         self.status = 200
+        self.limited = 0
         self.drip: threading.Event | None = None
         self.endless = False
         self.silence: threading.Event | None = None
         self.ignored = 0
+
+    def honest_block_number(self) -> int:
+        """Return the number of the last block of the node behind."""
+        call = {"jsonrpc": "2.0", "id": 0, "method": "eth_blockNumber", "params": []}
+        return int(json.loads(self.pass_on(json.dumps(call).encode()))["result"], 16)
+
+    def pass_on(self, asked: bytes) -> bytes:
+        """Return the true answer of the node behind."""
+        connection = http.client.HTTPConnection(self.target, timeout=TIMEOUT_SECONDS)
+        try:
+            connection.request("POST", "/", asked, {"Content-Type": "application/json"})
+            return connection.getresponse().read()
+        finally:
+            connection.close()
 
     def hang(self) -> None:
         """Accept every call from now on, and never answer; `ignored` counts the calls."""
@@ -75,6 +90,11 @@ class LyingNode(ThreadingHTTPServer):
         self.status = status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
+    def limit_rate(self, times: int, **headers: str) -> None:
+        """Answer so many times with 429, and then the truth."""
+        self.limited = times
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
     def stop_lying(self) -> None:
         """Tell the truth from now on."""
         for lies in (self.alterations, self.denials, self.refusals):
@@ -99,7 +119,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         body = self.server.body(self._alter_answer(asked))
-        self.send_response(self.server.status)
+        self.send_response(429 if self.server.limited > 0 else self.server.status)
+        self.server.limited -= 1
         for name, value in self.server.headers.items():
             self.send_header(name, value)
         with suppress(OSError):  # whoever asked may have had enough
@@ -128,12 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
             words, unless_first_param = self.server.refusals[call["method"]]
             if not any(param in unless_first_param for param in call["params"][:1]):
                 return json.dumps(_error_answer(call["id"], words)).encode()
-        connection = http.client.HTTPConnection(self.server.target, timeout=TIMEOUT_SECONDS)
-        try:
-            connection.request("POST", "/", asked, {"Content-Type": "application/json"})
-            answer = json.load(connection.getresponse())
-        finally:
-            connection.close()
+        answer = json.loads(self.server.pass_on(asked))
         calls = json.loads(asked)
         many = isinstance(calls, list)
         by_id = {call["id"]: call for call in (calls if many else [calls])}

@@ -1,0 +1,153 @@
+"""Keystores are made by a command, and they and their passphrases are for their owner alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain.chain.evm.account import account_from_keystore
+from tests.cli.conftest import Call, validate
+from tests.cli.test_on_chain import done
+from tests.support.anvil_node import Anvil
+from tests.support.bound_accounts import ACCOUNT_KEY, PASSPHRASE, make_account, write_keystore
+from tests.support.secret_files import write_secret
+
+NOWHERE = ("--chain-id", "31337", "--genesis", "0x" + "11" * 32, "--rpc", "http://127.0.0.1:1")
+
+
+@pytest.fixture
+def passphrase_file(tmp_path: Path) -> str:
+    return str(write_secret(tmp_path / "passphrase", PASSPHRASE + "\n"))
+
+
+def make_keystore(cli: Call, path: Path, passphrase_file: str) -> Any:
+    told = cli("chain", "account", "new", str(path), "--passphrase-file", passphrase_file, "--json")
+    assert told.status == 0, told.err
+    validate("chain-account-new", told.document)
+    return told.document
+
+
+def test_a_new_account_opens_a_brain_on_a_chain(
+    node: Anvil,
+    agent: Path,
+    cli: Call,
+    chain: str,
+    passphrase_file: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "account.json"
+    made = make_keystore(cli, path, passphrase_file)
+    assert path.stat().st_mode & 0o777 == 0o600
+    node.call("anvil_setBalance", made["account"], hex(10**18))
+    monkeypatch.delenv("BRAIN_LEDGER_KEY")
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", passphrase_file)
+    done(
+        cli, "config", "ledger", chain, "--keystore", made["keystore"], "--creator", made["account"]
+    )
+    assert done(cli, "chain", "open", "--ledger", chain)["sender"] == made["account"]
+
+
+def test_a_keystore_is_of_version_3_by_scrypt_and_of_a_new_key_each_time(
+    agent: Path, cli: Call, passphrase_file: str, tmp_path: Path
+) -> None:
+    addresses = set()
+    for name in ("one.json", "two.json"):
+        made = make_keystore(cli, tmp_path / name, passphrase_file)
+        content = (tmp_path / name).read_bytes()
+        keystore = json.loads(content)
+        assert (keystore["version"], keystore["crypto"]["kdf"]) == (3, "scrypt")
+        assert "0x" + keystore["address"] == made["account"]
+        assert account_from_keystore(content, PASSPHRASE).address == made["account"]
+        addresses.add(made["account"])
+    assert len(addresses) == 2
+
+
+@pytest.mark.parametrize("existing", ["file", "link", "folder"])
+def test_what_exists_is_never_overwritten(
+    agent: Path, cli: Call, passphrase_file: str, tmp_path: Path, existing: str
+) -> None:
+    path = tmp_path / "account.json"
+    if existing == "file":
+        path.write_text("kept")
+    elif existing == "link":
+        path.symlink_to(tmp_path / "nothing")
+    else:
+        path.mkdir()
+    told = cli("chain", "account", "new", str(path), "--passphrase-file", passphrase_file, "--json")
+    assert (told.status, told.error["code"]) == (12, "exists")
+    assert existing != "file" or path.read_text() == "kept"
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_an_account_needs_a_passphrase_and_a_folder(agent: Path, cli: Call, tmp_path: Path) -> None:
+    path = str(tmp_path / "account.json")
+    assert cli("chain", "account", "new", path, "--json").error["code"] == "passphrase_needed"
+    assert cli("chain", "account", "new", "none/a.json", "--json").error["code"] == "no_such_file"
+    empty = str(write_secret(tmp_path / "empty", "\n"))
+    refused = cli("chain", "account", "new", path, "--passphrase-file", empty, "--json")
+    assert refused.error["code"] == "no_passphrase"
+    assert not Path(path).exists()
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660])
+def test_a_keystore_that_others_can_read_is_refused(
+    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    keystore, passphrase = write_keystore(tmp_path)
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
+    keystore.chmod(mode)
+    configured = cli("config", "ledger", "far", *NOWHERE, "--keystore", str(keystore), "--json")
+    cli("key", "new")
+    bound = cli("key", "bind", "--account", str(keystore), "--json")
+    for refused in (configured, bound):
+        assert (refused.status, refused.error["code"]) == (1, "key_readable")
+        assert refused.error["hint"].endswith(f"chmod 600 {keystore}")
+    keystore.chmod(0o600)
+    assert cli("key", "bind", "--account", str(keystore)).status == 0
+
+
+def test_a_keystore_that_others_can_read_by_now_signs_no_transaction(
+    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keystore, passphrase = write_keystore(tmp_path)
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
+    where = ("--contract", "0x" + "5" * 40, "--since", "1", "--creator", make_account().address)
+    assert cli("config", "ledger", "far", *NOWHERE, *where, "--keystore", str(keystore)).status == 0
+    keystore.chmod(0o644)
+    refused = cli("chain", "signer", "0x" + "1" * 40, "--ledger", "far", "--json")
+    assert refused.error["code"] == "key_readable"
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+def test_a_passphrase_file_that_others_can_read_is_refused(
+    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    keystore, passphrase = write_keystore(tmp_path)
+    passphrase.chmod(mode)
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
+    key = cli("key", "new", "safe", "--passphrase-file", str(passphrase), "--json")
+    cli("key", "new")
+    bound = cli("key", "bind", "--account", str(keystore), "--json")
+    made = cli("chain", "account", "new", str(tmp_path / "new.json"), "--json")
+    for refused in (key, bound, made):
+        assert (refused.status, refused.error["code"]) == (1, "key_readable")
+        assert refused.error["hint"].endswith(f"chmod 600 {passphrase}")
+
+
+def test_a_passphrase_may_come_from_a_pipe(
+    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keystore, _ = write_keystore(tmp_path)
+    source, sink = os.pipe()
+    os.write(sink, f"{PASSPHRASE}\n".encode())
+    os.close(sink)
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", f"/dev/fd/{source}")
+    cli("key", "new")
+    assert cli("key", "bind", "--account", str(keystore)).status == 0
+    os.close(source)
+    assert make_account(ACCOUNT_KEY).address in cli("key", "bindings").out

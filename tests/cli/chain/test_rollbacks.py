@@ -1,0 +1,83 @@
+"""A fresh machine has nothing but a copy of the brain, and notices that a chain went back."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.repo.ledgers import final_head
+from tests.cli.conftest import Call
+from tests.cli.test_commands import learn
+from tests.cli.test_on_chain import done
+from tests.support.anvil_node import Anvil
+
+FreshMachine = Callable[[str], Path]
+
+
+@pytest.fixture
+def fresh_machine(
+    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> FreshMachine:
+    """Copy the brain to a machine of a name, which has no files about the chain."""
+    (settings,) = done(cli, "config", "list")["ledgers"]
+
+    def copy(name: str) -> Path:
+        machine = tmp_path / name
+        shutil.copytree(agent, machine / "agent")
+        for variable in ("BRAIN_LEDGERS", "BRAIN_CONFIG", "BRAIN_ROOTS", "BRAIN_KEYS"):
+            monkeypatch.setenv(variable, str(machine / variable.lower()))
+        monkeypatch.delenv("BRAIN_LEDGER_KEY", raising=False)
+        monkeypatch.chdir(machine / "agent")
+        known = ["--contract", settings["contract"], "--creator", node.accounts[0]]
+        done(cli, "config", "ledger", chain, "--rpc", node.url, "--finality", "1", *known)
+        return machine / "agent"
+
+    return copy
+
+
+CALLS = (
+    ("chain", "status"),
+    ("chain", "evidence", "-o", "evidence.json"),
+    ("chain", "commit", "--dry-run"),
+    ("chain", "supersede", "--dry-run"),
+)
+
+
+def test_each_command_on_a_fresh_machine_refuses_a_chain_that_was_rolled_back(
+    node: Anvil, cli: Call, chain: str, fresh_machine: FreshMachine
+) -> None:
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    state = node.snapshot()
+    learn(cli, "shared", "one")
+    done(cli, "chain", "commit", *on)
+    node.mine(2)
+    assert done(cli, "chain", "status", *on)["status"] == "finalized"
+    fresh_machine("honest")
+    assert done(cli, "chain", "status", *on)["seq"] == 2
+    node.revert(state)
+    fresh_machine("rolled-back")
+    for call in CALLS:
+        refused = cli(*call, *on, "--json")
+        assert (refused.status, refused.error["code"]) == (3, "rolled_back"), call
+        assert "commitment 2 of this brain was final" in refused.error["message"]
+    for verify in (("chain", "verify"), ("verify",)):
+        found = cli(*verify, *on, "--json")
+        codes = {one["code"] for one in found.document["findings"] if one["severity"] == "error"}
+        assert (found.status, codes) == (3, {"rolled_back"}), verify
+
+
+def test_a_brain_whose_ledger_is_no_chain_keeps_no_note_of_a_final_head(
+    agent: Path, cli: Call
+) -> None:
+    learn(cli, "shared", "one")
+    done(cli, "chain", "commit", "--ledger", "local")
+    done(cli, "chain", "status", "--ledger", "local")
+    with Brain.open(agent) as brain:
+        assert brain._session.store.read_meta(final_head.FINAL_META_KEY) is None
+        operations = [row.description for row in brain.history.list_operations()]
+    assert not [text for text in operations if "final" in text]

@@ -1,0 +1,12 @@
+"""Files of secrets, which only their owner may read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def write_secret(path: Path, content: str | bytes) -> Path:
+    """Write a file that only its owner may read; return its path."""
+    path.touch(mode=0o600)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
