@@ -183,10 +183,11 @@ def already_open_error(ledger: str) -> Conflict:
     )
 
 
-def not_open_error(ledger: str) -> NotFound:
-    """Return the error for a brain that was not opened in a ledger."""
+def not_open_error(ledger: str, creator: str) -> NotFound:
+    """Return the error for a brain that an account, the creator, never opened on a chain."""
     return NotFound(
-        f"this brain was never opened in {ledger}",
+        f"the account {creator} never opened this brain in {ledger}",
         code="not_open",
-        hint=f"open it there once, with `brain chain open --ledger {ledger}`",
+        hint=f"open it there once, with `brain chain open --ledger {ledger}`; if another account"
+        f" opened it, name that with `brain config ledger {ledger} --creator ADDRESS`",
     )

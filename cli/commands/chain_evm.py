@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.util.utc_time import iso_second
+
 from ..chosen_ledger import require_evm_ledger
 from ..command import (
     COMMIT_EXITS,
-    WRITE_EXITS,
     argument,
     brain_command,
     exit_statuses,
@@ -91,7 +92,7 @@ def emit_deployment(app: App, chain: EvmLedger, result: DeployResult) -> None:
         "brain chain signer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain signer --none --ledger sepolia",
     ),
-    exits=WRITE_EXITS,
+    exits=COMMIT_EXITS,
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--none", "nobody", help="Let only the owner commit.")
@@ -152,7 +153,7 @@ _OFFER_HOURS = 168
         "brain chain transfer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain transfer --withdraw --ledger sepolia",
     ),
-    exits=WRITE_EXITS,
+    exits=COMMIT_EXITS,
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--withdraw", help="Withdraw the offer.")
@@ -173,13 +174,13 @@ def chain_transfer_command(
     if address:
         ends = end_of_hours(hours or _OFFER_HOURS)
         sent = app.brain.ledger.offer(chain, address, ends=ends)
-        _emit_transaction(app, chain, sent, f"Offered to {address}")
+        _emit_transaction(app, chain, sent, f"Offered to {address} until {iso_second(ends)}")
     else:
         sent = app.brain.ledger.withdraw_offer(chain)
         _emit_transaction(app, chain, sent, "The offer is withdrawn")
 
 
-@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
+@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=COMMIT_EXITS)
 @chain_option
 @unsigned_options
 def chain_accept_command(app: App, ledger: str | None) -> None:
@@ -190,7 +191,7 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     """
     chain = require_evm_ledger(app, ledger)
     sent = app.brain.ledger.accept_offer(chain)
-    _emit_transaction(app, chain, sent, "The brain is yours")
+    _emit_transaction(app, chain, sent, "The brain is yours, and nobody else can commit")
 
 
 def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect: str) -> None:

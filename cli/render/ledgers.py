@@ -31,7 +31,7 @@ def verified_ledger_lines(ledgers: Sequence[LedgerVerdict]) -> Iterator[str]:
 def ledger_advice(findings: Sequence[Finding]) -> str:
     """Return a hint for failed verification against ledgers."""
     if {one.code for one in findings if one.severity == "error"} == {"not_committed"}:
-        return "commit it with `brain chain commit`"
+        return "commit it with `brain chain commit`; on a chain, first `brain chain open`"
     if any(one.code in ("ledger_ahead", "commitment_order") for one in findings):
         return (
             "see `brain chain status`; the owner disowns commitments of a stolen key with"
@@ -53,7 +53,7 @@ def committed_lines(result: Committed) -> Iterator[str]:
         yield f"Transaction {result.transaction}"
     if result.transaction and result.status == "pending":
         yield PENDING_ADVICE
-    if result.gas is not None:
+    if result.changed and result.gas is not None:
         fee = f", {format_ether(result.fee)}" if result.fee is not None else ""
         yield f"Gas {result.gas:,}{fee}"
 

@@ -122,6 +122,24 @@ def test_a_permit_that_was_used_is_said_to_be_and_costs_nothing(
     assert int(registry.node.call("eth_getBalance", relayer.sender, "latest"), 16) == money
 
 
+def test_a_permit_out_of_its_order_is_told_what_it_is_for(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    permit = permit_commit(owner, brain, S[1], S[0])
+    permit["message"] |= {"seq": 3, "parent": "0x" + S[2].hex()}
+    with pytest.raises(
+        BrainError, match=r"is for commitment 3 after .*, and local is at"
+    ) as raised:
+        by("relayer").permits.relay(permit)
+    assert raised.value.code == "stale_parent" and "first" in raised.value.hint
+
+
+def test_a_permit_for_what_is_committed_already_is_not_made(owner: EvmLedger, brain: bytes) -> None:
+    with pytest.raises(BrainError, match=r"nothing new: local has .* as commitment 1") as raised:
+        permit_commit(owner, brain, S[0], S[0])
+    assert raised.value.code == "nothing_new"
+
+
 def test_an_opening_works_once_and_is_not_signed_for_a_brain_that_is_open(
     by: Ledgers, brain: bytes
 ) -> None:

@@ -109,6 +109,7 @@ def test_a_brain_is_opened_priced_committed_and_verified(
     assert (made["changed"], made["transaction"] is None) == (False, False)
     again = cli("chain", "commit", *on)
     assert again.out.startswith(f"Nothing new: {chain} has ") and "Sending" not in again.err
+    assert "Gas" not in again.out
     assert made["gas"] is None or made["gas"] <= price["gas"]
     status = done(cli, "chain", "status", *on)
     assert [one["seq"] for one in status["commitments"]] == [1, 2] and status["behind"] == 0

@@ -290,11 +290,21 @@ class EvmLedger:
             for record in pending:
                 if record.intent.parent == head:
                     return sender.resend(at.view, record) if record.intent == intent else record
-            _refuse_intent(self.name, intent, at.head)
+            self._refuse_intent(intent, at.head)
             for record in pending:
                 sender.abandon(record)
             # 4. to 6. Price, sign, journal and broadcast the transaction.
             return sender.send(at.view, intent, contract, calldata)
+
+    def _refuse_intent(self, intent: TxIntent, head: LedgerHead | None) -> None:
+        """Refuse an intent that the contract would refuse, before it costs gas."""
+        if intent.kind == "open":
+            if head is not None:
+                raise already_open_error(self.name)
+        elif head is None:
+            raise not_open_error(self.name, self.creator)
+        elif head.snapshot != intent.parent:
+            raise abi.stale_parent_error(head.snapshot, head.seq)
 
     def _settle_commitment(self, at: BrainView, commitment: Commitment) -> None:
         """Capture evidence of a final commitment, or prepare the proof of a recent one."""
@@ -365,14 +375,3 @@ def _overtaken_error(error: Conflict) -> Conflict:
         code=error.code,
         hint="remove the signer first, with `brain chain signer --none`; then run it again",
     )
-
-
-def _refuse_intent(ledger: str, intent: TxIntent, head: LedgerHead | None) -> None:
-    """Refuse an intent that the contract would refuse, before it costs gas."""
-    if intent.kind == "open":
-        if head is not None:
-            raise already_open_error(ledger)
-    elif head is None:
-        raise not_open_error(ledger)
-    elif head.snapshot != intent.parent:
-        raise abi.stale_parent_error(head.snapshot, head.seq)

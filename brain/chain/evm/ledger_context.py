@@ -100,7 +100,8 @@ class LedgerContext:
             raise InvalidInput(
                 f"writing to {self.config.name} needs the key of an account",
                 code="no_key",
-                hint=f"name it with `brain config ledger {self.config.name} --keystore FILE`",
+                hint=f"name its keystore: `brain config ledger {self.config.name} --keystore FILE`;"
+                " `brain chain account new` makes one",
             )
         return self._account
 

@@ -75,7 +75,7 @@ class Ownership:
     def require_open(self, head: LedgerHead | None) -> LedgerHead:
         """Return a head, unless it is None. Raises `NotFound` (`not_open`)."""
         if head is None:
-            raise not_open_error(self._context.config.name)
+            raise not_open_error(self._context.config.name, self._context.creator)
         return head
 
     def owner_only_error(self, head: LedgerHead) -> BrainError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brain.errors import InvalidInput, printable_text
+from brain.util.utc_time import iso_second
 
 from ...chosen_ledger import require_evm_ledger
 from ...command import (
@@ -144,7 +145,9 @@ def _write_permit(
     if output is not None:
         Path(output).write_text(f"{text}\n", "utf-8")
     what = "To be signed" if unsigned else "Signed"
-    lines = [text] if output is None else [f"{what}: {_effect(permit.permit)}, in {output}"]
+    until = iso_second(permit.permit.deadline)
+    summary = f"{what}, in {output}, valid until {until}: {_effect(permit.permit)}"
+    lines = [text] if output is None else [summary]
     emit(
         app,
         {"ledger": chain.name, "identity": chain.identity, "file": output, "permit": document},
