@@ -12,10 +12,16 @@ from brain_cli.settings import evm_ledgers
 from eth_account import Account as Library
 from eth_utils.address import to_checksum_address
 
+from brain import Brain
+from brain.chain.evm import tx_sender
+from brain.chain.evm.signing.signed_transaction import read_signed_file
+from brain.chain.evm.tx_sender import TxSender
+from brain.chain.evm.tx_status import TxTracker
 from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import KEYS, Use, done
 from tests.support.anvil_node import Anvil
+from tests.support.process_death import dies_before_call
 
 Write = Callable[..., dict[str, Any]]
 """Runs a command with --unsigned, and returns the fields of the transaction."""
@@ -195,6 +201,53 @@ def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
         node.set_automine(True)
     status = done(cli, "chain", "status", *on)
     assert (status["seq"], status["behind"]) == (1, 1)
+
+
+def test_a_stuck_transaction_of_a_wallet_elsewhere_is_sent_again_as_it_is(
+    node: Anvil,
+    cli: Call,
+    offline: str,
+    write: Write,
+    sign: Sign,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on = ("--ledger", offline)
+    done(cli, "chain", "send", sign(write("open")), *on)
+    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
+    monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr(tx_sender, "STUCK_BLOCKS", 0)
+    learn(cli, "shared", "one")
+    node.set_automine(False)
+    try:
+        sent = done(cli, "chain", "send", sign(write("commit")), *on)
+        node.drop(sent["transaction"])
+        (mended,) = done(cli, "chain", "resend", *on)["transactions"]
+        assert (mended["transaction"], mended["status"]) == (sent["transaction"], "pending")
+        again = cli("chain", "commit", "--unsigned", "-", *on, "--json")
+        assert json.loads(again.err)["error"]["code"] == "nothing_to_sign"
+        assert again.document["transaction"] == sent["transaction"]
+    finally:
+        node.mine()
+        node.set_automine(True)
+    assert done(cli, "chain", "status", *on)["seq"] == 2
+
+
+@pytest.mark.parametrize(
+    "died_before", [(TxSender, "_broadcast"), (TxTracker, "wait_for_outcome")], ids=["6", "7"]
+)
+def test_a_run_that_died_is_repeated_and_sends_once(
+    cli: Call, offline: str, write: Write, sign: Sign, died_before: tuple[Any, str], node: Anvil
+) -> None:
+    on, file = ("--ledger", offline), sign(write("open"))
+    received = read_signed_file(Path(file).read_bytes())
+    with Brain.open(Path(), author="tester") as brain:
+        signed_by = (lambda _: None, lambda _: None, received.sender)
+        ledger = evm_ledgers.open_evm_ledger(offline, *signed_by)
+        with dies_before_call(*died_before):
+            brain.ledger.send_signed(ledger, received)
+    made = done(cli, "chain", "send", file, *on)
+    assert (made["seq"], made["transaction"]) == (1, received.signed.hash)
+    assert cli("op", "log").out.count(" to dev") == 1
 
 
 def test_a_signer_at_a_url_signs_all_that_is_sent(

@@ -43,7 +43,7 @@ class TypedDataToSign(InvalidInput):
         super().__init__(
             f"the key of {sender} is not here",
             code="no_key",
-            hint="sign it where the key is, or name a signer of the ledger",
+            hint="write the permit with --unsigned, to be signed elsewhere",
         )
         self.sender = sender
         self.document = document
