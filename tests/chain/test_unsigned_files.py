@@ -15,11 +15,12 @@ from brain.chain import contracts
 from brain.chain.evm.account import Account, UnsignedTransaction
 from brain.chain.evm.create2 import CREATE2_PROXY, CREATE2_SALT
 from brain.chain.evm.signing.calls import decode_call
+from brain.chain.evm.signing.safe_files import checksum_address
 from brain.chain.evm.signing.signed_transaction import decode_signed, read_signed_file
 from brain.chain.evm.signing.unsigned import (
+    UnsignedContext,
     UnsignedForm,
     build_unsigned_document,
-    checksum_address,
     describe_transaction,
 )
 from brain.errors import InvalidInput
@@ -57,7 +58,8 @@ def transaction(data: bytes = encode_call("commit", ID, NEW, OLD), **changes: An
 
 
 def document(form: UnsignedForm, **changes: Any) -> Any:
-    return build_unsigned_document(form, KEY.address, transaction(**changes), 1_700_000_000_000)
+    context = UnsignedContext(1_700_000_000_000, lambda safe: 7)
+    return build_unsigned_document(form, KEY.address, transaction(**changes), context)
 
 
 def test_each_function_that_changes_the_contract_is_known() -> None:
@@ -142,6 +144,19 @@ def test_the_checksum_of_a_batch_covers_all_but_its_name() -> None:
     assert meta["checksum"] == "0x" + keccak(text=text).hex()
 
 
+def test_a_proposal_has_the_fields_of_the_transaction_service() -> None:
+    found = document("safe-service")
+    assert found.keys() == {
+        *("safe", "to", "value", "data", "operation", "gasToken", "safeTxGas", "baseGas"),
+        *("gasPrice", "refundReceiver", "nonce", "contractTransactionHash", "sender"),
+        *("signature", "origin"),
+    }
+    assert found["safe"] == to_checksum_address(KEY.address)
+    assert (found["value"], found["operation"], found["nonce"]) == (0, 0, 7)
+    assert found["data"] == "0x" + transaction().data.hex()
+    assert found["origin"].startswith("brain: commit: ") and len(found["origin"]) <= 200
+
+
 def test_a_request_for_clef_names_the_function_that_it_calls() -> None:
     found = document("clef")
     assert (found["jsonrpc"], found["method"]) == ("2.0", "account_signTransaction")
@@ -164,10 +179,8 @@ def test_deployments_and_cancellations_are_named() -> None:
     assert describe_transaction(KEY.address, transaction(**empty)) == (
         "cancel the transaction with nonce 3"
     )
-    for fields in (creation, empty):
-        with pytest.raises(InvalidInput) as raised:
-            document("safe", **fields)
-        assert raised.value.code == "not_for_safe"
+    assert error_code(document, "safe", **creation) == "not_for_safe"
+    assert error_code(document, "safe-service", **empty) == "not_for_safe"
 
 
 @pytest.mark.parametrize("form", get_args(UnsignedForm))

@@ -8,16 +8,18 @@ so that its status is followed, and it can be resent, sped up and cancelled.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from ...errors import Conflict, InvalidInput
 from ..ledger_protocol import PENDING, REPLACED
-from . import fees
+from . import abi, fees, rpc_decode
 from .account import UnsignedTransaction
 from .fees import FeeCaps, Fees, Quote
 from .journal import ABANDONED, TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 from .signing.calls import DecodedCall, decode_call
+from .signing.safe_files import SAFE_NONCE_SELECTOR
 from .signing.signed_transaction import ReceivedTransaction
 from .signing.unsigned import is_cancellation, is_deployment
 from .tx_sender import TxSender
@@ -82,6 +84,22 @@ class SignedSender:
         if kind == "open":
             self._context.require_creator(received.sender)
         return intent
+
+    def read_safe_nonce(self, safe: str) -> int:
+        """Return the nonce of the next transaction of a Safe. Raises `InvalidInput` (`no_safe`)."""
+        nodes = self._context.nodes
+        view = nodes.latest_view()
+        call = {"to": safe, "data": "0x" + SAFE_NONCE_SELECTOR.hex()}
+        refusal = nodes.find_refusal(view, "eth_call", call, view.tag)
+        read = partial(rpc_decode.decode_bytes, what="nonce of a Safe")
+        answer = b"" if refusal else nodes.ask_quorum(view, read, "eth_call", call, view.tag)
+        if len(answer) != abi.ABI_WORD_BYTES:
+            raise InvalidInput(
+                f"there is no Safe at {safe}",
+                code="no_safe",
+                hint="name the Safe with --from; another wallet takes another --format",
+            )
+        return int.from_bytes(answer, "big")
 
     def send(self, received: ReceivedTransaction, intent: TxIntent) -> TxRecord:
         """Check, journal and broadcast a transaction; one that was sent before is sent again.

@@ -154,6 +154,26 @@ def test_a_safe_permits_a_commitment_that_another_account_pays_for(
     assert status["commitments"][1]["sender"] != safe.address
 
 
+def test_a_proposal_for_the_transaction_service_is_what_the_owners_execute(
+    node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute
+) -> None:
+    on = ("--ledger", chain)
+    done(cli, "config", "ledger", chain, "--account", safe.address)
+    to_stdout = ("--unsigned", "-", "--format", "safe-service")
+    proposal = done(cli, "chain", "open", *to_stdout, *on)["unsigned"]
+    assert proposal["nonce"] == safe.nonce()
+    assert proposal["contractTransactionHash"] == f"0x{safe.transaction_hash(proposal).hex()}"
+    executed = safe.execute(proposal["to"].lower(), bytes.fromhex(proposal["data"][2:]))
+    made = done(cli, "chain", "send", "--mined", executed["transactionHash"], *on)
+    assert (made["seq"], made["author"]) == (1, safe.address)
+    no_safe = ("--from", node.accounts[0])
+    refused = cli("chain", "deploy", *to_stdout, *no_safe, *on, "--json")
+    assert json.loads(refused.err)["error"]["code"] == "nothing_to_sign"
+    learn(cli, "shared", "one")
+    refused = cli("chain", "batch", ".", *to_stdout, *no_safe, *on, "--json")
+    assert refused.error["code"] == "no_safe"
+
+
 def test_what_a_transaction_did_not_commit_is_not_recorded(
     node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute
 ) -> None:
