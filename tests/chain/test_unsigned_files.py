@@ -7,9 +7,10 @@ import random
 from typing import Any, get_args
 
 import pytest
-from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brain.chain import contracts
 from brain.chain.evm.account import Account, UnsignedTransaction
@@ -235,8 +236,34 @@ def test_changed_bytes_are_refused_or_of_another_sender() -> None:
     assert accepted > 100, "most changes are of the calldata"
 
 
-def test_an_independent_encoding_of_calldata_is_the_same() -> None:
-    selector = keccak(text="commitFor(bytes32,bytes32,bytes32,uint64,bytes)")[:4]
-    types = ["bytes32", "bytes32", "bytes32", "uint64", "bytes"]
-    data = selector + encode(types, CALLS["commitFor"])
-    assert decode_call(data).signature == "commitFor(bytes32,bytes32,bytes32,uint64,bytes)"
+TYPES = {
+    entry["name"]: [one["type"] for one in entry["inputs"]]
+    for entry in contracts.load_artifact()["abi"]
+    if entry.get("stateMutability") == "nonpayable"
+}
+VALUES = {
+    "bytes32": st.binary(min_size=32, max_size=32),
+    "address": st.binary(min_size=20, max_size=20).map(lambda one: "0x" + one.hex()),
+    "uint64": st.integers(0, 2**64 - 1),
+    "bytes": st.binary(max_size=200),
+}
+
+
+@given(st.data())
+def test_what_is_decoded_is_encoded_to_the_same_calldata_by_another_encoder(
+    data: st.DataObject,
+) -> None:
+    name = data.draw(st.sampled_from(sorted(TYPES)))
+    calldata = bytearray(encode_call(name, *(data.draw(VALUES[of]) for of in TYPES[name])))
+    for _ in range(data.draw(st.integers(0, 2))):
+        calldata[data.draw(st.integers(0, len(calldata) - 1))] ^= data.draw(st.integers(1, 255))
+    try:
+        call = decode_call(bytes(calldata))
+    except InvalidInput as error:
+        assert error.code == "not_ours"
+        return
+    values = [
+        bytes.fromhex(value[2:]) if isinstance(value, str) and of != "address" else value
+        for of, value in zip(TYPES[call.function], call.arguments.values(), strict=True)
+    ]
+    assert encode_call(call.function, *values) == calldata

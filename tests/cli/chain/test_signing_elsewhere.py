@@ -124,6 +124,20 @@ def test_all_that_the_owner_does_can_be_signed_elsewhere(
     assert done(cli, "chain", "status", *on)["owner"] == other
 
 
+def test_a_permit_is_relayed_by_a_wallet_elsewhere(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign, use: Use, tmp_path: Path
+) -> None:
+    on, permit = ("--ledger", offline), str(tmp_path / "permit.json")
+    use(0)
+    assert cli("chain", "authorize", "open", "-o", permit, *on).status == 0
+    sent = done(cli, "chain", "send", sign(write("relay", permit, sender=1), 1), *on)
+    assert (sent["kind"], sent["status"]) == ("relay", "included")
+    opened = done(cli, "chain", "status", *on)["commitments"][0]
+    assert (opened["author"], opened["sender"]) == tuple(
+        account.lower() for account in node.accounts[:2]
+    )
+
+
 def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(
     agent: Path, node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
 ) -> None:

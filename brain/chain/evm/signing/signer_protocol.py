@@ -30,7 +30,8 @@ class TransactionToSign(InvalidInput):
         super().__init__(
             f"the key of {sender} is not here",
             code="no_key",
-            hint="write the transaction to a file with --unsigned FILE, to be signed elsewhere",
+            hint="the commands of `brain chain` write the transaction to a file with --unsigned"
+            " FILE, to be signed elsewhere",
         )
         self.sender = sender
         self.transaction = transaction
