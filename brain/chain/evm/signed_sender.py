@@ -7,7 +7,6 @@ so that its status is followed, and it can be resent, sped up and cancelled.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from ...errors import Conflict, InvalidInput
@@ -185,19 +184,25 @@ def _join_record(
     taken: TxRecord | None, received: ReceivedTransaction, intent: TxIntent, view: QuorumView
 ) -> TxRecord:
     """Return the record of a transaction; `taken` is the one that the journal has at its nonce."""
-    transaction = received.transaction
-    if taken is not None and received.signed.hash in [each.hash for each in taken.attempts]:
-        return replace(taken, to=transaction.to, data=transaction.data, status=PENDING)
+    transaction, hash = received.transaction, received.signed.hash
+    before = taken.attempts if taken else ()
+    was_sent = hash in [attempt.hash for attempt in before]
+    if taken is not None and was_sent and _is_same_call(taken, transaction):
+        return taken.with_status(PENDING)
     record = TxRecord(
         nonce=transaction.nonce,
         intent=intent,
         to=transaction.to,
         data=transaction.data,
         gas=transaction.gas,
-        attempts=taken.attempts if taken else (),
+        attempts=tuple(attempt for attempt in before if attempt.hash != hash),
     )
     offer = Fees(transaction.max_fee, transaction.tip)
     return record.with_attempt(received.signed, offer, view.block.number)
+
+
+def _is_same_call(taken: TxRecord, other: TxRecord | UnsignedTransaction) -> bool:
+    return (taken.to, taken.data) == (other.to, other.data)
 
 
 def _require_free_nonce(taken: TxRecord | None, record: TxRecord) -> None:
@@ -206,7 +211,7 @@ def _require_free_nonce(taken: TxRecord | None, record: TxRecord) -> None:
         taken is None
         or taken.status == ABANDONED
         or record.intent.kind == "cancel"
-        or (taken.to, taken.data) == (record.to, record.data)
+        or _is_same_call(taken, record)
     ):
         return
     raise Conflict(

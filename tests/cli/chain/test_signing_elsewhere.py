@@ -196,6 +196,7 @@ def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
 ) -> None:
     on = ("--ledger", offline)
     done(cli, "chain", "send", sign(write("open")), *on)
+    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
     monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
     learn(cli, "shared", "one")
     node.set_automine(False)
@@ -210,6 +211,10 @@ def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
         assert refused.error["code"] == "nonce_taken"
         taken_back = done(cli, "chain", "send", sign(write("cancel")), *on)
         assert taken_back["kind"] == "cancel"
+        refused = cli("chain", "send", sign(fields), *on, "--json")
+        assert refused.error["code"] == "nonce_taken", "it is cancelled"
+        (mended,) = done(cli, "chain", "resend", *on)["transactions"]
+        assert mended["transaction"] == taken_back["transaction"]
     finally:
         node.mine()
         node.set_automine(True)
