@@ -174,6 +174,21 @@ def test_a_proposal_for_the_transaction_service_is_what_the_owners_execute(
     assert refused.error["code"] == "no_safe"
 
 
+def test_a_safe_anchors_the_log_of_a_machine(
+    node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute, tmp_path: Path
+) -> None:
+    on, evidence = ("--ledger", chain), str(tmp_path / "evidence.json")
+    done(cli, "config", "ledger", chain, "--account", safe.address)
+    executed = execute("batch", ".")
+    assert done(cli, "chain", "batch", ".", *on)["anchored"]["status"] == "included"
+    refused = cli("chain", "send", "--mined", executed, *on, "--json")
+    assert refused.error["code"] == "not_committed", "it committed no brain by itself"
+    node.mine(3)
+    assert cli("chain", "evidence", *on, "-o", evidence).status == 0
+    found = done(cli, "chain", "check", evidence)
+    assert found["chain"]["sender"] == safe.address
+
+
 def test_what_a_transaction_did_not_commit_is_not_recorded(
     node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute
 ) -> None:
