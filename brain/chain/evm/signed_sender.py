@@ -75,7 +75,8 @@ class SignedSender:
             raise InvalidInput(
                 f"the transaction calls {transaction.to}, not the contract of {config.name}",
                 code="not_ours",
-                hint=f"the contract is {config.contract}; name another ledger with --ledger",
+                hint=f"the contract is {config.contract or 'not set yet'}; name another ledger with"
+                " --ledger",
             )
         if kind not in COMMITMENT_KINDS:
             return TxIntent(kind)

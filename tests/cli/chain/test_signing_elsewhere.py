@@ -87,6 +87,30 @@ def test_a_brain_is_opened_and_committed_without_a_key_here(
     assert (again["transaction"], again["changed"]) == (made["transaction"], False)
 
 
+def test_writing_a_file_changes_neither_the_brain_nor_the_journal(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign, tmp_path: Path
+) -> None:
+    done(cli, "chain", "send", sign(write("open")), "--ledger", offline)
+    learn(cli, "shared", "one")
+
+    def contents() -> dict[Path, bytes]:
+        here = [path for path in Path().rglob("*") if path.is_file() and path.suffix != ".db-shm"]
+        return {path: path.read_bytes() for path in (*here, tmp_path / "settings.json")}
+
+    def journaled() -> set[str]:
+        records = map(Path.read_text, tmp_path.glob("ledgers/chains/**/*.json"))
+        return {attempt["hash"] for record in records for attempt in json.loads(record)["attempts"]}
+
+    before, sent, block = contents(), journaled(), node.block_number()
+    other = node.accounts[1]
+    for command in (["commit"], ["signer", other], ["transfer", other], ["transfer", "--withdraw"]):
+        write(*command)
+        assert (journaled(), node.block_number()) == (sent, block)
+        assert {
+            path for path, content in contents().items() if before.get(path) != content
+        } == set()
+
+
 def test_a_file_says_what_the_transaction_does(
     node: Anvil, cli: Call, offline: str, tmp_path: Path
 ) -> None:
