@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.chain import contracts
+from brain.chain.evidence import rlp
 from brain.chain.evm.account import Account, UnsignedTransaction
 from brain.chain.evm.create2 import CREATE2_PROXY, CREATE2_SALT
 from brain.chain.evm.signing.calls import decode_call
@@ -234,6 +235,24 @@ def test_changed_bytes_are_refused_or_of_another_sender() -> None:
             assert received.sender != KEY.address
             assert received.signed.raw == changed
     assert accepted > 100, "most changes are of the calldata"
+
+
+def test_an_empty_list_is_no_number() -> None:
+    fields = rlp.read_list(rlp.decode_rlp(KEY.sign_transaction(transaction()).raw[1:]))
+    for place in (0, 1, 2, 3, 4, 6, 9, 10, 11):
+        changed = [*fields[:place], [], *fields[place + 1 :]]
+        assert error_code(decode_signed, b"\x02" + rlp.encode_rlp(changed)) == "bad_signed"
+
+
+@given(
+    st.binary(max_size=300)
+    | st.recursive(
+        st.none() | st.integers() | st.text() | st.binary().map(lambda raw: f"0x02{raw.hex()}"),
+        lambda each: st.lists(each) | st.dictionaries(st.sampled_from(["result", "raw"]), each),
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_any_other_content_of_a_file_is_refused(content: bytes) -> None:
+    assert error_code(read_signed_file, content) == "bad_signed"
 
 
 TYPES = {
