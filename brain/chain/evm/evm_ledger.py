@@ -215,6 +215,7 @@ class EvmLedger:
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
         """Return the cost of `open`, and send nothing; raises as it does."""
+        self._context.require_creator(self.sender)
         return self._context.quote(abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:

@@ -14,7 +14,7 @@ from .abi import AnchoredEvent, CommittedEvent
 from .events.event_finder import BrainView, EventFinder, EventQuery
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
-from .rpc import MAX_BATCH_CALLS, RpcCall
+from .rpc import MAX_BATCH_CALLS, RefusedCall, RpcCall
 from .rpc_decode import BlockInfo
 
 
@@ -70,7 +70,11 @@ class RegistryContract:
             ("eth_getCode", [contract, view.tag]),
             ("eth_call", [question, view.tag]),
         ]
-        code, answer = self._nodes.ask_quorum_many(view, _decode_code_and_state, calls)
+        try:
+            code, answer = self._nodes.ask_quorum_many(view, _decode_code_and_state, calls)
+        except RefusedCall:
+            self.check_code(view)  # another contract refuses a call that it does not know
+            raise
         self._check_runtime_code(code)
         return abi.decode_state(answer)
 
