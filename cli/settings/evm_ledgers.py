@@ -195,11 +195,9 @@ def load_account(keystore: str) -> Account:
             raise InvalidInput(
                 f"the variable BRAIN_LEDGER_KEY is refused: {error.message}",
                 code=error.code,
-                hint="set it to 0x and the 64 hex digits of a private key; or name a keystore with"
-                " `brain config ledger NAME --keystore FILE`",
+                hint="set it to 0x and the 64 hex digits of a private key",
             ) from error
-    content = _read_keystore(keystore)
-    passphrase = read_account_passphrase(keystore)
+    content, passphrase = _read_keystore(keystore), read_account_passphrase(keystore)
     with named_in_errors(keystore):
         return account.account_from_keystore(content, passphrase)
 
