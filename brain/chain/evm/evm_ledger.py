@@ -16,6 +16,7 @@ from ..ledger_protocol import (
     Commitment,
     LedgerFault,
     LedgerHead,
+    Offer,
     already_open_error,
     not_open_error,
 )
@@ -198,6 +199,10 @@ class EvmLedger:
     def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
         """Return `log`, which is None, and `chain`; see `EvidenceCapture.evidence`."""
         return self._evidence.evidence(brain, snapshot)
+
+    def offer(self, brain: bytes) -> Offer | None:
+        """Return the offer of a brain to another owner; see `OwnedLedger`."""
+        return self.ownership.read_offer(brain)
 
     def verify(self) -> list[LedgerFault]:
         """Check that the nodes agree on the pinned chain and that it has the contract."""

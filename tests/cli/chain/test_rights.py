@@ -60,6 +60,10 @@ def test_an_offer_is_taken_until_it_ends(node: Anvil, cli: Call, chain: str, use
     done(cli, "chain", "open", *on)
     offered = cli("chain", "transfer", node.accounts[1], "--hours", "1", *on)
     assert " until 20" in offered.out
+    status = done(cli, "chain", "status", *on)
+    assert status["offered_to"] == node.accounts[1].lower()
+    assert status["offer_ends"][:16] in offered.out
+    assert f"Offered to {status['offered_to']} until 20" in cli("chain", "status", *on).out
     node.set_next_time(node.block_time() + 3700)
     node.mine()
     use(1)
@@ -70,6 +74,7 @@ def test_an_offer_is_taken_until_it_ends(node: Anvil, cli: Call, chain: str, use
     done(cli, "chain", "transfer", node.accounts[1], "--hours", "2", *on)
     use(1)
     assert cli("chain", "accept", *on).out.startswith("The brain is yours, and nobody else can")
+    assert done(cli, "chain", "status", *on)["offered_to"] is None
 
 
 def test_who_has_no_money_is_told_that_another_can_pay(
