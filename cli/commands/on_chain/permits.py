@@ -22,7 +22,7 @@ from ...command import (
     option,
 )
 from ...context import App
-from ...error_report import CONFLICT, LOCKED
+from ...error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
 from ...options import (
     chain_option,
     dry_run_option,
@@ -161,7 +161,7 @@ def _write_permit(
         "brain chain relay permit.json --ledger sepolia",
         "brain chain relay permit.json --signature 0x1b2c... --ledger sepolia",
     ),
-    exits=exit_statuses(LOCKED, CONFLICT),
+    exits=exit_statuses(VERIFICATION_FAILED, LOCKED, CONFLICT),
 )
 @argument("file", type=None)
 @chain_option

@@ -200,5 +200,6 @@ def test_hours_are_one_or_more_and_address_or_none_is_given(cli: Call, chain: st
         ("authorize", "signer", NOBODY, "--none"),
         ("authorize", "commit", "--hours", "0"),
         ("transfer", "0x" + "1" * 40, "--hours", "0"),
+        ("transfer", "--withdraw", "--hours", "2"),
     ):
         assert cli("chain", *call, *on).status == 2
