@@ -33,9 +33,16 @@ class Ownership:
     def offer(self, brain: bytes, to: str, ends: int) -> SentTransaction:
         """Offer the brain to another account up to the second `ends` since 1970.
 
-        It replaces any offer before; "" withdraws it. Raises `Conflict` (`expired`).
+        It replaces any offer before; "" withdraws it. Raises `Conflict` (`expired`),
+        `InvalidInput` (`bad_address`).
         """
         recipient = abi.parse_account(to) if to else ZERO_ADDRESS
+        if recipient == self.read_open_head(brain).owner:
+            raise InvalidInput(
+                f"{recipient} is the owner of this brain already",
+                code="bad_address",
+                hint="name the account of the new owner",
+            )
         id = self._context.registry_id(brain)
         data = abi.encode_call(abi.OFFER_SELECTOR, id, recipient, ends)
         return self._transact_as_owner("offer", brain, data)

@@ -77,6 +77,12 @@ def test_an_offer_is_taken_until_it_ends(node: Anvil, cli: Call, chain: str, use
     assert done(cli, "chain", "status", *on)["offered_to"] is None
 
 
+def test_a_brain_is_not_offered_to_its_owner(node: Anvil, cli: Call, chain: str) -> None:
+    done(cli, "chain", "open", "--ledger", chain)
+    refused = cli("chain", "transfer", node.accounts[0], "--ledger", chain, "--json")
+    assert refused.status == 1 and refused.error["code"] == "bad_address"
+
+
 def test_who_has_no_money_is_told_that_another_can_pay(
     node: Anvil, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
