@@ -170,6 +170,15 @@ def test_an_opening_works_once_and_is_not_signed_for_a_brain_that_is_open(
     assert error_code(permit_open, owner, brain) == "already_open"
 
 
+def test_an_opening_with_another_snapshot_than_the_first_is_told(by: Ledgers, brain: bytes) -> None:
+    owner, relayer = by("owner"), by("relayer")
+    other = sign(owner, owner.permits.build_open(brain, S[1], LATER))
+    relayer.permits.relay(permit_open(owner, brain))
+    with pytest.raises(BrainError, match="has this brain already") as raised:
+        relayer.permits.relay(other)
+    assert raised.value.code == "already_open"
+
+
 def test_permits_are_void_after_the_signer_was_removed_and_named_again(
     owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
