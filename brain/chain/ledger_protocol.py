@@ -84,6 +84,13 @@ class CommitRequest(NamedTuple):
     parent: bytes
 
 
+class Offer(NamedTuple):
+    """A brain that its owner offers to the account `to`, until the second `ends` since 1970."""
+
+    to: str
+    ends: int
+
+
 class LedgerFault(NamedTuple):
     """A fault that a ledger found in itself: `code` in snake case, `message` in words."""
 
@@ -167,6 +174,14 @@ class ChainLedger(Protocol):
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Return a commitment with its present status, as `Ledger.status`."""
+
+
+@runtime_checkable
+class OwnedLedger(Protocol):
+    """A ledger in which each brain has an owner, who may offer it to another."""
+
+    def offer(self, brain: bytes) -> Offer | None:
+        """Return the offer of a brain, None if there is none; it may have ended."""
 
 
 def witness_trust(witnesses: int) -> str:

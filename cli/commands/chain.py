@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from brain.errors import BrainError, VerificationFailed
+from brain.util.utc_time import epoch_ms, iso_second
 
 from ..chosen_ledger import (
     open_anchoring_ledger,
@@ -180,6 +181,9 @@ def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
     if found.owner:
         signer = f", signer {found.signer}" if found.signer else ""
         yield f"Owner {found.owner}{signer}"
+    if found.offered_to and found.offer_ends:
+        ends = iso_second(epoch_ms(found.offer_ends) // 1000)
+        yield f"Offered to {found.offered_to} until {ends}"
     yield from align_columns(_commitment_row(one, found.owner) for one in found.commitments)
     match found.behind:
         case None:

@@ -170,6 +170,8 @@ def chain_transfer_command(
     """
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
+    if withdraw and hours is not None:
+        raise click.UsageError("--hours is for an offer, not for --withdraw.")
     chain = require_evm_ledger(app, ledger)
     if address:
         ends = end_of_hours(hours or _OFFER_HOURS)

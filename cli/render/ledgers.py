@@ -18,6 +18,9 @@ def verified_ledger_lines(ledgers: Sequence[LedgerVerdict]) -> Iterator[str]:
     """Describe the last commitment in each ledger."""
     for one in ledgers:
         name = escape(one.ledger)
+        if one.status == "unknown":
+            yield f"{name}: could not be read"
+            continue
         if one.snapshot is None:
             yield f"{name}: no commitment of this brain"
             continue
@@ -100,6 +103,8 @@ def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(final, int):
         final = f"a block with {pluralize(final, 'block')} on top"
     yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
+    if description["creator"]:
+        yield escape(f"  brains are those that {description['creator']} opened")
     fee, cost = description["max_fee"] / 10**9, format_ether(description["max_cost"])
     yield f"  at most {fee:g} gwei per gas and {cost} per transaction"
     if description["signer"]:

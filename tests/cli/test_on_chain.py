@@ -322,6 +322,8 @@ def test_what_cannot_be_reached_is_a_clear_error(
     told = cli("verify", "--ledger", chain, "--json")
     assert told.status == 3
     assert [one["code"] for one in told.document["findings"]] == ["unreachable"]
+    told = cli("chain", "verify", "--ledger", chain)
+    assert f"{chain}: could not be read\n" in told.out
 
 
 def test_what_waits_for_a_block_is_not_told_as_done(

@@ -16,6 +16,7 @@ from ..ledger_protocol import (
     Commitment,
     LedgerFault,
     LedgerHead,
+    Offer,
     already_open_error,
     not_open_error,
 )
@@ -199,6 +200,10 @@ class EvmLedger:
         """Return `log`, which is None, and `chain`; see `EvidenceCapture.evidence`."""
         return self._evidence.evidence(brain, snapshot)
 
+    def offer(self, brain: bytes) -> Offer | None:
+        """Return the offer of a brain to another owner; see `OwnedLedger`."""
+        return self.ownership.read_offer(brain)
+
     def verify(self) -> list[LedgerFault]:
         """Check that the nodes agree on the pinned chain and that it has the contract."""
         try:
@@ -215,6 +220,7 @@ class EvmLedger:
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
         """Return the cost of `open`, and send nothing; raises as it does."""
+        self._context.require_creator(self.sender)
         return self._context.quote(abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:

@@ -169,6 +169,7 @@ class Permits:
         if isinstance(permit, OpenPermit):
             if head is not None:
                 self._refuse_used_commitment(view, head, permit, 1, NO_PARENT)
+                raise already_open_error(self._context.config.name)
             return
         if head is None:
             raise NotFound(
@@ -179,6 +180,11 @@ class Permits:
         if isinstance(permit, CommitPermit):
             if head.seq >= permit.seq:
                 self._refuse_used_commitment(view, head, permit, permit.seq, permit.parent)
+                raise Conflict(
+                    f"another commitment {permit.seq} was made before: the ledger is at {head.seq}",
+                    code="stale_parent",
+                    hint="ask for a new permit, of a snapshot that descends from it",
+                )
             self._refuse_other_head(head, permit)
         elif (head.epoch, head.signer or ZERO_ADDRESS) == (permit.epoch + 1, permit.signer):
             raise _used_error(f"{head.signer or 'nobody'} is the signer")
@@ -197,7 +203,7 @@ class Permits:
         seq: int,
         parent: bytes,
     ) -> None:
-        """Refuse a permit whose commitment `seq` was made, with it or without."""
+        """Refuse a permit if commitment `seq` is the one that it is for."""
         events = self._context.registry.find_events(
             BrainView(b"", permit.brain_id, view, head),
             snapshot=permit.snapshot,
@@ -207,11 +213,6 @@ class Permits:
         for event in events:
             if event.seq == seq:
                 raise _used_error(f"commitment {seq} is in transaction {event.transaction}")
-        raise Conflict(
-            f"another commitment {seq} was made before: the ledger is at {head.seq}",
-            code="stale_parent",
-            hint="ask for a new permit, of a snapshot that descends from it",
-        )
 
     def _refuse_other_head(self, head: LedgerHead, permit: CommitPermit) -> None:
         if (head.seq + 1, head.snapshot) != (permit.seq, permit.parent):

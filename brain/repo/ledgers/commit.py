@@ -16,6 +16,7 @@ from ...chain.ledger_protocol import (
     CommitRequest,
     Ledger,
     LedgerHead,
+    OwnedLedger,
     PricedLedger,
 )
 from ...errors import Conflict, NotFound, VerificationFailed
@@ -152,6 +153,8 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
 
     Raises `VerificationFailed` (`rolled_back`, `another_log`).
     """
+    from ...util.utc_time import LAST_SECOND, utc_time
+
     brain = session.brain_id()
     head = _read_head(session, ledger, brain)
     snapshot = resolve_revision(session, revision)
@@ -163,6 +166,7 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
     commitments = [describe_commitment(session, ledger, commitment) for commitment in history]
     last = commitments[-1] if commitments else None
     behind = count_covered_snapshots(session, snapshot, head.snapshot if head else None)
+    offer = ledger.offer(brain) if head and isinstance(ledger, OwnedLedger) else None
     return LedgerStatus(
         ledger=ledger.name,
         identity=ledger.identity,
@@ -173,6 +177,8 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
         trust_level=last.trust_level if last else "L0",
         owner=(head.owner or None) if head else None,
         signer=(head.signer or None) if head else None,
+        offered_to=offer.to if offer else None,
+        offer_ends=utc_time(min(offer.ends, LAST_SECOND) * 1000) if offer else None,
         behind=behind,
         transaction=last.transaction if last else None,
         gas=last.gas if last else None,
