@@ -141,7 +141,7 @@ _UNSIGNED_OPTIONS = (
     option(
         "--format",
         "form",
-        type=click.Choice(("plain", "safe", "clef")),
+        type=click.Choice(("plain", "safe", "safe-service", "clef")),
         help="With --unsigned: for which wallet.  [default: plain]",
     ),
 )
@@ -177,7 +177,7 @@ def unsigned_options(function: Callable[..., None]) -> Callable[..., None]:
         try:
             function(app, **options)
         except TransactionToSign as wanted:
-            emit_unsigned(app, wanted, form or "plain", unsigned)
+            emit_unsigned(app, wanted, form or "plain", options["ledger"], unsigned)
             return
         raise BrainError(
             "no transaction is needed, so none was written",

@@ -45,7 +45,12 @@ _nonce_option = option(
     exits=COMMIT_EXITS,
 )
 @argument("file", required=False, type=None)
-@option("--mined", type=TextType("bad_hash"), metavar="HASH", help="Record this one; send nothing.")
+@option(
+    "--mined",
+    type=TextType("bad_hash"),
+    metavar="HASH",
+    help="Record the commitment of a transaction that is in a block; send nothing.",
+)
 @chain_option
 def chain_send_command(app: App, file: str | None, mined: str | None, ledger: str | None) -> None:
     """Send a transaction that was signed elsewhere.

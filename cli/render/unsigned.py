@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from ..chosen_ledger import resolve_ledger_name
 from ..output import emit_file
 from ..terminal import escape
 
@@ -16,20 +17,30 @@ if TYPE_CHECKING:
     from ..context import App
 
 
-def emit_unsigned(app: App, wanted: TransactionToSign, form: UnsignedForm, name: str) -> None:
+def emit_unsigned(
+    app: App, wanted: TransactionToSign, form: UnsignedForm, ledger: str | None, name: str
+) -> None:
     """Write the transaction that a wallet elsewhere is to sign to a file; "-" is stdout."""
     from brain.chain.evm.signing import unsigned
 
     sender, transaction = wanted.sender, wanted.transaction
-    document = unsigned.build_unsigned_document(form, sender, transaction, time.time_ns() // 10**6)
+
+    def read_safe_nonce(safe: str) -> int:
+        return app.open_evm_ledger(resolve_ledger_name(app, ledger)).presigned.read_safe_nonce(safe)
+
+    context = unsigned.UnsignedContext(time.time_ns() // 10**6, read_safe_nonce)
+    document = unsigned.build_unsigned_document(form, sender, transaction, context)
+    description = unsigned.describe_transaction(sender, transaction)
     found = {
         "sender": sender,
         "chain_id": transaction.chain_id,
         "nonce": transaction.nonce,
-        "description": unsigned.describe_transaction(sender, transaction),
+        "description": description,
         "format": form,
     }
     output = None if name == "-" else name
-    note = f"To be signed by {sender}, in {name}: {found['description']}"
+    action, _, arguments = description.partition(": ")
+    lines = [f"To be signed by {sender}, in {name}: {action}", *filter(None, arguments.split(", "))]
     data = json.dumps(document, indent=2).encode() + b"\n"
-    emit_file(app, found, "unsigned", data, output, escape(note))
+    note = "\n  ".join(map(escape, lines))
+    emit_file(app, found, "unsigned", data, output, note)

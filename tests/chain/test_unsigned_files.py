@@ -7,19 +7,22 @@ import random
 from typing import Any, get_args
 
 import pytest
-from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brain.chain import contracts
+from brain.chain.evidence import rlp
 from brain.chain.evm.account import Account, UnsignedTransaction
 from brain.chain.evm.create2 import CREATE2_PROXY, CREATE2_SALT
 from brain.chain.evm.signing.calls import decode_call
+from brain.chain.evm.signing.safe_files import checksum_address
 from brain.chain.evm.signing.signed_transaction import decode_signed, read_signed_file
 from brain.chain.evm.signing.unsigned import (
+    UnsignedContext,
     UnsignedForm,
     build_unsigned_document,
-    checksum_address,
     describe_transaction,
 )
 from brain.errors import InvalidInput
@@ -57,7 +60,8 @@ def transaction(data: bytes = encode_call("commit", ID, NEW, OLD), **changes: An
 
 
 def document(form: UnsignedForm, **changes: Any) -> Any:
-    return build_unsigned_document(form, KEY.address, transaction(**changes), 1_700_000_000_000)
+    context = UnsignedContext(1_700_000_000_000, lambda safe: 7)
+    return build_unsigned_document(form, KEY.address, transaction(**changes), context)
 
 
 def test_each_function_that_changes_the_contract_is_known() -> None:
@@ -142,6 +146,19 @@ def test_the_checksum_of_a_batch_covers_all_but_its_name() -> None:
     assert meta["checksum"] == "0x" + keccak(text=text).hex()
 
 
+def test_a_proposal_has_the_fields_of_the_transaction_service() -> None:
+    found = document("safe-service")
+    assert found.keys() == {
+        *("safe", "to", "value", "data", "operation", "gasToken", "safeTxGas", "baseGas"),
+        *("gasPrice", "refundReceiver", "nonce", "contractTransactionHash", "sender"),
+        *("signature", "origin"),
+    }
+    assert found["safe"] == to_checksum_address(KEY.address)
+    assert (found["value"], found["operation"], found["nonce"]) == (0, 0, 7)
+    assert found["data"] == "0x" + transaction().data.hex()
+    assert found["origin"].startswith("brain: commit: ") and len(found["origin"]) <= 200
+
+
 def test_a_request_for_clef_names_the_function_that_it_calls() -> None:
     found = document("clef")
     assert (found["jsonrpc"], found["method"]) == ("2.0", "account_signTransaction")
@@ -164,10 +181,8 @@ def test_deployments_and_cancellations_are_named() -> None:
     assert describe_transaction(KEY.address, transaction(**empty)) == (
         "cancel the transaction with nonce 3"
     )
-    for fields in (creation, empty):
-        with pytest.raises(InvalidInput) as raised:
-            document("safe", **fields)
-        assert raised.value.code == "not_for_safe"
+    assert error_code(document, "safe", **creation) == "not_for_safe"
+    assert error_code(document, "safe-service", **empty) == "not_for_safe"
 
 
 @pytest.mark.parametrize("form", get_args(UnsignedForm))
@@ -222,8 +237,52 @@ def test_changed_bytes_are_refused_or_of_another_sender() -> None:
     assert accepted > 100, "most changes are of the calldata"
 
 
-def test_an_independent_encoding_of_calldata_is_the_same() -> None:
-    selector = keccak(text="commitFor(bytes32,bytes32,bytes32,uint64,bytes)")[:4]
-    types = ["bytes32", "bytes32", "bytes32", "uint64", "bytes"]
-    data = selector + encode(types, CALLS["commitFor"])
-    assert decode_call(data).signature == "commitFor(bytes32,bytes32,bytes32,uint64,bytes)"
+def test_an_empty_list_is_no_number() -> None:
+    fields = rlp.read_list(rlp.decode_rlp(KEY.sign_transaction(transaction()).raw[1:]))
+    for place in (0, 1, 2, 3, 4, 6, 9, 10, 11):
+        changed = [*fields[:place], [], *fields[place + 1 :]]
+        assert error_code(decode_signed, b"\x02" + rlp.encode_rlp(changed)) == "bad_signed"
+
+
+@given(
+    st.binary(max_size=300)
+    | st.recursive(
+        st.none() | st.integers() | st.text() | st.binary().map(lambda raw: f"0x02{raw.hex()}"),
+        lambda each: st.lists(each) | st.dictionaries(st.sampled_from(["result", "raw"]), each),
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_any_other_content_of_a_file_is_refused(content: bytes) -> None:
+    assert error_code(read_signed_file, content) == "bad_signed"
+
+
+TYPES = {
+    entry["name"]: [one["type"] for one in entry["inputs"]]
+    for entry in contracts.load_artifact()["abi"]
+    if entry.get("stateMutability") == "nonpayable"
+}
+VALUES = {
+    "bytes32": st.binary(min_size=32, max_size=32),
+    "address": st.binary(min_size=20, max_size=20).map(lambda one: "0x" + one.hex()),
+    "uint64": st.integers(0, 2**64 - 1),
+    "bytes": st.binary(max_size=200),
+}
+
+
+@given(st.data())
+def test_what_is_decoded_is_encoded_to_the_same_calldata_by_another_encoder(
+    data: st.DataObject,
+) -> None:
+    name = data.draw(st.sampled_from(sorted(TYPES)))
+    calldata = bytearray(encode_call(name, *(data.draw(VALUES[of]) for of in TYPES[name])))
+    for _ in range(data.draw(st.integers(0, 2))):
+        calldata[data.draw(st.integers(0, len(calldata) - 1))] ^= data.draw(st.integers(1, 255))
+    try:
+        call = decode_call(bytes(calldata))
+    except InvalidInput as error:
+        assert error.code == "not_ours"
+        return
+    values = [
+        bytes.fromhex(value[2:]) if isinstance(value, str) and of != "address" else value
+        for of, value in zip(TYPES[call.function], call.arguments.values(), strict=True)
+    ]
+    assert encode_call(call.function, *values) == calldata

@@ -7,17 +7,18 @@ so that its status is followed, and it can be resent, sped up and cancelled.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
 from ...errors import Conflict, InvalidInput
 from ..ledger_protocol import PENDING, REPLACED
-from . import fees
+from . import abi, fees, rpc_decode
 from .account import UnsignedTransaction
 from .fees import FeeCaps, Fees, Quote
 from .journal import ABANDONED, TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 from .signing.calls import DecodedCall, decode_call
+from .signing.safe_files import SAFE_NONCE_SELECTOR
 from .signing.signed_transaction import ReceivedTransaction
 from .signing.unsigned import is_cancellation, is_deployment
 from .tx_sender import TxSender
@@ -74,7 +75,8 @@ class SignedSender:
             raise InvalidInput(
                 f"the transaction calls {transaction.to}, not the contract of {config.name}",
                 code="not_ours",
-                hint=f"the contract is {config.contract}; name another ledger with --ledger",
+                hint=f"the contract is {config.contract or 'not set yet'}; name another ledger with"
+                " --ledger",
             )
         if kind not in COMMITMENT_KINDS:
             return TxIntent(kind)
@@ -82,6 +84,22 @@ class SignedSender:
         if kind == "open":
             self._context.require_creator(received.sender)
         return intent
+
+    def read_safe_nonce(self, safe: str) -> int:
+        """Return the nonce of the next transaction of a Safe. Raises `InvalidInput` (`no_safe`)."""
+        nodes = self._context.nodes
+        view = nodes.latest_view()
+        call = {"to": safe, "data": "0x" + SAFE_NONCE_SELECTOR.hex()}
+        refusal = nodes.find_refusal(view, "eth_call", call, view.tag)
+        read = partial(rpc_decode.decode_bytes, what="nonce of a Safe")
+        answer = b"" if refusal else nodes.ask_quorum(view, read, "eth_call", call, view.tag)
+        if len(answer) != abi.ABI_WORD_BYTES:
+            raise InvalidInput(
+                f"there is no Safe at {safe}",
+                code="no_safe",
+                hint="name the Safe with --from; another wallet takes another --format",
+            )
+        return int.from_bytes(answer, "big")
 
     def send(self, received: ReceivedTransaction, intent: TxIntent) -> TxRecord:
         """Check, journal and broadcast a transaction; one that was sent before is sent again.
@@ -167,19 +185,25 @@ def _join_record(
     taken: TxRecord | None, received: ReceivedTransaction, intent: TxIntent, view: QuorumView
 ) -> TxRecord:
     """Return the record of a transaction; `taken` is the one that the journal has at its nonce."""
-    transaction = received.transaction
-    if taken is not None and received.signed.hash in [each.hash for each in taken.attempts]:
-        return replace(taken, to=transaction.to, data=transaction.data, status=PENDING)
+    transaction, hash = received.transaction, received.signed.hash
+    before = taken.attempts if taken else ()
+    was_sent = hash in [attempt.hash for attempt in before]
+    if taken is not None and was_sent and _is_same_call(taken, transaction):
+        return taken.with_status(PENDING)
     record = TxRecord(
         nonce=transaction.nonce,
         intent=intent,
         to=transaction.to,
         data=transaction.data,
         gas=transaction.gas,
-        attempts=taken.attempts if taken else (),
+        attempts=tuple(attempt for attempt in before if attempt.hash != hash),
     )
     offer = Fees(transaction.max_fee, transaction.tip)
     return record.with_attempt(received.signed, offer, view.block.number)
+
+
+def _is_same_call(taken: TxRecord, other: TxRecord | UnsignedTransaction) -> bool:
+    return (taken.to, taken.data) == (other.to, other.data)
 
 
 def _require_free_nonce(taken: TxRecord | None, record: TxRecord) -> None:
@@ -188,7 +212,7 @@ def _require_free_nonce(taken: TxRecord | None, record: TxRecord) -> None:
         taken is None
         or taken.status == ABANDONED
         or record.intent.kind == "cancel"
-        or (taken.to, taken.data) == (record.to, record.data)
+        or _is_same_call(taken, record)
     ):
         return
     raise Conflict(

@@ -163,12 +163,13 @@ class TxSender:
 
     def _resend_behind(self, view: QuorumView, record: TxRecord, claimed: int) -> TxRecord:
         """Resend a transaction behind those of other programs, at nonces below `claimed`."""
-        nonce, previous = self._find_free_nonce(view, claimed)
-        if nonce < record.nonce:
-            return self._move_back(view, record, nonce, previous)
-        overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
-        if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
-            return self.replace(view, record)
+        if not isinstance(self._account, AccountElsewhere):  # which signs nothing new by itself
+            nonce, previous = self._find_free_nonce(view, claimed)
+            if nonce < record.nonce:
+                return self._move_back(view, record, nonce, previous)
+            overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
+            if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
+                return self.replace(view, record)
         refusal, is_pending = self._broadcast(record)
         if not is_pending:
             raise self._refused_error(record, refusal, is_pending)

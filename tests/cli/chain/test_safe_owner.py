@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from eth_abi.abi import encode
+from eth_account.messages import encode_typed_data
 from eth_utils.crypto import keccak
 
 from tests.cli.conftest import Call
@@ -125,6 +126,67 @@ def test_a_safe_takes_over_a_brain(
     assert refused.error["code"] == "unauthorized"
     execute("commit", signed_by=("--from", safe.address))
     assert done(cli, "chain", "status", *on)["commitments"][1]["author"] == safe.address
+
+
+def test_a_safe_permits_a_commitment_that_another_account_pays_for(
+    node: Anvil,
+    cli: Call,
+    chain: str,
+    safe: SafeWallet,
+    execute: Execute,
+    use: Use,
+    tmp_path: Path,
+) -> None:
+    on, file = ("--ledger", chain), str(tmp_path / "permit.json")
+    done(cli, "config", "ledger", chain, "--account", safe.address)
+    done(cli, "chain", "send", "--mined", execute("open"), *on)
+    learn(cli, "shared", "one")
+    refused = cli("chain", "authorize", "commit", *on, "--json")
+    assert refused.error["code"] == "no_key" and "--unsigned" in refused.error["hint"]
+    assert cli("chain", "authorize", "commit", "--unsigned", "-o", file, *on).status == 0
+    text = encode_typed_data(full_message=json.loads(Path(file).read_text()))
+    digest = keccak(b"\x19" + text.version + text.header + text.body)
+    use(1)
+    signature = f"0x{safe.sign_digest(digest).hex()}"
+    assert done(cli, "chain", "relay", file, "--signature", signature, *on)["status"] == "included"
+    status = done(cli, "chain", "status", *on)
+    assert (status["seq"], status["commitments"][1]["author"]) == (2, safe.address)
+    assert status["commitments"][1]["sender"] != safe.address
+
+
+def test_a_proposal_for_the_transaction_service_is_what_the_owners_execute(
+    node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute
+) -> None:
+    on = ("--ledger", chain)
+    done(cli, "config", "ledger", chain, "--account", safe.address)
+    to_stdout = ("--unsigned", "-", "--format", "safe-service")
+    proposal = done(cli, "chain", "open", *to_stdout, *on)["unsigned"]
+    assert proposal["nonce"] == safe.nonce()
+    assert proposal["contractTransactionHash"] == f"0x{safe.transaction_hash(proposal).hex()}"
+    executed = safe.execute(proposal["to"].lower(), bytes.fromhex(proposal["data"][2:]))
+    made = done(cli, "chain", "send", "--mined", executed["transactionHash"], *on)
+    assert (made["seq"], made["author"]) == (1, safe.address)
+    no_safe = ("--from", node.accounts[0])
+    refused = cli("chain", "deploy", *to_stdout, *no_safe, *on, "--json")
+    assert json.loads(refused.err)["error"]["code"] == "nothing_to_sign"
+    learn(cli, "shared", "one")
+    refused = cli("chain", "batch", ".", *to_stdout, *no_safe, *on, "--json")
+    assert refused.error["code"] == "no_safe"
+
+
+def test_a_safe_anchors_the_log_of_a_machine(
+    node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute, tmp_path: Path
+) -> None:
+    on, evidence = ("--ledger", chain), str(tmp_path / "evidence.json")
+    done(cli, "config", "ledger", chain, "--account", safe.address)
+    executed = execute("batch", ".")
+    assert done(cli, "chain", "batch", ".", *on)["anchored"]["status"] == "included"
+    refused = cli("chain", "send", "--mined", executed, *on, "--json")
+    assert refused.error["code"] == "not_committed", "it committed no brain by itself"
+    node.mine(3)
+    assert cli("chain", "evidence", *on, "-o", evidence).status == 0
+    found = done(cli, "chain", "check", evidence)
+    assert found["chain"]["sender"] == safe.address
 
 
 def test_what_a_transaction_did_not_commit_is_not_recorded(

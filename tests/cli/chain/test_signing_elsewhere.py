@@ -12,10 +12,16 @@ from brain_cli.settings import evm_ledgers
 from eth_account import Account as Library
 from eth_utils.address import to_checksum_address
 
+from brain import Brain
+from brain.chain.evm import tx_sender
+from brain.chain.evm.signing.signed_transaction import read_signed_file
+from brain.chain.evm.tx_sender import TxSender
+from brain.chain.evm.tx_status import TxTracker
 from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import KEYS, Use, done
 from tests.support.anvil_node import Anvil
+from tests.support.process_death import dies_before_call
 
 Write = Callable[..., dict[str, Any]]
 """Runs a command with --unsigned, and returns the fields of the transaction."""
@@ -81,6 +87,30 @@ def test_a_brain_is_opened_and_committed_without_a_key_here(
     assert (again["transaction"], again["changed"]) == (made["transaction"], False)
 
 
+def test_writing_a_file_changes_neither_the_brain_nor_the_journal(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign, tmp_path: Path
+) -> None:
+    done(cli, "chain", "send", sign(write("open")), "--ledger", offline)
+    learn(cli, "shared", "one")
+
+    def contents() -> dict[Path, bytes]:
+        here = [path for path in Path().rglob("*") if path.is_file() and path.suffix != ".db-shm"]
+        return {path: path.read_bytes() for path in (*here, tmp_path / "settings.json")}
+
+    def journaled() -> set[str]:
+        records = map(Path.read_text, tmp_path.glob("ledgers/chains/**/*.json"))
+        return {attempt["hash"] for record in records for attempt in json.loads(record)["attempts"]}
+
+    before, sent, block = contents(), journaled(), node.block_number()
+    other = node.accounts[1]
+    for command in (["commit"], ["signer", other], ["transfer", other], ["transfer", "--withdraw"]):
+        write(*command)
+        assert (journaled(), node.block_number()) == (sent, block)
+        assert {
+            path for path, content in contents().items() if before.get(path) != content
+        } == set()
+
+
 def test_a_file_says_what_the_transaction_does(
     node: Anvil, cli: Call, offline: str, tmp_path: Path
 ) -> None:
@@ -93,7 +123,7 @@ def test_a_file_says_what_the_transaction_does(
     assert shown.document["transaction"]["chainId"] == hex(node.chain)
     told = cli("chain", "open", "--unsigned", str(tmp_path / "file"), *on)
     assert told.out.startswith(f"To be signed by {node.accounts[0].lower()}, in ")
-    assert "open: salt 0x" in told.out
+    assert ": open\n  salt 0x" in told.out
     document = done(cli, "chain", "open", "--unsigned", "-", *on)
     validate("chain-open", document)
     assert document["unsigned"]["transaction"]["from"] == (to_checksum_address(node.accounts[0]))
@@ -116,6 +146,20 @@ def test_all_that_the_owner_does_can_be_signed_elsewhere(
     accepted = done(cli, "chain", "send", sign(write("accept", sender=1), 1), *on)
     assert accepted["kind"] == "accept"
     assert done(cli, "chain", "status", *on)["owner"] == other
+
+
+def test_a_permit_is_relayed_by_a_wallet_elsewhere(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign, use: Use, tmp_path: Path
+) -> None:
+    on, permit = ("--ledger", offline), str(tmp_path / "permit.json")
+    use(0)
+    assert cli("chain", "authorize", "open", "-o", permit, *on).status == 0
+    sent = done(cli, "chain", "send", sign(write("relay", permit, sender=1), 1), *on)
+    assert (sent["kind"], sent["status"]) == ("relay", "included")
+    opened = done(cli, "chain", "status", *on)["commitments"][0]
+    assert (opened["author"], opened["sender"]) == tuple(
+        account.lower() for account in node.accounts[:2]
+    )
 
 
 def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(
@@ -176,6 +220,7 @@ def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
 ) -> None:
     on = ("--ledger", offline)
     done(cli, "chain", "send", sign(write("open")), *on)
+    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
     monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
     learn(cli, "shared", "one")
     node.set_automine(False)
@@ -190,11 +235,62 @@ def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
         assert refused.error["code"] == "nonce_taken"
         taken_back = done(cli, "chain", "send", sign(write("cancel")), *on)
         assert taken_back["kind"] == "cancel"
+        refused = cli("chain", "send", sign(fields), *on, "--json")
+        assert refused.error["code"] == "nonce_taken", "it is cancelled"
+        (mended,) = done(cli, "chain", "resend", *on)["transactions"]
+        assert mended["transaction"] == taken_back["transaction"]
     finally:
         node.mine()
         node.set_automine(True)
     status = done(cli, "chain", "status", *on)
     assert (status["seq"], status["behind"]) == (1, 1)
+
+
+def test_a_stuck_transaction_of_a_wallet_elsewhere_is_sent_again_as_it_is(
+    node: Anvil,
+    cli: Call,
+    offline: str,
+    write: Write,
+    sign: Sign,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on = ("--ledger", offline)
+    done(cli, "chain", "send", sign(write("open")), *on)
+    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
+    monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr(tx_sender, "STUCK_BLOCKS", 0)
+    learn(cli, "shared", "one")
+    node.set_automine(False)
+    try:
+        sent = done(cli, "chain", "send", sign(write("commit")), *on)
+        node.drop(sent["transaction"])
+        (mended,) = done(cli, "chain", "resend", *on)["transactions"]
+        assert (mended["transaction"], mended["status"]) == (sent["transaction"], "pending")
+        again = cli("chain", "commit", "--unsigned", "-", *on, "--json")
+        assert json.loads(again.err)["error"]["code"] == "nothing_to_sign"
+        assert again.document["transaction"] == sent["transaction"]
+    finally:
+        node.mine()
+        node.set_automine(True)
+    assert done(cli, "chain", "status", *on)["seq"] == 2
+
+
+@pytest.mark.parametrize(
+    "died_before", [(TxSender, "_broadcast"), (TxTracker, "wait_for_outcome")], ids=["6", "7"]
+)
+def test_a_run_that_died_is_repeated_and_sends_once(
+    cli: Call, offline: str, write: Write, sign: Sign, died_before: tuple[Any, str], node: Anvil
+) -> None:
+    on, file = ("--ledger", offline), sign(write("open"))
+    received = read_signed_file(Path(file).read_bytes())
+    with Brain.open(Path(), author="tester") as brain:
+        signed_by = (lambda _: None, lambda _: None, received.sender)
+        ledger = evm_ledgers.open_evm_ledger(offline, *signed_by)
+        with dies_before_call(*died_before):
+            brain.ledger.send_signed(ledger, received)
+    made = done(cli, "chain", "send", file, *on)
+    assert (made["seq"], made["transaction"]) == (1, received.signed.hash)
+    assert cli("op", "log").out.count(" to dev") == 1
 
 
 def test_a_signer_at_a_url_signs_all_that_is_sent(

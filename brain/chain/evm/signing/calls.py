@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from ....errors import InvalidInput
 from ... import contracts
@@ -83,7 +83,7 @@ def _writing_functions() -> dict[bytes, tuple[str, tuple[Parameter, ...]]]:
 
 def describe_call(call: DecodedCall) -> str:
     """Return a call as one line of text."""
-    arguments: list[Any] = [f"{name} {value}" for name, value in call.arguments.items()]
+    arguments = [f"{name} {value}" for name, value in call.arguments.items()]
     return f"{call.function}: {', '.join(arguments)}"
 
 

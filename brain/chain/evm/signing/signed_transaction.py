@@ -67,8 +67,8 @@ def decode_signed(raw: bytes) -> ReceivedTransaction:
         if len(fields) != _FIELDS_WITH_SIGNATURE:
             _refuse_signed("it has another number of fields than a signed transaction")
         chain_id, nonce, tip, max_fee, gas = (rlp.read_rlp_integer(one, 32) for one in fields[:5])
-        to, value, data = rlp.read_string(fields[5]), fields[6], rlp.read_string(fields[7])
-        access_list = rlp.read_list(fields[8])
+        to, data = rlp.read_string(fields[5]), rlp.read_string(fields[7])
+        value, access_list = rlp.read_rlp_integer(fields[6], 32), rlp.read_list(fields[8])
         parity, r, s = (rlp.read_rlp_integer(one, 32) for one in fields[9:])
     except ProofError as error:
         _refuse_signed(error.message)

@@ -30,7 +30,8 @@ class TransactionToSign(InvalidInput):
         super().__init__(
             f"the key of {sender} is not here",
             code="no_key",
-            hint="write the transaction to a file with --unsigned FILE, to be signed elsewhere",
+            hint="the commands of `brain chain` write the transaction to a file with --unsigned"
+            " FILE, to be signed elsewhere",
         )
         self.sender = sender
         self.transaction = transaction
@@ -43,7 +44,7 @@ class TypedDataToSign(InvalidInput):
         super().__init__(
             f"the key of {sender} is not here",
             code="no_key",
-            hint="sign it where the key is, or name a signer of the ledger",
+            hint="write the permit with --unsigned, to be signed elsewhere",
         )
         self.sender = sender
         self.document = document

@@ -1,39 +1,54 @@
 """Unsigned transactions as files, for wallets that sign elsewhere.
 
-`plain` is a document of this project. `safe` is a batch of Safe's Transaction Builder, and
-`clef` a request `account_signTransaction` of clef; both follow their published examples.
+`plain` is a document of this project, `clef` a request `account_signTransaction` of clef, as in
+its published examples. The other forms are those of `safe_files`.
 """
 
 from __future__ import annotations
 
-import json
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 from ....errors import InvalidInput
 from ... import contracts
-from ...evidence.keccak import keccak256
 from ..account import UnsignedTransaction
 from ..create2 import CREATE2_PROXY
 from .calls import DecodedCall, decode_call, describe_call
+from .safe_files import build_safe_batch, build_safe_proposal, checksum_address
 
-UnsignedForm = Literal["plain", "safe", "clef"]
+UnsignedForm = Literal["plain", "safe", "safe-service", "clef"]
 UNSIGNED_FORMAT = "brain v1 unsigned transaction"
-_SAFE_BUILDER_VERSION = "1.16.5"
+
+
+class UnsignedContext(NamedTuple):
+    """When a file is made, in ms UTC, and how the nonce of a Safe is read, if it is needed."""
+
+    time: int
+    read_safe_nonce: Callable[[str], int]
 
 
 def build_unsigned_document(
-    form: UnsignedForm, sender: str, transaction: UnsignedTransaction, time: int
+    form: UnsignedForm, sender: str, transaction: UnsignedTransaction, context: UnsignedContext
 ) -> dict[str, Any]:
-    """Return the document for a transaction, made at `time` in ms UTC.
+    """Return the document for a transaction.
 
-    Raises `InvalidInput` (`not_for_safe`).
+    Raises `InvalidInput` (`not_for_safe`), and for a Safe what reading its nonce raises.
     """
     call = _decode_if_call(sender, transaction)
+    description = describe_transaction(sender, transaction)
+    if form in ("plain", "clef"):
+        build = _plain_document if form == "plain" else _clef_request
+        return build(sender, transaction, call)
+    if not transaction.to or is_cancellation(sender, transaction):
+        raise InvalidInput(
+            "a Safe cannot send this transaction",
+            code="not_for_safe",
+            hint="let an account with a key send it: name the address with --from",
+        )
     if form == "safe":
-        return _safe_batch(sender, transaction, call, time)
-    if form == "clef":
-        return _clef_request(sender, transaction, call)
-    return _plain_document(sender, transaction, call)
+        return build_safe_batch(sender, transaction, call, description, context.time)
+    nonce = context.read_safe_nonce(sender)
+    return build_safe_proposal(sender, transaction, description, nonce)
 
 
 def describe_transaction(sender: str, transaction: UnsignedTransaction) -> str:
@@ -55,14 +70,6 @@ def is_deployment(transaction: UnsignedTransaction) -> bool:
 def is_cancellation(sender: str, transaction: UnsignedTransaction) -> bool:
     """Return whether a transaction does nothing but take the nonce of another one."""
     return (transaction.to, transaction.data) == (sender, b"")
-
-
-def checksum_address(address: str) -> str:
-    """Return an address with the capital letters of its checksum (EIP-55)."""
-    digits = address[2:].lower()
-    marks = keccak256(digits.encode()).hex()
-    pairs = zip(digits, marks, strict=False)
-    return "0x" + "".join(one.upper() if int(mark, 16) > 7 else one for one, mark in pairs)
 
 
 def rpc_fields(sender: str, transaction: UnsignedTransaction) -> dict[str, str]:
@@ -108,70 +115,3 @@ def _clef_request(
         "method": "account_signTransaction",
         "params": [fields, call.signature] if call else [fields],
     }
-
-
-def _safe_batch(
-    sender: str, transaction: UnsignedTransaction, call: DecodedCall | None, time: int
-) -> dict[str, Any]:
-    """Return a batch of one call; as in those of the builder, a call is named and not encoded."""
-    if not transaction.to or is_cancellation(sender, transaction):
-        raise InvalidInput(
-            "a Safe cannot send this transaction",
-            code="not_for_safe",
-            hint="let an account with a key send it: name the address with --from",
-        )
-    batch: dict[str, Any] = {
-        "version": "1.0",
-        "chainId": str(transaction.chain_id),
-        "createdAt": time,
-        "meta": {
-            "name": "BrainRegistry",
-            "description": describe_transaction(sender, transaction),
-            "txBuilderVersion": _SAFE_BUILDER_VERSION,
-            "createdFromSafeAddress": checksum_address(sender),
-            "createdFromOwnerAddress": "",
-        },
-        "transactions": [
-            {
-                "to": checksum_address(transaction.to),
-                "value": "0",
-                "data": None if call else "0x" + transaction.data.hex(),
-                "contractMethod": call and _safe_method(call),
-                "contractInputsValues": call
-                and {name: str(value) for name, value in call.arguments.items()},
-            }
-        ],
-    }
-    batch["meta"]["checksum"] = _safe_checksum(batch)
-    return batch
-
-
-def _safe_method(call: DecodedCall) -> dict[str, Any]:
-    return {
-        "inputs": [
-            {"internalType": one.type, "name": one.name, "type": one.type}
-            for one in call.parameters
-        ],
-        "name": call.function,
-        "payable": False,
-    }
-
-
-def _safe_checksum(batch: dict[str, Any]) -> str:
-    """Return the hash by which the builder notices a changed file; the name is left out."""
-    content = {**batch, "meta": {**batch["meta"], "name": None}}
-    return "0x" + keccak256(_serialize_for_checksum(content).encode()).hex()
-
-
-def _serialize_for_checksum(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{','.join(map(_serialize_for_checksum, value))}]"
-    if isinstance(value, dict):
-        names = sorted(value)
-        rows = "".join(f"{_serialize_for_checksum(value[name])}," for name in names)
-        return f"{{{_to_json(names)}{rows}}}"
-    return _to_json(value)
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
