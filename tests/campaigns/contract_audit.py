@@ -20,7 +20,7 @@ from tests.campaigns.contract_audit_bugs import SEEDED_BUGS, SeededBug
 from tests.campaigns.contract_audit_tools import (
     DEFAULT_TOOLS,
     install_tools,
-    run_halmos,
+    prove_properties,
     run_slither,
 )
 from tests.support import anvil_node
@@ -86,11 +86,12 @@ class ContractAudit:
 
     def report_properties(self) -> bool:
         halmos = install_tools(self._tools) / "halmos"
-        proofs = run_halmos(halmos, self._folder / "properties", self._source)
+        proofs = prove_properties(halmos, self._folder / "properties", self._source)
         for proof in proofs:
             verdict = "holds" if proof.passed else "FAILS"
             _print_line(
-                f"property  {verdict}  {proof.name}: {proof.paths} paths, {proof.seconds:.0f} s"
+                f"property  {verdict}  {proof.name}: {proof.paths} paths, {proof.seconds:.0f} s,"
+                f" {proof.solver}"
             )
         return bool(proofs) and all(proof.passed for proof in proofs)
 
@@ -115,7 +116,7 @@ class ContractAudit:
             return False
         halmos = install_tools(self._tools) / "halmos"
         folder = self._folder / bug.name.replace(" ", "-")
-        proofs = run_halmos(halmos, folder, source, match=rf"^{bug.property_name}\(")
+        proofs = prove_properties(halmos, folder, source, match=rf"^{bug.property_name}\(")
         return bool(proofs) and not any(proof.passed for proof in proofs)
 
     def report_calls(self) -> bool:

@@ -6,6 +6,7 @@ import pytest
 from eth_utils.crypto import keccak
 
 from tests.campaigns.contract_audit_bugs import SEEDED_BUGS, SeededBug
+from tests.campaigns.contract_audit_tools import PROPERTIES_FILE
 from tests.support import anvil_node
 from tests.support.chain import contract_compiler
 from tests.support.chain.eip712_signatures import PERMIT_FIELDS, permit_message
@@ -46,6 +47,15 @@ def test_random_calls_show_a_seeded_bug(
 ) -> None:
     sequences = RegistrySequences(node, changed_codes[BUGS.index(bug)])
     assert sequences.find_difference(1, range(1000))
+
+
+@pytest.mark.parametrize("bug", SEEDED_BUGS, ids=[bug.name for bug in SEEDED_BUGS])
+def test_a_seeded_bug_changes_the_source_as_it_is_and_names_a_property(bug: SeededBug) -> None:
+    folder = contract_compiler.CONTRACTS_FOLDER
+    source = (folder / contract_compiler.SOURCE_NAME).read_text("utf-8")
+    assert bug.apply(source) != source
+    properties = PROPERTIES_FILE.read_text("utf-8")
+    assert not bug.property_name or f"function {bug.property_name}(" in properties
 
 
 def test_a_difference_is_shown_by_the_fewest_steps(node: anvil_node.Anvil) -> None:
