@@ -225,6 +225,15 @@ def test_a_permit_that_another_commitment_overtook_is_told(
     assert raised.value.code == "stale_parent"
 
 
+def test_a_later_commitment_of_the_same_two_snapshots_is_not_taken_for_that_of_the_permit(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    relayer, overtaken = by("relayer"), permit_commit(owner, brain, S[1], S[0])
+    for snapshot, parent in ((S[2], S[0]), (S[0], S[2]), (S[1], S[0])):
+        relayer.permits.relay(permit_commit(owner, brain, snapshot, parent))
+    assert error_code(relayer.permits.relay, overtaken) == "stale_parent"
+
+
 @pytest.mark.parametrize("kind", ["open", "commit", "signer"])
 def test_permits_of_each_kind_expire(
     kind: str, by: Ledgers, brain: bytes, registry: RegistryContract
