@@ -36,6 +36,8 @@ class LyingNode(ThreadingHTTPServer):
         self.alterations: dict[str, Alteration] = {}
         self.denials: dict[str, str] = {}
         self.refusals: dict[str, tuple[str, Sequence[str]]] = {}
+        self.pretences: dict[str, object] = {}
+        self.transactions: list[bytes] = []
         self.most = 1000
         self.body: Callable[[bytes], bytes] = lambda body: body
         self.headers: dict[str, str] = {}
@@ -46,10 +48,14 @@ class LyingNode(ThreadingHTTPServer):
         self.silence: threading.Event | None = None
         self.ignored = 0
 
+    def ask(self, method: str, *params: object) -> Any:
+        """Return what the node behind says."""
+        call = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+        return json.loads(self.pass_on(json.dumps(call).encode()))["result"]
+
     def honest_block_number(self) -> int:
         """Return the number of the last block of the node behind."""
-        call = {"jsonrpc": "2.0", "id": 0, "method": "eth_blockNumber", "params": []}
-        return int(json.loads(self.pass_on(json.dumps(call).encode()))["result"], 16)
+        return int(self.ask("eth_blockNumber"), 16)
 
     def pass_on(self, asked: bytes) -> bytes:
         """Return the true answer of the node behind."""
@@ -80,6 +86,10 @@ class LyingNode(ThreadingHTTPServer):
         """Refuse a call without passing it on, unless its first parameter is one of these."""
         self.refusals[method] = words, unless_first_param
 
+    def pretend(self, method: str, result: object) -> None:
+        """Tell this as the result of a method, and do nothing."""
+        self.pretences[method] = result
+
     def limit_batch(self, most: int) -> None:
         """Refuse more calls than that at once."""
         self.most = most
@@ -97,7 +107,7 @@ class LyingNode(ThreadingHTTPServer):
 
     def stop_lying(self) -> None:
         """Tell the truth from now on."""
-        for lies in (self.alterations, self.denials, self.refusals):
+        for lies in (self.alterations, self.denials, self.refusals, self.pretences):
             lies.clear()
         self.body = lambda body: body
         self.status, self.headers, self.drip, self.endless = 200, {}, None, False
@@ -149,6 +159,11 @@ class _Handler(BaseHTTPRequestHandler):
             words, unless_first_param = self.server.refusals[call["method"]]
             if not any(param in unless_first_param for param in call["params"][:1]):
                 return json.dumps(_error_answer(call["id"], words)).encode()
+        if isinstance(call, dict) and call["method"] == "eth_sendRawTransaction":
+            self.server.transactions.append(bytes.fromhex(call["params"][0][2:]))
+        if isinstance(call, dict) and call["method"] in self.server.pretences:
+            result = self.server.pretences[call["method"]]
+            return json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}).encode()
         answer = json.loads(self.server.pass_on(asked))
         calls = json.loads(asked)
         many = isinstance(calls, list)
