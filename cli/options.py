@@ -124,12 +124,13 @@ _INDEX_OPTIONS = (
 
 
 _UNSIGNED_OPTIONS = (
+    flag("--unsigned", help="Print the transaction, to be signed elsewhere, and send nothing."),
     option(
-        "--unsigned",
+        "-o",
+        "--output",
         type=None,
         metavar="FILE",
-        help="Write the transaction to FILE, to be signed elsewhere, and send nothing;"
-        " - is standard output.",
+        help="With --unsigned: write the transaction to FILE, not to stdout.",
     ),
     option(
         "--from",
@@ -148,7 +149,7 @@ _UNSIGNED_OPTIONS = (
 
 
 def unsigned_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add --unsigned, --from and --format to a command that sends one transaction.
+    """Add --unsigned, --output, --from and --format to a command that sends one transaction.
 
     With --unsigned no key is used: the command stops where it would sign.
     """
@@ -157,14 +158,15 @@ def unsigned_options(function: Callable[..., None]) -> Callable[..., None]:
     def run(
         app: App,
         *,
-        unsigned: str | None,
+        unsigned: bool,
+        output: str | None,
         signed_by: str | None,
         form: UnsignedForm | None,
         **options: Any,
     ) -> None:
-        if unsigned is None:
-            if signed_by is not None or form is not None:
-                raise click.UsageError("--from and --format are for --unsigned.")
+        if not unsigned:
+            if any(value is not None for value in (output, signed_by, form)):
+                raise click.UsageError("--output, --from and --format are for --unsigned.")
             function(app, **options)
             return
         if options.get("dry_run"):
@@ -177,7 +179,7 @@ def unsigned_options(function: Callable[..., None]) -> Callable[..., None]:
         try:
             function(app, **options)
         except TransactionToSign as wanted:
-            emit_unsigned(app, wanted, form or "plain", options["ledger"], unsigned)
+            emit_unsigned(app, wanted, form or "plain", options["ledger"], output)
             return
         raise BrainError(
             "no transaction is needed, so none was written",

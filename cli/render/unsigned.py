@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def emit_unsigned(
-    app: App, wanted: TransactionToSign, form: UnsignedForm, ledger: str | None, name: str
+    app: App, wanted: TransactionToSign, form: UnsignedForm, ledger: str | None, output: str | None
 ) -> None:
-    """Write the transaction that a wallet elsewhere is to sign to a file; "-" is stdout."""
+    """Write the transaction that a wallet elsewhere is to sign to a file, or to stdout."""
     from brain.chain.evm.signing import unsigned
 
     sender, transaction = wanted.sender, wanted.transaction
@@ -38,9 +38,11 @@ def emit_unsigned(
         "description": description,
         "format": form,
     }
-    output = None if name == "-" else name
     action, _, arguments = description.partition(": ")
-    lines = [f"To be signed by {sender}, in {name}: {action}", *filter(None, arguments.split(", "))]
+    lines = [
+        f"To be signed by {sender}, in {output}: {action}",
+        *filter(None, arguments.split(", ")),
+    ]
     data = json.dumps(document, indent=2).encode() + b"\n"
     note = "\n  ".join(map(escape, lines))
     emit_file(app, found, "unsigned", data, output, note)

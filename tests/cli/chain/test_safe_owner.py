@@ -38,7 +38,7 @@ def execute(
 
     def run(*command: str, signed_by: tuple[str, ...] = ()) -> str:
         file = tmp_path / "batch.json"
-        to_file = ("--unsigned", str(file), "--format", "safe", *signed_by, "--ledger", chain)
+        to_file = ("--unsigned", "-o", str(file), "--format", "safe", *signed_by, "--ledger", chain)
         done(cli, "chain", *command, *to_file)
         batch = json.loads(file.read_text())
         assert batch["meta"]["createdFromSafeAddress"].lower() == safe.address
@@ -159,7 +159,7 @@ def test_a_proposal_for_the_transaction_service_is_what_the_owners_execute(
 ) -> None:
     on = ("--ledger", chain)
     done(cli, "config", "ledger", chain, "--account", safe.address)
-    to_stdout = ("--unsigned", "-", "--format", "safe-service")
+    to_stdout = ("--unsigned", "--format", "safe-service")
     proposal = done(cli, "chain", "open", *to_stdout, *on)["unsigned"]
     assert proposal["nonce"] == safe.nonce()
     assert proposal["contractTransactionHash"] == f"0x{safe.transaction_hash(proposal).hex()}"

@@ -40,7 +40,7 @@ def offline(chain: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def write(cli: Call, offline: str, node: Anvil, tmp_path: Path) -> Write:
     def run(*command: str, sender: int = 0) -> dict[str, Any]:
         file = str(tmp_path / "unsigned.json")
-        to_file = ("--unsigned", file, "--from", node.accounts[sender], "--ledger", offline)
+        to_file = ("--unsigned", "-o", file, "--from", node.accounts[sender], "--ledger", offline)
         written = done(cli, "chain", *command, *to_file)
         assert written["sender"] == node.accounts[sender].lower()
         fields: dict[str, Any] = json.loads(Path(file).read_text())["transaction"]
@@ -115,16 +115,16 @@ def test_a_file_says_what_the_transaction_does(
     node: Anvil, cli: Call, offline: str, tmp_path: Path
 ) -> None:
     on = ("--ledger", offline, "--from", node.accounts[0])
-    shown = cli("chain", "open", "--unsigned", "-", *on)
+    shown = cli("chain", "open", "--unsigned", *on)
     assert shown.status == 0
     call = shown.document["call"]
     assert call["function"] == "open(bytes32,bytes32)"
     assert call["arguments"].keys() == {"salt", "snapshot"}
     assert shown.document["transaction"]["chainId"] == hex(node.chain)
-    told = cli("chain", "open", "--unsigned", str(tmp_path / "file"), *on)
+    told = cli("chain", "open", "--unsigned", "-o", str(tmp_path / "file"), *on)
     assert told.out.startswith(f"To be signed by {node.accounts[0].lower()}, in ")
     assert ": open\n  salt 0x" in told.out
-    document = done(cli, "chain", "open", "--unsigned", "-", *on)
+    document = done(cli, "chain", "open", "--unsigned", *on)
     validate("chain-open", document)
     assert document["unsigned"]["transaction"]["from"] == (to_checksum_address(node.accounts[0]))
 
@@ -179,33 +179,33 @@ def test_a_contract_is_deployed_by_a_wallet_elsewhere(
 ) -> None:
     done(cli, "config", "ledger", "fresh", "--rpc", node.url, "--account", node.accounts[0])
     use(0)
-    already = cli("chain", "deploy", "--ledger", "fresh", "--unsigned", "-", "--json")
+    already = cli("chain", "deploy", "--ledger", "fresh", "--unsigned", "--json")
     if already.status == 0:
         file = sign(already.document["unsigned"]["transaction"])
         assert done(cli, "chain", "send", file, "--ledger", "fresh")["since"] > 0
-        already = cli("chain", "deploy", "--ledger", "fresh", "--unsigned", "-", "--json")
+        already = cli("chain", "deploy", "--ledger", "fresh", "--unsigned", "--json")
     assert already.status == 1 and json.loads(already.err)["error"]["code"] == "nothing_to_sign"
 
 
 def test_a_key_that_is_not_here_is_told_with_what_to_do(
     node: Anvil, cli: Call, offline: str
 ) -> None:
-    refused = cli("chain", "open", "--unsigned", "-", "--ledger", offline, "--json")
+    refused = cli("chain", "open", "--unsigned", "--ledger", offline, "--json")
     assert refused.error["code"] == "no_sender" and "--account" in refused.error["hint"]
     done(cli, "config", "ledger", offline, "--account", node.accounts[0])
-    assert done(cli, "chain", "open", "--unsigned", "-", "--ledger", offline)["format"] == "plain"
+    assert done(cli, "chain", "open", "--unsigned", "--ledger", offline)["format"] == "plain"
     refused = cli("chain", "open", "--ledger", offline, "--json")
     assert refused.error["code"] == "no_key" and "--unsigned" in refused.error["hint"]
 
 
 def test_a_local_log_and_a_price_need_no_file(agent: Path, cli: Call, offline: str) -> None:
-    refused = cli("chain", "commit", "--unsigned", "-", "--json")
+    refused = cli("chain", "commit", "--unsigned", "--json")
     assert refused.error["code"] == "bad_ledger"
-    refused = cli("chain", "batch", ".", "--unsigned", "-", "--json")
+    refused = cli("chain", "batch", ".", "--unsigned", "--json")
     assert refused.error["code"] == "bad_ledger"
     assert done(cli, "chain", "status")["seq"] == 0
     on = ("--ledger", offline)
-    assert cli("chain", "commit", "--unsigned", "-", "--dry-run", *on).status == 2
+    assert cli("chain", "commit", "--unsigned", "--dry-run", *on).status == 2
     assert cli("chain", "commit", "--format", "safe", *on).status == 2
     assert cli("chain", "send", *on).status == 2
 
@@ -266,7 +266,7 @@ def test_a_stuck_transaction_of_a_wallet_elsewhere_is_sent_again_as_it_is(
         node.drop(sent["transaction"])
         (mended,) = done(cli, "chain", "resend", *on)["transactions"]
         assert (mended["transaction"], mended["status"]) == (sent["transaction"], "pending")
-        again = cli("chain", "commit", "--unsigned", "-", *on, "--json")
+        again = cli("chain", "commit", "--unsigned", *on, "--json")
         assert json.loads(again.err)["error"]["code"] == "nothing_to_sign"
         assert again.document["transaction"] == sent["transaction"]
     finally:
@@ -389,5 +389,5 @@ def test_a_brain_is_only_opened_by_the_creator_of_the_ledger(
     use(0)
     refused = cli("chain", "open", *on, "--json")
     assert refused.error["code"] == "wrong_creator"
-    refused = cli("chain", "open", "--unsigned", "-", "--from", node.accounts[1], *on, "--json")
+    refused = cli("chain", "open", "--unsigned", "--from", node.accounts[1], *on, "--json")
     assert refused.error["code"] == "wrong_creator"
