@@ -102,12 +102,12 @@ class ContractAudit:
             SEEDED_BUGS, changed, contract_compiler.creation_codes(changed), strict=True
         ):
             by_property = self._is_caught_by_property(bug, source)
-            by_calls = find_difference(creation, self._seed)
-            _print_line(
-                f"bug       {bug.name}: {bug.property_name or 'no property'}"
-                f" {'fails' if by_property else 'does not fail'};"
-                f" {by_calls.partition(':')[0] if by_calls else 'random calls do not show it'}"
-            )
+            by_calls = find_difference(creation, self._seed, MAX_SEQUENCES)
+            verdict = "no property"
+            if bug.property_name:
+                verdict = f"{bug.property_name} {'fails' if by_property else 'DOES NOT FAIL'}"
+            shown = by_calls.partition(":")[0] or "random calls do not show it"
+            _print_line(f"bug       {bug.name}: {verdict}; {shown}")
             caught_all &= by_property or bool(by_calls)
         return caught_all
 
@@ -124,7 +124,7 @@ class ContractAudit:
         return registry_campaign.main(words) == 0
 
 
-def find_difference(creation: bytes, seed: int, most: int = MAX_SEQUENCES) -> str:
+def find_difference(creation: bytes, seed: int, most: int) -> str:
     """Return the sequence of random calls that tells a contract from the model, "" if none does."""
     with anvil_node.run_anvil() as node:
         return RegistrySequences(node, creation).find_difference(seed, range(most))
