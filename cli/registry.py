@@ -177,16 +177,26 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "supersede": ("chain_evm", "Disown commitments of a stolen or wrong signer."),
             "transfer": ("chain_evm", "Offer this brain to another owner."),
             "accept": ("chain_evm", "Accept the ownership of an offered brain."),
-            "authorize": ("chain_evm", "Sign a commitment for another account to send."),
-            "relay": ("chain_evm", "Send a commitment that another key signed."),
+        },
+        "Paid by another account": {
+            "authorize": ("", "Sign permits, which another account sends and pays for."),
+            "relay": ("on_chain.permits", "Send a permit that another key signed."),
         },
         "Accounts": {
             "account": ("", "Make accounts that send to chains."),
         },
-        "Pending transactions": {
+        "Transactions": {
+            "send": ("chain_send", "Send a transaction that was signed elsewhere."),
             "resend": ("chain_send", "Send all pending transactions of your key again."),
             "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
             "cancel": ("chain_send", "Take back a pending transaction."),
+        },
+    },
+    "chain authorize": {
+        "Permits": {
+            "open": ("on_chain.permits", "Permit the opening of this brain in a ledger."),
+            "commit": ("on_chain.permits", "Permit a commitment of this brain."),
+            "signer": ("on_chain.permits", "Permit a change of the signer of this brain."),
         },
     },
     "config": {

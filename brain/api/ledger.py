@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
     from ..chain.evm.evm_ledger import EvmLedger
+    from ..chain.evm.permit_file import PermitFile
+    from ..chain.evm.signing.signed_transaction import ReceivedTransaction
     from ..chain.evm.tx_status import SentTransaction
     from ..chain.ledger_protocol import CommitRequest, Ledger
     from ..chain.tlog.embedded_ledger import EmbeddedLedger
@@ -137,6 +139,31 @@ class LedgerPart(Part):
 
         return self._locked.run(supersede.quote_supersede, ledger, plan)
 
+    # Transactions of wallets elsewhere, on an EVM chain
+
+    def send_signed(self, ledger: EvmLedger, received: ReceivedTransaction) -> results.Committed:
+        """Send a commitment of this brain that was signed elsewhere.
+
+        `ledger` has the account that signed. Raises `InvalidInput` (`another_brain`, `not_ours`,
+        `wrong_chain`), and as `commit`.
+        """
+        from ..repo.ledgers import commit_elsewhere
+
+        return self._locked.run(commit_elsewhere.send_signed_commitment, ledger, received)
+
+    def record_mined(self, ledger: EvmLedger, transaction: str) -> results.Committed:
+        """Record the commitment that another wallet made in a transaction.
+
+        Raises `NotFound` (`not_committed`).
+        """
+        from ..repo.ledgers import commit_elsewhere
+
+        return self._locked.run(commit_elsewhere.record_mined_commitment, ledger, transaction)
+
+    def find_creator(self, ledger: EvmLedger, transaction: str) -> str:
+        """Return the account that opened this brain in a transaction, of whatever wallet."""
+        return ledger.find_creator(self._brain_id(), transaction)
+
     # Ownership in the contract of an EVM chain
 
     def set_signer(self, ledger: EvmLedger, address: str) -> SentTransaction:
@@ -155,9 +182,29 @@ class LedgerPart(Part):
         """Become the owner of the brain, which was offered to the account of this ledger."""
         return ledger.ownership.accept(self._brain_id())
 
-    def authorize(self, ledger: EvmLedger, rev: str = "@", *, deadline: int) -> dict[str, Any]:
-        """Sign a commitment for another account to send, until `deadline` (s since 1970, UTC)."""
-        return ledger.ownership.authorize(*self.build_request(ledger, rev), deadline)
+    def build_commit_permit(
+        self, ledger: EvmLedger, rev: str = "@", *, deadline: int
+    ) -> PermitFile:
+        """Return the permit to commit a revision, to be signed by the owner or the signer.
+
+        `deadline` is the last second since 1970 at which it is valid. `ledger.permits` signs it,
+        and another account relays it. Raises as `commit`.
+        """
+        return ledger.permits.build_commit(self.build_request(ledger, rev), deadline)
+
+    def build_open_permit(self, ledger: EvmLedger, rev: str = "@", *, deadline: int) -> PermitFile:
+        """Return the permit to open this brain for the creator of the ledger.
+
+        Raises `Conflict` (`already_open`).
+        """
+        from ..repo.read.revisions import resolve_revision
+
+        snapshot = self._locked.run(resolve_revision, rev)
+        return ledger.permits.build_open(self._brain_id(), snapshot, deadline)
+
+    def build_signer_permit(self, ledger: EvmLedger, address: str, *, deadline: int) -> PermitFile:
+        """Return the permit to let `address` commit, "" for nobody, to be signed by the owner."""
+        return ledger.permits.build_signer(self._brain_id(), address, deadline)
 
     def find_holder(self, ledger: EvmLedger, log: EmbeddedLedger) -> Ledger:
         """Return the ledger with this brain: the contract, or the log that is anchored in it."""

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import json
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from brain.errors import InvalidInput, printable_text
+from brain.util.utc_time import iso_second
 
 from ..chosen_ledger import require_evm_ledger
 from ..command import (
     COMMIT_EXITS,
-    WRITE_EXITS,
     argument,
     brain_command,
     exit_statuses,
     flag,
-    option,
 )
 from ..context import App
-from ..error_report import CONFLICT, LOCKED
-from ..options import chain_option, dry_run_option, output_option, revision_argument
+from ..error_report import LOCKED
+from ..options import (
+    chain_option,
+    dry_run_option,
+    end_of_hours,
+    hours_option,
+    revision_argument,
+    unsigned_options,
+)
 from ..output import emit
-from ..params import CountType, TextType
+from ..params import TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
 from ..render.ledgers import committed_lines, disowned_lines
 from ..settings import evm_ledgers
 from ..terminal import escape
-from ..user_files import read_input
 
 if TYPE_CHECKING:
+    from brain.chain.evm.deployment import DeployResult
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.tx_status import SentTransaction
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 )
 @chain_option
 @dry_run_option
+@unsigned_options
 def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     """Deploy the registry contract to a chain.
 
@@ -60,7 +63,11 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         price = evm_ledgers.quote_price(chain, chain.deployment.quote_deploy())
         emit(app, price, price_lines(price))
         return
-    result = chain.deployment.deploy()
+    emit_deployment(app, chain, chain.deployment.deploy())
+
+
+def emit_deployment(app: App, chain: EvmLedger, result: DeployResult) -> None:
+    """Store the address of a deployed contract in the settings, and print it."""
     evm_ledgers.save_ledger_settings(chain.name, contract=result.contract, since=result.since)
     if not result.since:
         app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE)
@@ -85,11 +92,12 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         "brain chain signer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain signer --none --ledger sepolia",
     ),
-    exits=WRITE_EXITS,
+    exits=COMMIT_EXITS,
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--none", "nobody", help="Let only the owner commit.")
 @chain_option
+@unsigned_options
 def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: str | None) -> None:
     """Set the account that may commit this brain.
 
@@ -115,6 +123,7 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
 @revision_argument
 @chain_option
 @dry_run_option
+@unsigned_options
 def chain_supersede_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Disown commitments of a stolen or wrong signer.
 
@@ -144,12 +153,13 @@ _OFFER_HOURS = 168
         "brain chain transfer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain transfer --withdraw --ledger sepolia",
     ),
-    exits=WRITE_EXITS,
+    exits=COMMIT_EXITS,
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--withdraw", help="Withdraw the offer.")
-@option("--hours", type=CountType(), help="How many hours the offer stands.  [default: 168]")
+@hours_option(f"How many hours the offer stands.  [default: {_OFFER_HOURS}]")
 @chain_option
+@unsigned_options
 def chain_transfer_command(
     app: App, address: str | None, withdraw: bool, hours: int | None, ledger: str | None
 ) -> None:
@@ -160,18 +170,21 @@ def chain_transfer_command(
     """
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
+    if withdraw and hours is not None:
+        raise click.UsageError("--hours is for an offer, not for --withdraw.")
     chain = require_evm_ledger(app, ledger)
     if address:
-        ends = int(time.time()) + 3600 * (hours or _OFFER_HOURS)
+        ends = end_of_hours(hours or _OFFER_HOURS)
         sent = app.brain.ledger.offer(chain, address, ends=ends)
-        _emit_transaction(app, chain, sent, f"Offered to {address}")
+        _emit_transaction(app, chain, sent, f"Offered to {address} until {iso_second(ends)}")
     else:
         sent = app.brain.ledger.withdraw_offer(chain)
         _emit_transaction(app, chain, sent, "The offer is withdrawn")
 
 
-@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
+@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=COMMIT_EXITS)
 @chain_option
+@unsigned_options
 def chain_accept_command(app: App, ledger: str | None) -> None:
     """Accept the ownership of an offered brain.
 
@@ -180,89 +193,10 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     """
     chain = require_evm_ledger(app, ledger)
     sent = app.brain.ledger.accept_offer(chain)
-    _emit_transaction(app, chain, sent, "The brain is yours")
+    _emit_transaction(app, chain, sent, "The brain is yours, and nobody else can commit")
 
 
 def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect: str) -> None:
     """Print what a transaction about the brain does."""
     lines = [escape(pending_prefix(sent, effect)), *transaction_lines(sent)]
     emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
-
-
-@brain_command(
-    "authorize",
-    examples=("brain chain authorize -o permit.json --ledger sepolia --hours 2",),
-    exits=COMMIT_EXITS,
-)
-@revision_argument
-@chain_option
-@option("--hours", type=CountType(), help="How many hours it stays valid.  [default: 24]")
-@output_option("the signed commitment")
-def chain_authorize_command(
-    app: App, rev: str | None, ledger: str | None, hours: int | None, output: str | None
-) -> None:
-    """Sign a commitment for another account to send.
-
-    The owner or the signer of the brain signs; another account sends the file with
-    `brain chain relay` and pays. The signature is valid for this commitment on this
-    chain, until it expires or another commitment is made.
-    """
-    if hours == 0:
-        raise click.UsageError("--hours must be 1 or more.")
-    chain = require_evm_ledger(app, ledger)
-    deadline = int(time.time()) + (24 if hours is None else hours) * 3600
-    permit = app.brain.ledger.authorize(chain, rev or "@", deadline=deadline)
-    text = json.dumps(permit, indent=2) + "\n"
-    if output is not None:
-        Path(output).write_text(text, "utf-8")
-    document = {**permit, "ledger": chain.name, "file": output}
-    emit(app, document, [f"Signed, in {escape(output)}"] if output else [text.rstrip("\n")])
-
-
-_MAX_PERMIT_BYTES = 64 << 10
-
-
-@brain_command(
-    "relay",
-    examples=("brain chain relay permit.json --ledger sepolia",),
-    exits=exit_statuses(LOCKED, CONFLICT),
-)
-@argument("file", type=None)
-@chain_option
-@dry_run_option
-def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
-    """Send a commitment that another key signed.
-
-    FILE is the output of `brain chain authorize`; - is standard input. It needs neither
-    the brain nor a right to it: your key only pays.
-    """
-    chain = require_evm_ledger(app, ledger)
-    permit = _parse_permit(file, read_input(file, _MAX_PERMIT_BYTES, "the permit"))
-    if dry_run:
-        price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(permit))
-        emit(app, price, price_lines(price))
-        return
-    sent = chain.ownership.relay(permit)
-    document = evm_ledgers.transaction_document(
-        chain, str(permit["brain"]), sent, str(permit["snapshot"])
-    )
-    effect = pending_prefix(sent, f"Relayed commitment {permit['seq']}")
-    emit(app, document, [effect, *transaction_lines(sent)])
-
-
-def _parse_permit(file: str, data: bytes) -> dict[str, Any]:
-    try:
-        permit = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"{printable_text(file)} holds no authorization: it is not JSON",
-            code="bad_authorization",
-            hint="give the file that `brain chain authorize` wrote",
-        ) from error
-    if not isinstance(permit, dict):
-        raise InvalidInput(
-            f"{printable_text(file)} holds no authorization: its JSON is not an object",
-            code="bad_authorization",
-            hint="give the file that `brain chain authorize` wrote",
-        )
-    return permit

@@ -27,12 +27,16 @@ SELECTORS = {
     "commit": abi.COMMIT_SELECTOR,
     "commitFor": abi.COMMIT_FOR_SELECTOR,
     "setSigner": abi.SET_SIGNER_SELECTOR,
+    "openFor": abi.OPEN_FOR_SELECTOR,
+    "setSignerFor": abi.SET_SIGNER_FOR_SELECTOR,
+    "offerOf": abi.OFFER_OF_SELECTOR,
     "offerOwnership": abi.OFFER_SELECTOR,
     "acceptOwnership": abi.ACCEPT_SELECTOR,
     "supersede": abi.SUPERSEDE_SELECTOR,
     "anchor": abi.ANCHOR_SELECTOR,
     "brain": abi.BRAIN_SELECTOR,
     "anchorOf": abi.ANCHOR_OF_SELECTOR,
+    "disownedBy": abi.DISOWNED_BY_SELECTOR,
     "StaleParent": abi.STALE_PARENT_SELECTOR,
     "Unauthorized": abi.UNAUTHORIZED_SELECTOR,
     "Exists": abi.EXISTS_SELECTOR,
@@ -49,7 +53,6 @@ def test_a_selector_is_that_of_the_artifact(name: str) -> None:
 def test_the_topic_is_that_of_the_artifact() -> None:
     assert "0x" + event_topic(BY_NAME["Committed"]).hex() == abi.COMMITTED_TOPIC
     assert "0x" + event_topic(BY_NAME["Anchored"]).hex() == abi.ANCHORED_TOPIC
-    assert "0x" + event_topic(BY_NAME["Disowned"]).hex() == abi.DISOWNED_TOPIC
 
 
 @given(WORDS, WORDS, WORDS, ADDRESSES, NUMBERS, st.binary(max_size=200))
@@ -59,7 +62,10 @@ def test_calls_are_encoded_as_another_codec_does(
     assert abi.encode_call(abi.OPEN_SELECTOR, id, one) == encode_call("open", id, one)
     assert abi.encode_call(abi.COMMIT_SELECTOR, id, one, two) == encode_call("commit", id, one, two)
     call = encode_call("commitFor", id, one, two, number, signature)
-    assert abi.encode_commit_for(id, one, two, number, signature) == call
+    assert (
+        abi.encode_signed_call(abi.COMMIT_FOR_SELECTOR, id, one, two, number, signature=signature)
+        == call
+    )
     assert abi.encode_call(abi.SET_SIGNER_SELECTOR, id, who) == encode_call("setSigner", id, who)
     offer = encode_call("offerOwnership", id, who, number)
     assert abi.encode_call(abi.OFFER_SELECTOR, id, who, number) == offer

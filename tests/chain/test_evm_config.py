@@ -72,6 +72,18 @@ def test_what_is_not_said_has_a_careful_default() -> None:
     assert (config.max_fee, config.max_cost) == (100 * 10**9, 2 * 10**16)
 
 
+@pytest.mark.parametrize(
+    ("chain", "gwei"), [(1, 100), (8453, 1), (42161, 5), (137, 2000), (987654, 100)]
+)
+def test_caps_are_in_the_scale_of_the_chain_unless_said_otherwise(chain: int, gwei: int) -> None:
+    on_chain = GOOD | {"chain_id": chain}
+    config = parse_config("main", on_chain)
+    assert (config.max_fee, config.max_cost) == (gwei * 10**9, 200_000 * gwei * 10**9)
+    assert parse_config("main", on_chain | {"max_fee_gwei": 7}).max_fee == 7 * 10**9
+    assert parse_config("main", on_chain | {"max_fee_gwei": 7}).max_cost == 1_400_000 * 10**9
+    assert parse_config("main", on_chain | {"max_cost_wei": 5}).max_cost == 5
+
+
 @pytest.mark.parametrize(("nodes", "quorum"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
 def test_the_majority_of_nodes_has_to_agree_unless_said_otherwise(nodes: int, quorum: int) -> None:
     urls = [f"http://n{n}.example" for n in range(nodes)]

@@ -15,6 +15,7 @@ from brain.chain.evm.fees import (
     format_gwei,
     gas_limit,
     market_fees,
+    max_fee_for_price,
 )
 from brain.errors import InvalidInput
 
@@ -77,6 +78,11 @@ def test_a_replacement_raises_both_fields_by_an_eighth(
         assert after * 8 >= before * 9
         assert after >= advised
         assert after in (advised, before + 1, -(-before * 9 // 8))
+
+
+@pytest.mark.parametrize(("price", "cap"), [(0, 1), (3, 60), (GWEI, 20 * GWEI), (10**12, 10**11)])
+def test_the_cap_on_an_unknown_chain_is_a_multiple_of_its_price(price: int, cap: int) -> None:
+    assert max_fee_for_price(price) == cap
 
 
 def test_a_replacement_above_the_cap_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import json
 import threading
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -168,11 +169,59 @@ def test_a_node_that_drips_is_given_up_on(node: Anvil, liar: LyingNode) -> None:
     )
 
 
-def test_a_node_that_is_busy_is_asked_again_and_then_given_up_on(
-    node: Anvil, liar: LyingNode
+@pytest.mark.parametrize(
+    ("status", "code", "words", "attempts"),
+    [
+        (400, "bad_rpc", "HTTP 400 Bad Request", 1),
+        (401, "key_refused", "the key in its URL", 1),
+        (402, "key_refused", "HTTP 402 Payment Required", 1),
+        (403, "key_refused", "HTTP 403 Forbidden", 1),
+        (404, "bad_rpc", "HTTP 404 Not Found", 1),
+        (429, "rate_limited", "limits the rate of requests", 3),
+        (500, "bad_rpc", "HTTP 500 Internal Server Error", 1),
+        (503, "unreachable", "HTTP 503 Service Unavailable", 3),
+        (599, "bad_rpc", "HTTP 599", 1),
+    ],
+)
+def test_a_status_is_named_and_asked_again_if_that_may_help(
+    status: int, code: str, words: str, attempts: int, node: Anvil, liar: LyingNode
 ) -> None:
-    liar.answer_everything_with(b"", 429)
-    assert error_code(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "unreachable"
+    liar.answer_everything_with(b"<html>", status)
+    with pytest.raises(LedgerError, match=words) as raised:
+        NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag()
+    assert raised.value.code == code
+    assert liar.asked["eth_chainId"] == attempts
+
+
+def test_an_error_in_json_counts_more_than_a_status_of_400(node: Anvil, liar: LyingNode) -> None:
+    refusal = {"jsonrpc": "2.0", "id": 0, "error": {"code": -32602, "message": "block range"}}
+    liar.answer_everything_with(json.dumps(refusal).encode(), 400)
+    with pytest.raises(LedgerError, match="block range"):
+        NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag()
+
+
+def test_a_node_that_limits_the_rate_is_asked_again_after_the_pause_it_names(
+    node: Anvil, liar: LyingNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.node_pool.RETRY_PAUSE_SECONDS", 1000.0)
+    liar.limit_rate(2, Retry_After="0")
+    assert NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag() is not None
+
+
+@pytest.mark.parametrize("pause", ["16", "999999999", "Fri, 31 Dec 2060 23:59:59 GMT"])
+def test_a_pause_beyond_the_time_of_an_answer_is_named_and_not_waited_for(
+    pause: str, node: Anvil, liar: LyingNode
+) -> None:
+    liar.answer_everything_with(b"", 429, Retry_After=pause)
+    with pytest.raises(LedgerError, match="asks to wait"):
+        NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag()
+    assert liar.asked["eth_chainId"] == 1
+
+
+@pytest.mark.parametrize("pause", ["-5", "soon", "Fri, 31 Dec 1999 23:59:59 GMT", "0"])
+def test_a_pause_that_is_none_is_a_short_one(pause: str, node: Anvil, liar: LyingNode) -> None:
+    liar.answer_everything_with(b"", 429, Retry_After=pause)
+    assert error_code(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "rate_limited"
     assert liar.asked["eth_chainId"] == 3
 
 
@@ -399,24 +448,127 @@ def test_a_node_that_takes_few_calls_at_once_is_asked_one_by_one(
     assert len(truth) == 4
 
 
-def test_ranges_of_the_log_are_cut_to_what_a_node_allows(
-    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("brain.chain.evm.registry_contract.MIN_LOG_RANGE_BLOCKS", 8)
-    node = registry.node
-    key = funded_account(node, "in ranges")
-    made = open_patient_ledger(ledger_config(node, registry.address, rpc=liar.url), tmp_path, key)
-    made.open(BRAIN, S[0])
-    node.mine(100)
-    made.commit(BRAIN, S[1], S[0])
-    widest = 30
+def cap_log_ranges(liar: LyingNode, widest: int) -> None:
+    """Refuse queries of events over more blocks than that."""
 
     def limited(logs: Any, params: list[Any]) -> Any:
         first, last = (int(params[0][name], 16) for name in ("fromBlock", "toBlock"))
         return logs if last - first < widest else None
 
     liar.alter("eth_getLogs", limited)
-    assert [one.seq for one in made.history(BRAIN)] == [1, 2]
+
+
+def forget_old_states(liar: LyingNode, kept: int) -> None:
+    """Tell no state of blocks by number that have so many on top."""
+
+    def recent(state: Any, params: list[Any]) -> Any:
+        if not isinstance(params[1], str) or liar.honest_block_number() - int(params[1], 16) < kept:
+            return state
+        return None
+
+    liar.alter("eth_call", recent)
+
+
+@pytest.mark.parametrize("widest", [1, 10, 100])
+def test_history_and_status_take_few_queries_on_nodes_that_cap_ranges_of_the_log(
+    widest: int,
+    registry: RegistryContract,
+    liar: LyingNode,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
+    node = registry.node
+    key = funded_account(node, f"in ranges of {widest}")
+    config = ledger_config(node, registry.address, rpc=liar.url)
+    made = open_patient_ledger(config, tmp_path / "one", key)
+    cap_log_ranges(liar, widest)
+    made.open(BRAIN, S[0])
+    for old, new in itertools.pairwise(S):
+        node.mine(150 if new == S[1] else 30)
+        made.commit(BRAIN, new, old)
+    node.mine(150)
+    another_machine = open_patient_ledger(config, tmp_path / "two", key)
+    for ledger in (made, another_machine):
+        liar.asked.clear()
+        assert [one.snapshot for one in ledger.history(BRAIN)] == S
+        assert ledger.status(BRAIN, S[1]).seq == 2
+        assert liar.asked["eth_getLogs"] < 50
+        assert liar.asked["eth_call"] < 50
+
+
+def test_own_transactions_stand_in_for_a_log_that_cannot_be_searched(
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
+    node = registry.node
+    key = funded_account(node, "without old states")
+    config = ledger_config(node, registry.address, rpc=liar.url)
+    made = open_patient_ledger(config, tmp_path / "one", key)
+    cap_log_ranges(liar, 10)
+    forget_old_states(liar, 128)
+    made.open(BRAIN, S[0])
+    made.commit(BRAIN, S[1], S[0])
+    node.mine(300)
+    liar.asked.clear()
+    assert [one.snapshot for one in made.history(BRAIN)] == S[:2]
+    assert made.status(BRAIN, S[0]).seq == 1
+    assert liar.asked["eth_getLogs"] < 20
+    elsewhere = open_patient_ledger(config, tmp_path / "two", key)
+    with pytest.raises(LedgerError, match="old states") as raised:
+        elsewhere.history(BRAIN)
+    assert raised.value.code == "bad_rpc"
+
+
+def test_a_commitment_that_was_found_once_is_found_again_without_old_states(
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
+    node = registry.node
+    key = funded_account(node, "found once")
+    config = ledger_config(node, registry.address, rpc=liar.url)
+    open_patient_ledger(config, tmp_path / "one", key).open(BRAIN, S[0])
+    node.mine(300)
+    cap_log_ranges(liar, 10)
+    elsewhere = open_patient_ledger(config, tmp_path / "two", key)
+    truth = elsewhere.history(BRAIN)
+    forget_old_states(liar, 128)
+    assert elsewhere.history(BRAIN) == truth
+    (found,) = (tmp_path / "two/transactions").rglob("*.json")
+    for damaged in ("{", '["0x12"]', json.dumps(["0x" + "12" * 32])):
+        found.write_text(damaged)
+        assert error_code(elsewhere.history, BRAIN) == "bad_rpc"
+
+
+def test_a_log_is_anchored_and_read_on_a_node_that_gives_few_blocks_of_events(
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_BLIND_QUERIES", 8)
+    node = registry.node
+    key = funded_account(node, "anchors in ranges")
+    config = ledger_config(node, registry.address, rpc=liar.url, finality=5)
+    made = open_patient_ledger(config, tmp_path, key)
+    cap_log_ranges(liar, 1)
+    log = word_of("a log")
+    for checkpoint in S[:2]:
+        made.anchors.anchor(log, checkpoint)
+        node.mine(50)
+    assert [one.checkpoint for one in made.anchors.history(key.address, log)] == S[:2]
+
+
+def test_what_was_disowned_takes_no_search_of_the_log(
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path
+) -> None:
+    node = registry.node
+    key = funded_account(node, "disowned in ranges")
+    config = ledger_config(node, registry.address, rpc=liar.url)
+    made = open_patient_ledger(config, tmp_path, key)
+    cap_log_ranges(liar, 1)
+    made.open(BRAIN, S[0])
+    made.commit(BRAIN, S[1], S[0])
+    made.supersede(BRAIN, S[2], S[1], 2)
+    node.mine(100)
+    assert [one.disowned_by for one in made.history(BRAIN)] == [0, 3, 0]
 
 
 def test_a_transaction_that_all_nodes_refuse_is_given_up_and_the_next_takes_its_nonce(
@@ -463,6 +615,27 @@ def test_a_node_that_hangs_is_left_out_at_once_and_named(
     assert liars[0].ignored <= 3  # the first question, and two transactions for all nodes
     (warning,) = warnings
     assert warning.startswith(f"{url_host(liars[0].url)} is left out: ")
+
+
+def test_a_node_that_limits_the_rate_is_left_out_at_once_and_named(
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+) -> None:
+    warnings: list[str] = []
+    made = open_quorum_ledger(liars, registry, tmp_path, warn=warnings.append)
+    liars[0].answer_everything_with(b"", 429, Retry_After="1")
+    made.open(BRAIN, S[0])
+    assert liars[0].asked["eth_chainId"] <= 2  # the first question, and the transaction for all
+    (warning,) = warnings
+    assert warning.startswith(f"{url_host(liars[0].url)} is left out: ")
+    assert "limits the rate of requests (HTTP 429 Too Many Requests)" in warning
+
+
+def test_nodes_that_limit_the_rate_for_a_moment_are_waited_for_if_the_others_are_too_few(
+    liars: list[LyingNode], quorum: EvmLedger
+) -> None:
+    for liar in liars[:2]:
+        liar.limit_rate(2, Retry_After="0")
+    assert quorum.open(BRAIN, S[0]).seq == 1
 
 
 def test_nodes_that_fail_are_all_named_if_the_others_are_too_few(

@@ -13,7 +13,7 @@ from brain_cli.lazy_group import LazyGroup
 from brain_cli.root_command import PROGRAM_NAME, root_group
 
 PROJECT = Path(__file__).parents[2]
-PAGES = ("docs/*.md", "docs/evolution/*.md")
+PAGES = ("docs/*.md", "docs/chain/*.md", "docs/evolution/*.md")
 DOCUMENTS = [PROJECT / "README.md", *sorted(page for one in PAGES for page in PROJECT.glob(one))]
 PLACEHOLDER = re.compile(r"[…\[\]<>]")
 INLINE_COMMAND = re.compile(r"`brain ([^`]*)`")

@@ -16,6 +16,7 @@ from brain.chain import ledger_config
 from tests.cli.conftest import Call, validate
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
+from tests.support.chain.lying_node import run_lying_node
 from tests.support.secret_files import write_secret
 
 FORMAT = "brain v1 ledgers"
@@ -71,6 +72,24 @@ def test_a_chain_id_that_its_nodes_do_not_have_is_refused(
     assert not (tmp_path / "settings.json").exists()
     told = cli("config", "ledger", "dev", "--rpc", node.url, "--finality", "2")
     assert told.status == 0 and "final is a block with 2 blocks on top" in told.out
+
+
+def test_an_unknown_chain_is_capped_by_its_price_when_it_is_configured(
+    cli: Call, folder: Path, tmp_path: Path
+) -> None:
+    with anvil_node.run_anvil("--chain-id", 424242, "--base-fee", 10**6) as node:
+        with run_lying_node(node.url) as one, run_lying_node(node.url) as liar:
+            liar.answer_with("eth_maxPriorityFeePerGas", hex(10**18))
+            one.answer_with("eth_maxPriorityFeePerGas", hex(4 * 10**6))
+            ledger = ["config", "ledger", "dev", "--json"]
+            made = cli(*ledger, "--rpc", one.url, "--rpc", liar.url).document
+            assert made["max_fee"] == 20 * (10**6 + 4 * 10**6)
+            assert made["max_cost"] == 200_000 * made["max_fee"]
+        made = cli(*ledger, "--finality", "2").document
+        assert made["max_fee"] == 10**8
+        assert "at most 0.1 gwei per gas" in cli("config", "ledger", "dev", "--finality", "3").out
+        made = cli(*ledger, "--max-fee-gwei", "3").document
+        assert made["max_fee"] == 3 * 10**9
 
 
 @pytest.mark.parametrize(
@@ -187,7 +206,8 @@ def test_settings_kept_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
 
 
 def test_a_permit_that_is_never_good_is_not_signed(agent: Path, cli: Call) -> None:
-    assert cli("chain", "authorize", "--ledger", "dev", "--hours", "0").status == 2
+    for kind in (["commit"], ["open"], ["signer", "--none"]):
+        assert cli("chain", "authorize", *kind, "--ledger", "dev", "--hours", "0").status == 2
 
 
 def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(

@@ -111,3 +111,23 @@ def test_every_module_that_a_document_names_exists(name: str) -> None:
 )
 def test_a_name_that_is_gone_is_found(dotted: str) -> None:
     assert not exists(dotted)
+
+
+def heading_anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as renderers of Markdown make them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.strip().lower()).replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("name", [*DOCUMENTS, "CHANGELOG.md"])
+def test_a_link_of_a_document_leads_to_a_file_and_a_heading_of_it(name: str) -> None:
+    page = PROJECT / name
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = link.partition("#")
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in heading_anchors(target.read_text("utf-8")), link

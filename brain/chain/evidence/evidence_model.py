@@ -89,8 +89,8 @@ class Expectations(NamedTuple):
     """The values that the reader knows and evidence must match; an empty field matches any.
 
     `owner` is the account that owns the brain or anchored the log, and `key` an Ed25519 key,
-    `ed25519:…`, that is bound to it. `trust` is the source of the block hash. Keys of the log and
-    of witnesses are C2SP verifier keys.
+    `ed25519:…`, that is bound to it. `block_hash` may be the first bytes of one; `trust` is its
+    source. Keys of the log and of witnesses are C2SP verifier keys.
     """
 
     brain: bytes = b""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import BrainError, Conflict, InvalidInput, LedgerError, printable_text
 from ..evidence.storage_layout import encode_uint256
-from ..ledger_protocol import LedgerHead
+from ..ledger_protocol import LedgerHead, Offer
 from . import rpc_decode
 
 ABI_WORD_BYTES = 32
@@ -22,6 +22,9 @@ ZERO_ADDRESS = "0x" + "00" * 20
 OPEN_SELECTOR = bytes.fromhex("be42c1a8")
 COMMIT_SELECTOR = bytes.fromhex("e4e5b258")
 COMMIT_FOR_SELECTOR = bytes.fromhex("93fb286b")
+OPEN_FOR_SELECTOR = bytes.fromhex("16523dd8")
+SET_SIGNER_FOR_SELECTOR = bytes.fromhex("136d925e")
+OFFER_OF_SELECTOR = bytes.fromhex("171966d7")
 SET_SIGNER_SELECTOR = bytes.fromhex("ca839c5b")
 OFFER_SELECTOR = bytes.fromhex("cae9d9fe")
 ACCEPT_SELECTOR = bytes.fromhex("1b4f6c46")
@@ -29,15 +32,13 @@ SUPERSEDE_SELECTOR = bytes.fromhex("dc2f39d8")
 ANCHOR_SELECTOR = bytes.fromhex("a21f3c6a")
 BRAIN_SELECTOR = bytes.fromhex("c2fd2e16")
 ANCHOR_OF_SELECTOR = bytes.fromhex("ecbe7ca5")
+DISOWNED_BY_SELECTOR = bytes.fromhex("37eeba69")
 
 COMMITTED_TOPIC = "0x83e5a21050c28149f48a38b27f29840c469cdee6532e5fa62a94bb778c11c434"
 """The topic of `Committed(bytes32 indexed, bytes32 indexed, bytes32 indexed, uint64, address)`."""
 
 ANCHORED_TOPIC = "0xb1d5c7988740a31dc57f1b85a7d7c1c10f2009388bc0ee67ef142b5386ea4447"
 """The topic of `Anchored(address indexed, bytes32 indexed, bytes32 indexed)`."""
-
-DISOWNED_TOPIC = "0x1a9b7b113c4bde50915e08df9f44168e3bffc52b061d8a8246e7a945be266bdc"
-"""The topic of `Disowned(bytes32 indexed, uint64 indexed, uint64)`."""
 
 STALE_PARENT_SELECTOR = bytes.fromhex("753109bd")
 UNAUTHORIZED_SELECTOR = bytes.fromhex("82b42900")
@@ -67,14 +68,6 @@ class AnchoredEvent:
     transaction: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DisownedEvent:
-    """The event `Disowned`: commitment `until` + 1 disowned those from `since` to `until`."""
-
-    since: int
-    until: int
-
-
 def encode_call(selector: bytes, *arguments: bytes | str | int) -> bytes:
     """Return the calldata of a function: ids as they are, addresses and numbers as words."""
     words = [
@@ -86,14 +79,11 @@ def encode_call(selector: bytes, *arguments: bytes | str | int) -> bytes:
     return selector + b"".join(words)
 
 
-def encode_commit_for(
-    id: bytes, snapshot: bytes, parent: bytes, deadline: int, signature: bytes
-) -> bytes:
-    """Return the calldata of `commitFor(id, snapshot, parent, deadline, signature)`."""
-    offset = 5 * ABI_WORD_BYTES
+def encode_signed_call(selector: bytes, *arguments: bytes | str | int, signature: bytes) -> bytes:
+    """Return the calldata of a function whose last argument is a signature, of any length."""
+    offset = (len(arguments) + 1) * ABI_WORD_BYTES
     padded = signature + bytes(-len(signature) % ABI_WORD_BYTES)
-    head = encode_call(COMMIT_FOR_SELECTOR, id, snapshot, parent, deadline, offset, len(signature))
-    return head + padded
+    return encode_call(selector, *arguments, offset, len(signature)) + padded
 
 
 def decode_state(answer: bytes) -> LedgerHead | None:
@@ -125,6 +115,15 @@ def decode_state(answer: bytes) -> LedgerHead | None:
     )
 
 
+def decode_offer(value: Any) -> Offer | None:
+    """Return the offer of a brain from the answer of `offerOf(id)`, None if there is none."""
+    answer = rpc_decode.decode_bytes(value, "offer of a brain")
+    to, ends = answer[:ABI_WORD_BYTES], int.from_bytes(answer[ABI_WORD_BYTES:], "big")
+    if len(answer) != 2 * ABI_WORD_BYTES or any(to[:12]) or ends >> 64:
+        rpc_decode.refuse_answer("offer of a brain", value)
+    return Offer(f"0x{to[12:].hex()}", ends) if any(to) else None
+
+
 def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
     """Return a commitment from a log entry, which must be of this contract and this brain."""
     answer, topics = _decode_log_entry(value, contract)
@@ -149,6 +148,17 @@ def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
     )
 
 
+def decode_author(value: Any, contract: str) -> tuple[bytes, str] | None:
+    """Return the id of a brain and its author from a commitment, None for any other log entry."""
+    answer = rpc_decode.decode_object(value, "log entry")
+    topics = rpc_decode.decode_array(answer.get("topics"), "topics")
+    address = rpc_decode.decode_address(answer.get("address"), "address")
+    if address != contract or len(topics) < 2 or topics[0] != COMMITTED_TOPIC:
+        return None
+    id = rpc_decode.decode_word(topics[1], "topic")
+    return id, decode_event(value, contract, id).author
+
+
 def decode_anchored(value: Any, contract: str, sender: str, log: bytes) -> AnchoredEvent:
     """Return an anchor from a log entry, which must be of this contract, account and log."""
     answer, topics = _decode_log_entry(value, contract)
@@ -162,24 +172,7 @@ def decode_anchored(value: Any, contract: str, sender: str, log: bytes) -> Ancho
     )
 
 
-def decode_disowned(value: Any, contract: str, id: bytes) -> DisownedEvent:
-    """Return disowned commitments from a log entry of this contract and this brain."""
-    answer, topics = _decode_log_entry(value, contract, topic_count=3)
-    data = rpc_decode.decode_bytes(answer.get("data"), "data of a log entry")
-    since, until = (int.from_bytes(word, "big") for word in (topics[2], data))
-    if (
-        topics[0].hex() != DISOWNED_TOPIC[2:]
-        or topics[1] != id
-        or len(data) != ABI_WORD_BYTES
-        or not 2 <= since <= until < 1 << 64
-    ):
-        rpc_decode.refuse_answer("log entry of this brain", value)
-    return DisownedEvent(since=since, until=until)
-
-
-def _decode_log_entry(
-    value: Any, contract: str, topic_count: int = 4
-) -> tuple[dict[str, Any], list[bytes]]:
+def _decode_log_entry(value: Any, contract: str) -> tuple[dict[str, Any], list[bytes]]:
     """Return an entry and its topics, if it is of this contract and not taken back."""
     answer = rpc_decode.decode_object(value, "log entry")
     topics = [
@@ -189,7 +182,7 @@ def _decode_log_entry(
     if (
         answer.get("removed", False) is not False
         or rpc_decode.decode_address(answer.get("address"), "address") != contract
-        or len(topics) != topic_count
+        or len(topics) != 4
     ):
         rpc_decode.refuse_answer("log entry of this contract", value)
     return answer, topics
@@ -210,9 +203,9 @@ def revert_error(data: bytes, message: str) -> BrainError:
         )
     if selector == EXPIRED_SELECTOR:
         return Conflict(
-            "the authorization has expired",
+            "the permit or the offer has expired",
             code="expired",
-            hint="ask for a new one; `brain chain authorize` makes it",
+            hint="ask the owner for a new one",
         )
     if selector == UNAUTHORIZED_SELECTOR:
         return InvalidInput(

@@ -1,18 +1,25 @@
-"""The identity of a chain: its id (EIP-155) and the hash of block 0.
+"""What is noted of a chain when a ledger is configured: its identity, and its price of gas.
+
+The identity is the id (EIP-155) and the hash of block 0.
 
 The hashes of public networks are those in the source of go-ethereum and reth.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import InvalidInput
 from . import rpc_decode
-from .evm_config import url_host
+from .evm_config import EvmLedgerConfig, url_host
 from .node_pool import NodePool, ignore_warning
+from .node_quorum import NodeQuorum
 from .rpc import RpcNode
+
+PRICED_BLOCKS = 100
+"""The last blocks whose base fees are looked at."""
 
 
 class Network(NamedTuple):
@@ -53,6 +60,29 @@ def fetch_chain_identity(urls: Sequence[str], quorum: int) -> tuple[int, str]:
             hint="name only nodes of one chain with --rpc",
         )
     return found.answers[0][0]
+
+
+def fetch_gas_price(config: EvmLedgerConfig) -> int:
+    """Return the price of gas on a chain, in wei: the median base fee of some blocks, and the tip.
+
+    Both are medians of the nodes. Raises what `NodeQuorum` raises.
+    """
+    nodes = NodeQuorum(config)
+    view = nodes.latest_view()
+    blocks = hex(min(PRICED_BLOCKS, view.block.number + 1))
+    base_fee = nodes.ask_median(view, _median_base_fee, "eth_feeHistory", blocks, "latest", [])
+    tip = nodes.ask_median(
+        view, lambda answer: rpc_decode.decode_uint256(answer, "tip"), "eth_maxPriorityFeePerGas"
+    )
+    return base_fee + tip
+
+
+def _median_base_fee(answer: Any) -> int:
+    history = rpc_decode.decode_object(answer, "fee history")
+    prices = rpc_decode.decode_array(history.get("baseFeePerGas"), "base fees")
+    if not prices:
+        rpc_decode.refuse_answer("base fees", prices)
+    return statistics.median_low(rpc_decode.decode_uint256(price, "base fee") for price in prices)
 
 
 def _ask_identity(node: RpcNode) -> tuple[int, str]:

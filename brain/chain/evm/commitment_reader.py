@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from ...errors import LedgerError
 from ..ledger_protocol import NO_PARENT, Commitment
 from . import rpc_decode
-from .abi import CommittedEvent, DisownedEvent
+from .abi import CommittedEvent
+from .events.event_finder import BrainView
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum
-from .registry_contract import BrainView, EventT, RegistryContract
+from .registry_contract import DisownedRange, RegistryContract
+
+EventT = TypeVar("EventT", CommittedEvent, DisownedRange)
 
 RETRY_PAUSES_SECONDS = (0.1, 0.4)
 """Seconds before a node is asked again for events that do not match the state."""
@@ -107,13 +111,13 @@ class CommitmentReader:
             )
         return commitments
 
-    def _read_disowned(self, at: BrainView) -> list[DisownedEvent]:
+    def _read_disowned(self, at: BrainView) -> list[DisownedRange]:
         """Return what was disowned; it is only asked for if the state counts any."""
         seq, repairs = (at.head.seq, at.head.repairs) if at.head else (0, 0)
         if repairs == 0:
             return []
 
-        def check(events: Sequence[DisownedEvent]) -> None:
+        def check(events: Sequence[DisownedRange]) -> None:
             ends = [event.until for event in events]
             if len(ends) != repairs or ends != sorted({*ends}) or ends[-1] >= seq:
                 rpc_decode.refuse_answer(f"log of {repairs} repairs in order", len(ends))
@@ -121,7 +125,7 @@ class CommitmentReader:
         return _retry_until_consistent(lambda: self._registry.find_disowned(at), check)
 
 
-def _disowning_seq(disowned: Sequence[DisownedEvent], seq: int) -> int:
+def _disowning_seq(disowned: Sequence[DisownedRange], seq: int) -> int:
     """Return the number of the commitment that first disowned commitment `seq`, 0 for none."""
     return next((each.until + 1 for each in disowned if each.since <= seq <= each.until), 0)
 

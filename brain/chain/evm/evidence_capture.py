@@ -14,9 +14,9 @@ from ..evidence.chain_part import HeadClaim
 from ..evidence.evidence_model import KIND_BRAIN
 from ..ledger_protocol import FINALIZED, Commitment
 from . import durable_files
+from .events.event_finder import BrainView
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
-from .registry_contract import BrainView
 from .storage_prover import (
     StorageClaim,
     StorageProver,

@@ -9,16 +9,16 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from ...errors import InvalidInput, printable_text
+from . import fees
+from .fees import WEI_PER_GWEI
 
-WEI_PER_GWEI = 10**9
 SAFE_TAG = "safe"
 FINALIZED_TAG = "finalized"
 
 MAX_RPC_URLS = 16
 MAX_URL_CHARS = 2048
 MAX_CONFIRMATIONS = 1_000_000
-DEFAULT_MAX_FEE_WEI = 100 * WEI_PER_GWEI
-DEFAULT_MAX_COST_WEI = 2 * 10**16
+MAX_COST_WEI = 2**128
 
 _LEDGER_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 _ADDRESS_HEX = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
@@ -46,8 +46,8 @@ class EvmLedgerConfig:
     quorum: int
     contract: str = ""
     finality: str | int = FINALIZED_TAG
-    max_fee: int = DEFAULT_MAX_FEE_WEI
-    max_cost: int = DEFAULT_MAX_COST_WEI
+    max_fee: int = fees.MAX_UNKNOWN_FEE
+    max_cost: int = fees.default_max_cost(fees.MAX_UNKNOWN_FEE)
     creator: str = ""
     since: int = 0
 
@@ -62,7 +62,8 @@ def parse_config(name: str, raw: Mapping[str, Any]) -> EvmLedgerConfig:
 
     Keys: `chain_id`, `genesis`, `rpc` (a URL or several), and optionally `quorum` (by
     default the majority), `contract`, `finality`, `max_fee_gwei` (decimals are
-    allowed), `max_cost_wei`, `creator`, `since`. Raises `InvalidInput` (`bad_ledger`).
+    allowed), `max_cost_wei`, `creator`, `since`. The caps are by default those of the chain,
+    see `fees`. Raises `InvalidInput` (`bad_ledger`).
     """
     if len(name) > 64 or not _LEDGER_NAME.fullmatch(name):
         _refuse_config(name, "its name must be lower-case letters, digits and single hyphens")
@@ -70,16 +71,19 @@ def parse_config(name: str, raw: Mapping[str, Any]) -> EvmLedgerConfig:
         if key not in _CONFIG_KEYS:
             _refuse_config(name, f"the field {printable_text(key)} is unknown")
     urls = _parse_urls(name, raw.get("rpc"))
+    chain_id = _parse_integer(name, raw, "chain_id", None, 1, 2**63 - 1)
+    max_fee = _parse_max_fee(name, raw.get("max_fee_gwei"), chain_id)
+    max_cost = min(fees.default_max_cost(max_fee), MAX_COST_WEI)
     return EvmLedgerConfig(
         name=name,
-        chain_id=_parse_integer(name, raw, "chain_id", None, 1, 2**63 - 1),
+        chain_id=chain_id,
         genesis=_parse_hex(name, raw, "genesis", _HASH_HEX, required=True),
         urls=urls,
         quorum=_parse_integer(name, raw, "quorum", len(urls) // 2 + 1, 1, len(urls)),
         contract=_parse_hex(name, raw, "contract", _ADDRESS_HEX),
         finality=_parse_finality(name, raw.get("finality", FINALIZED_TAG)),
-        max_fee=_parse_max_fee(name, raw.get("max_fee_gwei")),
-        max_cost=_parse_integer(name, raw, "max_cost_wei", DEFAULT_MAX_COST_WEI, 1, 2**128),
+        max_fee=max_fee,
+        max_cost=_parse_integer(name, raw, "max_cost_wei", max_cost, 1, MAX_COST_WEI),
         creator=_parse_hex(name, raw, "creator", _ADDRESS_HEX),
         since=_parse_integer(name, raw, "since", 0, 0, 2**63 - 1),
     )
@@ -87,7 +91,6 @@ def parse_config(name: str, raw: Mapping[str, Any]) -> EvmLedgerConfig:
 
 def config_to_mapping(config: EvmLedgerConfig) -> dict[str, Any]:
     """Return the mapping that `parse_config` parses to the same configuration."""
-    gwei, rest = divmod(config.max_fee, WEI_PER_GWEI)
     raw: dict[str, Any] = {
         "chain_id": config.chain_id,
         "genesis": config.genesis,
@@ -95,7 +98,7 @@ def config_to_mapping(config: EvmLedgerConfig) -> dict[str, Any]:
         "quorum": config.quorum,
         "contract": config.contract,
         "finality": config.finality,
-        "max_fee_gwei": f"{gwei}.{rest:09}".rstrip("0") if rest else gwei,
+        "max_fee_gwei": gwei_setting(config.max_fee),
         "max_cost_wei": config.max_cost,
         "creator": config.creator,
         "since": config.since,
@@ -103,9 +106,27 @@ def config_to_mapping(config: EvmLedgerConfig) -> dict[str, Any]:
     return {key: value for key, value in raw.items() if value != ""}
 
 
+def gwei_setting(wei: int) -> int | str:
+    """Return the setting `max_fee_gwei` for a price in wei."""
+    text = fees.format_gwei(wei)
+    return text if "." in text else int(text)
+
+
 def url_host(url: str) -> str:
     """Return the host and port of a URL: its path often holds a key, and is never shown."""
     return printable_text(urlsplit(url).netloc.rpartition("@")[2])
+
+
+def parse_url_setting(name: str, key: str, value: Any) -> str:
+    """Return a setting that is a URL or "". Raises `InvalidInput` (`bad_ledger`)."""
+    if value and (not isinstance(value, str) or not _is_url(value)):
+        _refuse_config(name, f"{key} must be an http:// or https:// URL")
+    return str(value or "")
+
+
+def parse_address_setting(name: str, key: str, value: Any) -> str:
+    """Return a setting that is an address or "". Raises `InvalidInput` (`bad_ledger`)."""
+    return _parse_hex(name, {key: value}, key, _ADDRESS_HEX)
 
 
 def _refuse_config(name: str, reason: str) -> NoReturn:
@@ -121,7 +142,7 @@ def _parse_urls(name: str, raw: Any) -> tuple[str, ...]:
     if not isinstance(urls, list | tuple) or not 1 <= len(urls) <= MAX_RPC_URLS:
         _refuse_config(name, f"rpc must name 1 to {MAX_RPC_URLS} nodes")
     for url in urls:
-        if not isinstance(url, str) or len(url) > MAX_URL_CHARS or not _is_url(url):
+        if not isinstance(url, str) or not _is_url(url):
             _refuse_config(name, "rpc must hold http:// or https:// URLs")
     if len(set(urls)) < len(urls):
         _refuse_config(name, "rpc names a node twice")
@@ -129,7 +150,7 @@ def _parse_urls(name: str, raw: Any) -> tuple[str, ...]:
 
 
 def _is_url(url: str) -> bool:
-    if not url.isascii() or not url.isprintable() or " " in url:
+    if len(url) > MAX_URL_CHARS or not url.isascii() or not url.isprintable() or " " in url:
         return False
     try:
         parts = urlsplit(url)
@@ -174,9 +195,9 @@ def _parse_finality(name: str, raw: Any) -> str | int:
     )
 
 
-def _parse_max_fee(name: str, raw: Any) -> int:
+def _parse_max_fee(name: str, raw: Any, chain_id: int) -> int:
     if raw is None:
-        return DEFAULT_MAX_FEE_WEI
+        return fees.known_max_fee(chain_id) or fees.MAX_UNKNOWN_FEE
     match = re.fullmatch(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?", str(raw), re.ASCII)
     fee = int(match[1]) * WEI_PER_GWEI + int((match[2] or "").ljust(9, "0")) if match else 0
     if isinstance(raw, bool) or fee < 1:

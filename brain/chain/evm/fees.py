@@ -17,6 +17,57 @@ GAS_MARGIN_DIVISOR = 4
 """The gas limit is the estimate plus this part of it: state may change until inclusion."""
 
 
+WEI_PER_GWEI = 10**9
+CAPPED_GAS = 200_000
+"""The default cap of a transaction is that of the price times this: some five commitments."""
+MAX_UNKNOWN_FEE = 100 * WEI_PER_GWEI
+"""The cap where nothing is known of a chain, and the highest that follows from its prices."""
+PRICE_FACTOR = 20
+"""The cap on a chain without one of its own is its price times this."""
+
+_MAX_FEE_GWEI = {
+    1: 100.0,  # Ethereum
+    10: 1.0,  # OP Mainnet
+    56: 10.0,  # BNB Smart Chain
+    100: 50.0,  # Gnosis
+    130: 1.0,  # Unichain
+    137: 2000.0,  # Polygon
+    480: 1.0,  # World Chain
+    8453: 1.0,  # Base
+    42161: 5.0,  # Arbitrum One
+    43114: 100.0,  # Avalanche
+    59144: 5.0,  # Linea
+    534352: 5.0,  # Scroll
+    17000: 100.0,  # Holesky
+    31337: 100.0,  # development nodes
+    84532: 1.0,  # Base Sepolia
+    421614: 5.0,  # Arbitrum Sepolia
+    560048: 100.0,  # Hoodi
+    11155111: 100.0,  # Sepolia
+    11155420: 1.0,  # OP Sepolia
+}
+"""By chain id, in gwei: ten times and more what is usual, and below what would hurt."""
+
+
+def known_max_fee(chain_id: int) -> int | None:
+    """Return the cap on the price of gas on a known chain, in wei; None on others.
+
+    A price that is usual on one chain is a thousand times too much on another.
+    """
+    gwei = _MAX_FEE_GWEI.get(chain_id)
+    return None if gwei is None else int(gwei * WEI_PER_GWEI)
+
+
+def max_fee_for_price(price: int) -> int:
+    """Return the cap on the price of gas for the present price of a chain, in wei."""
+    return min(max(PRICE_FACTOR * price, 1), MAX_UNKNOWN_FEE)
+
+
+def default_max_cost(max_fee: int) -> int:
+    """Return the cap on the cost of a transaction, in wei, for one on the price of gas."""
+    return CAPPED_GAS * max_fee
+
+
 class Fees(NamedTuple):
     """The highest price of one gas, and the tip in it, in wei."""
 
@@ -73,8 +124,7 @@ def build_quote(gas: int, estimate: int, base_fee: int, offer: Fees, caps: FeeCa
         )
     max_fee = min(offer.max_fee, caps.max_fee)
     worst = gas * max_fee
-    if worst > caps.max_cost:
-        _refuse_fee(f"it may cost {worst} wei; the cap is {caps.max_cost}")
+    _require_cost(worst, caps)
     return Quote(
         gas=gas,
         expected_gas=estimate,
@@ -84,6 +134,33 @@ def build_quote(gas: int, estimate: int, base_fee: int, offer: Fees, caps: FeeCa
         expected=estimate * needed,
         worst=worst,
     )
+
+
+def quote_signed(gas: int, estimate: int, base_fee: int, offer: Fees, caps: FeeCaps) -> Quote:
+    """Return the cost of a transaction whose limit and price are signed already.
+
+    Raises `InvalidInput` (`fee_cap`).
+    """
+    if offer.max_fee > caps.max_fee:
+        _refuse_fee(
+            f"it offers {format_gwei(offer.max_fee)} gwei for one gas;"
+            f" the cap is {format_gwei(caps.max_fee)}"
+        )
+    _require_cost(gas * offer.max_fee, caps)
+    return Quote(
+        gas=gas,
+        expected_gas=estimate,
+        base_fee=base_fee,
+        max_fee=offer.max_fee,
+        tip=offer.tip,
+        expected=estimate * min(offer.max_fee, base_fee + offer.tip),
+        worst=gas * offer.max_fee,
+    )
+
+
+def _require_cost(worst: int, caps: FeeCaps) -> None:
+    if worst > caps.max_cost:
+        _refuse_fee(f"it may cost {worst} wei; the cap is {caps.max_cost}")
 
 
 def market_fees(base_fee: int, tip: int) -> Fees:

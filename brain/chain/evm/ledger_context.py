@@ -8,15 +8,16 @@ from pathlib import Path
 from ...errors import InvalidInput
 from ..evidence import storage_layout
 from ..ledger_protocol import LedgerHead
-from .account import Account
 from .commitment_reader import CommitmentReader
+from .events.event_finder import BrainView, EventFinder
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
-from .journal import TxIntent, TxJournal, TxRecord
+from .journal import TxIntent, TxJournals, TxRecord
 from .node_pool import WarnUser
 from .node_quorum import NodeQuorum, QuorumView
-from .registry_contract import BrainView, RegistryContract
+from .registry_contract import RegistryContract
 from .rollback_guard import RollbackGuard
+from .signing.signer_protocol import Signer
 from .tx_sender import ApproveQuote, TxSender
 from .tx_status import SentTransaction, TxTracker
 
@@ -28,7 +29,7 @@ class LedgerContext:
         self,
         config: EvmLedgerConfig,
         folder: Path,
-        account: Account | Callable[[], Account] | None,
+        account: Signer | Callable[[], Signer] | None,
         *,
         approve: ApproveQuote,
         patience: float,
@@ -38,11 +39,14 @@ class LedgerContext:
         self.config = config
         self.folder = folder
         self.nodes = NodeQuorum(config, timeout, warn)
-        self.registry = RegistryContract(config, self.nodes)
+        self.journals = TxJournals(folder / "chains" / self._chain_key)
+        found_folder = folder / "transactions" / self.contract_key
+        events = EventFinder(config, self.nodes, found_folder, self.journals)
+        self.registry = RegistryContract(config, self.nodes, events)
         self.tx_tracker = TxTracker(self.nodes, self.registry)
         self.commitments = CommitmentReader(config, self.nodes, self.registry)
         self.rollback_guard = RollbackGuard(folder / "seen" / self.contract_key, self.nodes)
-        self._account = account if isinstance(account, Account) else None
+        self._account = None if callable(account) else account
         self._open_account = account
         self._approve = approve
         self.patience = patience
@@ -51,11 +55,6 @@ class LedgerContext:
     def contract_key(self) -> str:
         """File-name key for the contract."""
         return f"{self._chain_key}-{self.config.contract}"
-
-    @property
-    def chain_folder(self) -> Path:
-        """The folder of the journals, one for each key; journals belong to the chain."""
-        return self.folder / "chains" / self._chain_key
 
     @property
     def _chain_key(self) -> str:
@@ -78,8 +77,22 @@ class LedgerContext:
             )
         return address
 
+    def require_creator(self, address: str) -> None:
+        """Refuse to open a brain with an account to which the ids of brains are not bound.
+
+        Raises `InvalidInput` (`wrong_creator`).
+        """
+        if address != self.creator:
+            raise InvalidInput(
+                f"the settings name the creator {self.creator}, and {address} would open the"
+                " brain: it would have another id",
+                code="wrong_creator",
+                hint="open it with the account of the creator, or add the ledger again under"
+                " another name",
+            )
+
     @property
-    def account(self) -> Account:
+    def account(self) -> Signer:
         """The account that signs, opened when first needed. Raises `InvalidInput` (`no_key`)."""
         if self._account is None and callable(self._open_account):
             self._account = self._open_account()
@@ -87,7 +100,8 @@ class LedgerContext:
             raise InvalidInput(
                 f"writing to {self.config.name} needs the key of an account",
                 code="no_key",
-                hint=f"name it with `brain config ledger {self.config.name} --keystore FILE`",
+                hint=f"name its keystore: `brain config ledger {self.config.name} --keystore FILE`;"
+                " `brain chain account new` makes one",
             )
         return self._account
 
@@ -100,12 +114,8 @@ class LedgerContext:
     def sender(self) -> TxSender:
         """Sends with the user's key. Raises `InvalidInput` (`no_key`)."""
         account = self.account
-        journal = self.journal(account.address)
+        journal = self.journals.journal(account.address)
         return TxSender(self.config, self.nodes, self.tx_tracker, journal, account, self._approve)
-
-    def journal(self, address: str) -> TxJournal:
-        """Return the journal of a key on this chain."""
-        return TxJournal(self.chain_folder / address)
 
     def registry_id(self, brain: bytes) -> bytes:
         """Return the id of a brain in the contract, which is bound to its creator."""

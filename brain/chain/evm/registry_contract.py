@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from ...errors import InvalidInput, LedgerError
+from ...errors import InvalidInput
 from .. import contracts
-from ..ledger_protocol import LedgerHead
+from ..ledger_protocol import LedgerHead, Offer
 from . import abi, rpc_decode
-from .abi import AnchoredEvent, CommittedEvent, DisownedEvent
+from .abi import AnchoredEvent, CommittedEvent
+from .events.event_finder import BrainView, EventFinder, EventQuery
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
-from .rpc import RpcCall
+from .rpc import MAX_BATCH_CALLS, RefusedCall, RpcCall
 from .rpc_decode import BlockInfo
-
-EventT = TypeVar("EventT", AnchoredEvent, CommittedEvent, DisownedEvent)
-
-MIN_LOG_RANGE_BLOCKS = 1 << 10
-"""Blocks below which a range of the log is not divided any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,21 +36,20 @@ class TxReceipt:
         return self.gas * self.gas_price
 
 
-class BrainView(NamedTuple):
-    """A brain in the contract at a block; `head` is None if it was never opened there."""
+class DisownedRange(NamedTuple):
+    """Commitments `since` to `until`, which commitment `until` + 1 disowned."""
 
-    brain: bytes
-    id: bytes
-    view: QuorumView
-    head: LedgerHead | None
+    since: int
+    until: int
 
 
 class RegistryContract:
     """A deployed BrainRegistry. Raises what `NodeQuorum` raises."""
 
-    def __init__(self, config: EvmLedgerConfig, nodes: NodeQuorum) -> None:
+    def __init__(self, config: EvmLedgerConfig, nodes: NodeQuorum, events: EventFinder) -> None:
         self._config = config
         self._nodes = nodes
+        self._events = events
 
     def check_code(self, view: QuorumView) -> None:
         """Check that the address has the code of BrainRegistry.
@@ -75,7 +70,11 @@ class RegistryContract:
             ("eth_getCode", [contract, view.tag]),
             ("eth_call", [question, view.tag]),
         ]
-        code, answer = self._nodes.ask_quorum_many(view, _decode_code_and_state, calls)
+        try:
+            code, answer = self._nodes.ask_quorum_many(view, _decode_code_and_state, calls)
+        except RefusedCall:
+            self.check_code(view)  # another contract refuses a call that it does not know
+            raise
         self._check_runtime_code(code)
         return abi.decode_state(answer)
 
@@ -92,6 +91,14 @@ class RegistryContract:
             question,
             view.tag,
         )
+
+    def read_offer(self, view: QuorumView, id: bytes) -> Offer | None:
+        """Return the offer of a brain to another owner, None if there is none."""
+        question = {
+            "to": self._config.contract,
+            "data": "0x" + abi.encode_call(abi.OFFER_OF_SELECTOR, id).hex(),
+        }
+        return self._nodes.ask_quorum(view, abi.decode_offer, "eth_call", question, view.tag)
 
     def simulate_call(self, view: QuorumView, data: bytes) -> None:
         """Simulate a call at a block, and raise the error for the contract's revert."""
@@ -110,49 +117,26 @@ class RegistryContract:
     ) -> list[CommittedEvent]:
         """Return the commitments of a brain, all or those of a snapshot or after a parent.
 
-        Events are read backwards, in as few ranges of blocks as the nodes allow, until
-        commitment `down_to` or an earlier one is found.
+        Events are read backwards, until commitment `down_to` or an earlier one is found.
         """
-        words = ["0x" + word.hex() if word else None for word in (snapshot, parent)]
-        topics = [abi.COMMITTED_TOPIC, "0x" + at.id.hex(), *words]
-        contract = self._config.contract
-        events: list[CommittedEvent] = []
-        for events_in_range in self._scan_log_ranges(
-            at.view, topics, lambda entry: abi.decode_event(entry, contract, at.id)
-        ):
-            for event in events_in_range:
-                expected = (snapshot or event.snapshot, parent or event.parent)
-                if (event.snapshot, event.parent) != expected:
-                    rpc_decode.refuse_answer("log entry for the query", event.snapshot.hex())
-            events = [*events_in_range, *events]
-            if any(event.seq <= down_to for event in events_in_range):
-                break
-        return events
+        return self._events.find_committed(at, EventQuery(snapshot, parent, down_to))
 
-    def find_disowned(self, at: BrainView) -> list[DisownedEvent]:
-        """Return what the owner of a brain disowned, oldest first."""
-        topics = [abi.DISOWNED_TOPIC, "0x" + at.id.hex()]
-        contract, repairs = self._config.contract, at.head.repairs if at.head else 0
-        events: list[DisownedEvent] = []
-        if repairs == 0:
-            return events
-        for events_in_range in self._scan_log_ranges(
-            at.view, topics, lambda entry: abi.decode_disowned(entry, contract, at.id)
-        ):
-            events += events_in_range
-            if len(events) >= repairs:
-                break
-        return sorted(events, key=lambda event: event.until)
+    def find_disowned(self, at: BrainView) -> list[DisownedRange]:
+        """Return what the owner of a brain disowned, oldest first.
+
+        The state tells it of each commitment; it is read backwards until all repairs are found.
+        """
+        seq, repairs = (at.head.seq, at.head.repairs) if at.head else (0, 0)
+        found: list[DisownedRange] = []
+        while seq > 1 and len(found) < repairs:
+            numbers = range(max(seq - MAX_BATCH_CALLS, 1) + 1, seq + 1)
+            found = [*self._read_disowned(at, numbers), *found]
+            seq = numbers.start - 1
+        return found
 
     def find_anchors(self, view: QuorumView, sender: str, log: bytes) -> list[AnchoredEvent]:
-        """Return all anchors of an account and a log up to a block, oldest first."""
-        account = "0x" + sender[2:].rjust(2 * abi.ABI_WORD_BYTES, "0")
-        topics = [abi.ANCHORED_TOPIC, account, "0x" + log.hex()]
-        contract = self._config.contract
-        ranges = self._scan_log_ranges(
-            view, topics, lambda entry: abi.decode_anchored(entry, contract, sender, log)
-        )
-        return [event for events_in_range in reversed([*ranges]) for event in events_in_range]
+        """Return anchors of an account and a log up to a block; see `EventFinder`."""
+        return self._events.find_anchored(view, sender, log)
 
     def read_blocks(self, view: QuorumView, numbers: Sequence[int]) -> list[BlockInfo]:
         """Return blocks that are on the chain of the view."""
@@ -172,6 +156,44 @@ class RegistryContract:
 
         return list(self._nodes.ask_quorum_many(view, read, calls)) if calls else []
 
+    def read_authors(self, view: QuorumView, hash: str) -> list[tuple[bytes, str]]:
+        """Return the brains, by their ids, that a transaction committed, each with its author.
+
+        None if the transaction is in no block up to the view, or failed.
+        """
+        contract = self._config.contract
+
+        def read(answer: Any) -> tuple[tuple[bytes, str], ...]:
+            if (receipt := _decode_tx_receipt(hash, answer)) is None or not receipt.succeeded:
+                return ()
+            entries = rpc_decode.decode_array(answer.get("logs"), "log")
+            return tuple(filter(None, (abi.decode_author(entry, contract) for entry in entries)))
+
+        return list(self._nodes.ask_quorum(view, read, "eth_getTransactionReceipt", hash))
+
+    def _read_disowned(self, at: BrainView, numbers: Sequence[int]) -> list[DisownedRange]:
+        """Return what each of these commitments of a brain disowned."""
+        calls: list[RpcCall] = []
+        for number in numbers:
+            data = abi.encode_call(abi.DISOWNED_BY_SELECTOR, at.id, number)
+            call = {"to": self._config.contract, "data": "0x" + data.hex()}
+            calls.append(("eth_call", [call, at.view.tag]))
+
+        def read(answers: list[Any]) -> tuple[int, ...]:
+            return tuple(
+                int.from_bytes(rpc_decode.decode_word(answer, "commitment"), "big")
+                for answer in answers
+            )
+
+        found = []
+        answers = self._nodes.ask_quorum_many(at.view, read, calls)
+        for since, number in zip(answers, numbers, strict=True):
+            if since >= number:
+                rpc_decode.refuse_answer("commitment before the one that disowned it", since)
+            if since:
+                found.append(DisownedRange(since, number - 1))
+        return found
+
     def _check_runtime_code(self, code: bytes) -> None:
         where = f"{self._config.contract} on chain {self._config.chain_id}"
         if not code:
@@ -186,38 +208,6 @@ class RegistryContract:
                 code="wrong_code",
                 hint="check the address: only the code itself is trusted",
             )
-
-    def _scan_log_ranges(
-        self,
-        view: QuorumView,
-        topics: Sequence[str | None],
-        decode: Callable[[Any], EventT],
-    ) -> Iterator[tuple[EventT, ...]]:
-        """Yield the events of each range of blocks, newest range first."""
-
-        def read(value: Any) -> tuple[EventT, ...]:
-            return tuple(map(decode, rpc_decode.decode_array(value, "log")))
-
-        last = view.block.number
-        span = last - self._config.since + 1
-        while last >= self._config.since:
-            first = max(last - span + 1, self._config.since)
-            query = {
-                "address": self._config.contract,
-                "topics": topics,
-                "fromBlock": hex(first),
-                "toBlock": hex(last),
-            }
-            try:
-                events_in_range = self._nodes.ask_quorum(view, read, "eth_getLogs", query)
-            except LedgerError:
-                if span <= MIN_LOG_RANGE_BLOCKS:
-                    raise
-                # Nodes limit the blocks, or the entries, of one query.
-                span = max(span // 8, MIN_LOG_RANGE_BLOCKS)
-                continue
-            yield events_in_range
-            last = first - 1
 
 
 def decode_code(value: Any) -> bytes:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RPC_TIMEOUT_SECONDS = 15.0
 """Seconds an answer may take, from the first byte sent to the last received."""
 MAX_RPC_ATTEMPTS = 3
-"""Attempts of a request if the connection breaks or the node is busy."""
+"""Attempts of a request if the connection breaks, and of a question if the node is busy."""
 RETRY_PAUSE_SECONDS = 0.2
 """Seconds before the second attempt; twice that before the third."""
 MAX_BATCH_CALLS = 100
@@ -43,12 +43,15 @@ class RefusedCall(LedgerError):
 
 
 class RpcNode:
-    """A node at a URL. Errors are `LedgerError`: `unreachable`, `bad_rpc`."""
+    """A node at a URL, whose answers may take `timeout` seconds.
+
+    Errors are `LedgerError`: `bad_rpc`, and those of `UNAVAILABLE_CODES`.
+    """
 
     def __init__(self, url: str, timeout: float = RPC_TIMEOUT_SECONDS) -> None:
         self.host = url_host(url)
         self._url = url
-        self._timeout = timeout
+        self.timeout = timeout
         self._web3: HTTPProvider | None = None
         self._supports_batches = True
 
@@ -127,9 +130,9 @@ class RpcNode:
 
             self._web3 = HTTPProvider(
                 self._url,
-                session=BoundedSession(self.host, self._timeout),
+                session=BoundedSession(self.host, self.timeout),
                 exception_retry_configuration=ExceptionRetryConfiguration(
-                    errors=(requests.ConnectionError, requests.HTTPError),
+                    errors=(requests.ConnectionError,),
                     retries=MAX_RPC_ATTEMPTS,
                     backoff_factor=RETRY_PAUSE_SECONDS,
                 ),

@@ -8,8 +8,12 @@ of the environment are not used.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from ... import limits
@@ -23,8 +27,22 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 16
 MAX_JSON_DEPTH = 32
 """Nesting of arrays and objects; a block with its transactions has 5 levels."""
-RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
-"""HTTP statuses after which a request is retried."""
+_RETRY_AFTER = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+KEY_STATUSES = frozenset({401, 402, 403})
+DOWN_STATUSES = frozenset({502, 503, 504})
+RATE_LIMITED_STATUS = 429
+UNAVAILABLE_CODES = frozenset({"unreachable", "rate_limited", "key_refused"})
+"""Codes of errors that say nothing of the call: the node did not take it."""
+
+
+class BusyNode(LedgerError):
+    """A node that may answer later; `pause` is the seconds that it asks to wait, if it does."""
+
+    def __init__(self, error: LedgerError, pause: float | None) -> None:
+        super().__init__(error.message, code=error.code, hint=error.hint)
+        self.pause = pause
 
 
 class ResponseBody:
@@ -57,8 +75,8 @@ class BoundedSession:
     def post(self, url: str, data: bytes, headers: dict[str, str], **_: Any) -> ResponseBody:
         """Send a request and return the checked answer.
 
-        Raises what requests raises, `requests.HTTPError` for a busy node, and
-        `LedgerError` (`bad_rpc`, `unreachable`).
+        Raises what requests raises, and `LedgerError` (`bad_rpc`, `unreachable`,
+        `rate_limited`, `key_refused`), which is a `BusyNode` if it is worth asking again.
         """
         deadline = time.monotonic() + self._timeout
         response = self._session.post(
@@ -70,11 +88,45 @@ class BoundedSession:
             allow_redirects=False,
         )
         with response:
-            if response.status_code in RETRYABLE_STATUSES:
-                response.raise_for_status()
+            self._check_status(response)
             content = self._read_body(response, deadline)
-        self._check_answers(content, json.loads(data))
+        try:
+            self._check_answers(content, json.loads(data))
+        except LedgerError as error:
+            if response.status_code == HTTPStatus.OK:
+                raise
+            status = _describe_status(response)
+            raise rpc_decode.bad_rpc_error(self._host, f"answers with {status}") from error
         return ResponseBody(content)
+
+    def _check_status(self, response: Response) -> None:
+        """Refuse a status that says why there is no answer.
+
+        With others, such as 400, nodes send errors of JSON-RPC.
+        """
+        number, status = response.status_code, _describe_status(response)
+        if number in KEY_STATUSES:
+            raise LedgerError(
+                f"{self._host} refuses the key in its URL, or asks for one ({status})",
+                code="key_refused",
+                hint="check the URL of the node, or name another node",
+            )
+        pause = _seconds_to_wait(response.headers.get("Retry-After", ""))
+        asks = "" if pause is None else f", and asks to wait {pause:g} s"
+        if number == RATE_LIMITED_STATUS:
+            error = LedgerError(
+                f"{self._host} limits the rate of requests ({status}){asks}",
+                code="rate_limited",
+                hint="wait, name further nodes, or use a key with a higher limit",
+            )
+            raise BusyNode(error, pause)
+        if number in DOWN_STATUSES:
+            error = LedgerError(
+                f"{self._host} is not available ({status}){asks}",
+                code="unreachable",
+                hint="try again later, or name further nodes",
+            )
+            raise BusyNode(error, pause)
 
     def _read_body(self, response: Response, deadline: float) -> bytes:
         if response.headers.get("Content-Encoding", "identity") != "identity":
@@ -144,3 +196,20 @@ class BoundedSession:
                 raise rpc_decode.bad_rpc_error(self._host, "answers with a malformed error")
         id = answer.get("id")
         return id if isinstance(id, int) and not isinstance(id, bool) else -1
+
+
+def _describe_status(response: Response) -> str:
+    """Return a status as `HTTP 429 Too Many Requests`, in words that are not the node's."""
+    number = response.status_code
+    with suppress(ValueError):
+        return f"HTTP {number} {HTTPStatus(number).phrase}"
+    return f"HTTP {number}"
+
+
+def _seconds_to_wait(retry_after: str) -> float | None:
+    """Return the seconds of a header `Retry-After`, which is a number or a date."""
+    if _RETRY_AFTER.fullmatch(retry_after):
+        return float(retry_after)
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0)
+    return None

@@ -1,7 +1,7 @@
 """Gas costs of BrainRegistry, measured on a real node: `python -m tests.support.chain.gas_costs`.
 
-`python -m tests.support.chain.gas_costs` prints the table and writes it into docs/chain.md,
-between marks.
+`python -m tests.support.chain.gas_costs` prints the table and writes it between the marks of
+docs/chain/contract.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.chain.registry_contract import (
     word_of,
 )
 
-COSTS_PAGE = Path(__file__).parents[3] / "docs" / "chain.md"
+COSTS_PAGE = Path(__file__).parents[3] / "docs" / "chain" / "contract.md"
 TABLE_BEGIN, TABLE_END = (
     "<!-- gas: python -m tests.support.chain.gas_costs -->\n",
     "<!-- end of gas -->\n",

@@ -36,14 +36,35 @@ class LyingNode(ThreadingHTTPServer):
         self.alterations: dict[str, Alteration] = {}
         self.denials: dict[str, str] = {}
         self.refusals: dict[str, tuple[str, Sequence[str]]] = {}
+        self.pretences: dict[str, object] = {}
+        self.transactions: list[bytes] = []
         self.most = 1000
         self.body: Callable[[bytes], bytes] = lambda body: body
         self.headers: dict[str, str] = {}
         self.status = 200
+        self.limited = 0
         self.drip: threading.Event | None = None
         self.endless = False
         self.silence: threading.Event | None = None
         self.ignored = 0
+
+    def ask(self, method: str, *params: object) -> Any:
+        """Return what the node behind says."""
+        call = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+        return json.loads(self.pass_on(json.dumps(call).encode()))["result"]
+
+    def honest_block_number(self) -> int:
+        """Return the number of the last block of the node behind."""
+        return int(self.ask("eth_blockNumber"), 16)
+
+    def pass_on(self, asked: bytes) -> bytes:
+        """Return the true answer of the node behind."""
+        connection = http.client.HTTPConnection(self.target, timeout=TIMEOUT_SECONDS)
+        try:
+            connection.request("POST", "/", asked, {"Content-Type": "application/json"})
+            return connection.getresponse().read()
+        finally:
+            connection.close()
 
     def hang(self) -> None:
         """Accept every call from now on, and never answer; `ignored` counts the calls."""
@@ -65,6 +86,10 @@ class LyingNode(ThreadingHTTPServer):
         """Refuse a call without passing it on, unless its first parameter is one of these."""
         self.refusals[method] = words, unless_first_param
 
+    def pretend(self, method: str, result: object) -> None:
+        """Tell this as the result of a method, and do nothing."""
+        self.pretences[method] = result
+
     def limit_batch(self, most: int) -> None:
         """Refuse more calls than that at once."""
         self.most = most
@@ -75,9 +100,14 @@ class LyingNode(ThreadingHTTPServer):
         self.status = status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
+    def limit_rate(self, times: int, **headers: str) -> None:
+        """Answer so many times with 429, and then the truth."""
+        self.limited = times
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
     def stop_lying(self) -> None:
         """Tell the truth from now on."""
-        for lies in (self.alterations, self.denials, self.refusals):
+        for lies in (self.alterations, self.denials, self.refusals, self.pretences):
             lies.clear()
         self.body = lambda body: body
         self.status, self.headers, self.drip, self.endless = 200, {}, None, False
@@ -99,7 +129,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         body = self.server.body(self._alter_answer(asked))
-        self.send_response(self.server.status)
+        self.send_response(429 if self.server.limited > 0 else self.server.status)
+        self.server.limited -= 1
         for name, value in self.server.headers.items():
             self.send_header(name, value)
         with suppress(OSError):  # whoever asked may have had enough
@@ -128,12 +159,12 @@ class _Handler(BaseHTTPRequestHandler):
             words, unless_first_param = self.server.refusals[call["method"]]
             if not any(param in unless_first_param for param in call["params"][:1]):
                 return json.dumps(_error_answer(call["id"], words)).encode()
-        connection = http.client.HTTPConnection(self.server.target, timeout=TIMEOUT_SECONDS)
-        try:
-            connection.request("POST", "/", asked, {"Content-Type": "application/json"})
-            answer = json.load(connection.getresponse())
-        finally:
-            connection.close()
+        if isinstance(call, dict) and call["method"] == "eth_sendRawTransaction":
+            self.server.transactions.append(bytes.fromhex(call["params"][0][2:]))
+        if isinstance(call, dict) and call["method"] in self.server.pretences:
+            result = self.server.pretences[call["method"]]
+            return json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}).encode()
+        answer = json.loads(self.server.pass_on(asked))
         calls = json.loads(asked)
         many = isinstance(calls, list)
         by_id = {call["id"]: call for call in (calls if many else [calls])}
