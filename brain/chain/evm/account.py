@@ -108,15 +108,17 @@ def recover_public_key(digest: bytes, signature: bytes) -> bytes:
     with preserve_recursion_limit():
         from eth_keys.datatypes import Signature
         from eth_keys.exceptions import BadSignature
-        from eth_utils.exceptions import ValidationError
 
     if len(signature) != secp256k1.SIGNATURE_SIZE + 1:
         return b""
     parity = signature[-1] - 27 if signature[-1] >= 27 else signature[-1]
+    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
+    if parity not in (0, 1) or not 0 < r < secp256k1.ORDER or not 0 < s < secp256k1.ORDER:
+        return b""
     try:
-        vrs = Signature(signature[:-1] + bytes([parity & 0xFF]))
+        vrs = Signature(signature[:-1] + bytes([parity]))
         return bytes(vrs.recover_public_key_from_msg_hash(digest).to_bytes())
-    except (BadSignature, ValidationError):
+    except BadSignature:
         return b""
 
 
