@@ -41,7 +41,7 @@ EXIT_MEANINGS = {
     VERIFICATION_FAILED: "verification failed",
     NO_BRAIN: "no brain here",
     LOCKED: "locked by another writer",
-    CONFLICT: "conflict: data that no snapshot has would be overwritten",
+    CONFLICT: "conflict: something changed meanwhile, or data would be overwritten",
     NOT_ADMITTED: "the program of the skill is not admitted",
     SKILL_REFUSED: "the skill refused its arguments",
     SKILL_FAILED: "the skill failed",

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brain.errors import InvalidInput
+
 from . import std_streams
 from .error_report import USAGE, Failure
 
@@ -39,6 +41,7 @@ class App:
         self.as_json = as_json
         self.use_pager = use_pager
         self.sign_with: SigningKeyProvider | None = None
+        self.transactions_signed_by: str | None = None
         self._brain: Brain | None = None
         self._folder: Path | None = None
         self._embedders: list[Embedder | None] | None = None
@@ -110,15 +113,27 @@ class App:
         from .settings import user_ledgers
 
         if name == user_ledgers.LOCAL_LEDGER:
+            if self.transactions_signed_by is not None:
+                raise InvalidInput(
+                    "the log of this machine has no transactions",
+                    code="bad_ledger",
+                    hint="name a ledger on a chain with --ledger",
+                )
             return user_ledgers.open_local_log()
         return self.open_evm_ledger(name)
 
     def open_evm_ledger(self, name: str) -> EvmLedger:
-        """Open a ledger on a chain; the cost of each transaction is printed before it is sent."""
+        """Open a ledger on a chain; the cost of each transaction is printed before it is sent.
+
+        If `transactions_signed_by` is set, to an address or "", no key of this machine signs.
+        """
         from .settings import evm_ledgers
 
         return evm_ledgers.open_evm_ledger(
-            name, self._print_cost, lambda line: self.print_note(f"Note: {line}")
+            name,
+            self._print_cost,
+            lambda line: self.print_note(f"Note: {line}"),
+            self.transactions_signed_by,
         )
 
     def _print_cost(self, quote: Quote) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from brain.errors import BrainError
+
 from .command import Decorated, argument, flag, option, repeated_option
+from .context import App
 from .params import CountType, NonEmptyType, TextType
+
+if TYPE_CHECKING:
+    from brain.chain.evm.signing.unsigned import UnsignedForm
 
 _MAX_HOURS = 24 * 366 * 100
 """A century: later ends are typing errors."""
@@ -113,3 +121,72 @@ _INDEX_OPTIONS = (
     ),
     option("--by", type=click.Choice(SELECTION_METHODS), help="How to rank skills for a task."),
 )
+
+
+_UNSIGNED_OPTIONS = (
+    flag("--unsigned", help="Print the transaction, to be signed elsewhere, and send nothing."),
+    option(
+        "-o",
+        "--output",
+        type=None,
+        metavar="FILE",
+        help="With --unsigned: write the transaction to FILE, not to stdout.",
+    ),
+    option(
+        "--from",
+        "signed_by",
+        type=TextType("bad_address"),
+        metavar="ADDRESS",
+        help="With --unsigned: the account that will sign.  [default: that of the ledger]",
+    ),
+    option(
+        "--format",
+        "form",
+        type=click.Choice(("plain", "safe", "safe-service", "clef")),
+        help="With --unsigned: for which wallet.  [default: plain]",
+    ),
+)
+
+
+def unsigned_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add --unsigned, --output, --from and --format to a command that sends one transaction.
+
+    With --unsigned no key is used: the command stops where it would sign.
+    """
+
+    @functools.wraps(function)
+    def run(
+        app: App,
+        *,
+        unsigned: bool,
+        output: str | None,
+        signed_by: str | None,
+        form: UnsignedForm | None,
+        **options: Any,
+    ) -> None:
+        if not unsigned:
+            if any(value is not None for value in (output, signed_by, form)):
+                raise click.UsageError("--output, --from and --format are for --unsigned.")
+            function(app, **options)
+            return
+        if options.get("dry_run"):
+            raise click.UsageError("Give either --dry-run or --unsigned.")
+        from brain.chain.evm.signing.signer_protocol import TransactionToSign
+
+        from .render.unsigned import emit_unsigned
+
+        app.transactions_signed_by = signed_by or ""
+        try:
+            function(app, **options)
+        except TransactionToSign as wanted:
+            emit_unsigned(app, wanted, form or "plain", options["ledger"], output)
+            return
+        raise BrainError(
+            "no transaction is needed, so none was written",
+            code="nothing_to_sign",
+            hint="the chain has it already, or it is pending; see `brain chain status`",
+        )
+
+    for add in reversed(_UNSIGNED_OPTIONS):
+        run = add(run)
+    return run

@@ -185,7 +185,8 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Accounts": {
             "account": ("", "Make accounts that send to chains."),
         },
-        "Pending transactions": {
+        "Transactions": {
+            "send": ("chain_send", "Send a transaction that was signed elsewhere."),
             "resend": ("chain_send", "Send all pending transactions of your key again."),
             "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
             "cancel": ("chain_send", "Take back a pending transaction."),

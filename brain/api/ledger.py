@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .. import results
     from ..chain.evm.evm_ledger import EvmLedger
     from ..chain.evm.permit_file import PermitFile
+    from ..chain.evm.signing.signed_transaction import ReceivedTransaction
     from ..chain.evm.tx_status import SentTransaction
     from ..chain.ledger_protocol import CommitRequest, Ledger
     from ..chain.tlog.embedded_ledger import EmbeddedLedger
@@ -137,6 +138,31 @@ class LedgerPart(Part):
         from ..repo.ledgers import supersede
 
         return self._locked.run(supersede.quote_supersede, ledger, plan)
+
+    # Transactions of wallets elsewhere, on an EVM chain
+
+    def send_signed(self, ledger: EvmLedger, received: ReceivedTransaction) -> results.Committed:
+        """Send a commitment of this brain that was signed elsewhere.
+
+        `ledger` has the account that signed. Raises `InvalidInput` (`another_brain`, `not_ours`,
+        `wrong_chain`), and as `commit`.
+        """
+        from ..repo.ledgers import commit_elsewhere
+
+        return self._locked.run(commit_elsewhere.send_signed_commitment, ledger, received)
+
+    def record_mined(self, ledger: EvmLedger, transaction: str) -> results.Committed:
+        """Record the commitment that another wallet made in a transaction.
+
+        Raises `NotFound` (`not_committed`).
+        """
+        from ..repo.ledgers import commit_elsewhere
+
+        return self._locked.run(commit_elsewhere.record_mined_commitment, ledger, transaction)
+
+    def find_creator(self, ledger: EvmLedger, transaction: str) -> str:
+        """Return the account that opened this brain in a transaction, of whatever wallet."""
+        return ledger.find_creator(self._brain_id(), transaction)
 
     # Ownership in the contract of an EVM chain
 

@@ -83,7 +83,7 @@ def _build_parser() -> ArgumentParser:
     )
     parser.add_argument("evidence", metavar="FILE", help="the evidence; - is standard input")
     for name, value, text in (
-        ("--block-hash", "HASH", "the hash of its block, from a source you trust"),
+        ("--block-hash", "HASH", "the hash of its block, or 16 digits, from a source you trust"),
         ("--content", "FILE", "compare this with the file whose path is shown"),
         ("--brain", "ID", "the evidence has to be about this brain"),
         ("--snapshot", "ID", "the evidence has to be about this snapshot"),

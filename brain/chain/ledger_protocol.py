@@ -84,6 +84,13 @@ class CommitRequest(NamedTuple):
     parent: bytes
 
 
+class Offer(NamedTuple):
+    """A brain that its owner offers to the account `to`, until the second `ends` since 1970."""
+
+    to: str
+    ends: int
+
+
 class LedgerFault(NamedTuple):
     """A fault that a ledger found in itself: `code` in snake case, `message` in words."""
 
@@ -169,6 +176,14 @@ class ChainLedger(Protocol):
         """Return a commitment with its present status, as `Ledger.status`."""
 
 
+@runtime_checkable
+class OwnedLedger(Protocol):
+    """A ledger in which each brain has an owner, who may offer it to another."""
+
+    def offer(self, brain: bytes) -> Offer | None:
+        """Return the offer of a brain, None if there is none; it may have ended."""
+
+
 def witness_trust(witnesses: int) -> str:
     """Return the trust level of an entry of a log that so many witnesses cosigned."""
     return ("L0", "L1", "L2")[min(witnesses, 2)]
@@ -183,10 +198,11 @@ def already_open_error(ledger: str) -> Conflict:
     )
 
 
-def not_open_error(ledger: str) -> NotFound:
-    """Return the error for a brain that was not opened in a ledger."""
+def not_open_error(ledger: str, creator: str) -> NotFound:
+    """Return the error for a brain that an account, the creator, never opened on a chain."""
     return NotFound(
-        f"this brain was never opened in {ledger}",
+        f"the account {creator} never opened this brain in {ledger}",
         code="not_open",
-        hint=f"open it there once, with `brain chain open --ledger {ledger}`",
+        hint=f"open it there once, with `brain chain open --ledger {ledger}`; if another account"
+        f" opened it, name that with `brain config ledger {ledger} --creator ADDRESS`",
     )

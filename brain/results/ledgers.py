@@ -17,7 +17,8 @@ class LedgerStatus(NamedTuple):
 
     `snapshot`, `seq`, `status`, `transaction` and `gas` are those of the last commitment;
     None and 0 without one. `behind` counts the snapshots of the revision that it does not
-    cover, None if this brain lacks the committed snapshot.
+    cover, None if this brain lacks the committed snapshot. `offered_to` may take the brain
+    over until `offer_ends`.
     """
 
     ledger: str
@@ -29,6 +30,8 @@ class LedgerStatus(NamedTuple):
     trust_level: str
     owner: str | None
     signer: str | None
+    offered_to: str | None
+    offer_ends: datetime | None
     behind: int | None
     transaction: str | None
     gas: int | None

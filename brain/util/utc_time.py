@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_SECOND = 253_402_300_799
+LAST_SECOND = 253_402_300_799
 """The last second of the year 9999, the last one of `datetime`."""
 
 
@@ -26,6 +26,6 @@ def iso_time(time: datetime) -> str:
 
 def iso_second(seconds: int) -> str:
     """Return a time in seconds since 1970 as ISO 8601 in UTC, such as 2026-11-20T23:15:40Z."""
-    if seconds > _LAST_SECOND:
+    if seconds > LAST_SECOND:
         return "the end of the year 9999"
     return utc_time(seconds * 1000).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from brain.errors import BrainError, VerificationFailed
+from brain.util.utc_time import epoch_ms, iso_second
 
 from ..chosen_ledger import (
     open_anchoring_ledger,
@@ -17,7 +18,7 @@ from ..chosen_ledger import (
 from ..command import COMMIT_EXITS, VERIFY_EXITS, argument, brain_command, exit_statuses, option
 from ..context import App
 from ..error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
-from ..options import dry_run_option, ledger_option, revision_argument
+from ..options import dry_run_option, ledger_option, revision_argument, unsigned_options
 from ..output import emit
 from ..params import TextType
 from ..render.costs import price_lines
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @revision_argument
 @ledger_option
 @dry_run_option
+@unsigned_options
 def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Make the first commitment of this brain in a ledger.
 
@@ -69,6 +71,7 @@ def _emit_price(app: App, price: CostQuote) -> None:
 @revision_argument
 @ledger_option
 @dry_run_option
+@unsigned_options
 def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Record a snapshot in a ledger.
 
@@ -98,6 +101,7 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     help="Also anchor the log in this ledger, in one transaction.  [default: local]",
 )
 @dry_run_option
+@unsigned_options
 def chain_batch_command(
     app: App, folders: tuple[str, ...], ledger: str | None, dry_run: bool
 ) -> None:
@@ -111,7 +115,7 @@ def chain_batch_command(
     from brain import commit_batch
 
     chain = None
-    if ledger not in (None, LOCAL_LEDGER):
+    if ledger not in (None, LOCAL_LEDGER) or app.transactions_signed_by is not None:
         chain = require_evm_ledger(app, ledger)
     with open_local_log() as log:
         if dry_run:
@@ -177,6 +181,9 @@ def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
     if found.owner:
         signer = f", signer {found.signer}" if found.signer else ""
         yield f"Owner {found.owner}{signer}"
+    if found.offered_to and found.offer_ends:
+        ends = iso_second(epoch_ms(found.offer_ends) // 1000)
+        yield f"Offered to {found.offered_to} until {ends}"
     yield from align_columns(_commitment_row(one, found.owner) for one in found.commitments)
     match found.behind:
         case None:

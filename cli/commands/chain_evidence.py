@@ -87,7 +87,12 @@ _EXPECTED_TYPE = NonEmptyType()
 )
 @argument("file", type=TextType("bad_path"))
 @option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
-@option("--block-hash", type=_EXPECTED_TYPE, metavar="HASH", help="Require this block hash.")
+@option(
+    "--block-hash",
+    type=_EXPECTED_TYPE,
+    metavar="HASH",
+    help="Require this block hash, or one that begins with these 16 digits or more.",
+)
 @option("--brain", type=_EXPECTED_TYPE, metavar="ID", help="Require this brain.")
 @option("--snapshot", type=_EXPECTED_TYPE, metavar="ID", help="Require this snapshot.")
 @option(
@@ -111,7 +116,8 @@ def chain_check_command(
 
     FILE is the output of `brain chain evidence`; - is standard input. Prints what the
     evidence proves, its trust level, and what you still have to know to rely on it. Ids
-    must be complete. `python -m brain.chain.check` does the same and starts faster.
+    must be complete; a shortened block hash leaves something to know.
+    `python -m brain.chain.check` does the same and starts faster.
     """
     from brain import check_evidence
     from brain.chain.evidence import evidence_report

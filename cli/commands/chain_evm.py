@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.util.utc_time import iso_second
+
 from ..chosen_ledger import require_evm_ledger
 from ..command import (
     COMMIT_EXITS,
-    WRITE_EXITS,
     argument,
     brain_command,
     exit_statuses,
@@ -23,6 +24,7 @@ from ..options import (
     end_of_hours,
     hours_option,
     revision_argument,
+    unsigned_options,
 )
 from ..output import emit
 from ..params import TextType
@@ -32,6 +34,7 @@ from ..settings import evm_ledgers
 from ..terminal import escape
 
 if TYPE_CHECKING:
+    from brain.chain.evm.deployment import DeployResult
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.tx_status import SentTransaction
 
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 )
 @chain_option
 @dry_run_option
+@unsigned_options
 def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     """Deploy the registry contract to a chain.
 
@@ -59,7 +63,11 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         price = evm_ledgers.quote_price(chain, chain.deployment.quote_deploy())
         emit(app, price, price_lines(price))
         return
-    result = chain.deployment.deploy()
+    emit_deployment(app, chain, chain.deployment.deploy())
+
+
+def emit_deployment(app: App, chain: EvmLedger, result: DeployResult) -> None:
+    """Store the address of a deployed contract in the settings, and print it."""
     evm_ledgers.save_ledger_settings(chain.name, contract=result.contract, since=result.since)
     if not result.since:
         app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE)
@@ -84,11 +92,12 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         "brain chain signer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain signer --none --ledger sepolia",
     ),
-    exits=WRITE_EXITS,
+    exits=COMMIT_EXITS,
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--none", "nobody", help="Let only the owner commit.")
 @chain_option
+@unsigned_options
 def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: str | None) -> None:
     """Set the account that may commit this brain.
 
@@ -114,6 +123,7 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
 @revision_argument
 @chain_option
 @dry_run_option
+@unsigned_options
 def chain_supersede_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Disown commitments of a stolen or wrong signer.
 
@@ -143,12 +153,13 @@ _OFFER_HOURS = 168
         "brain chain transfer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain transfer --withdraw --ledger sepolia",
     ),
-    exits=WRITE_EXITS,
+    exits=COMMIT_EXITS,
 )
 @argument("address", required=False, type=TextType("bad_address"))
 @flag("--withdraw", help="Withdraw the offer.")
 @hours_option(f"How many hours the offer stands.  [default: {_OFFER_HOURS}]")
 @chain_option
+@unsigned_options
 def chain_transfer_command(
     app: App, address: str | None, withdraw: bool, hours: int | None, ledger: str | None
 ) -> None:
@@ -159,18 +170,21 @@ def chain_transfer_command(
     """
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
+    if withdraw and hours is not None:
+        raise click.UsageError("--hours is for an offer, not for --withdraw.")
     chain = require_evm_ledger(app, ledger)
     if address:
         ends = end_of_hours(hours or _OFFER_HOURS)
         sent = app.brain.ledger.offer(chain, address, ends=ends)
-        _emit_transaction(app, chain, sent, f"Offered to {address}")
+        _emit_transaction(app, chain, sent, f"Offered to {address} until {iso_second(ends)}")
     else:
         sent = app.brain.ledger.withdraw_offer(chain)
         _emit_transaction(app, chain, sent, "The offer is withdrawn")
 
 
-@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
+@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=COMMIT_EXITS)
 @chain_option
+@unsigned_options
 def chain_accept_command(app: App, ledger: str | None) -> None:
     """Accept the ownership of an offered brain.
 
@@ -179,7 +193,7 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     """
     chain = require_evm_ledger(app, ledger)
     sent = app.brain.ledger.accept_offer(chain)
-    _emit_transaction(app, chain, sent, "The brain is yours")
+    _emit_transaction(app, chain, sent, "The brain is yours, and nobody else can commit")
 
 
 def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect: str) -> None:

@@ -18,6 +18,9 @@ def verified_ledger_lines(ledgers: Sequence[LedgerVerdict]) -> Iterator[str]:
     """Describe the last commitment in each ledger."""
     for one in ledgers:
         name = escape(one.ledger)
+        if one.status == "unknown":
+            yield f"{name}: could not be read"
+            continue
         if one.snapshot is None:
             yield f"{name}: no commitment of this brain"
             continue
@@ -31,7 +34,7 @@ def verified_ledger_lines(ledgers: Sequence[LedgerVerdict]) -> Iterator[str]:
 def ledger_advice(findings: Sequence[Finding]) -> str:
     """Return a hint for failed verification against ledgers."""
     if {one.code for one in findings if one.severity == "error"} == {"not_committed"}:
-        return "commit it with `brain chain commit`"
+        return "commit it with `brain chain commit`; on a chain, first `brain chain open`"
     if any(one.code in ("ledger_ahead", "commitment_order") for one in findings):
         return (
             "see `brain chain status`; the owner disowns commitments of a stolen key with"
@@ -53,7 +56,7 @@ def committed_lines(result: Committed) -> Iterator[str]:
         yield f"Transaction {result.transaction}"
     if result.transaction and result.status == "pending":
         yield PENDING_ADVICE
-    if result.gas is not None:
+    if result.changed and result.gas is not None:
         fee = f", {format_ether(result.fee)}" if result.fee is not None else ""
         yield f"Gas {result.gas:,}{fee}"
 
@@ -100,5 +103,11 @@ def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(final, int):
         final = f"a block with {pluralize(final, 'block')} on top"
     yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
+    if description["creator"]:
+        yield escape(f"  brains are those that {description['creator']} opened")
     fee, cost = description["max_fee"] / 10**9, format_ether(description["max_cost"])
     yield f"  at most {fee:g} gwei per gas and {cost} per transaction"
+    if description["signer"]:
+        yield escape(f"  signed by {description['account']}, at {description['signer']}")
+    elif description["account"]:
+        yield escape(f"  signed by {description['account']}, elsewhere")

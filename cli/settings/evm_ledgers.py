@@ -1,18 +1,23 @@
-"""The settings of ledgers on a chain, and the key that sends transactions."""
+"""The settings of ledgers on a chain."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
+from brain.errors import InvalidInput, LedgerError, NotFound
 
-from . import user_keys
+from .ledger_senders import (
+    account_elsewhere,
+    choose_signer,
+    keystore_address,
+    load_account,
+    read_keystore,
+    split_sender,
+)
 from .settings_folder import ledger_settings_path
 from .user_ledgers import ledgers_folder
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from brain.chain.evm.evm_config import EvmLedgerConfig
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
+    from brain.chain.evm.signing.signer_protocol import Signer
     from brain.chain.evm.tx_status import SentTransaction
     from brain.chain.ledger_protocol import Ledger
     from brain.results import CostQuote
@@ -28,31 +34,37 @@ if TYPE_CHECKING:
 
 TRANSACTION_TIMEOUT_SECONDS = 120.0
 """Seconds to wait until a transaction is in a block; after that it is reported as pending."""
-_MAX_KEYSTORE_BYTES = 64 << 10
-_PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 
 
 def open_evm_ledger(
-    name: str, approve: Callable[[Quote], None], warn: Callable[[str], None]
+    name: str,
+    approve: Callable[[Quote], None],
+    warn: Callable[[str], None],
+    elsewhere: str | None = None,
 ) -> EvmLedger:
     """Open a ledger. Its key is loaded when a transaction is signed.
 
     `approve` gets the cost of each transaction before it is sent, `warn` a line about each
-    node that is left out.
+    node that is left out. With `elsewhere`, which names an account or is "" for that of the
+    settings, no key is used: what is to be signed is raised as `TransactionToSign`.
 
-    Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
+    Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`, `no_sender`).
     """
-    fields, keystore = split_keystore(name, _read_ledger_settings(name))
+    fields, sender = split_sender(name, _read_ledger_settings(name))
     from dataclasses import replace
 
     from brain.chain.evm.evm_config import parse_config
     from brain.chain.evm.evm_ledger import EvmLedger
 
     config = parse_config(name, fields)
-    if not config.creator and keystore:
-        config = replace(config, creator=_keystore_address(keystore))
-    has_key = keystore or os.environ.get("BRAIN_LEDGER_KEY")
-    account = partial(load_account, keystore) if has_key else None
+    account: Signer | Callable[[], Signer] | None
+    if elsewhere is not None:
+        account = account_elsewhere(name, sender, elsewhere)
+    else:
+        account = choose_signer(sender)
+        address = keystore_address(sender.keystore) if sender.keystore else sender.account
+        if not config.creator and address:
+            config = replace(config, creator=address)
     return EvmLedger(
         config,
         ledgers_folder(),
@@ -67,12 +79,13 @@ def save_creator(chain: Ledger, sender: str | None) -> None:
     """Store the account that opens brains in a ledger: their ids there depend on it."""
     from brain.chain.evm.evm_ledger import EvmLedger
 
-    if (
-        isinstance(chain, EvmLedger)
-        and sender
-        and "creator" not in _read_ledger_settings(chain.name)
-    ):
+    if isinstance(chain, EvmLedger) and sender and not has_creator(chain.name):
         save_ledger_settings(chain.name, creator=sender)
+
+
+def has_creator(name: str) -> bool:
+    """Return whether the settings of a ledger name the account that opens brains."""
+    return "creator" in _read_ledger_settings(name)
 
 
 def _read_ledger_settings(name: str) -> Mapping[str, Any]:
@@ -123,7 +136,7 @@ def transaction_document(
 
 def load_ledger_account(name: str) -> Account:
     """Return the account that sends to a ledger; raises as `load_account`."""
-    _, keystore = split_keystore(name, _read_ledger_settings(name))
+    keystore = split_sender(name, _read_ledger_settings(name))[1].keystore
     if not keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
         raise NotFound(
             f"the ledger {name} has no account",
@@ -133,76 +146,6 @@ def load_ledger_account(name: str) -> Account:
     return load_account(keystore)
 
 
-def load_account(keystore: str) -> Account:
-    """Return the key of a keystore file, else that of BRAIN_LEDGER_KEY.
-
-    Raises `InvalidInput`, and `NotFound` (`no_key`).
-    """
-    from brain.chain.evm import account
-
-    if not keystore:
-        try:
-            return account.account_from_hex(os.environ["BRAIN_LEDGER_KEY"])
-        except InvalidInput as error:
-            raise InvalidInput(
-                f"the variable BRAIN_LEDGER_KEY is refused: {error.message}",
-                code=error.code,
-                hint=error.hint,
-            ) from error
-    passphrase = read_account_passphrase(keystore)
-    return account.account_from_keystore(_read_keystore(keystore), passphrase)
-
-
-def read_account_passphrase(
-    keystore: str, passphrase_file: str | None = None, *, twice: bool = False
-) -> str:
-    """Return the passphrase of a keystore from a file, else ask for it, `twice` if it is new.
-
-    The file is `passphrase_file`, by default BRAIN_LEDGER_PASSPHRASE_FILE. Raises
-    `InvalidInput` (`passphrase_needed`, `no_passphrase`, `key_readable`, `wrong_passphrase`).
-    """
-    named = passphrase_file or os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
-    if named:
-        passphrase = user_keys.read_passphrase(named)
-    else:
-        passphrase = user_keys.ask_passphrase(
-            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=twice
-        )
-    try:
-        return passphrase.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"the passphrase of {printable_text(keystore)} is not UTF-8",
-            code="wrong_passphrase",
-            hint=_PASSPHRASE_HINT,
-        ) from error
-
-
-def _keystore_address(keystore: str) -> str:
-    """Return the address that a keystore file names, "" if it names none."""
-    try:
-        document = json.loads(_read_keystore(keystore))
-        digits = str(document["address"]).lower().removeprefix("0x")
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return ""
-    return f"0x{digits}" if re.fullmatch("[0-9a-f]{40}", digits) else ""
-
-
-def _read_keystore(keystore: str) -> bytes:
-    from brain.util.secret_file import read_secret_file
-
-    try:
-        return read_secret_file(keystore, _MAX_KEYSTORE_BYTES, "the key of the account")
-    except FileNotFoundError as error:
-        raise NotFound(
-            f"there is no keystore at {printable_text(keystore)}",
-            code="no_key",
-            hint="name another with `brain config ledger NAME --keystore FILE`",
-        ) from error
-
-
-KEYSTORE_FIELD = "keystore"
-"""The setting that belongs to the sender, not to the ledger."""
 _PLACEHOLDER_CHAIN = {"chain_id": 1, "genesis": "0x" + "0" * 64}
 _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 
@@ -222,11 +165,14 @@ def merge_ledger_settings(
     for key in ("finality", "max_cost_wei"):
         if _DIGITS.fullmatch(str(changed.get(key, ""))):
             changed[key] = int(changed[key])
-    if KEYSTORE_FIELD in changed:
-        changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
+    if changed.get("keystore"):
+        changed["keystore"] = os.path.abspath(os.path.expanduser(changed["keystore"]))
+        changed.setdefault("signer", "")
         with suppress(NotFound):  # a ledger can be named before its keystore is there
-            _read_keystore(changed[KEYSTORE_FIELD])
-    fields, keystore = split_keystore(name, {**before, **changed})
+            read_keystore(changed["keystore"])
+    elif changed.get("signer"):
+        changed["keystore"] = ""
+    fields, sender = split_sender(name, {**before, **changed})
     _pin_chain(name, fields)
     _cap_price(name, fields)
     if "contract" in changed and "since" not in changed:
@@ -234,7 +180,7 @@ def merge_ledger_settings(
             fields.pop("since", None)
         fields["since"] = _find_creation_block(parse_config(name, fields))
     settings = config_to_mapping(parse_config(name, fields))
-    return {**settings, KEYSTORE_FIELD: keystore} if keystore else settings
+    return {**settings, **{key: value for key, value in sender._asdict().items() if value}}
 
 
 def _cap_price(name: str, fields: dict[str, Any]) -> None:
@@ -257,22 +203,6 @@ def _find_creation_block(config: EvmLedgerConfig) -> int:
     with suppress(LedgerError):  # a ledger can be named while its nodes are away
         return EvmLedger(config, ledgers_folder()).deployment.find_creation_block()
     return config.since
-
-
-def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the settings of the ledger, and the keystore file of the sender or "".
-
-    Raises `InvalidInput` (`bad_ledger`).
-    """
-    fields = dict(settings)
-    keystore = fields.pop(KEYSTORE_FIELD, "")
-    if not isinstance(keystore, str) or "\0" in keystore:
-        raise InvalidInput(
-            f"the ledger {name}: {KEYSTORE_FIELD} must be a file name",
-            code="bad_ledger",
-            hint=f"name it with `brain config ledger {name} --keystore FILE`",
-        )
-    return fields, keystore
 
 
 def _pin_chain(name: str, fields: dict[str, Any]) -> None:
@@ -307,7 +237,7 @@ def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings for display; URLs are reduced to their hosts."""
     from brain.chain.evm.evm_config import parse_config, url_host
 
-    fields, keystore = split_keystore(name, settings)
+    fields, sender = split_sender(name, settings)
     config = parse_config(name, fields)
     return {
         "ledger": name,
@@ -321,5 +251,7 @@ def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         "finality": config.finality,
         "max_fee": config.max_fee,
         "max_cost": config.max_cost,
-        "keystore": keystore or None,
+        "keystore": sender.keystore or None,
+        "signer": url_host(sender.signer) if sender.signer else None,
+        "account": sender.account or None,
     }

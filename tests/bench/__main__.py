@@ -11,6 +11,7 @@ from tests.bench.adopting import adopt_git
 from tests.bench.arena import Arena
 from tests.bench.generate import LAYOUTS, Corpus
 from tests.bench.goals import NO_BRAIN, Results
+from tests.bench.ledgers import CHECK_EVIDENCE, check_evidence
 from tests.bench.machine import describe
 from tests.bench.record import Conditions, OtherConditions, load_record
 from tests.bench.report import report
@@ -23,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     made.add_argument("--sizes", type=int, nargs="+", default=[100, 10_000], metavar="SKILLS")
     made.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
-    rows = [START_UP, ADOPT_GIT, *ROWS]
+    rows = [START_UP, ADOPT_GIT, CHECK_EVIDENCE, *ROWS]
     made.add_argument("--rows", nargs="+", choices=rows, default=rows)
     made.add_argument("--repeats", type=int, default=5)
     made.add_argument("--memory", type=int, default=64, help="size of the memory file in MB")
@@ -55,6 +56,7 @@ def measured(options: argparse.Namespace, work: Path, runner: Runner) -> Iterato
     alone = {
         START_UP: lambda: start_up(runner, options.repeats * 5),
         ADOPT_GIT: lambda: adopt_git(runner, work, options.repeats),
+        CHECK_EVIDENCE: lambda: check_evidence(runner, work, options.repeats * 5),
     }
     done = {name: row() for name, row in alone.items() if name in options.rows}
     if done:

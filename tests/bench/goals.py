@@ -107,6 +107,11 @@ GOALS = (
         unit=MS,
         unit_name="ms",
     ),
+    Goal(
+        *("`brain chain check` of anchored evidence", "check-evidence", (NO_BRAIN,), 150, None),
+        unit=MS,
+        unit_name="ms",
+    ),
     Goal("`brain index`", "index", (B2,), 120, 60, unit=MS, unit_name="ms"),
     Goal("`brain index`", "index", (B3,), 150, None, unit=MS, unit_name="ms"),
     Goal(

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from tests.bench.arena import Arena
-from tests.bench.timing import Sample, Series, interleave
+from tests.bench.contestants import COMMAND
+from tests.bench.timing import Runner, Sample, Series, interleave
+
+CHECK_EVIDENCE = "check-evidence"
+EVIDENCE_VECTORS = Path(__file__).parents[1] / "vectors" / "evidence.json"
 
 
 def batch(arena: Arena) -> dict[str, Series]:
@@ -36,6 +41,24 @@ def evidence(arena: Arena) -> dict[str, Series]:
     return interleave(
         arena.repeats, {name: partial(_asked, arena, work, log) for name, work in turns.items()}
     )
+
+
+def check_evidence(runner: Runner, work: Path, repeats: int) -> dict[str, Series]:
+    """`brain chain check` of a commitment in a log that is anchored on a chain; needs no brain."""
+    vectors = json.loads(EVIDENCE_VECTORS.read_text("utf-8"))
+    (anchored,) = [vector["input"]["text"] for vector in vectors if vector["name"] == "anchor"]
+    file = work / "evidence.json"
+    file.write_text(anchored, "utf-8")
+    commands = {
+        "brain": [str(COMMAND), "chain", "check", str(file)],
+        "python -m brain.chain.check": [sys.executable, "-m", "brain.chain.check", str(file)],
+        "python": [sys.executable, "-c", "pass"],
+    }
+
+    def turn(command: list[str], _: int) -> Sample:
+        return runner.timed(command)
+
+    return interleave(repeats, {name: partial(turn, line) for name, line in commands.items()})
 
 
 def _log(arena: Arena) -> Path:

@@ -37,7 +37,7 @@ LOGGED = 1000
 """Snapshots that the log prints."""
 START_UP = "start-up"
 ADOPT_GIT = "adopt-git"
-"""These two need no generated brain."""
+"""These two need no generated brain, nor does `check-evidence`."""
 FIRST = "first-snapshot"
 
 

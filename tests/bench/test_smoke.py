@@ -12,6 +12,7 @@ from tests.bench import adopting
 from tests.bench.__main__ import main
 from tests.bench.generate import LAYOUTS, Corpus, generate, memory_line, skill
 from tests.bench.goals import GOALS, NO_BRAIN, judge
+from tests.bench.ledgers import CHECK_EVIDENCE
 from tests.bench.record import Conditions, OtherConditions, Record, load_record
 from tests.bench.report import report
 from tests.bench.rows import ADOPT_GIT, ROWS, START_UP
@@ -32,7 +33,7 @@ def test_every_row_runs_on_a_small_brain(
     text = out.read_text()
     assert text in capsys.readouterr().out
     lines = text.splitlines()
-    for row in (START_UP, ADOPT_GIT, *ROWS):
+    for row in (START_UP, ADOPT_GIT, CHECK_EVIDENCE, *ROWS):
         measured = [line for line in lines if line.startswith(f"| {row} | brain |")]
         assert measured, row
         assert not [line for line in measured if "failed" in line]

@@ -19,7 +19,7 @@ from brain.chain.evidence.evidence_verifier import verify_evidence
 from brain.chain.evm import EvmLedger, abi
 from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.evm.anchors import Anchor
-from brain.chain.ledger_protocol import FINALIZED
+from brain.chain.ledger_protocol import FINALIZED, CommitRequest
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from tests.support.anvil_node import Anvil
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
@@ -133,7 +133,8 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
 def test_evidence_holds_after_a_commitment_that_was_relayed(
     opened: EvmLedger, brain: bytes, node: Anvil
 ) -> None:
-    opened.ownership.relay(opened.ownership.authorize(brain, S[1], S[0], 2**40))
+    unsigned = opened.permits.build_commit(CommitRequest(brain, S[1], S[0]), 2**40)
+    opened.permits.relay(opened.permits.sign(unsigned).document())
     node.mine(FINAL)
     assert block_of(opened.evidence(brain, S[1]), opened, brain, S[1]) > 0
 

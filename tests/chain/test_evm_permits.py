@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 
 from brain.chain.evm import EvmLedger
 from brain.chain.evm.permit_file import PermitFile
-from brain.chain.ledger_protocol import INCLUDED, CommitRequest
+from brain.chain.ledger_protocol import INCLUDED, PENDING, CommitRequest
 from brain.errors import BrainError
 from brain.util.utc_time import iso_second
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
@@ -122,6 +122,42 @@ def test_a_permit_that_was_used_is_said_to_be_and_costs_nothing(
     assert int(registry.node.call("eth_getBalance", relayer.sender, "latest"), 16) == money
 
 
+def test_a_permit_out_of_its_order_is_told_what_it_is_for(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    permit = permit_commit(owner, brain, S[1], S[0])
+    permit["message"] |= {"seq": 3, "parent": "0x" + S[2].hex()}
+    with pytest.raises(
+        BrainError, match=r"is for commitment 3 after .*, and local is at"
+    ) as raised:
+        by("relayer").permits.relay(permit)
+    assert raised.value.code == "stale_parent" and "first" in raised.value.hint
+
+
+def test_a_permit_for_what_is_committed_already_is_not_made(owner: EvmLedger, brain: bytes) -> None:
+    with pytest.raises(BrainError, match=r"nothing new: local has .* as commitment 1") as raised:
+        permit_commit(owner, brain, S[0], S[0])
+    assert raised.value.code == "nothing_new"
+
+
+def test_a_permit_whose_transaction_is_pending_is_not_sent_twice(
+    owner: EvmLedger, by: Ledgers, brain: bytes, registry: RegistryContract, tmp_path: Path
+) -> None:
+    permit = permit_commit(owner, brain, S[1], S[0])
+    key = funded_account(registry.node, "a relayer in a hurry")
+    hurried = open_patient_ledger(by("relayer").config, tmp_path / "hurried", key, patience=0.0)
+    registry.node.set_automine(False)
+    try:
+        sent = hurried.permits.relay(permit)
+        assert sent.status == PENDING
+        assert hurried.permits.relay(permit).transaction == sent.transaction
+    finally:
+        registry.node.mine()
+        registry.node.set_automine(True)
+    with pytest.raises(BrainError, match=f"already used: .* {sent.transaction}"):
+        hurried.permits.relay(permit)
+
+
 def test_an_opening_works_once_and_is_not_signed_for_a_brain_that_is_open(
     by: Ledgers, brain: bytes
 ) -> None:
@@ -132,6 +168,15 @@ def test_an_opening_works_once_and_is_not_signed_for_a_brain_that_is_open(
         relayer.permits.relay(permit)
     assert raised.value.code == "permit_used"
     assert error_code(permit_open, owner, brain) == "already_open"
+
+
+def test_an_opening_with_another_snapshot_than_the_first_is_told(by: Ledgers, brain: bytes) -> None:
+    owner, relayer = by("owner"), by("relayer")
+    other = sign(owner, owner.permits.build_open(brain, S[1], LATER))
+    relayer.permits.relay(permit_open(owner, brain))
+    with pytest.raises(BrainError, match="has this brain already") as raised:
+        relayer.permits.relay(other)
+    assert raised.value.code == "already_open"
 
 
 def test_permits_are_void_after_the_signer_was_removed_and_named_again(
@@ -178,6 +223,15 @@ def test_a_permit_that_another_commitment_overtook_is_told(
     with pytest.raises(BrainError, match="another commitment 2 was made before") as raised:
         relayer.permits.relay(overtaken)
     assert raised.value.code == "stale_parent"
+
+
+def test_a_later_commitment_of_the_same_two_snapshots_is_not_taken_for_that_of_the_permit(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    relayer, overtaken = by("relayer"), permit_commit(owner, brain, S[1], S[0])
+    for snapshot, parent in ((S[2], S[0]), (S[0], S[2]), (S[1], S[0])):
+        relayer.permits.relay(permit_commit(owner, brain, snapshot, parent))
+    assert error_code(relayer.permits.relay, overtaken) == "stale_parent"
 
 
 @pytest.mark.parametrize("kind", ["open", "commit", "signer"])

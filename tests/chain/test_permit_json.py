@@ -8,7 +8,7 @@ import pytest
 from eth_account.messages import encode_typed_data
 
 from brain.chain.evm import Account
-from brain.chain.evm.permit_json import (
+from brain.chain.evm.signing.permit_json import (
     PERMIT_TYPES,
     PermitKind,
     PermitValue,

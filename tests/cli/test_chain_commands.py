@@ -380,9 +380,10 @@ def test_what_a_witness_signed_travels_in_the_evidence(
     file.write_text(text + str(line))
     told = cli("chain", "checkpoint", "--cosigned", str(file), *by)
     assert told.status == 0 and "Stored 1 cosignature: witness.example/w1" in told.out
+    assert cli("chain", "status", "--json").document["trust_level"] == "L1"
     evidence = str(tmp_path / "evidence.json")
     cli("chain", "evidence", "-o", evidence)
-    assert cli("chain", "check", evidence, *by).status == 0
+    assert "Trust: L1, one witness cosigned the log" in cli("chain", "check", evidence, *by).out
     other = ("--witness", str(WITNESS).replace("w1", "w2"))
     assert cli("chain", "check", evidence, *other).status != 0
     for wrong in (["--cosigned", str(file)], [*by]):

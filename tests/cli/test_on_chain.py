@@ -106,6 +106,10 @@ def test_a_brain_is_opened_priced_committed_and_verified(
     assert told.status == 0 and "Sending: About " in told.err
     made = done(cli, "chain", "commit", *on)
     assert made["seq"] == 2 and made["snapshots"] == 1
+    assert (made["changed"], made["transaction"] is None) == (False, False)
+    again = cli("chain", "commit", *on)
+    assert again.out.startswith(f"Nothing new: {chain} has ") and "Sending" not in again.err
+    assert "Gas" not in again.out
     assert made["gas"] is None or made["gas"] <= price["gas"]
     status = done(cli, "chain", "status", *on)
     assert [one["seq"] for one in status["commitments"]] == [1, 2] and status["behind"] == 0
@@ -144,6 +148,10 @@ def test_evidence_holds_offline_for_who_brings_the_block_hash(
     assert found["chain"]["owner"] == node.accounts[0].lower()
     other = node.block(found["chain"]["block"] - 1)["hash"]
     assert cli("chain", "check", file, "--block-hash", other).status == 3
+    short = cli("chain", "check", file, "--content", path, "--block-hash", hash[:18])
+    assert short.status == 0 and "the rest of the block hash" in short.out
+    assert cli("chain", "check", file, "--block-hash", other[:18]).status == 3
+    assert cli("chain", "check", file, "--block-hash", hash[:10]).status == 1
 
 
 def test_a_signer_commits_and_a_stranger_cannot(
@@ -267,14 +275,42 @@ def test_a_keystore_opens_with_the_passphrase_in_a_file(
     assert done(cli, "chain", "status", "--ledger", chain)["seq"] == 1
 
 
-def test_a_key_that_is_none_is_said_to_come_from_the_environment(
-    agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("key", ["0xnot-a-key", "0x" + "00" * 32, "12" * 31])
+def test_a_bad_key_in_the_environment_is_named_and_not_shown(
+    key: str, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("BRAIN_LEDGER_KEY", "0xnot-a-key")
+    monkeypatch.setenv("BRAIN_LEDGER_KEY", key)
     told = cli("chain", "open", "--ledger", chain, "--json")
     assert told.status == 1 and told.error["code"] == "bad_key"
     assert "BRAIN_LEDGER_KEY" in told.error["message"]
-    assert "not-a-key" not in told.error["message"]
+    assert "keystore file, or restore" not in told.error["hint"]
+    assert key not in told.err
+
+
+def test_a_bad_keystore_is_named(
+    agent: Path, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eth_account import Account
+
+    monkeypatch.delenv("BRAIN_LEDGER_KEY")
+    keystore, passphrase = tmp_path / "key.json", tmp_path / "passphrase"
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
+    done(cli, "config", "ledger", chain, "--keystore", str(keystore))
+    kept = Account.encrypt(KEYS[0], "open sesame", kdf="pbkdf2", iterations=1000)
+    for content, typed, code in (
+        (None, "open sesame", "no_key"),
+        ("{", "open sesame", "bad_key"),
+        (json.dumps(kept | {"address": "0" * 40}), "open sesame", "bad_key"),
+        (json.dumps(kept), "open rhubarb", "wrong_passphrase"),
+        (json.dumps(kept), "", "no_passphrase"),
+    ):
+        if content is not None:
+            write_secret(keystore, content)
+        write_secret(passphrase, typed)
+        told = cli("chain", "open", "--ledger", chain, "--json")
+        assert told.status == 1 and told.error["code"] == code, told.err
+        named = passphrase if code == "no_passphrase" else keystore
+        assert str(named) in told.error["message"]
 
 
 def test_what_cannot_be_reached_is_a_clear_error(
@@ -286,6 +322,8 @@ def test_what_cannot_be_reached_is_a_clear_error(
     told = cli("verify", "--ledger", chain, "--json")
     assert told.status == 3
     assert [one["code"] for one in told.document["findings"]] == ["unreachable"]
+    told = cli("chain", "verify", "--ledger", chain)
+    assert f"{chain}: could not be read\n" in told.out
 
 
 def test_what_waits_for_a_block_is_not_told_as_done(

@@ -21,7 +21,7 @@ from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
-ON_A_CHAIN |= {"chain-relay", "chain-supersede"}
+ON_A_CHAIN |= {"chain-relay", "chain-supersede", "chain-send"}
 ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
 ON_A_CHAIN |= {"chain-authorize-open", "chain-authorize-commit", "chain-authorize-signer"}
 """What takes a node: `test_on_chain` calls these."""

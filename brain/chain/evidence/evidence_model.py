@@ -80,8 +80,8 @@ class EvidenceDocument(NamedTuple):
 class Expectations(NamedTuple):
     """The values that the reader knows and evidence must match; an empty field matches any.
 
-    `owner` is the account that owns the brain or anchored the log. `trust` is the source of
-    the block hash. Keys are C2SP verifier keys.
+    `owner` is the account that owns the brain or anchored the log. `block_hash` may be the
+    first bytes of one; `trust` is its source. Keys are C2SP verifier keys.
     """
 
     brain: bytes = b""

@@ -11,6 +11,7 @@ from ...results import ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import iso_time
 from ..ledger_protocol import witness_trust
 
+_HASH_BYTES = 32
 SHORT_ID_DIGITS = 12
 """Digits of an id in a sentence."""
 
@@ -38,8 +39,13 @@ def _ledger_phrase(log: LogInclusion | None, chain: ContractInclusion | None) ->
     return f", the head{at}" if chain else ""
 
 
-def missing_knowledge(evidence: Evidence, *, owner: bool, content: bool) -> Iterator[str]:
-    """Yield the facts that the reader still needs; `owner`, `content`: whether they gave these."""
+def missing_knowledge(
+    evidence: Evidence, *, owner: bool, content: bool, block_hash_bytes: int
+) -> Iterator[str]:
+    """Yield the facts that the reader still needs.
+
+    `owner` and `content` tell whether they gave these, `block_hash_bytes` how much of the hash.
+    """
     log, chain = evidence.log, evidence.chain
     if evidence.path is not None and not content:
         yield "the file itself, to compare it with what is proven"
@@ -50,6 +56,9 @@ def missing_knowledge(evidence: Evidence, *, owner: bool, content: bool) -> Iter
     if chain and evidence.trust_level != "L3":
         source = "" if evidence.trust_level == "L0" else ", from another source than its nodes"
         yield f"a hash of block {chain.block} on chain {chain.chain_id} that you trust{source}"
+    if chain and 0 < block_hash_bytes < _HASH_BYTES:
+        digits = 2 * block_hash_bytes
+        yield f"the rest of the block hash: a block with the same first {digits} digits can be made"
     if chain and not owner:
         yield (
             f"that {chain.owner} is the owner of this brain: anybody can open it as theirs"

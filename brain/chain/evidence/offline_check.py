@@ -27,6 +27,10 @@ from .evidence_model import (
 )
 from .evidence_verifier import VerifiedEvidence, verify_evidence
 
+_BLOCK_HASH_BYTES = 32
+_MIN_BLOCK_HASH_BYTES = 8
+"""Bytes of a shortened block hash: fewer are found by chance."""
+
 if TYPE_CHECKING:
     from io import RawIOBase
 
@@ -49,9 +53,10 @@ def check_evidence(
 
     The other arguments are known to the reader, and the evidence has to match them: the
     `content` of the file whose path is shown; the full ids `brain` and `snapshot`; the
-    address of the `owner`, or of the account that anchored the log; the `block_hash`, 0x…,
-    with `block_trust` "L3" if the reader knows it, "L2" if several nodes said it, "L1" if one
-    did; the C2SP verifier keys of the log and of `witnesses`, all of which must have signed.
+    address of the `owner`, or of the account that anchored the log; the `block_hash`, 0x… and
+    at least its first 16 digits, with `block_trust` "L3" if the reader knows it, "L2" if
+    several nodes said it, "L1" if one did; the C2SP verifier keys of the log and of
+    `witnesses`, all of which must have signed.
 
     Raises `ProofError` as `parse_evidence` and `verify_evidence`, or `InvalidInput`:
     `bad_id`, `bad_key`, and `no_content`, `no_owner`, `no_block` or `no_log` if the
@@ -67,7 +72,7 @@ def check_evidence(
         brain=parse_digest(brain) if brain else b"",
         snapshot=parse_digest(snapshot) if snapshot else b"",
         owner=_parse_prefixed_hex(owner, 20, "an address"),
-        block_hash=_parse_prefixed_hex(block_hash, 32, "the hash of a block"),
+        block_hash=_parse_block_hash(block_hash),
         trust=block_trust,
         log_key=_normalize_key(log_key) if log_key else "",
         witnesses=[_normalize_key(witness) for witness in witnesses],
@@ -78,7 +83,10 @@ def check_evidence(
         _check_content(checked, content)
     result = _evidence_result(evidence, checked, expected)
     missing = evidence_report.missing_knowledge(
-        result, owner=bool(owner), content=content is not None
+        result,
+        owner=bool(owner),
+        content=content is not None,
+        block_hash_bytes=len(expected.block_hash),
     )
     return result._replace(claim=evidence_report.claim_sentence(result), missing=list(missing))
 
@@ -100,6 +108,15 @@ def _parse_prefixed_hex(text: str, size: int, description: str) -> bytes:
         f'"{printable_text(text, 80)}" is not {description}',
         code="bad_id",
         hint=f"{description} is 0x and {2 * size} hex digits",
+    )
+
+
+def _parse_block_hash(text: str) -> bytes:
+    """Return the bytes of a block hash, or its first bytes if it was shortened."""
+    size = len(text) // 2 - 1
+    is_long_enough = _MIN_BLOCK_HASH_BYTES <= size <= _BLOCK_HASH_BYTES
+    return _parse_prefixed_hex(
+        text, size if is_long_enough else _BLOCK_HASH_BYTES, "the hash of a block"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import BrainError, Conflict, InvalidInput, LedgerError, printable_text
 from ..evidence.storage_layout import encode_uint256
-from ..ledger_protocol import LedgerHead
+from ..ledger_protocol import LedgerHead, Offer
 from . import rpc_decode
 
 ABI_WORD_BYTES = 32
@@ -115,13 +115,13 @@ def decode_state(answer: bytes) -> LedgerHead | None:
     )
 
 
-def decode_offer_end(value: Any) -> int:
-    """Return the last second of an offer from the answer of `offerOf(id)`."""
+def decode_offer(value: Any) -> Offer | None:
+    """Return the offer of a brain from the answer of `offerOf(id)`, None if there is none."""
     answer = rpc_decode.decode_bytes(value, "offer of a brain")
-    ends = int.from_bytes(answer[ABI_WORD_BYTES:], "big")
-    if len(answer) != 2 * ABI_WORD_BYTES or ends >> 64:
+    to, ends = answer[:ABI_WORD_BYTES], int.from_bytes(answer[ABI_WORD_BYTES:], "big")
+    if len(answer) != 2 * ABI_WORD_BYTES or any(to[:12]) or ends >> 64:
         rpc_decode.refuse_answer("offer of a brain", value)
-    return ends
+    return Offer(f"0x{to[12:].hex()}", ends) if any(to) else None
 
 
 def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
@@ -146,6 +146,17 @@ def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
         block_hash=rpc_decode.decode_hash(answer.get("blockHash"), "block hash"),
         transaction=rpc_decode.decode_hash(answer.get("transactionHash"), "transaction"),
     )
+
+
+def decode_author(value: Any, contract: str) -> tuple[bytes, str] | None:
+    """Return the id of a brain and its author from a commitment, None for any other log entry."""
+    answer = rpc_decode.decode_object(value, "log entry")
+    topics = rpc_decode.decode_array(answer.get("topics"), "topics")
+    address = rpc_decode.decode_address(answer.get("address"), "address")
+    if address != contract or len(topics) < 2 or topics[0] != COMMITTED_TOPIC:
+        return None
+    id = rpc_decode.decode_word(topics[1], "topic")
+    return id, decode_event(value, contract, id).author
 
 
 def decode_anchored(value: Any, contract: str, sender: str, log: bytes) -> AnchoredEvent:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInput
 from ...trust import secp256k1
+from ..evidence.keccak import keccak256
 from .import_guard import preserve_recursion_limit
 
 MAX_KEYSTORE_BYTES = 64 << 10
@@ -82,6 +83,21 @@ class Account:
     def sign_typed_data(self, document: Mapping[str, Any]) -> bytes:
         """Return the 65 bytes of the signature for typed data (EIP-712)."""
         return bytes(self._key.sign_typed_data(full_message=dict(document)).signature)
+
+
+def typed_data_digest(document: Mapping[str, Any]) -> bytes:
+    """Return the 32 bytes of typed data that a key signs (EIP-712)."""
+    with preserve_recursion_limit():
+        from eth_account.messages import encode_typed_data
+
+    text = encode_typed_data(full_message=dict(document))
+    return keccak256(b"\x19" + text.version + text.header + text.body)
+
+
+def recover_address(digest: bytes, signature: bytes) -> str:
+    """Return the address whose key signed a digest, "" if none can have; as below."""
+    key = recover_public_key(digest, signature)
+    return f"0x{keccak256(key)[12:].hex()}" if key else ""
 
 
 def recover_public_key(digest: bytes, signature: bytes) -> bytes:

@@ -57,6 +57,10 @@ class Deployment:
             record = sender.send_once(
                 view, TxIntent("deploy"), to, data, lambda pending: pending.intent.kind == "deploy"
             )
+        return self.conclude(record)
+
+    def conclude(self, record: TxRecord) -> DeployResult:
+        """Wait for a deployment that was sent, and return the contract; raises as `deploy`."""
         sent = self._context.wait_until_included(record)
         if sent.block is None:
             raise LedgerError(
@@ -64,7 +68,7 @@ class Deployment:
                 code="pending",
                 hint="wait for the next blocks, and run it again",
             )
-        address = create2_address or self._create_address(record)
+        address = registry_address() if record.to == CREATE2_PROXY else self._create_address(record)
         if not self._has_code(self._context.nodes.latest_view(), address):
             raise LedgerError(
                 f"the contract at {address} does not have the code that was sent",

@@ -117,6 +117,18 @@ def url_host(url: str) -> str:
     return printable_text(urlsplit(url).netloc.rpartition("@")[2])
 
 
+def parse_url_setting(name: str, key: str, value: Any) -> str:
+    """Return a setting that is a URL or "". Raises `InvalidInput` (`bad_ledger`)."""
+    if value and (not isinstance(value, str) or not _is_url(value)):
+        _refuse_config(name, f"{key} must be an http:// or https:// URL")
+    return str(value or "")
+
+
+def parse_address_setting(name: str, key: str, value: Any) -> str:
+    """Return a setting that is an address or "". Raises `InvalidInput` (`bad_ledger`)."""
+    return _parse_hex(name, {key: value}, key, _ADDRESS_HEX)
+
+
 def _refuse_config(name: str, reason: str) -> NoReturn:
     raise InvalidInput(
         f"the ledger {printable_text(name)} is not set up correctly: {reason}",
@@ -130,7 +142,7 @@ def _parse_urls(name: str, raw: Any) -> tuple[str, ...]:
     if not isinstance(urls, list | tuple) or not 1 <= len(urls) <= MAX_RPC_URLS:
         _refuse_config(name, f"rpc must name 1 to {MAX_RPC_URLS} nodes")
     for url in urls:
-        if not isinstance(url, str) or len(url) > MAX_URL_CHARS or not _is_url(url):
+        if not isinstance(url, str) or not _is_url(url):
             _refuse_config(name, "rpc must hold http:// or https:// URLs")
     if len(set(urls)) < len(urls):
         _refuse_config(name, "rpc names a node twice")
@@ -138,7 +150,7 @@ def _parse_urls(name: str, raw: Any) -> tuple[str, ...]:
 
 
 def _is_url(url: str) -> bool:
-    if not url.isascii() or not url.isprintable() or " " in url:
+    if len(url) > MAX_URL_CHARS or not url.isascii() or not url.isprintable() or " " in url:
         return False
     try:
         parts = urlsplit(url)

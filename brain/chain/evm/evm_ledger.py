@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BrainError, Conflict, InvalidInput, NotFound
+from ..evidence import storage_layout
 from ..ledger_protocol import (
     FINALIZED,
     INCLUDED,
@@ -15,11 +16,11 @@ from ..ledger_protocol import (
     Commitment,
     LedgerFault,
     LedgerHead,
+    Offer,
     already_open_error,
     not_open_error,
 )
 from . import abi, rpc_decode
-from .account import Account
 from .anchors import Anchors
 from .deployment import Deployment
 from .events.event_finder import BrainView
@@ -33,6 +34,9 @@ from .ownership import Ownership
 from .pending import PendingTransactions
 from .permits import Permits
 from .rpc import RPC_TIMEOUT_SECONDS
+from .signed_sender import SignedSender
+from .signing.signed_transaction import ReceivedTransaction
+from .signing.signer_protocol import Signer
 from .storage_prover import StorageProver
 from .tx_sender import ApproveQuote
 
@@ -46,7 +50,8 @@ class EvmLedger:
 
     `deployment` puts the contract on the chain, `ownership` changes the rights of a brain,
     `permits` let another account pay for what owner and signer do, `anchors` are about roots
-    of logs, `pending` mends transactions that are in no block.
+    of logs, `pending` mends transactions that are in no block, `presigned` sends those that
+    were signed elsewhere.
     `folder` holds the files that all such ledgers of a user share. `account` signs; a function
     is called for it when it is first needed, and reading needs none. `approve` gets the cost
     of each transaction before it is signed, and may raise to prevent it. `patience` is how
@@ -58,7 +63,7 @@ class EvmLedger:
         self,
         config: EvmLedgerConfig,
         folder: Path,
-        account: Account | Callable[[], Account] | None = None,
+        account: Signer | Callable[[], Signer] | None = None,
         *,
         approve: ApproveQuote = _approve_any,
         patience: float = 0.0,
@@ -85,6 +90,7 @@ class EvmLedger:
         self.permits = Permits(self._context, self.ownership)
         self.anchors = Anchors(self._context, prover)
         self.pending = PendingTransactions(self._context)
+        self.presigned = SignedSender(self._context)
 
     @property
     def creator(self) -> str:
@@ -111,8 +117,10 @@ class EvmLedger:
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Make the first commitment of a brain of this account.
 
-        Raises `Conflict` (`already_open`, `pending`), and as `commit` does.
+        Raises `Conflict` (`already_open`, `pending`), `InvalidInput` (`wrong_creator`), and as
+        `commit` does.
         """
+        self._context.require_creator(self.sender)
         intent = TxIntent("open", brain, snapshot, NO_PARENT)
         return self._commit_intent(intent, abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
@@ -144,6 +152,32 @@ class EvmLedger:
                 raise
             raise self.ownership.owner_only_error(self.ownership.read_open_head(brain)) from error
 
+    def commit_signed(self, received: ReceivedTransaction, intent: TxIntent) -> Commitment:
+        """Send a commitment that was signed elsewhere, unless the chain has it as its head.
+
+        `intent` is what `presigned.read_intent` returned. Raises as `presigned.send` does.
+        """
+        head = self.head(intent.brain)
+        if head is None or head.snapshot != intent.snapshot:
+            self.presigned.transact(received, intent)
+        return self.status(intent.brain, intent.snapshot)
+
+    def find_creator(self, brain: bytes, transaction: str) -> str:
+        """Return the account that opened a brain in a transaction, which any wallet may have sent.
+
+        Raises `NotFound` (`not_committed`).
+        """
+        view = self._context.contract_view()
+        for id, author in self._context.registry.read_authors(view, transaction):
+            if storage_layout.brain_id(bytes.fromhex(author[2:]), brain) == id:
+                return author
+        raise NotFound(
+            f"the transaction {transaction} did not open this brain in {self.name}",
+            code="not_committed",
+            hint="wait until it is included, and check that it succeeded; for a later commitment,"
+            f" name the creator with `brain config ledger {self.name} --creator ADDRESS`",
+        )
+
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Return the last commitment of a snapshot with its present status."""
         at = self._context.view_brain(brain)
@@ -166,6 +200,10 @@ class EvmLedger:
         """Return `log`, which is None, and `chain`; see `EvidenceCapture.evidence`."""
         return self._evidence.evidence(brain, snapshot)
 
+    def offer(self, brain: bytes) -> Offer | None:
+        """Return the offer of a brain to another owner; see `OwnedLedger`."""
+        return self.ownership.read_offer(brain)
+
     def verify(self) -> list[LedgerFault]:
         """Check that the nodes agree on the pinned chain and that it has the contract."""
         try:
@@ -182,6 +220,7 @@ class EvmLedger:
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
         """Return the cost of `open`, and send nothing; raises as it does."""
+        self._context.require_creator(self.sender)
         return self._context.quote(abi.encode_call(abi.OPEN_SELECTOR, brain, snapshot))
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
@@ -257,11 +296,21 @@ class EvmLedger:
             for record in pending:
                 if record.intent.parent == head:
                     return sender.resend(at.view, record) if record.intent == intent else record
-            _refuse_intent(self.name, intent, at.head)
+            self._refuse_intent(intent, at.head)
             for record in pending:
                 sender.abandon(record)
             # 4. to 6. Price, sign, journal and broadcast the transaction.
             return sender.send(at.view, intent, contract, calldata)
+
+    def _refuse_intent(self, intent: TxIntent, head: LedgerHead | None) -> None:
+        """Refuse an intent that the contract would refuse, before it costs gas."""
+        if intent.kind == "open":
+            if head is not None:
+                raise already_open_error(self.name)
+        elif head is None:
+            raise not_open_error(self.name, self.creator)
+        elif head.snapshot != intent.parent:
+            raise abi.stale_parent_error(head.snapshot, head.seq)
 
     def _settle_commitment(self, at: BrainView, commitment: Commitment) -> None:
         """Capture evidence of a final commitment, or prepare the proof of a recent one."""
@@ -332,14 +381,3 @@ def _overtaken_error(error: Conflict) -> Conflict:
         code=error.code,
         hint="remove the signer first, with `brain chain signer --none`; then run it again",
     )
-
-
-def _refuse_intent(ledger: str, intent: TxIntent, head: LedgerHead | None) -> None:
-    """Refuse an intent that the contract would refuse, before it costs gas."""
-    if intent.kind == "open":
-        if head is not None:
-            raise already_open_error(ledger)
-    elif head is None:
-        raise not_open_error(ledger)
-    elif head.snapshot != intent.parent:
-        raise abi.stale_parent_error(head.snapshot, head.seq)

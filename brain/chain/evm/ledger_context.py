@@ -8,7 +8,6 @@ from pathlib import Path
 from ...errors import InvalidInput
 from ..evidence import storage_layout
 from ..ledger_protocol import LedgerHead
-from .account import Account
 from .commitment_reader import CommitmentReader
 from .events.event_finder import BrainView, EventFinder
 from .evm_config import EvmLedgerConfig
@@ -18,6 +17,7 @@ from .node_pool import WarnUser
 from .node_quorum import NodeQuorum, QuorumView
 from .registry_contract import RegistryContract
 from .rollback_guard import RollbackGuard
+from .signing.signer_protocol import Signer
 from .tx_sender import ApproveQuote, TxSender
 from .tx_status import SentTransaction, TxTracker
 
@@ -29,7 +29,7 @@ class LedgerContext:
         self,
         config: EvmLedgerConfig,
         folder: Path,
-        account: Account | Callable[[], Account] | None,
+        account: Signer | Callable[[], Signer] | None,
         *,
         approve: ApproveQuote,
         patience: float,
@@ -46,7 +46,7 @@ class LedgerContext:
         self.tx_tracker = TxTracker(self.nodes, self.registry, self.journals)
         self.commitments = CommitmentReader(config, self.nodes, self.registry)
         self.rollback_guard = RollbackGuard(folder / "seen" / self.contract_key, self.nodes)
-        self._account = account if isinstance(account, Account) else None
+        self._account = None if callable(account) else account
         self._open_account = account
         self._approve = approve
         self.patience = patience
@@ -77,8 +77,22 @@ class LedgerContext:
             )
         return address
 
+    def require_creator(self, address: str) -> None:
+        """Refuse to open a brain with an account to which the ids of brains are not bound.
+
+        Raises `InvalidInput` (`wrong_creator`).
+        """
+        if address != self.creator:
+            raise InvalidInput(
+                f"the settings name the creator {self.creator}, and {address} would open the"
+                " brain: it would have another id",
+                code="wrong_creator",
+                hint="open it with the account of the creator, or add the ledger again under"
+                " another name",
+            )
+
     @property
-    def account(self) -> Account:
+    def account(self) -> Signer:
         """The account that signs, opened when first needed. Raises `InvalidInput` (`no_key`)."""
         if self._account is None and callable(self._open_account):
             self._account = self._open_account()
@@ -86,7 +100,8 @@ class LedgerContext:
             raise InvalidInput(
                 f"writing to {self.config.name} needs the key of an account",
                 code="no_key",
-                hint=f"name it with `brain config ledger {self.config.name} --keystore FILE`",
+                hint=f"name its keystore: `brain config ledger {self.config.name} --keystore FILE`;"
+                " `brain chain account new` makes one",
             )
         return self._account
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...errors import BrainError, Conflict, InvalidInput
 from ...util.utc_time import iso_second
-from ..ledger_protocol import LedgerHead, not_open_error
+from ..ledger_protocol import LedgerHead, Offer, not_open_error
 from . import abi
 from .abi import ZERO_ADDRESS
 from .ledger_context import LedgerContext
@@ -33,9 +33,16 @@ class Ownership:
     def offer(self, brain: bytes, to: str, ends: int) -> SentTransaction:
         """Offer the brain to another account up to the second `ends` since 1970.
 
-        It replaces any offer before; "" withdraws it. Raises `Conflict` (`expired`).
+        It replaces any offer before; "" withdraws it. Raises `Conflict` (`expired`),
+        `InvalidInput` (`bad_address`).
         """
         recipient = abi.parse_account(to) if to else ZERO_ADDRESS
+        if recipient == self.read_open_head(brain).owner:
+            raise InvalidInput(
+                f"{recipient} is the owner of this brain already",
+                code="bad_address",
+                hint="name the account of the new owner",
+            )
         id = self._context.registry_id(brain)
         data = abi.encode_call(abi.OFFER_SELECTOR, id, recipient, ends)
         return self._transact_as_owner("offer", brain, data)
@@ -61,12 +68,18 @@ class Ownership:
         except Conflict as error:
             if error.code != "expired":
                 raise
-            ends = self._context.registry.offer_end(self._context.contract_view(), id)
+            offer = self.read_offer(brain)
+            when = f" at {iso_second(offer.ends)}" if offer else ""
             raise Conflict(
-                f"the offer of this brain ended at {iso_second(ends)}",
+                f"the offer of this brain ended{when}",
                 code="expired",
                 hint="ask its owner to offer it again, with `brain chain transfer`",
             ) from error
+
+    def read_offer(self, brain: bytes) -> Offer | None:
+        """Return the offer of a brain, None if there is none; it may have ended."""
+        id = self._context.registry_id(brain)
+        return self._context.registry.read_offer(self._context.contract_view(), id)
 
     def read_open_head(self, brain: bytes) -> LedgerHead:
         """Return the head of a brain. Raises `NotFound` (`not_open`)."""
@@ -75,7 +88,7 @@ class Ownership:
     def require_open(self, head: LedgerHead | None) -> LedgerHead:
         """Return a head, unless it is None. Raises `NotFound` (`not_open`)."""
         if head is None:
-            raise not_open_error(self._context.config.name)
+            raise not_open_error(self._context.config.name, self._context.creator)
         return head
 
     def owner_only_error(self, head: LedgerHead) -> BrainError:

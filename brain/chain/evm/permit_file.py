@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 from ...errors import InvalidInput, printable_text
 from ..evidence import storage_layout
 from . import abi
-from .permit_json import (
+from .signing.permit_json import (
     DOMAIN_NAME,
     DOMAIN_VERSION,
     PERMIT_TYPES,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import BrainError, Conflict, InvalidInput
+from ...errors import BrainError, Conflict, InvalidInput, NotFound
 from ...util.utc_time import iso_second
 from ..ledger_protocol import NO_PARENT, CommitRequest, LedgerHead, already_open_error
 from . import abi
@@ -43,12 +43,19 @@ class Permits:
     def build_commit(self, request: CommitRequest, deadline: int) -> PermitFile:
         """Return a permit for the next commitment, valid until `deadline` (s since 1970).
 
-        Raises `NotFound` (`not_open`), `Conflict` (`stale_parent`).
+        Raises `NotFound` (`not_open`), `Conflict` (`stale_parent`, `nothing_new`).
         """
         id = self._context.registry_id(request.brain)
         head = self._ownership.read_open_head(request.brain)
         if head.snapshot != request.parent:
             raise abi.stale_parent_error(head.snapshot, head.seq)
+        if head.snapshot == request.snapshot:
+            raise Conflict(
+                f"nothing new: {self._context.config.name} has {head.snapshot.hex()[:12]} as"
+                f" commitment {head.seq}",
+                code="nothing_new",
+                hint="record a snapshot first, or name another one",
+            )
         return self._file(
             CommitPermit(
                 brain_id=id,
@@ -159,20 +166,28 @@ class Permits:
 
     def _refuse_used(self, view: QuorumView, head: LedgerHead | None, permit: Permit) -> None:
         """Refuse a permit that was used or is void, and say which."""
-        match permit:
-            case OpenPermit():
-                if head is not None:
-                    self._refuse_used_commitment(view, head, permit, 1, NO_PARENT)
-                return
-            case CommitPermit():
-                head = self._ownership.require_open(head)
-                if head.seq >= permit.seq:
-                    self._refuse_used_commitment(view, head, permit, permit.seq, permit.parent)
-            case SignerPermit():
-                head = self._ownership.require_open(head)
-                signer = head.signer or ZERO_ADDRESS
-                if (head.epoch, signer) == (permit.epoch + 1, permit.signer):
-                    raise _used_error(f"{head.signer or 'nobody'} is the signer")
+        if isinstance(permit, OpenPermit):
+            if head is not None:
+                self._refuse_used_commitment(view, head, permit, 1, NO_PARENT)
+                raise already_open_error(self._context.config.name)
+            return
+        if head is None:
+            raise NotFound(
+                f"the brain of the permit was never opened in {self._context.config.name}",
+                code="not_open",
+                hint="relay a permit to open it first, or let its owner open it",
+            )
+        if isinstance(permit, CommitPermit):
+            if head.seq >= permit.seq:
+                self._refuse_used_commitment(view, head, permit, permit.seq, permit.parent)
+                raise Conflict(
+                    f"another commitment {permit.seq} was made before: the ledger is at {head.seq}",
+                    code="stale_parent",
+                    hint="ask for a new permit, of a snapshot that descends from it",
+                )
+            self._refuse_other_head(head, permit)
+        elif (head.epoch, head.signer or ZERO_ADDRESS) == (permit.epoch + 1, permit.signer):
+            raise _used_error(f"{head.signer or 'nobody'} is the signer")
         if head.epoch != permit.epoch:
             raise Conflict(
                 "the permit is void: the signer of the brain was set since it was signed",
@@ -188,7 +203,7 @@ class Permits:
         seq: int,
         parent: bytes,
     ) -> None:
-        """Refuse a permit whose commitment `seq` was made, with it or without."""
+        """Refuse a permit if commitment `seq` is the one that it is for."""
         events = self._context.registry.find_events(
             BrainView(b"", permit.brain_id, view, head),
             snapshot=permit.snapshot,
@@ -198,11 +213,16 @@ class Permits:
         for event in events:
             if event.seq == seq:
                 raise _used_error(f"commitment {seq} is in transaction {event.transaction}")
-        raise Conflict(
-            f"another commitment {seq} was made before: the ledger is at {head.seq}",
-            code="stale_parent",
-            hint="ask for a new permit, of a snapshot that descends from it",
-        )
+
+    def _refuse_other_head(self, head: LedgerHead, permit: CommitPermit) -> None:
+        if (head.seq + 1, head.snapshot) != (permit.seq, permit.parent):
+            raise Conflict(
+                f"the permit is for commitment {permit.seq} after {permit.parent.hex()[:12]}, and"
+                f" {self._context.config.name} is at {head.snapshot.hex()[:12]}, commitment"
+                f" {head.seq}",
+                code="stale_parent",
+                hint="relay the permit for the commitment before it first, or ask for a new one",
+            )
 
     def _may_not_sign_error(self, view: QuorumView, permit: Permit) -> BrainError:
         """Return the error for a permit that this account may not sign."""

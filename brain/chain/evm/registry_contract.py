@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from ...errors import InvalidInput
 from .. import contracts
-from ..ledger_protocol import LedgerHead
+from ..ledger_protocol import LedgerHead, Offer
 from . import abi, rpc_decode
 from .abi import AnchoredEvent, CommittedEvent
 from .events.event_finder import BrainView, EventFinder, EventQuery
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
-from .rpc import MAX_BATCH_CALLS, RpcCall
+from .rpc import MAX_BATCH_CALLS, RefusedCall, RpcCall
 from .rpc_decode import BlockInfo
 
 
@@ -70,7 +70,11 @@ class RegistryContract:
             ("eth_getCode", [contract, view.tag]),
             ("eth_call", [question, view.tag]),
         ]
-        code, answer = self._nodes.ask_quorum_many(view, _decode_code_and_state, calls)
+        try:
+            code, answer = self._nodes.ask_quorum_many(view, _decode_code_and_state, calls)
+        except RefusedCall:
+            self.check_code(view)  # another contract refuses a call that it does not know
+            raise
         self._check_runtime_code(code)
         return abi.decode_state(answer)
 
@@ -88,13 +92,13 @@ class RegistryContract:
             view.tag,
         )
 
-    def offer_end(self, view: QuorumView, id: bytes) -> int:
-        """Return the last second since 1970 of the offer of a brain, 0 if it is not offered."""
+    def read_offer(self, view: QuorumView, id: bytes) -> Offer | None:
+        """Return the offer of a brain to another owner, None if there is none."""
         question = {
             "to": self._config.contract,
             "data": "0x" + abi.encode_call(abi.OFFER_OF_SELECTOR, id).hex(),
         }
-        return self._nodes.ask_quorum(view, abi.decode_offer_end, "eth_call", question, view.tag)
+        return self._nodes.ask_quorum(view, abi.decode_offer, "eth_call", question, view.tag)
 
     def simulate_call(self, view: QuorumView, data: bytes) -> None:
         """Simulate a call at a block, and raise the error for the contract's revert."""
@@ -151,6 +155,21 @@ class RegistryContract:
             return tuple(map(_decode_tx_receipt, hashes, answers))
 
         return list(self._nodes.ask_quorum_many(view, read, calls)) if calls else []
+
+    def read_authors(self, view: QuorumView, hash: str) -> list[tuple[bytes, str]]:
+        """Return the brains, by their ids, that a transaction committed, each with its author.
+
+        None if the transaction is in no block up to the view, or failed.
+        """
+        contract = self._config.contract
+
+        def read(answer: Any) -> tuple[tuple[bytes, str], ...]:
+            if (receipt := _decode_tx_receipt(hash, answer)) is None or not receipt.succeeded:
+                return ()
+            entries = rpc_decode.decode_array(answer.get("logs"), "log")
+            return tuple(filter(None, (abi.decode_author(entry, contract) for entry in entries)))
+
+        return list(self._nodes.ask_quorum(view, read, "eth_getTransactionReceipt", hash))
 
     def _read_disowned(self, at: BrainView, numbers: Sequence[int]) -> list[DisownedRange]:
         """Return what each of these commitments of a brain disowned."""

@@ -35,12 +35,13 @@ from dataclasses import replace
 from ...errors import InvalidInput, LedgerError
 from ..ledger_protocol import PENDING
 from . import abi, fees, rpc_decode
-from .account import Account, UnsignedTransaction
+from .account import UnsignedTransaction
 from .evm_config import EvmLedgerConfig
 from .fees import FeeCaps, Fees, Quote
 from .journal import ABANDONED, TxIntent, TxJournal, TxRecord
 from .node_quorum import NodeQuorum, QuorumView
 from .rpc import RpcRefusal
+from .signing.signer_protocol import AccountElsewhere, Signer
 from .tx_status import TxTracker
 
 MAX_FOREIGN_PENDING = 64
@@ -70,7 +71,7 @@ class TxSender:
         nodes: NodeQuorum,
         tracker: TxTracker,
         journal: TxJournal,
-        account: Account,
+        account: Signer,
         approve: ApproveQuote,
     ) -> None:
         self._config = config
@@ -112,7 +113,7 @@ class TxSender:
         Raises `InvalidInput` (`fee_cap`, `unfunded`), the error for the contract's revert,
         or `LedgerError` (`refused`, `unreachable`).
         """
-        nonce, previous = self._first_free_nonce(view, self._claimed_nonce(view))
+        nonce, previous = self._find_free_nonce(view, self._claimed_nonce(view))
         quote = self.quote(view, to, data, previous)
         record = TxRecord(
             nonce=nonce,
@@ -123,6 +124,16 @@ class TxSender:
             attempts=previous.attempts if previous else (),
         )
         return self._post(self._sign(view, record, quote))
+
+    def send_signed(self, view: QuorumView, record: TxRecord, quote: Quote) -> TxRecord:
+        """Journal and broadcast a transaction that was signed elsewhere; see `signed_sender`."""
+        self._require_funds(view, quote)
+        self._approve(quote)
+        return self._post(record)
+
+    def first_free_nonce(self, view: QuorumView) -> int:
+        """Return the first nonce that no pending transaction has."""
+        return self._find_free_nonce(view, self._claimed_nonce(view))[0]
 
     def send_once(
         self,
@@ -152,12 +163,13 @@ class TxSender:
 
     def _resend_behind(self, view: QuorumView, record: TxRecord, claimed: int) -> TxRecord:
         """Resend a transaction behind those of other programs, at nonces below `claimed`."""
-        nonce, previous = self._first_free_nonce(view, claimed)
-        if nonce < record.nonce:
-            return self._move_back(view, record, nonce, previous)
-        overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
-        if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
-            return self.replace(view, record)
+        if not isinstance(self._account, AccountElsewhere):  # which signs nothing new by itself
+            nonce, previous = self._find_free_nonce(view, claimed)
+            if nonce < record.nonce:
+                return self._move_back(view, record, nonce, previous)
+            overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
+            if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
+                return self.replace(view, record)
         refusal, is_pending = self._broadcast(record)
         if not is_pending:
             raise self._refused_error(record, refusal, is_pending)
@@ -191,6 +203,12 @@ class TxSender:
         self, view: QuorumView, to: str, data: bytes, previous: TxRecord | None = None
     ) -> Quote:
         """Return the cost of a transaction. Raises the error for the contract's revert."""
+        estimate = self.estimate_gas(view, to, data)
+        gas = fees.gas_limit(estimate)
+        return self._price(view, gas, estimate, previous.last_attempt.fees if previous else None)
+
+    def estimate_gas(self, view: QuorumView, to: str, data: bytes) -> int:
+        """Return the gas that a call takes now. Raises the error for the contract's revert."""
         call = {"from": self._account.address, "data": "0x" + data.hex()}
         if to:
             call["to"] = to
@@ -203,8 +221,7 @@ class TxSender:
         )
         if isinstance(estimate, RpcRefusal):
             raise abi.revert_error(estimate.data, estimate.message)
-        gas = fees.gas_limit(estimate)
-        return self._price(view, gas, estimate, previous.last_attempt.fees if previous else None)
+        return estimate
 
     def _price(self, view: QuorumView, gas: int, estimate: int, previous: Fees | None) -> Quote:
         caps = FeeCaps(self._config.max_fee, self._config.max_cost)
@@ -234,8 +251,9 @@ class TxSender:
     def _sign(self, view: QuorumView, record: TxRecord, quote: Quote) -> TxRecord:
         """Return the record with another attempt, which is not in the journal yet."""
         # 4. Price and sign the transaction.
-        self._require_funds(view, quote)
-        self._approve(quote)
+        if not isinstance(self._account, AccountElsewhere):  # for which others may pay
+            self._require_funds(view, quote)
+            self._approve(quote)
         signed = self._account.sign_transaction(
             UnsignedTransaction(
                 chain_id=self._config.chain_id,
@@ -270,7 +288,8 @@ class TxSender:
                 f"{self._account.address} has {balance} wei, and the transaction may cost"
                 f" {quote.worst}",
                 code="unfunded",
-                hint="send some of the chain's currency to this account",
+                hint="send some of the chain's currency to this account, or let another one pay:"
+                " see `brain chain authorize`",
             )
 
     def _broadcast(self, record: TxRecord) -> tuple[str, bool]:
@@ -311,7 +330,7 @@ class TxSender:
             "eth_getTransactionCount", self._account.address, "pending",
         )  # fmt: skip
 
-    def _first_free_nonce(self, view: QuorumView, claimed: int) -> tuple[int, TxRecord | None]:
+    def _find_free_nonce(self, view: QuorumView, claimed: int) -> tuple[int, TxRecord | None]:
         """Return a nonce, and the abandoned transaction that it replaces, if any.
 
         It is the first that no pending transaction has. Those of other programs have the

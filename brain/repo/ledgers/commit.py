@@ -16,6 +16,7 @@ from ...chain.ledger_protocol import (
     CommitRequest,
     Ledger,
     LedgerHead,
+    OwnedLedger,
     PricedLedger,
 )
 from ...errors import Conflict, NotFound, VerificationFailed
@@ -49,7 +50,7 @@ def commit_snapshot(session: Session, ledger: Ledger, revision: str = "@") -> Co
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
     commitment, changed = _send_commitment(session, ledger, snapshot)
-    return _record_commitment(session, ledger, commitment)._replace(changed=changed)
+    return record_commitment(session, ledger, commitment)._replace(changed=changed)
 
 
 def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> tuple[Commitment, bool]:
@@ -144,7 +145,7 @@ def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Com
     if final_head.read_final_head(session.store, ledger, session.brain_id()):
         _read_head(session, ledger, session.brain_id())  # a chain that lost the brain is refused
     commitment = ledger.open(session.brain_id(), snapshot)
-    return _record_commitment(session, ledger, commitment)._replace(changed=True)
+    return record_commitment(session, ledger, commitment)._replace(changed=True)
 
 
 def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
@@ -152,6 +153,8 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
 
     Raises `VerificationFailed` (`rolled_back`, `another_log`).
     """
+    from ...util.utc_time import LAST_SECOND, utc_time
+
     brain = session.brain_id()
     head = _read_head(session, ledger, brain)
     snapshot = resolve_revision(session, revision)
@@ -163,6 +166,7 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
     commitments = [describe_commitment(session, ledger, commitment) for commitment in history]
     last = commitments[-1] if commitments else None
     behind = count_covered_snapshots(session, snapshot, head.snapshot if head else None)
+    offer = ledger.offer(brain) if head and isinstance(ledger, OwnedLedger) else None
     return LedgerStatus(
         ledger=ledger.name,
         identity=ledger.identity,
@@ -173,6 +177,8 @@ def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") ->
         trust_level=last.trust_level if last else "L0",
         owner=(head.owner or None) if head else None,
         signer=(head.signer or None) if head else None,
+        offered_to=offer.to if offer else None,
+        offer_ends=utc_time(min(offer.ends, LAST_SECOND) * 1000) if offer else None,
         behind=behind,
         transaction=last.transaction if last else None,
         gas=last.gas if last else None,
@@ -222,7 +228,8 @@ def count_covered_snapshots(session: Session, new: bytes, old: bytes | None) -> 
     return max(last.jump.depth - (first.jump.depth if first else -1), 0)
 
 
-def _record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
+def record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
+    """Note a commitment as the last one seen, if it is, and return it as a result."""
     # 7. Note the commitment in the brain; the steps before are those of chain/evm/tx_sender.
     last_seen_head.record_last_seen_head(session, commitment)
     final_head.note_final_parent(session, ledger, commitment)

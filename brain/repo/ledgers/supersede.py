@@ -45,7 +45,7 @@ def plan_repair(session: Session, ledger: EvmLedger, revision: str = "@") -> Rep
     brain, snapshot = session.brain_id(), resolve_revision(session, revision)
     history = read_checked_history(session, ledger, brain)
     if not history:
-        raise not_open_error(ledger.name)
+        raise not_open_error(ledger.name, ledger.creator)
     kept = _valid_commitments(session, history, snapshot)
     if not kept:
         raise Conflict(

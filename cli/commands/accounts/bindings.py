@@ -17,7 +17,7 @@ from ...options import output_option, revision_argument, signing_options
 from ...output import emit
 from ...params import CountType, TextType
 from ...render.human_format import align_columns, local_time, pluralize, short_id
-from ...settings import evm_ledgers, user_keys
+from ...settings import evm_ledgers, ledger_senders, user_keys
 from ...terminal import escape
 from ...user_files import named_in_errors, read_input
 
@@ -100,7 +100,7 @@ def key_bind_command(
         loaded = (
             evm_ledgers.load_ledger_account(ledger)
             if ledger
-            else evm_ledgers.load_account(account or "")
+            else ledger_senders.load_account(account or "")
         )
         result = app.brain.trust.bind_account(seed, loaded, _expiry(days))
     recorded = f"Snapshot {short_id(result.snapshot)}, signed"

@@ -11,7 +11,7 @@ from ...context import App
 from ...error_report import CONFLICT
 from ...output import emit
 from ...params import TextType
-from ...settings import evm_ledgers
+from ...settings import ledger_senders
 from ...terminal import escape
 
 
@@ -45,7 +45,7 @@ def chain_account_new_command(app: App, file: str, passphrase_file: str | None) 
     if os.path.lexists(path):
         raise _exists_error(path)
     os.stat(os.path.dirname(path))  # a missing folder is named before the passphrase is asked
-    passphrase = evm_ledgers.read_account_passphrase(path, passphrase_file, twice=True)
+    passphrase = ledger_senders.read_account_passphrase(path, passphrase_file, twice=True)
     made = account.create_account(passphrase)
     try:
         write_atomic(path, made.keystore, replace=False)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brain.errors import InvalidInput, printable_text
+from brain.errors import InvalidInput
+from brain.util.utc_time import iso_second
 
 from ...chosen_ledger import require_evm_ledger
 from ...command import (
@@ -21,7 +22,7 @@ from ...command import (
     option,
 )
 from ...context import App
-from ...error_report import CONFLICT, LOCKED
+from ...error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
 from ...options import (
     chain_option,
     dry_run_option,
@@ -29,13 +30,14 @@ from ...options import (
     hours_option,
     output_option,
     revision_argument,
+    unsigned_options,
 )
 from ...output import emit
 from ...params import TextType
 from ...render.costs import pending_prefix, price_lines, transaction_lines
 from ...settings import evm_ledgers
 from ...terminal import escape
-from ...user_files import read_input
+from ...user_files import named_in_errors, read_input
 
 if TYPE_CHECKING:
     from brain.chain.evm.evm_ledger import EvmLedger
@@ -143,7 +145,9 @@ def _write_permit(
     if output is not None:
         Path(output).write_text(f"{text}\n", "utf-8")
     what = "To be signed" if unsigned else "Signed"
-    lines = [text] if output is None else [f"{what}: {_effect(permit.permit)}, in {output}"]
+    until = iso_second(permit.permit.deadline)
+    summary = f"{what}, in {output}, valid until {until}: {_effect(permit.permit)}"
+    lines = [text] if output is None else [summary]
     emit(
         app,
         {"ledger": chain.name, "identity": chain.identity, "file": output, "permit": document},
@@ -157,7 +161,7 @@ def _write_permit(
         "brain chain relay permit.json --ledger sepolia",
         "brain chain relay permit.json --signature 0x1b2c... --ledger sepolia",
     ),
-    exits=exit_statuses(LOCKED, CONFLICT),
+    exits=exit_statuses(VERIFICATION_FAILED, LOCKED, CONFLICT),
 )
 @argument("file", type=None)
 @chain_option
@@ -167,6 +171,7 @@ def _write_permit(
     help="The signature of a wallet, if the file was written with --unsigned.",
 )
 @dry_run_option
+@unsigned_options
 def chain_relay_command(
     app: App, file: str, ledger: str | None, signature: str | None, dry_run: bool
 ) -> None:
@@ -177,16 +182,18 @@ def chain_relay_command(
     anything is paid, with status 12 if the permit was used, is void or has expired.
     """
     chain = require_evm_ledger(app, ledger)
-    document = _parse_json(file, read_input(file, _MAX_PERMIT_BYTES, "the permit"))
-    if signature is not None:
-        document["signature"] = signature
+    from brain.chain.evm.permit_file import OpenPermit, SignerPermit, parse_permit
+
+    data = read_input(file, _MAX_PERMIT_BYTES, "the permit")
+    with named_in_errors(file):
+        document = _parse_json(data)
+        if signature is not None:
+            document["signature"] = signature
+        permit = parse_permit(document).permit
     if dry_run:
         price = evm_ledgers.quote_price(chain, chain.permits.quote_relay(document))
         emit(app, price, price_lines(price))
         return
-    from brain.chain.evm.permit_file import OpenPermit, SignerPermit, parse_permit
-
-    permit = parse_permit(document).permit
     sent = chain.permits.relay(document)
     result = evm_ledgers.transaction_document(
         chain,
@@ -214,15 +221,15 @@ def _effect(permit: Permit) -> str:
             return f"the signer is {permit.signer}"
 
 
-def _parse_json(file: str, data: bytes) -> dict[str, Any]:
-    """Return the JSON object in a file. Raises `InvalidInput` (`bad_permit`)."""
+def _parse_json(data: bytes) -> dict[str, Any]:
+    """Return the JSON object of a permit. Raises `InvalidInput` (`bad_permit`)."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
         raise InvalidInput(
-            f"{printable_text(file)} holds no permit: it is not a JSON object",
+            "the permit cannot be read: it is not a JSON object",
             code="bad_permit",
             hint="give the file that `brain chain authorize` wrote",
         )

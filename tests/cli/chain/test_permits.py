@@ -87,6 +87,8 @@ def test_a_permit_is_printed_and_relayed_from_standard_input(
     use(0)
     sent = process("chain", "relay", "-", "--ledger", chain, input=printed.out.encode())
     assert sent.status == 0, sent.err
+    refused = process("chain", "relay", "-", "--ledger", chain, input=b"[]", cwd=agent)
+    assert refused.status == 1 and "standard input: the permit cannot be read" in refused.err
 
 
 def test_a_commitment_signed_by_the_signer_is_paid_for_by_another(
@@ -108,6 +110,7 @@ def test_a_commitment_signed_by_the_signer_is_paid_for_by_another(
     assert refused(1) == "bad_permit"
     Path(PERMIT).write_text("[")
     assert refused(1) == "bad_permit"
+    assert PERMIT in cli("chain", "relay", PERMIT, *on).err
 
 
 def test_a_permit_names_the_signer_and_another_removes_it(
@@ -187,9 +190,9 @@ def test_a_safe_signs_elsewhere_and_another_account_pays(
 def test_an_unsigned_permit_says_who_is_to_sign_it(cli: Call, chain: str, use: Use) -> None:
     done(cli, "chain", "open", "--ledger", chain)
     call = ("chain", "authorize", "signer", "--none", "--unsigned", "--ledger", chain)
-    assert cli(*call, "-o", PERMIT).out == (
-        f"To be signed: only the owner can commit, in {PERMIT}\n"
-    )
+    written = cli(*call, "-o", PERMIT).out
+    assert written.startswith(f"To be signed, in {PERMIT}, valid until 20")
+    assert written.endswith(": only the owner can commit\n")
     assert "signature" not in json.loads(cli(*call).out)
 
 
@@ -200,5 +203,6 @@ def test_hours_are_one_or_more_and_address_or_none_is_given(cli: Call, chain: st
         ("authorize", "signer", NOBODY, "--none"),
         ("authorize", "commit", "--hours", "0"),
         ("transfer", "0x" + "1" * 40, "--hours", "0"),
+        ("transfer", "--withdraw", "--hours", "2"),
     ):
         assert cli("chain", *call, *on).status == 2

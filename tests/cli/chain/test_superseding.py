@@ -95,6 +95,40 @@ def test_the_owner_disowns_what_a_stolen_signer_committed_and_the_lineage_goes_o
         assert "the owner disowned commitments once" in cli("chain", "check", file).out
 
 
+def test_evidence_of_older_commitments_holds_before_during_and_after_a_theft(
+    node: Anvil, cli: Call, chain: str, steal: Steal, tmp_path: Path
+) -> None:
+    on = ("--ledger", chain)
+    learn(cli, "shared", "one")
+    second = done(cli, "chain", "commit", *on)["snapshot"]
+    first = cli("log", "--json").document["snapshots"][1]["snapshot"]
+    node.mine(2)
+    files = []
+
+    def write_evidence(when: str) -> None:
+        for snapshot in (first, second):
+            files.append((snapshot, str(tmp_path / f"{when} {snapshot[:6]}.json")))
+            assert cli("chain", "evidence", snapshot, *on, "-o", files[-1][1]).status == 0
+
+    write_evidence("before")
+    steal(*ORPHANS)
+    status = cli("chain", "status", *on)
+    assert "of a snapshot that this copy of the brain does not have" in status.out
+    write_evidence("during")
+    done(cli, "chain", "supersede", *on)
+    learn(cli, "shared", "two")
+    done(cli, "chain", "commit", *on)
+    node.mine(2)
+    shutil.rmtree(tmp_path / "ledgers")  # nothing kept from before
+    write_evidence("after")
+    for snapshot, file in files:
+        found = done(cli, "chain", "check", file)
+        assert found["snapshot"] == snapshot
+        hash = node.block(found["chain"]["block"])["hash"]
+        assert found["chain"]["block_hash"] == hash
+    assert done(cli, "chain", "verify", *on)["ok"]
+
+
 def test_the_same_snapshot_is_committed_again_after_it_was_taken_over(
     node: Anvil, cli: Call, chain: str, steal: Steal, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ OPERATIONS = {
     "chain commit": "ledger.commit ledger.quote_commit",
     "chain evidence": "ledger.build_evidence ledger.find_holder",
     "chain open": "ledger.open ledger.quote_open",
+    "chain send": "ledger.send_signed ledger.record_mined ledger.find_creator",
     "chain signer": "ledger.set_signer",
     "chain status": "ledger.status",
     "chain supersede": "ledger.plan_repair ledger.supersede ledger.quote_supersede",

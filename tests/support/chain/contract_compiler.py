@@ -64,14 +64,16 @@ def run_compiler(standard_json: dict[str, Any], *, expected: str = "") -> dict[s
     """Return the compiler's answer. A warning is an error, unless it has the expected code."""
     if not SOLC_SCRIPT.exists():
         pytest.skip("solc is not installed; `make test` installs it")
-    # To a file: the compiler exits before it has written a long answer to a pipe.
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+    # Files, not pipes: the compiler fails if a long input is not there at once, and exits before
+    # it has written a long answer.
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as given,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as output,
+    ):
+        json.dump(standard_json, given)
+        given.seek(0)
         subprocess.run(
-            ["node", str(SOLC_SCRIPT), "--standard-json"],
-            input=json.dumps(standard_json),
-            stdout=output,
-            text=True,
-            check=True,
+            ["node", str(SOLC_SCRIPT), "--standard-json"], stdin=given, stdout=output, check=True
         )
         output.seek(0)
         said = output.read()
@@ -84,6 +86,19 @@ def run_compiler(standard_json: dict[str, Any], *, expected: str = "") -> dict[s
     ]
     assert not errors, "\n".join(errors)
     return answer
+
+
+def creation_codes(sources: list[str]) -> list[bytes]:
+    """Return the code that deploys the BrainRegistry of each source, quickly: not optimized."""
+    named = {f"{number}.sol": source for number, source in enumerate(sources)}
+    standard_json = {
+        "language": "Solidity",
+        "sources": {name: {"content": source} for name, source in named.items()},
+        "settings": SOLC_SETTINGS | {"optimizer": {"enabled": False}},
+    }
+    contracts = run_compiler(standard_json)["contracts"]
+    built = [contracts[name]["BrainRegistry"] for name in named]
+    return [bytes.fromhex(each["evm"]["bytecode"]["object"]) for each in built]
 
 
 def compiler_version() -> str:

@@ -6,7 +6,7 @@ The package `@safe-global/safe-contracts` brings what its authors compiled.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,15 @@ class SafeWallet:
         """Return what `isValidSignature` of the Safe accepts for a digest (ERC-1271)."""
         message = {"message": encode(["bytes32"], [digest])}
         return self._sign("SafeMessage", _MESSAGE_FIELDS, message, signers)
+
+    def transaction_hash(self, fields: Mapping[str, Any]) -> bytes:
+        """Return what the owners sign for a transaction, as the contract computes it."""
+        values = [
+            bytes.fromhex(fields[name][2:]) if of == "bytes" else fields[name]
+            for name, of in _TRANSACTION_FIELDS.items()
+        ]
+        call = _encode_call("getTransactionHash", list(_TRANSACTION_FIELDS.values()), *values)
+        return self.node.eth_call(self.address, call)
 
     def nonce(self) -> int:
         return int.from_bytes(self.node.eth_call(self.address, _encode_call("nonce", [])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from brain.chain.evm.permit_file import (
     SignerPermit,
     parse_permit,
 )
+from brain.errors import InvalidInput
 from tests.support.error_codes import error_code
 
 ADDRESS = "0x" + "ab" * 20
@@ -82,6 +84,38 @@ def test_what_is_not_a_permit_is_refused(place: str, value: object) -> None:
         inner = inner[each]
     inner[name] = value
     assert error_code(parse_permit, document) == "bad_permit"
+
+
+JUNK: tuple[object, ...] = (
+    *(None, True, False, 0, -1, 1.5, 2**64, 10**4000, "", "0x", "0x" + "ab" * 20, "0x" + "ab" * 32),
+    *("\0", "\ud800", "9" * 5000, [], {}, [[]], {"a": []}, [None], "Open", "SetSigner"),
+)
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    if isinstance(value, dict | list):
+        rows = value.items() if isinstance(value, dict) else enumerate(value)
+        for name, inner in rows:
+            yield from _places(inner, (*path, name))
+
+
+@pytest.mark.parametrize("permit", PERMITS, ids=lambda permit: type(permit).__name__)
+def test_junk_in_any_place_is_refused_or_changes_only_that_place(permit: Permit) -> None:
+    file = PermitFile(permit, 31337, ADDRESS, b"\x12" * 65)
+    for *outer, name in filter(None, _places(file.document())):
+        for junk in JUNK:
+            document: Any = copy.deepcopy(file.document())
+            inner = document
+            for each in outer:
+                inner = inner[each]
+            inner[name] = junk
+            try:
+                found = parse_permit(document)
+            except InvalidInput as error:
+                assert error.code == "bad_permit" and error.message.isprintable()
+            else:
+                assert found.document() == document
 
 
 @pytest.mark.parametrize("missing", ["types", "primaryType", "domain", "message"])

@@ -89,6 +89,18 @@ def test_what_a_reader_still_needs_depends_on_what_they_have() -> None:
         check("brain", block_trust="L4")
 
 
+def test_a_shortened_block_hash_is_compared_and_leaves_something_to_know() -> None:
+    found = check("brain", block_hash=BLOCK_HASH[:18])
+    assert found.trust_level == "L3"
+    assert (
+        "the rest of the block hash: a block with the same first 16 digits can be made"
+        in found.missing
+    )
+    other = BLOCK_HASH[:17] + ("1" if BLOCK_HASH[17] == "0" else "0")
+    with pytest.raises(ProofError, match="its block is 0x"):
+        check("brain", block_hash=other)
+
+
 def test_witnesses_that_the_reader_names_raise_the_level_of_a_log() -> None:
     entry = synthetic_evidence.COMMIT_ENTRY
     second = VerifierKey("second.example", WITNESS_KEY.algorithm, LOG_KEY.key)

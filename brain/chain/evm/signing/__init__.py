@@ -1,0 +1,1 @@
+"""Signing elsewhere: transactions and permits as files, and signers that are other programs."""

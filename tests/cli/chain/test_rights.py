@@ -1,0 +1,113 @@
+"""What an owner, a signer and a taker may do, by the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain.chain.evm.create2 import CREATE2_PROXY
+from tests.cli.conftest import Call
+from tests.cli.test_commands import learn
+from tests.cli.test_on_chain import Use, done
+from tests.support.anvil_node import Anvil
+from tests.support.chain.registry_contract import wallet_key
+
+
+def test_a_signer_is_told_what_a_signer_may_do(
+    node: Anvil, cli: Call, chain: str, use: Use
+) -> None:
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    done(cli, "chain", "signer", node.accounts[1], *on)
+    use(1)
+    for call in (
+        ("signer", "--none"),
+        ("signer", node.accounts[2]),
+        ("transfer", node.accounts[1]),
+        ("transfer", "--withdraw"),
+        ("authorize", "signer", "--none"),
+    ):
+        refused = cli("chain", *call, *on, "--json")
+        assert refused.status == 1 and refused.error["code"] == "unauthorized"
+        assert node.accounts[0].lower() in refused.error["message"]
+        assert "is its signer, which may only commit" in refused.error["message"]
+        assert refused.error["hint"] == "use the key of the owner"
+
+
+def test_a_signer_on_another_machine_is_told_to_name_the_creator(
+    node: Anvil, cli: Call, chain: str, use: Use, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    done(cli, "chain", "signer", node.accounts[1], *on)
+    learn(cli, "shared", "one")
+    contract = done(cli, "config", "list")["ledgers"][0]["contract"]
+    use(1)
+    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "other.json"))
+    done(cli, "config", "ledger", chain, "--rpc", node.url, "--contract", contract)
+    for call in (("commit",), ("signer", "--none"), ("authorize", "commit"), ("supersede",)):
+        refused = cli("chain", *call, *on, "--json")
+        assert refused.status == 1 and refused.error["code"] == "not_open"
+        assert node.accounts[1].lower() in refused.error["message"]
+        assert "--creator ADDRESS" in refused.error["hint"]
+    done(cli, "config", "ledger", chain, "--creator", node.accounts[0])
+    assert done(cli, "chain", "commit", *on)["seq"] == 2
+
+
+def test_an_offer_is_taken_until_it_ends(node: Anvil, cli: Call, chain: str, use: Use) -> None:
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    offered = cli("chain", "transfer", node.accounts[1], "--hours", "1", *on)
+    assert " until 20" in offered.out
+    status = done(cli, "chain", "status", *on)
+    assert status["offered_to"] == node.accounts[1].lower()
+    assert status["offer_ends"][:16] in offered.out
+    assert f"Offered to {status['offered_to']} until 20" in cli("chain", "status", *on).out
+    node.set_next_time(node.block_time() + 3700)
+    node.mine()
+    use(1)
+    refused = cli("chain", "accept", *on, "--json")
+    assert refused.status == 12 and refused.error["code"] == "expired"
+    assert "the offer of this brain ended at 20" in refused.error["message"]
+    use(0)
+    done(cli, "chain", "transfer", node.accounts[1], "--hours", "2", *on)
+    use(1)
+    assert cli("chain", "accept", *on).out.startswith("The brain is yours, and nobody else can")
+    assert done(cli, "chain", "status", *on)["offered_to"] is None
+
+
+def test_a_brain_is_not_offered_to_its_owner(node: Anvil, cli: Call, chain: str) -> None:
+    done(cli, "chain", "open", "--ledger", chain)
+    refused = cli("chain", "transfer", node.accounts[0], "--ledger", chain, "--json")
+    assert refused.status == 1 and refused.error["code"] == "bad_address"
+
+
+def test_who_has_no_money_is_told_that_another_can_pay(
+    node: Anvil, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = wallet_key(str(tmp_path))
+    monkeypatch.setenv("BRAIN_LEDGER_KEY", "0x" + bytes(key.key).hex())
+    refused = cli("chain", "open", "--ledger", chain, "--json")
+    assert refused.status == 1 and refused.error["code"] == "unfunded"
+    assert "brain chain authorize" in refused.error["hint"]
+
+
+def test_opening_with_another_key_than_the_creators_is_refused_and_not_priced(
+    node: Anvil, cli: Call, chain: str, use: Use
+) -> None:
+    on = ("--ledger", chain)
+    shown = cli("config", "ledger", chain, "--creator", node.accounts[0])
+    assert f"brains are those that {node.accounts[0].lower()} opened" in shown.out
+    use(1)
+    for more in ((), ("--dry-run",)):
+        refused = cli("chain", "open", *on, *more, "--json")
+        assert refused.status == 1 and refused.error["code"] == "wrong_creator"
+
+
+def test_another_contract_at_the_address_is_told(node: Anvil, cli: Call, chain: str) -> None:
+    done(cli, "config", "ledger", chain, "--contract", CREATE2_PROXY)
+    for call in (("status",), ("commit",), ("open",), ("signer", "--none"), ("accept",)):
+        refused = cli("chain", *call, "--ledger", chain, "--json")
+        assert refused.status == 1 and refused.error["code"] == "wrong_code", call
+        assert "is not BrainRegistry" in refused.error["message"]
