@@ -638,6 +638,16 @@ def test_nodes_that_limit_the_rate_for_a_moment_are_waited_for_if_the_others_are
     assert quorum.open(BRAIN, S[0]).seq == 1
 
 
+def test_a_node_that_lags_behind_what_it_has_included_holds_nobody_up_for_ever(
+    opened: EvmLedger, liar: LyingNode, node: Anvil
+) -> None:
+    before = (opened.status(BRAIN, S[0]).block or 0) - 1
+    liar.alter("eth_getBlockByNumber", stale(node.block(before)))
+    assert error_code(opened.commit, BRAIN, S[1], S[0]) == "pending"
+    liar.stop_lying()
+    assert opened.commit(BRAIN, S[1], S[0]).seq == 2
+
+
 def test_nodes_that_fail_are_all_named_if_the_others_are_too_few(
     liars: list[LyingNode], quorum: EvmLedger
 ) -> None:

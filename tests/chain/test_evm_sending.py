@@ -272,6 +272,17 @@ def test_more_can_be_offered_for_a_transaction_that_waits(
     assert error_code(opened.ledger.speed_up, opened.brain, S[1]) == "not_pending"
 
 
+def test_a_wait_ends_well_if_another_process_offered_more_meanwhile(
+    opened: OpenedBrain, manual_mining: Anvil
+) -> None:
+    opened.ledger.commit(opened.brain, S[1], S[0])
+    (slow,) = (record for record in opened.records() if record.intent.snapshot == S[1])
+    fast = opened.reopen().speed_up(opened.brain, S[1])
+    manual_mining.mine()
+    sent = opened.ledger._context.wait_until_included(slow)
+    assert (sent.transaction, sent.status) == (fast.transaction, INCLUDED)
+
+
 @pytest.fixture
 def refused_replacement(
     opened: OpenedBrain, manual_mining: Anvil

@@ -259,12 +259,17 @@ class EvmLedger:
     def _commit_intent(self, intent: TxIntent, calldata: bytes) -> Commitment:
         """Send a commitment, unless the chain has it; the steps are those of `tx_sender`.
 
-        Another pending commitment of this brain is waited for first.
+        Another pending commitment of this brain is waited for first, once: a node may go on to
+        call it pending.
         """
+        waited_for: set[int] = set()
         while True:
             record = self._send_intent(intent, calldata)
             if record is None or record.intent == intent:
                 break
+            if record.nonce in waited_for:
+                raise _pending_error(self.name, record)
+            waited_for.add(record.nonce)
             sent = self._context.wait_for_outcome(record)
             if sent.status == PENDING:
                 raise _pending_error(self.name, record)

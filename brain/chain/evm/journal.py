@@ -148,6 +148,14 @@ class TxJournal:
         names = durable_files.list_files(folder, ending)
         return self._read_record(folder / names[-1]) if names else None
 
+    def read_again(self, record: TxRecord) -> TxRecord:
+        """Return a record with the attempts that others have made for the same call since."""
+        for path in (self._open_path(record.nonce), self._done_path(record)):
+            found = self._read_record(path)
+            if found is not None and (found.to, found.data) == (record.to, record.data):
+                return found
+        return record
+
     def records_of(self, brain: bytes) -> list[TxRecord]:
         """Return the transactions about a brain, or with b"" those about none."""
         folder, infix = self._folder / "done", f"-{_short_id(brain)}-"

@@ -43,7 +43,7 @@ class LedgerContext:
         found_folder = folder / "transactions" / self.contract_key
         events = EventFinder(config, self.nodes, found_folder, self.journals)
         self.registry = RegistryContract(config, self.nodes, events)
-        self.tx_tracker = TxTracker(self.nodes, self.registry)
+        self.tx_tracker = TxTracker(self.nodes, self.registry, self.journals)
         self.commitments = CommitmentReader(config, self.nodes, self.registry)
         self.rollback_guard = RollbackGuard(folder / "seen" / self.contract_key, self.nodes)
         self._account = None if callable(account) else account

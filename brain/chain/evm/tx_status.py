@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...errors import LedgerError
 from ..ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
 from . import rpc_decode
-from .journal import TxRecord
+from .journal import TxJournals, TxRecord
 from .node_quorum import NodeQuorum, QuorumView
 from .registry_contract import RegistryContract, TxReceipt
 
@@ -40,9 +40,10 @@ class SentTransaction(NamedTuple):
 class TxTracker:
     """Follows transactions by their nonce. Raises what `NodeQuorum` raises."""
 
-    def __init__(self, nodes: NodeQuorum, registry: RegistryContract) -> None:
+    def __init__(self, nodes: NodeQuorum, registry: RegistryContract, journals: TxJournals) -> None:
         self._nodes = nodes
         self._registry = registry
+        self._journals = journals
 
     def find_outcome(self, record: TxRecord, sender: str, view: QuorumView) -> TxOutcome:
         """Return the outcome of a transaction as of a block.
@@ -98,6 +99,8 @@ class TxTracker:
         seems_replaced = False
         while True:
             view = self._nodes.latest_view()
+            # Another process may have offered more for it.
+            record = self._journals.journal(sender).read_again(record)
             status, receipt = self.find_outcome(record, sender, view)
             if receipt is not None:
                 included = self._describe_included(receipt, view)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
@@ -47,6 +48,11 @@ class LyingNode(ThreadingHTTPServer):
         self.endless = False
         self.silence: threading.Event | None = None
         self.ignored = 0
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print what goes wrong, except that the other end is gone."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def ask(self, method: str, *params: object) -> Any:
         """Return what the node behind says."""
