@@ -374,6 +374,46 @@ def test_a_node_that_hides_the_last_commitment_is_caught(
     assert error_code(opened.commit, brain, S[2], S[0]) == "rolled_back"
 
 
+def make_up_a_commitment(liar: LyingNode) -> None:
+    """Have a node add one to the number of commitments of every brain."""
+    number = slice(2 + 64, 2 + 2 * 64)
+
+    def alter(result: Any, params: list[Any]) -> Any:
+        if not params[0]["data"].startswith("0x" + abi.BRAIN_SELECTOR.hex()):
+            return result
+        return (
+            result[: number.start] + f"{int(result[number], 16) + 1:064x}" + result[number.stop :]
+        )
+
+    liar.alter("eth_call", alter)
+
+
+def seen_number(opened: EvmLedger, brain: bytes) -> int:
+    head = opened.head(brain)
+    assert head is not None
+    return head.seq
+
+
+def test_what_a_node_made_up_is_forgotten_once_its_block_disproves_it(
+    opened: EvmLedger, brain: bytes, liar: LyingNode
+) -> None:
+    make_up_a_commitment(liar)
+    assert seen_number(opened, brain) == 2
+    liar.stop_lying()
+    assert seen_number(opened, brain) == 1
+    assert opened.commit(brain, S[1], S[0]).seq == 2
+
+
+def test_what_was_seen_stays_an_alarm_while_no_node_proves_its_block(
+    opened: EvmLedger, brain: bytes, liar: LyingNode
+) -> None:
+    make_up_a_commitment(liar)
+    assert seen_number(opened, brain) == 2
+    liar.stop_lying()
+    liar.refuse("eth_getProof", "no proofs here")
+    assert error_code(opened.head, brain) == "rolled_back"
+
+
 def test_a_chain_that_went_back_below_what_was_final_is_noticed(
     opened: EvmLedger, brain: bytes, node: Anvil
 ) -> None:

@@ -59,32 +59,9 @@ def verify_chain_part(
     `wrong_value`, `wrong_head`, `not_this_owner`, `wrong_checkpoint`, and the codes of
     `decode_block_header`, `read_account`, `read_storage_word` and `decode_head`.
     """
-    hash_ahead(
-        [part.header, *part.account_proof, *(node for slot in part.slots for node in slot.proof)]
+    block, words = _read_words(
+        part, claimed_slots(part.account_address, claim), expected.block_hash
     )
-    # The header has the block hash that the reader knows, or begins as it does.
-    block = block_header.decode_block_header(part.header)
-    same_block = block.hash.startswith(expected.block_hash)
-    require_evidence(
-        same_block,
-        "wrong_block",
-        f"its block is 0x{block.hash.hex()}",
-        "compare the hash with a source that you trust",
-    )
-    # The contract is an account in the state of that block, with the code of BrainRegistry.
-    account = read_account(block.state_root, part.contract, part.account_proof)
-    require_evidence(
-        account.code_hash == RUNTIME_HASH,
-        "wrong_code",
-        "its contract does not have the code of BrainRegistry",
-    )
-    # The words are in the slots that the storage layout of BrainRegistry gives the claim.
-    words = [
-        _verify_slot(account.storage_root, expected_slot, slot)
-        for expected_slot, slot in zip(
-            claimed_slots(part.account_address, claim), part.slots, strict=True
-        )
-    ]
     if isinstance(claim, AnchorClaim):
         require_evidence(
             words[0] == claim.checkpoint,
@@ -105,6 +82,46 @@ def verify_chain_part(
     )
     _check_account(head.owner, expected)
     return ProvenStorage(block, head)
+
+
+def read_brain(part: ChainPart, id: bytes, block_hash: bytes) -> storage_layout.ContractHead | None:
+    """Return the brain of an id in the contract at a block, None if it was not opened by then.
+
+    Raises `ProofError` as `verify_chain_part` does.
+    """
+    _, words = _read_words(part, storage_layout.brain_slots(id), block_hash)
+    return storage_layout.decode_head(words) if any(map(any, words)) else None
+
+
+def _read_words(
+    part: ChainPart, expected_slots: list[bytes], block_hash: bytes
+) -> tuple[BlockHeader, list[bytes]]:
+    """Return the block and the words of the contract in these slots; see `verify_chain_part`."""
+    hash_ahead(
+        [part.header, *part.account_proof, *(node for slot in part.slots for node in slot.proof)]
+    )
+    # The header has the block hash that the reader knows, or begins as it does.
+    block = block_header.decode_block_header(part.header)
+    same_block = block.hash.startswith(block_hash)
+    require_evidence(
+        same_block,
+        "wrong_block",
+        f"its block is 0x{block.hash.hex()}",
+        "compare the hash with a source that you trust",
+    )
+    # The contract is an account in the state of that block, with the code of BrainRegistry.
+    account = read_account(block.state_root, part.contract, part.account_proof)
+    require_evidence(
+        account.code_hash == RUNTIME_HASH,
+        "wrong_code",
+        "its contract does not have the code of BrainRegistry",
+    )
+    # The words are in the slots that the storage layout of BrainRegistry gives.
+    words = [
+        _verify_slot(account.storage_root, expected_slot, slot)
+        for expected_slot, slot in zip(expected_slots, part.slots, strict=True)
+    ]
+    return block, words
 
 
 def _check_account(address: bytes, expected: Expectations) -> None:

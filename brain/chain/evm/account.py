@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInput
 from ...trust import secp256k1
+from ...util.import_guard import preserve_recursion_limit
 from ..evidence.keccak import keccak256
-from .import_guard import preserve_recursion_limit
 
 MAX_KEYSTORE_BYTES = 64 << 10
 """Bytes of a keystore file; a usual one has about 500."""

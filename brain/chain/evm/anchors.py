@@ -15,6 +15,7 @@ from ..evidence.chain_part import AnchorClaim
 from ..evidence.evidence_model import KIND_ANCHOR
 from . import abi
 from .abi import AnchoredEvent
+from .block_proofs import not_proven_error
 from .fees import Quote
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
@@ -22,7 +23,6 @@ from .storage_prover import (
     StorageClaim,
     StorageProver,
     not_final_error,
-    not_proven_error,
     read_stored_proof,
 )
 from .tx_status import SentTransaction

@@ -14,6 +14,7 @@ from ..evidence.chain_part import HeadClaim
 from ..evidence.evidence_model import KIND_BRAIN
 from ..ledger_protocol import FINALIZED, Commitment
 from . import durable_files
+from .block_proofs import not_proven_error
 from .events.event_finder import BrainView
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
@@ -21,7 +22,6 @@ from .storage_prover import (
     StorageClaim,
     StorageProver,
     not_final_error,
-    not_proven_error,
     read_stored_proof,
 )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from ...errors import InvalidInput
 from ..evidence import storage_layout
 from ..ledger_protocol import LedgerHead
+from .block_proofs import BlockProofs
 from .commitment_reader import CommitmentReader
 from .events.event_finder import BrainView, EventFinder
 from .evm_config import EvmLedgerConfig
@@ -45,7 +46,10 @@ class LedgerContext:
         self.registry = RegistryContract(config, self.nodes, events)
         self.tx_tracker = TxTracker(self.nodes, self.registry, self.journals)
         self.commitments = CommitmentReader(config, self.nodes, self.registry)
-        self.rollback_guard = RollbackGuard(folder / "seen" / self.contract_key, self.nodes)
+        self.block_proofs = BlockProofs(config, self.nodes)
+        self.rollback_guard = RollbackGuard(
+            folder / "seen" / self.contract_key, self.nodes, self.block_proofs
+        )
         self._account = None if callable(account) else account
         self._open_account = account
         self._approve = approve

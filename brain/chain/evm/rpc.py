@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LedgerError, printable_text
 from ...secrets import mask_remote_message
+from ...util.import_guard import preserve_recursion_limit
 from . import rpc_decode
 from .evm_config import url_host
-from .import_guard import preserve_recursion_limit
 
 if TYPE_CHECKING:
     from web3.providers.rpc import HTTPProvider

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BrainError, LedgerError, ProofError
-from ..evidence import block_header, evidence_builder, evidence_format
+from ..evidence import block_header, evidence_format
 from ..evidence.chain_part import AnchorClaim, HeadClaim, verify_chain_part
 from ..evidence.evidence_model import Expectations
 from . import durable_files
+from .block_proofs import ProofRequest
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 
@@ -91,45 +92,11 @@ class StorageProver:
 
     def _prove(self, claim: StorageClaim, view: QuorumView) -> dict[str, Any]:
         """Return the field `chain` of evidence of a claim at the block of a view."""
-        nodes, config = self._context.nodes, self._context.config
-        block_hash = view.block.hash
-
-        def read_block(fields: Any) -> str:
-            header = block_header.decode_block_header(block_header.encode_rpc_header(fields))
-            if "0x" + header.hash.hex() != block_hash:
-                raise LedgerError(
-                    "the node returned another block than asked for",
-                    code="bad_rpc",
-                    hint=block_header.OTHER_NODE_HINT,
-                )
-            return json.dumps(fields)
-
-        def read_proof(fields: Any) -> str:
-            chain_fields = evidence_builder.build_chain_part(
-                config.chain_id, config.contract, claim.kind, claim.address, block_fields, fields
-            )
-            try:
-                _verify_chain_fields(chain_fields, claim.claim, bytes.fromhex(block_hash[2:]))
-            except ProofError as error:
-                raise LedgerError(
-                    f"the node's proof of storage does not hold: {error}",
-                    code="bad_rpc",
-                    hint=block_header.OTHER_NODE_HINT,
-                ) from error
-            return json.dumps(chain_fields)
-
-        block_fields = json.loads(
-            nodes.ask_first(view, read_block, "eth_getBlockByHash", block_hash, False)
+        block_hash = bytes.fromhex(view.block.hash[2:])
+        request = ProofRequest(claim.kind, claim.address, claim.slots)
+        return self._context.block_proofs.prove(
+            view, request, lambda fields: _verify_chain_fields(fields, claim.claim, block_hash)
         )
-        names = ["0x" + slot.hex() for slot in claim.slots]
-        try:
-            text = nodes.ask_first(
-                view, read_proof, "eth_getProof", config.contract, names, view.tag
-            )
-        except LedgerError as error:
-            raise not_proven_error(error.message) from error
-        proven: dict[str, Any] = json.loads(text)
-        return proven
 
     def _store(self, claim: StorageClaim, path: Path, chain: Mapping[str, Any]) -> None:
         durable_files.make_private_folder(path.parent)
@@ -163,13 +130,4 @@ def not_final_error(block: int) -> LedgerError:
         f"the block {block} of the commitment is not final yet",
         code="not_final",
         hint="evidence is captured once it is: try again later",
-    )
-
-
-def not_proven_error(reason: str) -> LedgerError:
-    """Return the error for a state that no node proves."""
-    return LedgerError(
-        f"no node proves the state of the contract: {reason}",
-        code="not_proven",
-        hint="use an archive node, or capture evidence earlier: most nodes prove recent blocks",
     )
