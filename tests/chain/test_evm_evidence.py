@@ -374,16 +374,16 @@ def test_a_node_that_hides_the_last_commitment_is_caught(
     assert error_code(opened.commit, brain, S[2], S[0]) == "rolled_back"
 
 
-def make_up_a_commitment(liar: LyingNode) -> None:
-    """Have a node add one to the number of commitments of every brain."""
-    number = slice(2 + 64, 2 + 2 * 64)
+def lie_about_state(liar: LyingNode, **words: int) -> None:
+    """Have a node give other numbers as words of the state of every brain, by their index."""
 
     def alter(result: Any, params: list[Any]) -> Any:
         if not params[0]["data"].startswith("0x" + abi.BRAIN_SELECTOR.hex()):
             return result
-        return (
-            result[: number.start] + f"{int(result[number], 16) + 1:064x}" + result[number.stop :]
-        )
+        for name, value in words.items():
+            at = 2 + 64 * ["owner", "seq", "head", "signer", "epoch", "repairs"].index(name)
+            result = result[:at] + f"{value:064x}" + result[at + 64 :]
+        return result
 
     liar.alter("eth_call", alter)
 
@@ -397,7 +397,7 @@ def seen_number(opened: EvmLedger, brain: bytes) -> int:
 def test_what_a_node_made_up_is_forgotten_once_its_block_disproves_it(
     opened: EvmLedger, brain: bytes, liar: LyingNode
 ) -> None:
-    make_up_a_commitment(liar)
+    lie_about_state(liar, seq=2)
     assert seen_number(opened, brain) == 2
     liar.stop_lying()
     assert seen_number(opened, brain) == 1
@@ -407,11 +407,18 @@ def test_what_a_node_made_up_is_forgotten_once_its_block_disproves_it(
 def test_what_was_seen_stays_an_alarm_while_no_node_proves_its_block(
     opened: EvmLedger, brain: bytes, liar: LyingNode
 ) -> None:
-    make_up_a_commitment(liar)
+    lie_about_state(liar, seq=2)
     assert seen_number(opened, brain) == 2
     liar.stop_lying()
     liar.refuse("eth_getProof", "no proofs here")
     assert error_code(opened.head, brain) == "rolled_back"
+
+
+def test_a_node_that_makes_up_commitments_without_number_is_refused_at_once(
+    opened: EvmLedger, brain: bytes, liar: LyingNode
+) -> None:
+    lie_about_state(liar, seq=2**40, head=1, repairs=1)
+    assert error_code(opened.status, brain, S[0]) == "bad_rpc"
 
 
 def test_a_chain_that_went_back_below_what_was_final_is_noticed(

@@ -17,6 +17,9 @@ from .node_quorum import NodeQuorum, QuorumView
 from .rpc import MAX_BATCH_CALLS, RefusedCall, RpcCall
 from .rpc_decode import BlockInfo
 
+MAX_REPAIRED_SEQ = 1_000_000
+"""The most commitments of a brain among which those that disowned others are looked for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxReceipt:
@@ -127,6 +130,8 @@ class RegistryContract:
         The state tells it of each commitment; it is read backwards until all repairs are found.
         """
         seq, repairs = (at.head.seq, at.head.repairs) if at.head else (0, 0)
+        if seq > MAX_REPAIRED_SEQ:  # a node that made it up would keep this process busy
+            rpc_decode.refuse_answer("number of commitments", seq)
         found: list[DisownedRange] = []
         while seq > 1 and len(found) < repairs:
             numbers = range(max(seq - MAX_BATCH_CALLS, 1) + 1, seq + 1)
