@@ -105,7 +105,7 @@ _EXPECTED_TYPE = NonEmptyType()
     "--key",
     type=_EXPECTED_TYPE,
     metavar="KEY",
-    help="Require a statement that binds this key, ed25519:…, to that account.",
+    help="Require a statement that binds this key to that account.",
 )
 @option("--log-key", type=_EXPECTED_TYPE, metavar="KEY", help="Require this key of the log.")
 @repeated_option(
