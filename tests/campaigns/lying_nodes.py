@@ -152,7 +152,7 @@ class _Run:
             if is_honest_quorum:
                 result.held_up.append(f"{self.title}: {error.code}: {error.message}")
             return
-        if isinstance(reported, LedgerHead) and not is_honest_quorum:
+        if isinstance(reported, LedgerHead | None) and not is_honest_quorum:
             return  # what all nodes say of the head alone is not taken for a commitment
         for one in reported if isinstance(reported, list) else [reported]:
             self._compare(one)

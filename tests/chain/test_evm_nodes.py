@@ -366,6 +366,21 @@ def test_two_nodes_that_do_not_agree_are_no_quorum(
     assert error_code(made.head, BRAIN) == "no_quorum"
 
 
+def test_nodes_that_differ_for_a_moment_are_asked_again(
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
+) -> None:
+    made = open_quorum_ledger(liars[:2], registry, tmp_path)
+    told: list[Any] = []
+
+    def differ_once(result: Any, params: list[Any]) -> Any:
+        told.append(result)
+        return "0x" + "11" * 192 if len(told) == 1 else result
+
+    liars[0].alter("eth_call", differ_once)
+    assert made.head(BRAIN) is None
+    assert len(told) == 2
+
+
 def test_a_node_that_lags_is_left_out(
     liars: list[LyingNode], registry: RegistryContract, quorum: EvmLedger
 ) -> None:

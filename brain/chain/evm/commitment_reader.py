@@ -13,13 +13,10 @@ from . import rpc_decode
 from .abi import CommittedEvent
 from .events.event_finder import BrainView
 from .evm_config import EvmLedgerConfig
-from .node_quorum import NodeQuorum
+from .node_quorum import RETRY_PAUSES_SECONDS, NodeQuorum
 from .registry_contract import DisownedRange, RegistryContract
 
 EventT = TypeVar("EventT", CommittedEvent, DisownedRange)
-
-RETRY_PAUSES_SECONDS = (0.1, 0.4)
-"""Seconds before a node is asked again for events that do not match the state."""
 
 
 class CommitmentReader:

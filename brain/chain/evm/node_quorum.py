@@ -9,6 +9,7 @@ a block by number or hash, never `latest`: honest nodes differ in which block is
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,6 +22,9 @@ from .rpc import RPC_TIMEOUT_SECONDS, RefusedCall, RpcCall, RpcNode, RpcRefusal
 from .rpc_decode import BlockInfo
 
 AnswerT = TypeVar("AnswerT", bound=Hashable)
+
+RETRY_PAUSES_SECONDS = (0.1, 0.4)
+"""Pauses before nodes are asked again whose answers do not fit together."""
 
 
 class QuorumView(NamedTuple):
@@ -236,23 +240,29 @@ class NodeQuorum:
     def _ask_agreement(
         self, question: Callable[[RpcNode], AnswerT], view: QuorumView, subject: str
     ) -> AnswerT:
-        """Return the answer on which a quorum agrees, as soon as it does."""
-        found = self._pool.ask(
-            self._on_this_chain(question, view),
-            self._view_first(view),
-            lambda answers: (
-                bool(answers) and len(_largest_group(answers)[1]) >= self._config.quorum
-            ),
-            width=self._width(view),
-            linger=False,
-        )
-        answer, agreeing = _largest_group(self._require_quorum(found))
-        if len(agreeing) < self._config.quorum:
-            raise self._no_quorum_error(subject)
-        for _, node in found.answers:
-            if node not in agreeing:
-                self._pool.leave_out(node, f"a quorum gives another answer to {subject}")
-        return answer
+        """Return the answer on which a quorum agrees, as soon as it does.
+
+        Honest nodes may differ for a moment about a new block, so they are asked again.
+        """
+        for pause in (*RETRY_PAUSES_SECONDS, None):
+            found = self._pool.ask(
+                self._on_this_chain(question, view),
+                self._view_first(view),
+                lambda answers: (
+                    bool(answers) and len(_largest_group(answers)[1]) >= self._config.quorum
+                ),
+                width=self._width(view),
+                linger=False,
+            )
+            answer, agreeing = _largest_group(self._require_quorum(found))
+            if len(agreeing) >= self._config.quorum:
+                for _, node in found.answers:
+                    if node not in agreeing:
+                        self._pool.leave_out(node, f"a quorum gives another answer to {subject}")
+                return answer
+            if pause is not None:
+                time.sleep(pause)
+        raise self._no_quorum_error(subject)
 
     def _view_first(self, view: QuorumView | None) -> list[RpcNode]:
         """Return all nodes, those of a view first: the others are for when they fail."""
