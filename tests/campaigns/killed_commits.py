@@ -1,14 +1,14 @@
 """Kills `brain chain commit` at moments drawn by a seed, on a real node.
 
-    python -m tests.campaigns.killed_commits [--rounds 60] [--kills 4] [--seed N] [--budget SECONDS]
+    python -m tests.campaigns.killed_commits [--rounds 60] [--kills 4] [--depth 3] [--seed N]
 
 Two machines have a brain each and one account that pays. Each round, both learn a skill and
-commit it to a contract. The command is killed (kill -9) up to four times, alone or while a second
-process of its machine does the same, with a node that mines at once, later, or takes its last
-blocks back in between. Then both run to their ends, at the same time; one may find that the
-other took its nonce, and runs again. Each snapshot must be committed once, in order, and the
+commit it to a contract. The command is killed (kill -9) up to `kills` times, alone or while a
+second process of its machine does the same, with a node that mines at once, later, or takes up to
+`depth` blocks back in between. Then both run to their ends, at the same time; one may find that
+the other took its nonce, and runs again. Each snapshot must be committed once, in order, and the
 account must have sent one transaction for each. Prints what happened; ends with status 1 if a
-commitment is lost, double or paid for twice, or a command fails.
+commitment is lost, double or paid for twice, or a command fails. `--budget SECONDS` bounds it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,6 @@ from tests.support.anvil_node import Anvil
 from tests.support.chain.registry_contract import wallet_key
 from tests.support.processes import TIMEOUT_SECONDS
 
-_FINAL_BLOCKS = 12
-"""More than a reorganisation takes back here, so that it is never an alarm."""
-_MAX_REORG = 3
 _MAX_REPEATS = 5
 """How often a command may run again because the other machine took its nonce."""
 _COMMIT = ("chain", "commit", "--ledger", "dev", "--json")
@@ -58,7 +55,7 @@ class KillResult(NamedTuple):
 class _User:
     """A brain, the settings of its user, and the command line as a process."""
 
-    def __init__(self, node: Anvil, folder: Path) -> None:
+    def __init__(self, node: Anvil, folder: Path, finality: int) -> None:
         wallet = wallet_key("killed")
         self.node, self.brain = node, folder / "brain"
         node.set_balance(wallet.address)
@@ -71,7 +68,7 @@ class _User:
         }
         folder.mkdir()
         Brain.init(self.brain, author="agent").close()
-        self.run("config", "ledger", "dev", "--rpc", node.url, "--finality", str(_FINAL_BLOCKS))
+        self.run("config", "ledger", "dev", "--rpc", node.url, "--finality", str(finality))
         self.run("chain", "deploy", "--ledger", "dev")
         self.run("chain", "open", "--ledger", "dev")
 
@@ -103,7 +100,7 @@ class _User:
         return [one["snapshot"] for one in status["commitments"]]
 
 
-def kill_once(user: _User, draw: random.Random, longest: float) -> list[str]:
+def kill_once(user: _User, draw: random.Random, longest: float, depth: int) -> list[str]:
     """Start one or two commits, kill them, and move the chain; return how each ended."""
     user.node.set_automine(draw.random() < 0.5)
     running = [user.start(*_COMMIT) for _ in range(draw.choice((1, 1, 2)))]
@@ -116,7 +113,7 @@ def kill_once(user: _User, draw: random.Random, longest: float) -> list[str]:
         process.communicate(timeout=TIMEOUT_SECONDS)
     user.node.mine(draw.choice((0, 0, 1, 2)))
     if draw.random() < 0.2:
-        user.node.reorg(draw.randint(1, _MAX_REORG))
+        user.node.reorg(draw.randint(1, depth))
         ends.append("reorganisation")
     return ends
 
@@ -139,23 +136,31 @@ def commit_together(users: Sequence[_User], ends: Counter[str]) -> list[str]:
 
 
 def run_kills(
-    node: Anvil, folder: Path, *, rounds: int, kills: int, seed: int, budget: float = 3600.0
+    node: Anvil,
+    folder: Path,
+    *,
+    rounds: int,
+    kills: int,
+    seed: int,
+    depth: int = 3,
+    budget: float = 3600.0,
 ) -> KillResult:
     """Kill commits up to `kills` times a round, and compare with the chain.
 
-    The first round has no kill: it shows how long a commit takes. No round begins after
+    A block is final once more blocks follow than a reorganisation of `depth` takes back. The
+    first round has no kill: it shows how long a commit takes. No round begins after
     `budget` seconds.
     """
-    draw, ends = random.Random(seed), Counter[str]()
-    users = [_User(node, folder / name) for name in ("one", "two")]
-    node.mine(2 * _FINAL_BLOCKS)
+    draw, ends, finality = random.Random(seed), Counter[str](), 4 * depth
+    users = [_User(node, folder / name, finality) for name in ("one", "two")]
+    node.mine(2 * finality)
     wanted, sent = [user.committed() for user in users], count_transactions(node)
     longest, end, done = 0.0, time.monotonic() + budget, 0
     while done < rounds and time.monotonic() < end:
         for user in users:
             user.learn(done)
         for _ in range(draw.randint(min(1, kills), kills) if longest else 0):
-            ends.update(kill_once(draw.choice(users), draw, longest))
+            ends.update(kill_once(draw.choice(users), draw, longest, depth))
         node.set_automine(True)
         node.mine()
         began = time.monotonic()
@@ -163,7 +168,7 @@ def run_kills(
             snapshots.append(snapshot)
         longest = longest or 1.2 * (time.monotonic() - began)
         done += 1
-    node.mine(_FINAL_BLOCKS + 1)
+    node.mine(finality + 1)
     held = [user.committed() for user in users]
     pairs = list(zip(wanted, held, strict=True))
     return KillResult(
@@ -183,7 +188,7 @@ def count_transactions(node: Anvil) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaigns.killed_commits")
-    for name, default in (("rounds", 60), ("kills", 4), ("seed", 1)):
+    for name, default in (("rounds", 60), ("kills", 4), ("depth", 3), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--budget", type=float, default=3600.0, metavar="SECONDS")
     given = parser.parse_args(arguments)
