@@ -33,6 +33,8 @@ LINTERS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy &&
 
 .PHONY: demo test lint fuzz mutation bench docs vectors clean
 .DELETE_ON_ERROR:
+# Packages of Python and of npm are installed at the same time.
+MAKEFLAGS += --jobs=2
 
 demo: $(VENV)/installed
 	@$(BIN)/brain demo
@@ -81,9 +83,9 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 	@$(BIN)/python $(PIP) install --editable .
 	@touch $@
 
-$(VENV)/test: $(VENV)/installed
+$(VENV)/test: pyproject.toml | $(BIN)/python
 	@$(BIN)/python $(PIP) install --editable ".[test]"
-	@touch $@
+	@touch $(VENV)/installed $@
 
 # The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes,
 # what runs the compiler of contracts, what the sandbox of skills is made of, and the servers that
