@@ -94,27 +94,27 @@ class NodeQuorum:
     def view_at_tag(self, tag: str = "latest") -> QuorumView | None:
         """Return the latest block with a tag that a quorum has, None if there is none yet.
 
-        The highest number that a quorum has reached is tried first, then the lower numbers
-        that nodes named, so a node that is ahead, or claims to be, cannot block the others.
+        The nodes that are quick are asked first, and all of them if those do not agree.
         """
-        heads = self._ask_several(
-            lambda node: rpc_decode.decode_optional_block(_block_by_tag(node, tag))
-        )
-        known = [(block, node) for block, node in heads if block is not None]
+        known: list[tuple[BlockInfo, RpcNode]] = []
+        for is_enough in (self._are_enough, self._agree):
+            heads = self._ask_several(
+                lambda node: rpc_decode.decode_optional_block(_block_by_tag(node, tag)),
+                is_enough=is_enough,
+            )
+            known = [(block, node) for block, node in heads if block is not None]
+            view = self._find_agreed_head(known)
+            if view is not None or len(heads) - len(known) >= self._config.quorum:
+                return view
         if len(known) < self._config.quorum:
             return None
-        for number in sorted({block.number for block, _ in known}, reverse=True):
-            view = self._find_agreed_block(
-                number, [head for head in known if head[0].number >= number]
-            )
-            if view is not None:
-                return view
         raise self._no_quorum_error(f"a {tag} block")
 
     def view_at_number(self, number: int) -> QuorumView | None:
         """Return the block with a number, None if a quorum has none."""
         blocks = self._ask_several(
-            lambda node: rpc_decode.decode_optional_block(_block_by_number(node, number))
+            lambda node: rpc_decode.decode_optional_block(_block_by_number(node, number)),
+            is_enough=self._agree,
         )
         block, nodes = _largest_group(blocks)
         if len(nodes) < self._config.quorum:
@@ -163,7 +163,8 @@ class NodeQuorum:
             answer = node.call_or_refusal(method, *params)
             return answer if isinstance(answer, RpcRefusal) else read(answer)
 
-        answers = [answer for answer, _ in self._ask_several(ask_node, view)]
+        found = self._ask_several(ask_node, view, self._agree_on_refusal)
+        answers = [answer for answer, _ in found]
         numbers = [answer for answer in answers if isinstance(answer, int)]
         if len(numbers) >= self._config.quorum:
             return statistics.median_high(numbers)
@@ -171,7 +172,9 @@ class NodeQuorum:
 
     def find_refusal(self, view: QuorumView, method: str, *params: Any) -> RpcRefusal | None:
         """Return why nodes refuse a call, None if a quorum answers it."""
-        answers = self._ask_several(lambda node: node.call_or_refusal(method, *params), view)
+        answers = self._ask_several(
+            lambda node: node.call_or_refusal(method, *params), view, self._agree_on_refusal
+        )
         refusals = [answer for answer, _ in answers if isinstance(answer, RpcRefusal)]
         return refusals[0] if len(answers) - len(refusals) < self._config.quorum else None
 
@@ -225,13 +228,16 @@ class NodeQuorum:
         return [answer for answer, _ in found.answers]
 
     def _ask_several(
-        self, question: Callable[[RpcNode], AnswerT], view: QuorumView | None = None
+        self,
+        question: Callable[[RpcNode], AnswerT],
+        view: QuorumView | None = None,
+        is_enough: Callable[[list[tuple[AnswerT, RpcNode]]], bool] | None = None,
     ) -> list[tuple[AnswerT, RpcNode]]:
-        """Return the answers of a quorum and of the nodes that are as quick."""
+        """Return answers that are enough, by default a quorum, and those that are as quick."""
         found = self._pool.ask(
             self._on_this_chain(question, view),
             self._view_first(view),
-            lambda answers: len(answers) >= self._config.quorum,
+            is_enough or self._are_enough,
             width=self._width(view),
             linger=True,
         )
@@ -248,9 +254,7 @@ class NodeQuorum:
             found = self._pool.ask(
                 self._on_this_chain(question, view),
                 self._view_first(view),
-                lambda answers: (
-                    bool(answers) and len(_largest_group(answers)[1]) >= self._config.quorum
-                ),
+                self._agree,
                 width=self._width(view),
                 linger=False,
             )
@@ -263,6 +267,18 @@ class NodeQuorum:
             if pause is not None:
                 time.sleep(pause)
         raise self._no_quorum_error(subject)
+
+    def _are_enough(self, answers: Sequence[tuple[Any, RpcNode]]) -> bool:
+        """Tell whether a quorum has answered."""
+        return len(answers) >= self._config.quorum
+
+    def _agree(self, answers: Sequence[tuple[Hashable, RpcNode]]) -> bool:
+        """Tell whether a quorum gives the same answer."""
+        return bool(answers) and len(_largest_group(answers)[1]) >= self._config.quorum
+
+    def _agree_on_refusal(self, answers: Sequence[tuple[Any, RpcNode]]) -> bool:
+        """Tell whether a quorum refuses, or a quorum does not."""
+        return self._agree([(isinstance(answer, RpcRefusal), node) for answer, node in answers])
 
     def _view_first(self, view: QuorumView | None) -> list[RpcNode]:
         """Return all nodes, those of a view first: the others are for when they fail."""
@@ -326,6 +342,20 @@ class NodeQuorum:
             code="wrong_chain",
             hint=f"check chain_id, genesis and rpc of the ledger {self._config.name}",
         )
+
+    def _find_agreed_head(self, heads: Sequence[tuple[BlockInfo, RpcNode]]) -> QuorumView | None:
+        """Return the block with the highest number that a quorum has, None if there is none.
+
+        Then the lower numbers that nodes named are tried, so a node that is ahead, or claims
+        to be, cannot block the others.
+        """
+        for number in sorted({block.number for block, _ in heads}, reverse=True):
+            view = self._find_agreed_block(
+                number, [head for head in heads if head[0].number >= number]
+            )
+            if view is not None:
+                return view
+        return None
 
     def _find_agreed_block(
         self, number: int, heads: Sequence[tuple[BlockInfo, RpcNode]]
