@@ -98,10 +98,7 @@ class NodeQuorum:
         """
         known: list[tuple[BlockInfo, RpcNode]] = []
         for is_enough in (self._are_enough, self._agree):
-            heads = self._ask_several(
-                lambda node: rpc_decode.decode_optional_block(_block_by_tag(node, tag)),
-                is_enough=is_enough,
-            )
+            heads = self._ask_several(lambda node: node.read_block(tag), None, is_enough)
             known = [(block, node) for block, node in heads if block is not None]
             view = self._find_agreed_head(known)
             if view is not None or len(heads) - len(known) >= self._config.quorum:
@@ -112,10 +109,7 @@ class NodeQuorum:
 
     def view_at_number(self, number: int) -> QuorumView | None:
         """Return the block with a number, None if a quorum has none."""
-        blocks = self._ask_several(
-            lambda node: rpc_decode.decode_optional_block(_block_by_number(node, number)),
-            is_enough=self._agree,
-        )
+        blocks = self._ask_several(lambda node: node.read_block(number), None, self._agree)
         block, nodes = _largest_group(blocks)
         if len(nodes) < self._config.quorum:
             raise self._no_quorum_error(f"block {number}")
@@ -297,7 +291,7 @@ class NodeQuorum:
         def ask_node(node: RpcNode) -> AnswerT:
             self._check_chain(node)
             if view and node not in view.nodes:
-                _check_block(node, view.block)
+                node.require_block(view.block)
             return question(node)
 
         return ask_node
@@ -371,7 +365,7 @@ class NodeQuorum:
 
     def _ask_block(self, number: int, nodes: Sequence[RpcNode]) -> list[tuple[BlockInfo, RpcNode]]:
         found = self._pool.ask(
-            lambda node: rpc_decode.decode_optional_block(_block_by_number(node, number)),
+            lambda node: node.read_block(number),
             nodes,
             bool,
             width=len(nodes),
@@ -403,18 +397,3 @@ def _largest_group(
 
 def _number_up_to(tagged: QuorumView | None, view: QuorumView) -> int:
     return min(tagged.block.number, view.block.number) if tagged else -1
-
-
-def _check_block(node: RpcNode, block: BlockInfo) -> None:
-    """Refuse a node that does not have a block, or has another one in its place."""
-    answer = rpc_decode.decode_optional_block(_block_by_number(node, block.number))
-    if answer is None or answer.hash != block.hash:
-        raise rpc_decode.bad_rpc_error(node.host, f"does not have block {block.number}")
-
-
-def _block_by_tag(node: RpcNode, tag: str) -> Any:
-    return node.call("eth_getBlockByNumber", tag, False)
-
-
-def _block_by_number(node: RpcNode, number: int) -> Any:
-    return node.call("eth_getBlockByNumber", hex(number), False)

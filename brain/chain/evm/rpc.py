@@ -14,6 +14,7 @@ from ...secrets import mask_remote_message
 from ...util.import_guard import preserve_recursion_limit
 from . import rpc_decode
 from .evm_config import url_host
+from .rpc_decode import BlockInfo
 
 if TYPE_CHECKING:
     from web3.providers.rpc import HTTPProvider
@@ -78,6 +79,18 @@ class RpcNode:
                     raise
                 self._supports_batches = False
         return [self.call(method, *params) for method, params in calls]
+
+    def read_block(self, which: int | str) -> BlockInfo | None:
+        """Return the block with a number or tag, None if the node has none."""
+        name = which if isinstance(which, str) else hex(which)
+        answer = self.call("eth_getBlockByNumber", name, False)
+        return None if answer is None else rpc_decode.decode_block(answer)
+
+    def require_block(self, block: BlockInfo) -> None:
+        """Refuse a node that does not have a block, or has another one in its place."""
+        found = self.read_block(block.number)
+        if found is None or found.hash != block.hash:
+            raise rpc_decode.bad_rpc_error(self.host, f"does not have block {block.number}")
 
     def _call_batch(self, calls: Sequence[RpcCall]) -> list[Any]:
         outcomes = zip(calls, self._post_calls(calls), strict=True)

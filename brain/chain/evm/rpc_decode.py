@@ -113,8 +113,3 @@ def decode_block(value: Any) -> BlockInfo:
     if block.time * 1000 > MAX_TIME_MS or (block.time == 0 and block.number > 0):
         refuse_answer("block time", fields.get("timestamp"))
     return block
-
-
-def decode_optional_block(value: Any) -> BlockInfo | None:
-    """Return a block, None for the answer null."""
-    return None if value is None else decode_block(value)
