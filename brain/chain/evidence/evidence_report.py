@@ -55,7 +55,10 @@ def missing_knowledge(
         yield "a witness or a chain: the operator of a log can show another log to others"
     if chain and evidence.trust_level != "L3":
         source = "" if evidence.trust_level == "L0" else ", from another source than its nodes"
-        yield f"a hash of block {chain.block} on chain {chain.chain_id} that you trust{source}"
+        yield (
+            f"a hash of block {chain.block} on chain {chain.chain_id} that you trust{source}:"
+            " only it shows which chain this is"
+        )
     if chain and 0 < block_hash_bytes < _HASH_BYTES:
         digits = 2 * block_hash_bytes
         yield f"the rest of the block hash: a block with the same first {digits} digits can be made"
@@ -77,6 +80,7 @@ _WITNESS_TEXT = {
     "L1": "one witness cosigned the log",
     "L2": "several witnesses cosigned the log",
 }
+_CHAIN_TEXT = {"L3": "if the block hash that you brought is of it"}
 _MAX_VALUE_CHARS = 4096
 _TIME_FIELDS = ("time", "created", "expires")
 
@@ -147,7 +151,7 @@ def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, object]]:
     if evidence.log:
         yield from _log_rows(evidence.log)
     if evidence.chain:
-        yield from _chain_rows(evidence.chain)
+        yield from _chain_rows(evidence.chain, evidence.trust_level)
     for bound in evidence.accounts:
         yield "key", _bound_text(bound, evidence.chain)
 
@@ -177,7 +181,7 @@ def _log_rows(log: LogInclusion) -> Iterator[tuple[str, object]]:
         yield "witness", witness
 
 
-def _chain_rows(chain: ContractInclusion) -> Iterator[tuple[str, object]]:
+def _chain_rows(chain: ContractInclusion, trust_level: str) -> Iterator[tuple[str, object]]:
     yield "owner", chain.owner
     yield "signer", chain.signer
     if chain.repairs:
@@ -185,6 +189,6 @@ def _chain_rows(chain: ContractInclusion) -> Iterator[tuple[str, object]]:
         yield "repairs", f"the owner disowned commitments {times}"
     yield "anchored by", chain.sender
     yield "contract", f"{chain.contract}, a BrainRegistry"
-    yield "chain", f"{chain.chain_id}, as it says itself"
+    yield "chain", f"{chain.chain_id}, {_CHAIN_TEXT.get(trust_level, 'as it says itself')}"
     yield "block", f"{chain.block}, at {iso_time(chain.time)}"
     yield "block hash", chain.block_hash

@@ -56,7 +56,10 @@ def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
     assert shown["chain"] == "31337, as it says itself"
     assert a == "To rely on it, you still need:"
     assert b == "- the file itself, to compare it with what is proven"
-    assert c == "- a hash of block 123 on chain 31337 that you trust"
+    assert (
+        c
+        == "- a hash of block 123 on chain 31337 that you trust: only it shows which chain this is"
+    )
     assert d == (f"- that {OWNER} is the owner of this brain: anybody can open it as theirs")
 
 
@@ -68,6 +71,7 @@ def test_a_reader_who_brings_all_of_it_is_told_that_nothing_is_missing(folder: P
     assert (result.returncode, result.stderr) == (0, "")
     assert "Trust: L3, you brought the hash of the block." in result.stdout
     assert "you still need" not in result.stdout
+    assert "31337, if the block hash that you brought is of it" in result.stdout
 
 
 def test_a_witness_and_the_key_of_the_log_are_brought_as_keys(folder: Path) -> None:

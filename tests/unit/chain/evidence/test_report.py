@@ -70,7 +70,7 @@ def test_what_a_reader_still_needs_depends_on_what_they_have() -> None:
     file = "the file itself, to compare it with what is proven"
     key = "the public key of the log, from its operator"
     witness = "a witness or a chain: the operator of a log can show another log to others"
-    block = "a hash of block 123 on chain 31337 that you trust"
+    block = "a hash of block 123 on chain 31337 that you trust: only it shows which chain this is"
     anchor = check("anchor").chain
     assert anchor is not None
     sender = f"that {anchor.sender} anchors this log: anybody can anchor another log"
@@ -82,7 +82,7 @@ def test_what_a_reader_still_needs_depends_on_what_they_have() -> None:
     assert check("brain", **known).missing == [file]
     for trust in ("L1", "L2"):
         found = check("brain", **known, block_trust=trust)
-        assert found.missing == [file, f"{block}, from another source than its nodes"]
+        assert found.missing == [file, block.replace(":", ", from another source than its nodes:")]
         assert found.trust_level == trust
     assert check("brain", block_trust="L1").trust_level == "L0"
     with pytest.raises(InvalidInput, match='"L4" is not a trust level'):
