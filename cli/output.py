@@ -10,6 +10,7 @@ from . import std_streams
 from .context import App
 from .json_format import to_json
 from .terminal import is_terminal
+from .user_files import write_output_file
 
 
 def emit(app: App, document: Any, lines: Iterable[str]) -> None:
@@ -32,8 +33,7 @@ def emit_file(app: App, found: Any, name: str, data: bytes, output: str | None, 
     """
     content = None
     if output is not None:
-        with open(output, "wb") as file:
-            file.write(data)
+        write_output_file(output, data)
     elif app.as_json:
         import json
 

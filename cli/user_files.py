@@ -17,6 +17,9 @@ from .terminal import is_terminal
 if TYPE_CHECKING:
     from io import RawIOBase
 
+_DEVICE_FOLDERS = ("/dev/", "/proc/")
+"""Where a name may lead to a stream of this process, which cannot be replaced."""
+
 
 def read_input(name: str, max_bytes: int, what: str) -> bytes:
     """Return the bytes of the file `name` ("-": standard input), at most `max_bytes`.
@@ -88,10 +91,11 @@ def open_content(name: str | None) -> AbstractContextManager[RawIOBase | None]:
     return nullcontext() if name is None else open(name, "rb", buffering=0)
 
 
-def write_output_file(name: str, data: bytes, overwrite: bool) -> None:
-    """Write `data` to the file `name`, which must not exist or have the same content.
+def write_output_file(name: str, data: bytes, overwrite: bool = True) -> None:
+    """Put `data` into the file `name`, whole or not at all, or write it to a pipe or device.
 
-    Raises `Conflict` (`file_exists`) for other content, unless `overwrite`, and `OSError`.
+    Without `overwrite` it must not exist or have the same content. Raises `Conflict`
+    (`file_exists`) and `OSError`.
     """
     place = Path(name)
     if not overwrite and place.is_file() and not _has_content(place, data):
@@ -100,7 +104,13 @@ def write_output_file(name: str, data: bytes, overwrite: bool) -> None:
             code="file_exists",
             hint="name another file, or replace it with --overwrite",
         )
-    place.write_bytes(data)
+    if name.startswith(_DEVICE_FOLDERS) or (place.exists() and not place.is_file()):
+        place.write_bytes(data)
+        return
+    from brain.util.atomic_file import write_atomic
+
+    target = os.path.realpath(name) if place.is_symlink() else name
+    write_atomic(target, data, mode=None)
 
 
 def _has_content(place: Path, data: bytes) -> bool:

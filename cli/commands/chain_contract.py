@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from ..command import brain_command
@@ -11,6 +10,7 @@ from ..context import App
 from ..options import output_option
 from ..output import emit
 from ..terminal import escape
+from ..user_files import write_output_file
 
 
 @brain_command(
@@ -30,7 +30,7 @@ def chain_contract_command(app: App, output: str | None) -> None:
     if output is not None:
         from brain.chain import contracts
 
-        Path(output).write_bytes(contracts.compiler_input())
+        write_output_file(output, contracts.compiler_input())
     emit(app, {**document, "file": output}, _contract_lines(document, output))
 
 

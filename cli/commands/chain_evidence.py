@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +27,7 @@ from ..params import CountType, NonEmptyType, TextType
 from ..render.human_format import format_size, pluralize
 from ..settings.user_ledgers import open_local_log
 from ..terminal import escape
-from ..user_files import named_in_errors, open_content, read_input
+from ..user_files import named_in_errors, open_content, read_input, write_output_file
 
 if TYPE_CHECKING:
     from brain.chain.tlog.checkpoint_comparison import ComparedCheckpoint
@@ -204,7 +203,7 @@ def chain_checkpoint_command(
         path = None if since is None else [step.hex() for step in log.consistency(since, size)]
         key = log.key
     if output is not None:
-        Path(output).write_bytes(text.encode())
+        write_output_file(output, text.encode())
     document = {
         "key": key,
         "size": size,

@@ -27,6 +27,7 @@ from ..settings import user_keys, user_roots
 from ..settings.user_signing import default_signing_key
 from ..terminal import escape
 from ..trust_changes import change_trust, pin_and_report_roots, rights_lines
+from ..user_files import write_output_file
 
 if TYPE_CHECKING:
     from brain.results import Equivocation
@@ -305,7 +306,7 @@ def _write_equivocation(found: Equivocation, folder: Path) -> dict[str, Any]:
         folder.mkdir(parents=True, exist_ok=True)
         first, second = (snapshot[:12] for snapshot in found.snapshots)
         path = folder / f"{found.key[8:20]}-{first}-{second}.json"
-        path.write_text(found.proof)
+        write_output_file(str(path), found.proof.encode())
         name = str(path)
     fields = found._asdict()
     del fields["proof"]

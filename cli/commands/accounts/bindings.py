@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,7 +18,7 @@ from ...params import CountType, TextType
 from ...render.human_format import align_columns, local_time, pluralize, short_id
 from ...settings import evm_ledgers, ledger_senders, user_keys
 from ...terminal import escape
-from ...user_files import named_in_errors, read_input
+from ...user_files import named_in_errors, read_input, write_output_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +148,7 @@ def key_statement_command(
     )
     text = json.dumps(document, indent=2) + "\n"
     if output is not None:
-        Path(output).write_text(text, "utf-8")
+        write_output_file(output, text.encode())
     lines = [f"Statement in {escape(output)}"] if output else [text.rstrip("\n")]
     emit(app, {"typed_data": document, "file": output}, lines)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,7 +36,7 @@ from ...params import TextType
 from ...render.costs import pending_prefix, price_lines, transaction_lines
 from ...settings import evm_ledgers
 from ...terminal import escape
-from ...user_files import named_in_errors, read_input
+from ...user_files import named_in_errors, read_input, write_output_file
 
 if TYPE_CHECKING:
     from brain.chain.evm.evm_ledger import EvmLedger
@@ -143,7 +142,7 @@ def _write_permit(
     document = permit.document()
     text = json.dumps(document, indent=2)
     if output is not None:
-        Path(output).write_text(f"{text}\n", "utf-8")
+        write_output_file(output, f"{text}\n".encode())
     what = "To be signed" if unsigned else "Signed"
     until = iso_second(permit.permit.deadline)
     summary = f"{what}, in {output}, valid until {until}: {_effect(permit.permit)}"
