@@ -20,12 +20,19 @@ from hypothesis.internal.conjecture import providers
 # same values each time. `make fuzz` draws others, by its seed.
 settings.register_profile(
     "brain",
+    max_examples=50,
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("fuzz", settings.get_profile("brain"), derandomize=False, print_blob=True)
+settings.register_profile(
+    "fuzz",
+    settings.get_profile("brain"),
+    max_examples=100,
+    derandomize=False,
+    print_blob=True,
+)
 settings.load_profile("brain")
 
 # Hypothesis also draws constants of the modules that were imported so far, so what it draws

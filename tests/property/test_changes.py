@@ -69,7 +69,7 @@ def listed(some: dict[str, str | None]) -> list[list[Any]]:
     ]
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.sampled_from(OPERATIONS), files, edits, st.none() | files)
 @example(("delete", "oracle", "1"), {"skills/oracle.md": "x"}, {"skills/oracle.md": None}, None)
 def test_both_take_and_refuse_the_same_changes(

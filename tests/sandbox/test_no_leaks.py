@@ -287,9 +287,13 @@ def test_ctrl_c_does_not_reach_a_job(run: Run) -> None:
 
 
 def test_all_users_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uid_pool, "LAST_UID", uid_pool.FIRST_UID)
+    # Not of the range, so that no sandbox of another process takes it meanwhile; and not the one
+    # of this test as another user, which may run at the same time.
+    only = uid_pool.LAST_UID + 1 + min(os.geteuid(), 1)
+    monkeypatch.setattr(uid_pool, "FIRST_UID", only)
+    monkeypatch.setattr(uid_pool, "LAST_UID", only)
     with uid_pool.reserved_uid() as uid:
-        assert uid == uid_pool.FIRST_UID
+        assert uid == only
         with pytest.raises(SandboxError) as caught, uid_pool.reserved_uid():
             pass
     assert caught.value.code == "no_uid"

@@ -1,4 +1,4 @@
-"""What gets installed: every package, typed, lazy, from a wheel, an sdist or the source tree.
+"""What gets installed: every package, typed, lazy, from the wheel that the sdist makes.
 
 The builds and installs are real (setuptools, pip, fresh virtual environments). One thing is
 borrowed to stay fast: third-party packages come from the running environment through a
@@ -127,18 +127,6 @@ def test_the_wheel_installs_and_runs(built: tuple[Path, Path], tmp_path: Path) -
     python = fresh_venv(tmp_path / "env")
     install(python, built[0])
     assert_works(python, tmp_path / "env", tmp_path)
-
-
-def test_the_sdist_installs_and_runs(built: tuple[Path, Path], tmp_path: Path) -> None:
-    python = fresh_venv(tmp_path / "env")
-    install(python, built[1])
-    assert_works(python, tmp_path / "env", tmp_path)
-
-
-def test_the_source_tree_installs_editable_and_runs(source_copy: Path, tmp_path: Path) -> None:
-    python = fresh_venv(tmp_path / "env")
-    install(python, "--editable", source_copy)
-    assert_works(python, source_copy, tmp_path)
 
 
 def test_importing_brain_loads_nothing_heavy() -> None:
