@@ -21,6 +21,8 @@ SECONDS ?= 600
 GROUP   ?=
 COUNT   ?=
 ARGS    ?=
+# One more than processors: tests that wait for a process or a timeout leave one idle.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) + 1)
 
 PIP     := -m pip --disable-pip-version-check --quiet
 NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @safe-global/safe-contracts@1.4.1 \
@@ -45,7 +47,7 @@ demo: $(VENV)/installed
 test: $(VENV)/tools $(VENV)/test
 	@unset PYTHONDONTWRITEBYTECODE; \
 	( said=$$({ $(LINTERS); } 2>&1); status=$$?; echo "$$said"; exit $$status ) & linters=$$!; \
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses auto --dist loadfile \
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
 		--no-loadscope-reorder $(ARGS); status=$$?; \
 	wait $$linters || { echo "The linters found faults, printed above." >&2; exit 1; }; \
 	exit $$status
@@ -83,8 +85,9 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 	@$(BIN)/python $(PIP) install --editable .
 	@touch $@
 
+# Of what the tests need, most modules are never imported: those that are get their bytecode then.
 $(VENV)/test: pyproject.toml | $(BIN)/python
-	@$(BIN)/python $(PIP) install --editable ".[test]"
+	@$(BIN)/python $(PIP) install --no-compile --editable ".[test]"
 	@touch $(VENV)/installed $@
 
 # The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes,
