@@ -86,7 +86,10 @@ _READER = strict_json.FieldReader(_accounts_field_error)
 
 
 class BindingTerms(NamedTuple):
-    """What both sign: `chain_id` and `expires` are 0 for none. Always built by keyword."""
+    """The fields that the key and the account sign; 0 means no `chain_id` and no `expires`.
+
+    Callers pass them by keyword.
+    """
 
     brain: bytes
     key: bytes

@@ -41,7 +41,7 @@ CallRecorder = Callable[[ModelCall], None]
 
 
 class ShownSkills:
-    """What a model was shown: skills by slug, and whether near duplicates were looked for."""
+    """The skills that a model saw, by slug, and whether somebody looked for near duplicates."""
 
     def __init__(self, material: RelatedMaterial, known: Sequence[KnownSkill]) -> None:
         self._material = material

@@ -1,4 +1,4 @@
-"""Whether a brain may learn: the mode in its manifest."""
+"""The mode in the manifest of a brain, which says whether it may learn."""
 
 from __future__ import annotations
 

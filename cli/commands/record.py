@@ -90,14 +90,15 @@ def _init_lines(made: Init) -> Iterator[str]:
 
 
 def _warn_outer_brain(app: App, path: Path) -> None:
-    """Warn if the brain is inside another one: both record the same files."""
-    from brain import NoBrain, find_brain
+    """Warn if another brain records the files of this one: commands find that other one."""
+    from brain import find_brain
 
-    try:
-        outer = find_brain(path.parent)
-    except (NoBrain, OSError):
-        return
-    app.print_note(f"Note: it is inside the brain in {outer}, which records the same files")
+    outer = find_brain(path)
+    if outer != path:
+        app.print_note(
+            f"Note: the brain in {outer} records the same files, and commands here use that one"
+            f" unless -C names this one, or {outer / '.brainignore'} ignores it"
+        )
 
 
 @brain_command("status", examples=("brain status", "brain -C my-agent status --json"))

@@ -99,10 +99,21 @@ def test_a_check_of_no_skills_says_so(folder: Path, cli: Call) -> None:
     assert cli("skill", "check", "--json").document == {"ok": True, "skills": 0, "problems": []}
 
 
-def test_init_in_another_brain_says_that_the_two_share_files(agent: Path, cli: Call) -> None:
+def test_init_in_another_brain_says_which_of_the_two_commands_use(agent: Path, cli: Call) -> None:
     told = cli("init", "skills/inner")
     assert told.status == 0
-    assert told.err == f"Note: it is inside the brain in {agent}, which records the same files\n"
+    assert told.err == (
+        f"Note: the brain in {agent} records the same files, and commands here use that one"
+        f" unless -C names this one, or {agent / '.brainignore'} ignores it\n"
+    )
+
+
+def test_init_in_a_folder_that_another_brain_ignores_warns_of_nothing(
+    agent: Path, cli: Call
+) -> None:
+    (agent / ".brainignore").write_text("private/\n")
+    told = cli("init", "private")
+    assert (told.status, told.err) == (0, "")
 
 
 def test_init_twice_is_an_error_that_changes_nothing(agent: Path, cli: Call) -> None:

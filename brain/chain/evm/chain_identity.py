@@ -1,4 +1,4 @@
-"""What is noted of a chain when a ledger is configured: its identity, and its price of gas.
+"""The identity of a chain and its price of gas, which the settings of a ledger keep.
 
 The identity is the id (EIP-155) and the hash of block 0.
 

@@ -38,7 +38,7 @@ class NodeAnswers(NamedTuple, Generic[AnswerT]):
 
 
 class _Outcome(NamedTuple, Generic[AnswerT]):
-    """What became of a question to a node: an answer, or an exception."""
+    """The answer of a node to a question, or the exception that it met."""
 
     node: RpcNode
     answer: AnswerT | None

@@ -1,6 +1,6 @@
 """Several nodes of one chain, of which a quorum must agree on every answer.
 
-Where honest nodes may differ, as in the price of gas, the median of their answers is taken.
+Where honest nodes may differ, as in the price of gas, it takes the median of their answers.
 
 Each node is compared with the pinned chain before its first question. Every question names
 a block by number or hash, never `latest`: honest nodes differ in which block is the latest.

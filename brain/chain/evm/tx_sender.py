@@ -157,7 +157,7 @@ class TxSender:
     def resend_all(self, view: QuorumView) -> list[TxRecord]:
         """Resend all pending transactions, at nonces that follow those used in blocks.
 
-        What nodes say about transactions of other programs is ignored.
+        It ignores what nodes say about transactions of other programs.
         """
         return [self._resend_behind(view, record, 0) for record in self.resend_pending(view)]
 

@@ -19,7 +19,7 @@ _DYNAMIC_FEE_TYPE = 2
 _RAW_HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 _FIELDS_WITH_SIGNATURE = 12
 _RAW_KEYS = ("result", "raw", "rawTransaction", "raw_transaction")
-"""Where JSON holds the bytes: answers of JSON-RPC, of geth and clef in them, and of libraries."""
+"""The members of JSON that hold the bytes, as JSON-RPC, geth, clef and libraries name them."""
 
 
 class ReceivedTransaction(NamedTuple):
