@@ -16,13 +16,18 @@ def find_brain(start: Path) -> Path:
     """Return the nearest folder with a brain, from `start` upwards.
 
     A brain in a folder that an outer brain records, such as a skill, is passed over in favour
-    of the outer one. A `.brain` that is a link does not count. Raises `NoBrain`.
+    of the outer one, unless the user may not read that. A `.brain` that is a link does not
+    count. Raises `NoBrain`, and `PermissionError` if only a brain is found that they may not read.
     """
     start = start.absolute()
     nearest: Path | None = None
     for folder in (start, *start.parents):
-        if _has_own_store(folder) and (nearest is None or _is_recorded_folder(folder, nearest)):
-            nearest = folder
+        try:
+            if _has_own_store(folder) and (nearest is None or _is_recorded_folder(folder, nearest)):
+                nearest = folder
+        except PermissionError:
+            if nearest is None:
+                raise
     if nearest is not None:
         return nearest
     raise NoBrain(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,40 @@ def test_nor_is_one_planted_in_one_that_is_planted(outer: Path) -> None:
         deep = deep / name
         Brain.init(deep).close()
     assert find_brain(deep) == outer
+
+
+UNREADABLE_OUTER = """
+import os, tempfile
+from pathlib import Path
+
+from brain import Brain, find_brain
+
+with tempfile.TemporaryDirectory() as folder:
+    outer = Path(folder)
+    outer.chmod(0o755)
+    Brain.init(outer).close()
+    Brain.init(outer / "inner").close()
+    (outer / "inner/.brain").chmod(0o755)
+    print(find_brain(outer / "inner") == outer)
+    (outer / ".brain").chmod(0)
+    user = os.geteuid()
+    if user == 0:  # root may read everything
+        os.seteuid(65534)
+    print(find_brain(outer / "inner").name)
+    try:
+        find_brain(outer)
+    except PermissionError:
+        print("may not be read")
+    os.seteuid(user)
+    (outer / ".brain").chmod(0o700)
+"""
+
+
+def test_an_outer_one_that_the_user_may_not_read_is_no_obstacle() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNREADABLE_OUTER], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["True", "inner", "may not be read"]
 
 
 def test_a_brain_in_a_folder_that_the_outer_one_leaves_out_is_its_own(outer: Path) -> None:
