@@ -62,8 +62,8 @@ def open_evm_ledger(
         account = account_elsewhere(name, sender, elsewhere)
     else:
         account = choose_signer(sender)
-        address = keystore_address(sender.keystore) if sender.keystore else sender.account
-        if not config.creator and address:
+        if not config.creator:
+            address = keystore_address(sender.keystore) if sender.keystore else sender.account
             config = replace(config, creator=address)
     return EvmLedger(
         config,
@@ -135,15 +135,22 @@ def transaction_document(
 
 
 def load_ledger_account(name: str) -> Account:
-    """Return the account that sends to a ledger; raises as `load_account`."""
-    keystore = split_sender(name, _read_ledger_settings(name))[1].keystore
-    if not keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
+    """Return the account that sends to a ledger, if its key is here; raises as `load_account`."""
+    sender = split_sender(name, _read_ledger_settings(name))[1]
+    if sender.signer:
+        raise NotFound(
+            f"the key of the account of {name}, {sender.account}, is with its signer",
+            code="no_key",
+            hint="write the statement with `brain key statement`, let the account sign it, and use"
+            " --statement and --signature",
+        )
+    if not sender.keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
         raise NotFound(
             f"the ledger {name} has no account",
             code="no_key",
             hint=f"name its key with `brain config ledger {name} --keystore FILE`",
         )
-    return load_account(keystore)
+    return load_account(sender.keystore)
 
 
 _PLACEHOLDER_CHAIN = {"chain_id": 1, "genesis": "0x" + "0" * 64}

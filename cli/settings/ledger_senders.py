@@ -106,7 +106,7 @@ def load_account(keystore: str) -> Account:
 
     if not keystore:
         try:
-            return account.account_from_hex(os.environ["BRAIN_LEDGER_KEY"])
+            return account.account_from_hex(os.environ.get("BRAIN_LEDGER_KEY", ""))
         except InvalidInput as error:
             raise InvalidInput(
                 f"the variable BRAIN_LEDGER_KEY is refused: {error.message}",

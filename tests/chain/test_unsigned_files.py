@@ -182,6 +182,13 @@ def test_deployments_and_cancellations_are_named() -> None:
         "cancel the transaction with nonce 3"
     )
     assert error_code(document, "safe", **creation) == "not_for_safe"
+    by_proxy = {"data": bytes(32) + contracts.creation_code(), "to": CREATE2_PROXY}
+    assert describe_transaction(KEY.address, transaction(**by_proxy)) == "deploy BrainRegistry"
+    for call in (creation, by_proxy):
+        other = call | {
+            "data": b"\x00" + call["data"]
+        }  # other code runs first
+        assert error_code(document, "plain", **other) == "not_ours"
     assert error_code(document, "safe-service", **empty) == "not_for_safe"
 
 

@@ -39,6 +39,13 @@ def test_a_key_and_the_account_of_a_keystore_sign_one_statement(
     assert cli("secrets").status == 0
 
 
+@pytest.mark.parametrize("option", ["--account", "--ledger"])
+def test_an_account_without_a_name_is_refused(agent: Path, cli: Call, option: str) -> None:
+    cli("key", "new")
+    refused = cli("key", "bind", option, "", "--json")
+    assert (refused.status, refused.error["code"]) == (2, "usage")
+
+
 def test_the_account_of_a_ledger_signs(
     agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

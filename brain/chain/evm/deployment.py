@@ -15,7 +15,7 @@ from .. import contracts
 from ..evidence import rlp
 from ..evidence.keccak import keccak256
 from . import registry_contract
-from .create2 import CREATE2_PROXY, CREATE2_SALT, registry_address
+from .create2 import CREATE2_PROXY, creation_calls, registry_address
 from .fees import Quote
 from .journal import TxIntent, TxRecord
 from .ledger_context import LedgerContext
@@ -141,9 +141,8 @@ class Deployment:
 
 def _creation_call(create2_address: str) -> tuple[str, bytes]:
     """Return the address to call, "" for a plain creation, and the calldata."""
-    if create2_address:
-        return CREATE2_PROXY, CREATE2_SALT + contracts.creation_code()
-    return "", contracts.creation_code()
+    on_its_own, by_proxy = creation_calls()
+    return by_proxy if create2_address else on_its_own
 
 
 def _hash_to_address(preimage: bytes) -> str:

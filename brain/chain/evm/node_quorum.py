@@ -2,8 +2,8 @@
 
 Where honest nodes may differ, as in the price of gas, it takes the median of their answers.
 
-Each node is compared with the pinned chain before its first question. Every question names
-a block by number or hash, never `latest`: honest nodes differ in which block is the latest.
+Each node is compared with the pinned chain before its first question. A question on whose answer
+nodes must agree names a block by number or hash: honest nodes differ in which is the latest.
 """
 
 from __future__ import annotations

@@ -205,13 +205,11 @@ class Permits:
     ) -> None:
         """Refuse a permit if commitment `seq` is the one that it is for."""
         events = self._context.registry.find_events(
-            BrainView(b"", permit.brain_id, view, head),
-            snapshot=permit.snapshot,
-            parent=parent,
-            down_to=seq,
+            BrainView(b"", permit.brain_id, view, head), down_to=seq
         )
         for event in events:
-            if event.seq == seq:
+            is_after_parent = parent in (b"", event.parent)
+            if (event.seq, event.snapshot) == (seq, permit.snapshot) and is_after_parent:
                 raise _used_error(f"commitment {seq} is in transaction {event.transaction}")
 
     def _refuse_other_head(self, head: LedgerHead, permit: CommitPermit) -> None:

@@ -120,7 +120,7 @@ class RegistryContract:
     ) -> list[CommittedEvent]:
         """Return the commitments of a brain, all or those of a snapshot or after a parent.
 
-        Events are read backwards, until commitment `down_to` or an earlier one is found.
+        Events are read backwards, until one of them is commitment `down_to` or an earlier one.
         """
         return self._events.find_committed(at, EventQuery(snapshot, parent, down_to))
 
@@ -164,12 +164,13 @@ class RegistryContract:
     def read_authors(self, view: QuorumView, hash: str) -> list[tuple[bytes, str]]:
         """Return the brains, by their ids, that a transaction committed, each with its author.
 
-        None if the transaction is in no block up to the view, or failed.
+        Empty if the transaction is in no block up to the view, or failed.
         """
         contract = self._config.contract
 
         def read(answer: Any) -> tuple[tuple[bytes, str], ...]:
-            if (receipt := _decode_tx_receipt(hash, answer)) is None or not receipt.succeeded:
+            receipt = _decode_tx_receipt(hash, answer)
+            if receipt is None or not receipt.succeeded or receipt.block > view.block.number:
                 return ()
             entries = rpc_decode.decode_array(answer.get("logs"), "log")
             return tuple(filter(None, (abi.decode_author(entry, contract) for entry in entries)))

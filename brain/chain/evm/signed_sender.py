@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...errors import Conflict, InvalidInput
+from ...errors import Conflict, InvalidInput, LedgerError
 from ..ledger_protocol import PENDING, REPLACED
 from . import abi, fees, rpc_decode
 from .account import UnsignedTransaction
@@ -104,7 +104,7 @@ class SignedSender:
     def send(self, received: ReceivedTransaction, intent: TxIntent) -> TxRecord:
         """Check, journal and broadcast a transaction; one that was sent before is sent again.
 
-        Raises as `EvmLedger.commit` does, and `InvalidInput` (`bad_signed`, `low_gas`),
+        Raises as `EvmLedger.commit` does; `InvalidInput` (`bad_signed`, `low_gas`, `low_price`);
         `Conflict` (`replaced`, `nonce_taken`, `nonce_gap`).
         """
         context, transaction = self._context, received.transaction
@@ -134,8 +134,14 @@ class SignedSender:
                 journal.write_record(record)
                 return record
             _require_free_nonce(taken, record)
+            _require_higher_price(taken, record)
             _require_next_nonce(sender, view, record)
-            return sender.send_signed(view, record, self._quote(sender, view, transaction))
+            try:
+                return sender.send_signed(view, record, self._quote(sender, view, transaction))
+            except LedgerError as error:
+                if error.code == "refused" and taken and taken.status == PENDING:
+                    journal.write_record(taken)  # it is pending as before
+                raise
 
     def transact(self, received: ReceivedTransaction, intent: TxIntent) -> SentTransaction:
         """Send a transaction and wait for it, as long as patience lasts; raises as `send`."""
@@ -221,6 +227,20 @@ def _require_free_nonce(taken: TxRecord | None, record: TxRecord) -> None:
         hint="wait until it is included, then write this one again; or cancel it first, with"
         " `brain chain cancel`",
     )
+
+
+def _require_higher_price(taken: TxRecord | None, record: TxRecord) -> None:
+    """Refuse what nodes would: to replace a pending transaction without offering more."""
+    if taken is None or taken.status == ABANDONED or taken.last_attempt == record.last_attempt:
+        return
+    before, offer = taken.last_attempt.fees, record.last_attempt.fees
+    if offer.max_fee <= before.max_fee or offer.tip <= before.tip:
+        raise InvalidInput(
+            f"the transaction offers {fees.format_gwei(offer.max_fee)} gwei, and the pending one"
+            f" {fees.format_gwei(before.max_fee)}: more must be offered, also as tip",
+            code="low_price",
+            hint="write it again with `--unsigned`, and sign it without a change",
+        )
 
 
 def _require_next_nonce(sender: TxSender, view: QuorumView, record: TxRecord) -> None:

@@ -14,7 +14,7 @@ from ...command import READ_EXITS, WRITE_EXITS, argument, brain_command, option
 from ...context import App
 from ...options import output_option, revision_argument, signing_options
 from ...output import emit
-from ...params import CountType, TextType
+from ...params import CountType, NonEmptyType, TextType
 from ...render.human_format import align_columns, local_time, pluralize, short_id
 from ...settings import evm_ledgers, ledger_senders, user_keys
 from ...terminal import escape
@@ -49,8 +49,8 @@ _days_option = option(
     ),
     exits=WRITE_EXITS,
 )
-@option("--account", metavar="FILE", type=TextType("bad_key"), help="The keystore of the account.")
-@option("--ledger", metavar="NAME", type=TextType("bad_ledger"), help="The account of this ledger.")
+@option("--account", metavar="FILE", type=NonEmptyType(), help="The keystore of the account.")
+@option("--ledger", metavar="NAME", type=NonEmptyType(), help="The account of this ledger.")
 @option(
     "--statement",
     metavar="FILE",
@@ -98,7 +98,7 @@ def key_bind_command(
     else:
         loaded = (
             evm_ledgers.load_ledger_account(ledger)
-            if ledger
+            if ledger is not None
             else ledger_senders.load_account(account or "")
         )
         result = app.brain.trust.bind_account(seed, loaded, _expiry(days))

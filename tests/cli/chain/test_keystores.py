@@ -50,6 +50,8 @@ def test_a_new_account_opens_a_brain_on_a_chain(
         cli, "config", "ledger", chain, "--keystore", made["keystore"], "--creator", made["account"]
     )
     assert done(cli, "chain", "open", "--ledger", chain)["sender"] == made["account"]
+    path.unlink()  # as if it were on a drive that is not plugged in
+    assert done(cli, "chain", "status", "--ledger", chain)["seq"] == 1
 
 
 def test_a_keystore_is_of_version_3_by_scrypt_and_of_a_new_key_each_time(

@@ -21,6 +21,7 @@ from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import KEYS, Use, done
 from tests.support.anvil_node import Anvil
+from tests.support.chain.lying_node import run_lying_node
 from tests.support.process_death import dies_before_call
 
 Write = Callable[..., dict[str, Any]]
@@ -233,7 +234,14 @@ def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
         other = sign(write("signer", "--none"), nonce=fields["nonce"])
         refused = cli("chain", "send", other, *on, "--json")
         assert refused.error["code"] == "nonce_taken"
-        taken_back = done(cli, "chain", "send", sign(write("cancel")), *on)
+        cancelling = write("cancel")
+        for command, unsigned in (("cancel", cancelling), ("commit", fields)):
+            cheap = {name: hex(10**9) for name in ("maxFeePerGas", "maxPriorityFeePerGas")}
+            refused = cli("chain", "send", sign(unsigned, **cheap), *on, "--json")
+            assert refused.error["code"] == "low_price", command
+            (same,) = done(cli, "chain", "resend", *on)["transactions"]
+            assert same["transaction"] == faster["transaction"], command
+        taken_back = done(cli, "chain", "send", sign(cancelling), *on)
         assert taken_back["kind"] == "cancel"
         refused = cli("chain", "send", sign(fields), *on, "--json")
         assert refused.error["code"] == "nonce_taken", "it is cancelled"
@@ -275,6 +283,37 @@ def test_a_stuck_transaction_of_a_wallet_elsewhere_is_sent_again_as_it_is(
     assert done(cli, "chain", "status", *on)["seq"] == 2
 
 
+def test_a_cancellation_that_nodes_refuse_leaves_the_commitment_pending(
+    node: Anvil,
+    cli: Call,
+    offline: str,
+    write: Write,
+    sign: Sign,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on = ("--ledger", offline)
+    done(cli, "chain", "send", sign(write("open")), *on)
+    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
+    monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
+    learn(cli, "shared", "one")
+    node.set_automine(False)
+    try:
+        sent = done(cli, "chain", "send", sign(write("commit")), *on)
+        with run_lying_node(node.url) as liar:
+            done(cli, "config", "ledger", offline, "--rpc", liar.url)
+            cancelling = sign(write("cancel"))
+            liar.refuse("eth_sendRawTransaction", "replacement transaction underpriced")
+            refused = cli("chain", "send", cancelling, *on, "--json")
+            assert refused.error["code"] == "refused"
+        done(cli, "config", "ledger", offline, "--rpc", node.url)
+        (kept,) = done(cli, "chain", "resend", *on)["transactions"]
+        assert (kept["kind"], kept["transaction"]) == ("commit", sent["transaction"])
+    finally:
+        node.mine()
+        node.set_automine(True)
+    assert done(cli, "chain", "status", *on)["seq"] == 2
+
+
 @pytest.mark.parametrize(
     "died_before", [(TxSender, "_broadcast"), (TxTracker, "wait_for_outcome")], ids=["6", "7"]
 )
@@ -301,6 +340,11 @@ def test_a_signer_at_a_url_signs_all_that_is_sent(
     assert refused.error["code"] == "bad_ledger" and "--account" in refused.error["hint"]
     kept = done(cli, "config", "ledger", offline, "--signer", node.url, "--account", account)
     assert (kept["signer"], kept["account"]) == (node.url[len("http://") :], account)
+    cli("key", "new")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BRAIN_LEDGER_KEY", KEYS[0])
+        refused = cli("key", "bind", "--ledger", offline, "--json")
+        assert refused.error["code"] == "no_key" and account in refused.error["message"]
     assert done(cli, "chain", "open", *on)["author"] == account
     learn(cli, "shared", "one")
     permit = str(tmp_path / "permit.json")

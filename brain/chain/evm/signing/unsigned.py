@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from ....errors import InvalidInput
-from ... import contracts
 from ..account import UnsignedTransaction
-from ..create2 import CREATE2_PROXY
+from ..create2 import creation_calls
 from .calls import DecodedCall, decode_call, describe_call
 from .safe_files import build_safe_batch, build_safe_proposal, checksum_address
 
@@ -62,9 +61,7 @@ def describe_transaction(sender: str, transaction: UnsignedTransaction) -> str:
 
 def is_deployment(transaction: UnsignedTransaction) -> bool:
     """Return whether a transaction creates BrainRegistry, by the proxy or on its own."""
-    return transaction.to in ("", CREATE2_PROXY) and transaction.data.endswith(
-        contracts.creation_code()
-    )
+    return (transaction.to, transaction.data) in creation_calls()
 
 
 def is_cancellation(sender: str, transaction: UnsignedTransaction) -> bool:
