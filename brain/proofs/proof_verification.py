@@ -115,7 +115,7 @@ def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
             code="no_content",
             hint="check it without --content, or ask for a proof of the file itself",
         )
-    counted = _CountingReader(source)
+    counted = _CountingReader(source, proven.size + 1)
     found = stream_blob_id(cast("RawIOBase", counted))
     name = printable_text(proven.path)
     require_valid_proof(
@@ -133,12 +133,15 @@ def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:
 
 
 class _CountingReader:
-    def __init__(self, source: RawIOBase) -> None:
+    """Reads at most so many bytes of a source, which may have no end."""
+
+    def __init__(self, source: RawIOBase, most: int) -> None:
         self._source = source
+        self._most = most
         self.bytes_read = 0
 
     def readinto(self, window: memoryview) -> int:
-        read = self._source.readinto(window) or 0
+        read = self._source.readinto(window[: self._most - self.bytes_read]) or 0
         self.bytes_read += read
         return read
 

@@ -45,7 +45,9 @@ def check_regular_file(path: str | os.PathLike[str], st: os.stat_result) -> None
     if not stat.S_ISREG(st.st_mode):
         raise _unsafe_file_error(path, "is not a regular file")
     if os.geteuid() not in (0, st.st_uid):
-        raise _unsafe_file_error(path, "belongs to another user", "foreign_owner")
+        raise _unsafe_file_error(
+            path, "belongs to another user", "foreign_owner", "let its owner run this"
+        )
     if st.st_nlink > 1:
         raise _unsafe_file_error(path, "has another name elsewhere (a hard link)")
 
@@ -58,13 +60,16 @@ def copy_owner(handle: int, folder: str | os.PathLike[str]) -> None:
 
 
 def _unsafe_file_error(
-    path: str | os.PathLike[str], why: str, code: str = "bad_store"
+    path: str | os.PathLike[str],
+    why: str,
+    code: str = "bad_store",
+    way_out: str = "it was not made by this program: move it away",
 ) -> StoreError:
     folder, name = os.path.split(os.fspath(path))
     return StoreError(
         f"{printable_text(os.path.join(os.path.basename(folder), name))} {why}",
         code=code,
-        hint="it was not made by this program: move it away, or copy the folder with `cp -r`",
+        hint=f"{way_out}, or copy the folder with `cp -r`",
     )
 
 

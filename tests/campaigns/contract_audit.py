@@ -117,7 +117,7 @@ class ContractAudit:
         halmos = install_tools(self._tools) / "halmos"
         folder = self._folder / bug.name.replace(" ", "-")
         proofs = prove_properties(halmos, folder, source, match=rf"^{bug.property_name}\(")
-        return bool(proofs) and not any(proof.passed for proof in proofs)
+        return bool(proofs) and all(proof.has_counterexample for proof in proofs)
 
     def report_calls(self) -> bool:
         words = ["--seed", str(self._seed), "--budget", str(self._budget)]

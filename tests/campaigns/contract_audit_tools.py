@@ -32,6 +32,7 @@ class Proof:
 
     name: str
     passed: bool
+    has_counterexample: bool
     seconds: float
     paths: int
     solver: str
@@ -101,6 +102,7 @@ def _run_halmos(
         Proof(
             name=row["name"].partition("(")[0],
             passed=row["exitcode"] == 0,
+            has_counterexample=row["exitcode"] == 1,  # others are timeouts and crashes
             seconds=row["time"][0] if row.get("time") else 0.0,
             paths=row["num_paths"][0] if row.get("num_paths") else 0,
             solver=solver,

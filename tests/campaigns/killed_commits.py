@@ -215,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f" wrong, {result.skipped} commitments skipped, {result.transactions} transactions,"
         f" {result.wasted} of them wasted\n"
     )
-    return int(bool(result.wrong))
+    return int(bool(result.wrong) or (result.skipped > 0 and not result.ends["reorganisation"]))
 
 
 if __name__ == "__main__":

@@ -134,7 +134,8 @@ class _Run:
 
     def _observe(self, operation: Callable[[], Any]) -> None:
         """Do something among lies, and compare what is reported with the chain."""
-        result, began = self.result, time.monotonic()
+        result, held = self.result, len(self._held())
+        began = time.monotonic()
         reported: Any = None
         error: BrainError | None = None
         try:
@@ -154,6 +155,8 @@ class _Run:
             return
         if isinstance(reported, LedgerHead | None) and not is_honest_quorum:
             return  # what all nodes say of the head alone is not taken for a commitment
+        if isinstance(reported, list) and is_honest_quorum and len(reported) < held:
+            result.lost.append(f"{self.title}: the history has {len(reported)} of {held}")
         for one in reported if isinstance(reported, list) else [reported]:
             self._compare(one)
 

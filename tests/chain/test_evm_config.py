@@ -11,7 +11,7 @@ from brain.chain.evm.evm_config import config_to_mapping, parse_config, url_host
 from brain.errors import InvalidInput
 
 GENESIS = "0x" + "ab" * 32
-CONTRACT = "0x" + "Cd" * 20
+CONTRACT = "0x" + "CD" * 20
 GOOD: dict[str, Any] = {"chain_id": 1, "genesis": GENESIS, "rpc": "https://one.example/key"}
 
 BAD = {

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from brain.chain import contracts
 from brain.chain.evidence import rlp
+from brain.chain.evm.abi import checksum_address, parse_address
 from brain.chain.evm.account import Account, UnsignedTransaction
 from brain.chain.evm.create2 import CREATE2_PROXY, CREATE2_SALT
 from brain.chain.evm.signing.calls import decode_call
-from brain.chain.evm.signing.safe_files import checksum_address
 from brain.chain.evm.signing.signed_transaction import decode_signed, read_signed_file
 from brain.chain.evm.signing.unsigned import (
     UnsignedContext,
@@ -185,9 +185,7 @@ def test_deployments_and_cancellations_are_named() -> None:
     by_proxy = {"data": bytes(32) + contracts.creation_code(), "to": CREATE2_PROXY}
     assert describe_transaction(KEY.address, transaction(**by_proxy)) == "deploy BrainRegistry"
     for call in (creation, by_proxy):
-        other = call | {
-            "data": b"\x00" + call["data"]
-        }  # other code runs first
+        other = call | {"data": b"\x00" + call["data"]}  # other code runs first
         assert error_code(document, "plain", **other) == "not_ours"
     assert error_code(document, "safe-service", **empty) == "not_for_safe"
 
@@ -293,3 +291,12 @@ def test_what_is_decoded_is_encoded_to_the_same_calldata_by_another_encoder(
         for of, value in zip(TYPES[call.function], call.arguments.values(), strict=True)
     ]
     assert encode_call(call.function, *values) == calldata
+
+
+def test_an_address_with_letters_of_another_checksum_is_mistyped() -> None:
+    right = to_checksum_address(KEY.address)
+    i = next(i for i, letter in enumerate(right) if letter.isupper())
+    wrong = right[:i] + right[i].lower() + right[i + 1 :]
+    assert error_code(parse_address, wrong) == "bad_address"
+    for taken in (right, right.lower(), "0x" + right[2:].upper()):
+        assert parse_address(taken) == right.lower()

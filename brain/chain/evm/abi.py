@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import BrainError, Conflict, InvalidInput, LedgerError, printable_text
+from ..evidence.keccak import keccak256
 from ..evidence.storage_layout import encode_uint256
 from ..ledger_protocol import LedgerHead, Offer
 from . import rpc_decode
@@ -237,7 +238,21 @@ def parse_address(text: str) -> str:
             code="bad_address",
             hint="an address is 0x and 40 hex digits",
         )
+    if text[2:] not in (text[2:].lower(), text[2:].upper()) and text != checksum_address(text):
+        raise InvalidInput(
+            f"{text} is mistyped: its capital letters are not those of its checksum (EIP-55)",
+            code="bad_address",
+            hint="copy it once more, or write it in lower case if it is right",
+        )
     return text.lower()
+
+
+def checksum_address(address: str) -> str:
+    """Return an address with the capital letters of its checksum (EIP-55)."""
+    digits = address[2:].lower()
+    marks = keccak256(digits.encode()).hex()
+    pairs = zip(digits, marks, strict=False)
+    return "0x" + "".join(one.upper() if int(mark, 16) > 7 else one for one, mark in pairs)
 
 
 def parse_account(text: str) -> str:

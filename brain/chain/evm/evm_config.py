@@ -182,6 +182,13 @@ def _parse_hex(
     if not isinstance(value, str) or not form.fullmatch(value):
         digits = 40 if form is _ADDRESS_HEX else 64
         _refuse_config(name, f"{key} must be 0x and {digits} hexadecimal digits, in quotes")
+    if form is _ADDRESS_HEX:
+        from .abi import parse_account
+
+        try:
+            return parse_account(value)
+        except InvalidInput as error:
+            _refuse_config(name, f"{key}: {error.message}")
     return value.lower()
 
 

@@ -163,6 +163,8 @@ def _innermost_reason(error: Exception) -> str:
     inner: BaseException = error
     while (cause := inner.__cause__ or inner.__context__) is not None:
         inner = cause
+    if isinstance(inner, TimeoutError):
+        return "it gave no answer in time"
     reason = getattr(inner, "strerror", None) or type(inner).__name__
     return str(reason).lower()
 

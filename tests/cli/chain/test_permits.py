@@ -121,7 +121,7 @@ def test_a_permit_names_the_signer_and_another_removes_it(
     done(cli, "chain", "open", *on)
     for call, named in ((signer, signer), ("--none", None)):
         permit = authorize(cli, chain, "signer", call)
-        assert permit["message"]["signer"] == named or NOBODY
+        assert permit["message"]["signer"] == (named or NOBODY)
         use(1)
         assert relay(cli, chain)["snapshot"] is None
         assert done(cli, "chain", "status", *on)["signer"] == named

@@ -14,12 +14,14 @@ from eth_utils.address import to_checksum_address
 
 from brain import Brain
 from brain.chain.evm import tx_sender
+from brain.chain.evm.create2 import CREATE2_PROXY
 from brain.chain.evm.signing.signed_transaction import read_signed_file
 from brain.chain.evm.tx_sender import TxSender
 from brain.chain.evm.tx_status import TxTracker
 from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import KEYS, Use, done
+from tests.support import anvil_node
 from tests.support.anvil_node import Anvil
 from tests.support.chain.lying_node import run_lying_node
 from tests.support.process_death import dies_before_call
@@ -176,15 +178,15 @@ def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(
 
 
 def test_a_contract_is_deployed_by_a_wallet_elsewhere(
-    node: Anvil, agent: Path, cli: Call, tmp_path: Path, sign: Sign, use: Use
+    agent: Path, cli: Call, sign: Sign, use: Use
 ) -> None:
-    done(cli, "config", "ledger", "fresh", "--rpc", node.url, "--account", node.accounts[0])
-    use(0)
-    already = cli("chain", "deploy", "--ledger", "fresh", "--unsigned", "--json")
-    if already.status == 0:
-        file = sign(already.document["unsigned"]["transaction"])
-        assert done(cli, "chain", "send", file, "--ledger", "fresh")["since"] > 0
-        already = cli("chain", "deploy", "--ledger", "fresh", "--unsigned", "--json")
+    on = ("--ledger", "fresh")
+    with anvil_node.run_anvil() as node:  # without a contract, which the other tests share
+        done(cli, "config", "ledger", "fresh", "--rpc", node.url, "--account", node.accounts[0])
+        use(0)
+        unsigned = done(cli, "chain", "deploy", "--unsigned", *on)["unsigned"]
+        assert done(cli, "chain", "send", sign(unsigned["transaction"]), *on)["since"] > 0
+        already = cli("chain", "deploy", "--unsigned", *on, "--json")
     assert already.status == 1 and json.loads(already.err)["error"]["code"] == "nothing_to_sign"
 
 
@@ -407,6 +409,37 @@ def test_a_transaction_is_compared_with_the_ledger_before_it_is_sent(
     assert refused(nonce=0) == "replaced"
     assert node.call("eth_getBalance", node.accounts[0], "latest") == balance
     done(cli, "chain", "send", sign(fields), *on)
+
+
+def test_what_is_signed_is_sent_to_the_contract_only(
+    cli: Call, offline: str, write: Write, sign: Sign
+) -> None:
+    on, proxy = ("--ledger", offline), to_checksum_address(CREATE2_PROXY)
+    fields = write("open")
+    done(cli, "config", "ledger", offline, "--contract", CREATE2_PROXY, "--since", "1")
+    refused = cli("chain", "send", sign(fields, to=proxy), *on, "--json")
+    assert refused.error["code"] == "wrong_code"
+
+
+def test_an_opening_that_another_than_the_creator_signed_is_not_sent(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
+) -> None:
+    fields = write("open")
+    done(cli, "config", "ledger", offline, "--creator", node.accounts[3])
+    refused = cli("chain", "send", sign(fields), "--ledger", offline, "--json")
+    assert refused.error["code"] == "wrong_creator"
+
+
+def test_what_the_account_cannot_pay_for_is_not_sent(
+    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
+) -> None:
+    account = node.accounts[1]
+    fields = write("open", sender=1)
+    before = node.call("eth_getBalance", account, "latest")
+    node.call("anvil_setBalance", account, hex(10**9))
+    refused = cli("chain", "send", sign(fields, 1), "--ledger", offline, "--json")
+    node.call("anvil_setBalance", account, before)
+    assert refused.error["code"] == "unfunded"
 
 
 def test_a_commitment_that_was_overtaken_is_written_again(

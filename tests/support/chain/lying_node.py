@@ -161,10 +161,8 @@ class _Handler(BaseHTTPRequestHandler):
         call = json.loads(asked)
         if isinstance(call, list) and len(call) > self.server.most:
             return json.dumps(_error_answer(0, "too many calls in a batch")).encode()
-        if isinstance(call, dict) and call["method"] in self.server.refusals:
-            words, unless_first_param = self.server.refusals[call["method"]]
-            if not any(param in unless_first_param for param in call["params"][:1]):
-                return json.dumps(_error_answer(call["id"], words)).encode()
+        if isinstance(call, dict) and (words := self._refusal_words(call)):
+            return json.dumps(_error_answer(call["id"], words)).encode()
         if isinstance(call, dict) and call["method"] == "eth_sendRawTransaction":
             self.server.transactions.append(bytes.fromhex(call["params"][0][2:]))
         if isinstance(call, dict) and call["method"] in self.server.pretences:
@@ -180,9 +178,24 @@ class _Handler(BaseHTTPRequestHandler):
             alteration = self.server.alterations.get(call["method"])
             if alteration is not None and "result" in one:
                 one["result"] = alteration(one["result"], call["params"])
+        if many:
+            answer = [self._refuse_or_pretend(by_id[one["id"]], one) for one in answer]
         if not many and calls["method"] in self.server.denials:
             answer = _error_answer(calls["id"], self.server.denials[calls["method"]])
         return json.dumps(answer).encode()
+
+    def _refusal_words(self, call: dict[str, Any]) -> str:
+        """Return with what words to refuse a call, "" to answer it."""
+        words, unless_first_param = self.server.refusals.get(call["method"], ("", ()))
+        return "" if any(param in unless_first_param for param in call["params"][:1]) else words
+
+    def _refuse_or_pretend(self, call: dict[str, Any], answer: dict[str, Any]) -> Any:
+        """Return what to tell for one call of a batch, of which nothing has an effect."""
+        if words := self._refusal_words(call):
+            return _error_answer(call["id"], words)
+        if call["method"] in self.server.pretences:
+            return answer | {"result": self.server.pretences[call["method"]]}
+        return answer
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

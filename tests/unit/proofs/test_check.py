@@ -218,8 +218,15 @@ def test_content_is_compared_by_its_digest_and_size() -> None:
             verify_proof_content(proven, Narrow(other))
         assert caught.value.code == "wrong_content"
     with pytest.raises(ProofError) as caught:
-        verify_proof_content(proven._replace(size=5), Narrow(path.encode()))
+        verify_proof_content(proven._replace(size=500), Narrow(path.encode()))
     assert caught.value.code == "wrong_size"
+
+
+def test_content_without_end_is_read_to_its_size() -> None:
+    proven = verify_proof_bytes(json_bytes(SMALL.path_proof("skills/b.md")))
+    with open("/dev/zero", "rb", buffering=0) as endless, pytest.raises(ProofError) as caught:
+        verify_proof_content(proven, endless)
+    assert caught.value.code == "wrong_content"
 
 
 def test_what_is_no_path_has_no_content() -> None:

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from ...evidence.keccak import keccak256
-from ..abi import ZERO_ADDRESS
+from ..abi import ZERO_ADDRESS, checksum_address
 from ..account import UnsignedTransaction, typed_data_digest
 from .calls import DecodedCall
 
@@ -33,14 +33,6 @@ _TRANSACTION_TYPE = {
     "refundReceiver": "address",
     "nonce": "uint256",
 }
-
-
-def checksum_address(address: str) -> str:
-    """Return an address with the capital letters of its checksum (EIP-55)."""
-    digits = address[2:].lower()
-    marks = keccak256(digits.encode()).hex()
-    pairs = zip(digits, marks, strict=False)
-    return "0x" + "".join(one.upper() if int(mark, 16) > 7 else one for one, mark in pairs)
 
 
 def build_safe_batch(

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from ....errors import InvalidInput
+from ..abi import checksum_address
 from ..account import UnsignedTransaction
 from ..create2 import creation_calls
 from .calls import DecodedCall, decode_call, describe_call
-from .safe_files import build_safe_batch, build_safe_proposal, checksum_address
+from .safe_files import build_safe_batch, build_safe_proposal
 
 UnsignedForm = Literal["plain", "safe", "safe-service", "clef"]
 UNSIGNED_FORMAT = "brain v1 unsigned transaction"
