@@ -3,11 +3,14 @@
 Part of `make lint`.
 
 1. No name and no sentence uses a banned word (BANNED_NAMES, BANNED_PHRASES).
-2. No public top-level name is defined twice in the library.
-3. No module imports itself over others, and no folder of the library; imports for types count.
-4. No file of the product is longer than MAX_LINES, no folder has more than MAX_MODULES modules.
+2. No module imports itself over others, and no folder of the library; imports for types count.
+3. No file of the product is longer than MAX_LINES, no folder has more than MAX_MODULES modules.
+4. No module under MIN_LINES lines is imported by one module alone: it belongs into that one.
+   `small_modules` in pyproject.toml lists those that stood when the rule came.
+5. No room has more lines or files than its ceiling in pyproject.toml, `[tool.house.rooms]`.
 
-Prints one line a fault and ends with status 1 if there is any.
+Prints the size of every room beside its ceiling, with the goals of the quarters, then one line a
+fault, and ends with status 1 if there is any. A change that shrinks a room lowers its row.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections import defaultdict
+import tomllib
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +27,8 @@ import grimp
 
 PROJECT = Path(__file__).parents[1]
 ROOTS = ("brain", "cli")
-MAX_LINES = 400
+MIN_LINES = 60
+MAX_LINES = 700
 MAX_MODULES = 30
 
 BANNED_NAMES = frozenset(
@@ -57,13 +62,20 @@ WORD_LISTS = {"brain/search/tokenizer.py"}
 JSON_FIELDS = frozenset({"kept"})
 """Names that are fields of JSON output, and so fixed."""
 
-SHARED_NAMES = frozenset({"main"})
-"""Public names that several modules may define: entry points."""
-
 
 def main() -> int:
-    """Print every fault; return the exit status."""
-    faults = [*check_words(), *check_public_names(), *check_circles(), *check_sizes()]
+    """Print the sizes and every fault; return the exit status."""
+    with open(PROJECT / "pyproject.toml", "rb") as file:
+        house = tomllib.load(file)["tool"]["house"]
+    sizes = measure_rooms(house["rooms"])
+    print_sizes(house, sizes)
+    faults = [
+        *check_words(),
+        *check_circles(),
+        *check_sizes(),
+        *check_small_modules(set(house["small_modules"])),
+        *check_rooms(house["rooms"], sizes),
+    ]
     for fault in faults:
         print(fault)
     return 1 if faults else 0
@@ -106,18 +118,6 @@ def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def _split_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def check_public_names() -> Iterator[str]:
-    """Yield a fault for each public function or class that two modules of the library define."""
-    places: defaultdict[str, list[str]] = defaultdict(list)
-    for path in sorted((PROJECT / "brain").rglob("*.py")):
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                places[node.name].append(str(path.relative_to(PROJECT)))
-    for name, paths in sorted(places.items()):
-        if len(paths) > 1 and not name.startswith("_") and name not in SHARED_NAMES:
-            yield f"the public name {name} is defined in {', '.join(paths)}"
 
 
 def check_circles() -> Iterator[str]:
@@ -189,6 +189,66 @@ def check_sizes() -> Iterator[str]:
     for folder, count in sorted(modules.items()):
         if count > MAX_MODULES:
             yield f"{folder}: {count} modules, more than {MAX_MODULES}"
+
+
+def check_small_modules(known: set[str]) -> Iterator[str]:
+    """Yield a fault for each new small module with one importer, and for each outdated row."""
+    graph = grimp.build_graph("brain", "brain_cli", exclude_type_checking_imports=False)
+    small: dict[str, str] = {}
+    for path in product_files():
+        where = path.relative_to(PROJECT)
+        module = ".".join(("brain_cli" if where.parts[0] == "cli" else "brain", *where.parts[1:]))
+        if path.name == "__init__.py" or path.read_text("utf-8").count("\n") >= MIN_LINES:
+            continue
+        importers = graph.find_modules_that_directly_import(module.removesuffix(".py"))
+        if len(importers) == 1:
+            small[str(where)] = importers.pop()
+    for where in sorted(small.keys() - known):
+        yield f"{where}: under {MIN_LINES} lines, and only {small[where]} imports it: join them"
+    for where in sorted(known - small.keys()):
+        yield f"{where} is no small module any more: take it out of small_modules"
+
+
+def measure_rooms(rooms: dict[str, dict[str, list[int]]]) -> dict[str, Counter[str]]:
+    """Return lines and files of each room; a file belongs to the row with the longest prefix."""
+    names = [name for quarter in rooms.values() for name in quarter]
+    sizes = {name: Counter(lines=0, files=0) for name in names}
+    for path in sorted({*product_files(), *(PROJECT / "tests").rglob("*.py")}):
+        where = path.relative_to(PROJECT)
+        above = [name for name in names if where.is_relative_to(name)]
+        lines = path.read_text("utf-8").count("\n")
+        sizes[max(above, key=len)].update(lines=lines, files=1)
+    return sizes
+
+
+def print_sizes(house: dict[str, dict[str, object]], sizes: dict[str, Counter[str]]) -> None:
+    """Print a row for each room and a sum for each quarter, beside ceilings and goals."""
+    whole = Counter[str]()
+    for quarter, rooms in house["rooms"].items():
+        total = sum((sizes[name] for name in rooms), Counter[str]())
+        whole += total if quarter != "tests" else Counter()
+        for name, (lines, files) in rooms.items():
+            size = sizes[name]
+            print(f"{name:24}{size['lines']:8} /{lines:7} lines{size['files']:5} /{files:4} files")
+        print(_sum_row(quarter, total, house["goals"][quarter]))
+    print(_sum_row("product", whole, house["goals"]["product"]))
+
+
+def _sum_row(name: str, total: Counter[str], goal: list[int]) -> str:
+    files = f", {total['files']} files (goal {goal[1]})" if len(goal) > 1 else ""
+    return f"== {name}: {total['lines']} lines (goal {goal[0]}){files}"
+
+
+def check_rooms(
+    rooms: dict[str, dict[str, list[int]]], sizes: dict[str, Counter[str]]
+) -> Iterator[str]:
+    """Yield a fault for each room that is larger than its ceiling."""
+    for quarter in rooms.values():
+        for name, (lines, files) in quarter.items():
+            if sizes[name]["lines"] > lines:
+                yield f"{name}: {sizes[name]['lines']} lines, more than its ceiling of {lines}"
+            if sizes[name]["files"] > files:
+                yield f"{name}: {sizes[name]['files']} files, more than its ceiling of {files}"
 
 
 if __name__ == "__main__":
