@@ -1,22 +1,15 @@
 """Adopts the skills of a folder, changes one of them, publishes it back, and compares the bytes.
 
-    python -m tests.campaigns.publish_back FOLDER [--layout NAME] [--limit SKILLS] [--seed SEED]
-
-FOLDER is a collection of skills. Its skills are copied into homes of each layout, each home is
-adopted, one skill is saved with another text, and the home is published back. Only the text of
-that skill may change, no later adoption may find a change, and a second publication may write
-nothing. The exit status is 1 if anything else happened.
+The skills of a collection are copied into homes of each layout, each home is adopted, one skill
+is saved with another text, and the home is published back. Only the text of that skill may change,
+no later adoption may find a change, and a second publication may write nothing.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
-import sys
-import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -110,7 +103,6 @@ class Outcome:
     moved: list[str]
     bytes_moved: int = 0
     problems: list[str]
-    seconds: float = 0.0
 
 
 def find_skills(folder: Path, limit: int | None, seed: int = 7) -> list[Path]:
@@ -190,7 +182,6 @@ def run_layout(
     root: Path, layout: Layout, collection: Path, skills: list[Path], seed: int
 ) -> Outcome:
     """Adopt, change, publish back and compare, in one layout."""
-    begin = time.monotonic()
     outcome = Outcome(moved=[], problems=[])
     home = make_home(root, layout, collection, skills)
     before = read_home(home)
@@ -206,7 +197,6 @@ def run_layout(
         compare(before, after, source_paths[changed], outcome)
     if place is not None:
         check_again(layout, home, place, after, outcome)
-    outcome.seconds = time.monotonic() - begin
     return outcome
 
 
@@ -245,31 +235,3 @@ def check_again(
         outcome.problems.append(f"publishing again wrote {again.written} {again.conflicts}")
     if read_home(home) != after:
         outcome.problems.append("publishing again changed the home")
-
-
-def main() -> None:
-    """Run the layouts that the command line names over its folder."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--layout", choices=[*LAYOUTS], action="append")
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--seed", type=int, default=7)
-    options = parser.parse_args()
-    collection = options.folder.resolve()
-    skills = find_skills(collection, options.limit, options.seed)
-    failed = False
-    for name in options.layout or LAYOUTS:
-        with tempfile.TemporaryDirectory() as folder:
-            outcome = run_layout(Path(folder), LAYOUTS[name], collection, skills, options.seed)
-        print(
-            f"{name}: {outcome.skills} skills, {outcome.files} files, {len(outcome.moved)} others "
-            f"changed, {outcome.bytes_moved} bytes, {outcome.seconds:.1f} s"
-        )
-        for line in (*outcome.moved[:10], *outcome.problems[:10]):
-            print(f"  {line}")
-        failed = failed or bool(outcome.moved or outcome.problems)
-    sys.exit(int(failed))
-
-
-if __name__ == "__main__":
-    main()

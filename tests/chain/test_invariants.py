@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 from eth_utils.crypto import keccak
 
-from tests.campaigns import contract_audit
-from tests.campaigns.contract_audit_bugs import SEEDED_BUGS, SeededBug
-from tests.campaigns.contract_audit_tools import PROPERTIES_FILE
 from tests.support import anvil_node
 from tests.support.chain import contract_compiler
 from tests.support.chain.eip712_signatures import PERMIT_FIELDS, permit_message
@@ -20,9 +17,9 @@ from tests.support.chain.registry_contract import (
     word_of,
 )
 from tests.support.chain.registry_steps import STEPS
+from tests.support.chain.seeded_bugs import SEEDED_BUGS, SeededBug
 
 BUGS = SEEDED_BUGS[::3]
-"""The audit tries all of them."""
 
 
 @pytest.fixture(scope="module")
@@ -48,27 +45,6 @@ def test_random_calls_show_a_seeded_bug(
 ) -> None:
     sequences = RegistrySequences(node, changed_codes[BUGS.index(bug)])
     assert sequences.find_difference(1, range(1000))
-
-
-@pytest.mark.parametrize("bug", SEEDED_BUGS, ids=[bug.name for bug in SEEDED_BUGS])
-def test_a_seeded_bug_changes_the_source_as_it_is_and_names_a_property(bug: SeededBug) -> None:
-    folder = contract_compiler.CONTRACTS_FOLDER
-    source = (folder / contract_compiler.SOURCE_NAME).read_text("utf-8")
-    assert bug.apply(source) != source
-    properties = PROPERTIES_FILE.read_text("utf-8")
-    assert not bug.property_name or f"function {bug.property_name}(" in properties
-
-
-def test_the_audit_fails_if_a_seeded_bug_is_not_caught(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    caught = next(bug for bug in SEEDED_BUGS if not bug.property_name)
-    harmless = SeededBug("harmless", {"revert Exists();": "revert  Exists();"})
-    monkeypatch.setattr(contract_audit, "MAX_SEQUENCES", 25)
-    for bugs, status in (((caught,), 0), ((caught, harmless), 1)):
-        monkeypatch.setattr(contract_audit, "SEEDED_BUGS", bugs)
-        assert contract_audit.main(["--only", "bugs"]) == status
-    assert "harmless: no property; random calls do not show it" in capsys.readouterr().out
 
 
 def test_a_difference_is_shown_by_the_fewest_steps(node: anvil_node.Anvil) -> None:

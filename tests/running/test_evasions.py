@@ -1,35 +1,85 @@
-"""What gets around a check of code reaches nothing of the host."""
+"""What gets around a check of code reaches nothing of the host.
+
+Each snippet of `program_evasions` sets RESULT to what it reached. It is checked with the profile
+`generated`, and run in the sandbox. It is harmless if it ends, within the limits, and if nothing
+that it reached is of the host: no content of a file outside the sandbox, no process of the host
+(its process ids are those of the sandbox), no connection, no variable of the environment.
+Canaries in each of these places are looked for in all that it prints, and have to be untouched.
+"""
 
 from __future__ import annotations
 
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from brain.sandbox.sandbox_protocol import Sandbox
-from tests.campaigns import evasions
+from brain.programs.code_check import check_code
+from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits
 from tests.support.program_evasions import EVASIONS
+
+_LIMITS = SandboxLimits(wall_seconds=10, cpu_seconds=5)
+_TAIL = b"\nprint('RESULT', repr(RESULT)[:200])\n"
+_LOOK_AROUND = b"""
+import os as _os
+print([(n, _os.environ.get(n)) for n in ("BRAIN_CANARY", "HOME", "USER")])
+print(sorted(_os.listdir("/")), _os.getpid(), _os.getppid())
+print(sorted(n for n in _os.listdir("/proc") if n.isdigit()) if _os.path.exists("/proc") else [])
+"""
+MAX_INSIDE_PID = 100
+"""Process ids inside a sandbox of a few processes are small."""
+
+
+@contextmanager
+def canaries(*host_words: str) -> Iterator[tuple[list[str], Path, socket.socket]]:
+    """Put a secret into the environment, a file and a listening socket; yield the secrets."""
+    word = secrets.token_hex(16)
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
+        file = Path(folder, "canary")
+        file.write_text(word)
+        os.environ["BRAIN_CANARY"] = word
+        server.setblocking(False)
+        try:
+            yield [word, *host_words], file, server
+        finally:
+            del os.environ["BRAIN_CANARY"]
+
+
+def find_harm(sandbox: Sandbox, code: bytes, *host_words: str) -> list[str]:
+    """Run one snippet, and say what it reached of the host."""
+    files = {"/job/skill.py": code + _TAIL + _LOOK_AROUND}
+    with canaries(*host_words) as (words, file, server):
+        job = SandboxJob(arguments=("/job/skill.py",), files=files, limits=_LIMITS)
+        outcome = sandbox.run(job)
+        printed = (outcome.stdout + outcome.stderr).decode(errors="replace")
+        harm = [f"it printed {word!r} of the host" for word in words if word in printed]
+        if file.read_text() != words[0]:
+            harm.append("it changed a file")
+        try:
+            server.accept()[0].close()
+            harm.append("it reached a listener of the host")
+        except BlockingIOError:
+            pass
+    last = printed.splitlines()[-1:] or [""]  # the process ids of /proc
+    pids = [int(pid) for part in last[0].split(",") if (pid := part.strip("[]' ")).isdigit()]
+    if any(pid > MAX_INSIDE_PID for pid in pids):
+        harm.append("it sees processes of the host")
+    return harm
 
 
 @pytest.mark.parametrize("name", EVASIONS)
 def test_an_evasion_is_refused_and_harmless_in_the_sandbox(sandbox: Sandbox, name: str) -> None:
-    tried = evasions.try_evasion(sandbox, name, EVASIONS[name])
-    assert tried.findings and tried.harm == ""
+    assert check_code(EVASIONS[name], "generated")
+    host = Path("/etc/hostname")
+    words = [host.read_text().strip()] if host.exists() else []
+    assert not find_harm(sandbox, EVASIONS[name], *(word for word in words if len(word) > 5))
 
 
-def test_the_campaign_counts_what_is_refused_and_harmless(
-    sandbox: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    snippets = [("one", "import os\nRESULT = 1\n"), ("two", "RESULT = 1 + 1\n")]
-    file = tmp_path / "snippets.py"
-    file.write_text(f"EVASIONS = {snippets!r}\n")
-    assert evasions.main(str(file)) == 0
-    out = capsys.readouterr().out
-    assert "one: line 1: it imports os" in out and "two: accepted; exit 0" in out
-    assert "1  refused, of 2" in out and "2  harmless in the sandbox, of 2" in out
-
-
-def test_harm_is_seen(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evasions, "_host_words", lambda: ["a word of the host"])
+def test_harm_is_seen(sandbox: Sandbox) -> None:
     code = b"RESULT = 'a word of the host'\n"
-    assert "a word of the host" in evasions.try_evasion(sandbox, "spoken", code).harm
+    assert find_harm(sandbox, code, "a word of the host")

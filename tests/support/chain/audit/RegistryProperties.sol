@@ -27,7 +27,7 @@ contract AnyWallet {
 }
 
 /// @notice What must hold after any call, in whatever state the registry is.
-/// @dev    Run by `python -m tests.campaigns.contract_audit`. The storage of the registry is
+/// @dev    Proven with halmos 0.3.3. The storage of the registry is
 ///         symbolic, so each property is a step of an induction over all histories.
 contract RegistryProperties {
     struct State {
