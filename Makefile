@@ -1,6 +1,7 @@
 # make demo     the whole story on a fresh machine
 # make test     what the tests need, then pytest, and beside it the linters
 # make lint     ruff, mypy, import-linter, and the rules of tests/house_rules.py
+# make lock     the versions that all of these install, raised to the newest allowed
 # make fuzz     what chance finds: SEED=7 SECONDS=600, both optional; see tests/README.md
 # make mutation  which changes of the code no test notices: GROUP=verify SEED=7 COUNT=20; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
@@ -25,15 +26,17 @@ ARGS    ?=
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) + 1)
 
 PIP     := -m pip --disable-pip-version-check --quiet
-NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @safe-global/safe-contracts@1.4.1 \
-	@modelcontextprotocol/inspector@2.12.0 \
-	@msgpack/msgpack@3.1.3 @noble/hashes@1.8.0 @noble/curves@1.9.7
+# What is installed stands in the lock, each file with its hash; the project goes on top of it.
+LOCKED  := $(PIP) install --require-hashes --no-deps
+EDITABLE := $(PIP) install --no-deps --no-build-isolation --editable .
+COMPILE := $(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command "make lock" pyproject.toml -
 APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 
 LINTERS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && \
 	$(BIN)/lint-imports --no-logo && $(BIN)/python -m tests.house_rules
 
-.PHONY: demo test lint fuzz mutation bench docs vectors clean
+.PHONY: demo test lint lock fuzz mutation bench docs vectors clean
 .DELETE_ON_ERROR:
 # Packages of Python and of npm are installed at the same time.
 MAKEFLAGS += --jobs=2
@@ -56,7 +59,7 @@ fuzz: $(VENV)/tools $(VENV)/test
 	@$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS) $(ARGS)
 
 mutation: $(VENV)/tools $(VENV)/test
-	@$(BIN)/python $(PIP) install --editable ".[mutation]"
+	@$(BIN)/python $(LOCKED) -r requirements/mutation.txt
 	@$(BIN)/python -m tests.mutation $(if $(GROUP),--group $(GROUP)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(COUNT),--count $(COUNT)) $(ARGS)
 
@@ -66,8 +69,8 @@ lint: $(VENV)/test
 # Measured as a user has it: a plain install, no editable finder at start-up.
 bench: $(VENV)-bench/bin/python
 	@rm -rf build
-	@$< $(PIP) install ".[bench]"
-	@$< $(PIP) install --force-reinstall --no-deps .
+	@$< $(LOCKED) -r requirements/base.txt -r requirements/bench.txt
+	@$< $(PIP) install --force-reinstall --no-deps --no-build-isolation .
 	@$< -m tests.bench --sizes $(SIZES) --layouts $(LAYOUTS) --repeats $(REPEATS) \
 		--work $(WORK) --out $(OUT) $(if $(ROWS),--rows $(ROWS)) $(ARGS)
 
@@ -78,16 +81,41 @@ docs: $(VENV)/installed
 vectors: $(VENV)/installed
 	@$(BIN)/python -m tests.vectors.generate
 
-clean:
-	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+# Users of the wheel have the ranges of pyproject.toml; these are the versions that pass the tests.
+# A file holds what those before it lack. None names a registry: each machine asks its own.
+lock: $(VENV)-lock/bin/python
+	@$< $(PIP) install uv
+	@cd $(VENV)-lock && bin/python -c "$$BUILD" <$(CURDIR)/pyproject.toml >build.in
+	@$(COMPILE) --upgrade --extra test --extra bench --extra mutation \
+		--output-file $(VENV)-lock/all.txt <$(VENV)-lock/build.in
+	@: >$(VENV)-lock/had; for name in base test bench mutation; do \
+		$(COMPILE) --constraint $(VENV)-lock/all.txt $$(test $$name = base || echo --extra $$name) \
+			$$(cat $(VENV)-lock/had) --output-file requirements/$$name.txt \
+			<$(VENV)-lock/build.in || exit 1; \
+		test $$name = bench || sed -n 's/^\([^ =#]*\)==.*/--no-emit-package \1/p' \
+			requirements/$$name.txt >>$(VENV)-lock/had; \
+	done
+	@cd tests/npm && npm update --package-lock-only --omit-lockfile-registry-resolved \
+		--silent --no-audit --no-fund
 
-$(VENV)/installed: pyproject.toml | $(BIN)/python
-	@$(BIN)/python $(PIP) install --editable .
+define BUILD
+import sys, tomllib
+print(*tomllib.load(sys.stdin.buffer)["build-system"]["requires"], sep="\n")
+endef
+export BUILD
+
+clean:
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-lock build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/installed: pyproject.toml requirements/base.txt | $(BIN)/python
+	@$(BIN)/python $(LOCKED) -r requirements/base.txt
+	@$(BIN)/python $(EDITABLE)
 	@touch $@
 
 # Of what the tests need, most modules are never imported: those that are get their bytecode then.
-$(VENV)/test: pyproject.toml | $(BIN)/python
-	@$(BIN)/python $(PIP) install --no-compile --editable ".[test]"
+$(VENV)/test: pyproject.toml requirements/base.txt requirements/test.txt | $(BIN)/python
+	@$(BIN)/python $(LOCKED) --no-compile -r requirements/base.txt -r requirements/test.txt
+	@$(BIN)/python $(EDITABLE)
 	@touch $(VENV)/installed $@
 
 # The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes,
@@ -99,10 +127,11 @@ $(VENV)/tools: $(VENV)/node | $(BIN)/python
 # The compiler of contracts, a node of Ethereum to run them on, the inspector of the protocol that
 # agents are served by, and what the implementation of the format in JavaScript needs: versions
 # that node 18 runs. Nothing of it is for users.
-$(VENV)/node: $(VENV)/programs
-	@npm install --prefix $@ --silent --no-save --no-package-lock --no-audit --no-fund \
-		$(NPM) || { rm -rf $@; echo "The tests need $(NPM) of npm," \
-		"which could not be installed: is there a network?" >&2; exit 1; }
+$(VENV)/node: tests/npm/package.json tests/npm/package-lock.json | $(VENV)/programs
+	@mkdir -p $@ && cp $^ $@
+	@npm ci --prefix $@ --silent --no-audit --no-fund || { rm -rf $@; \
+		echo "The tests need packages of npm that could not be installed: is there a network?" >&2; \
+		exit 1; }
 	@touch $@
 
 $(VENV)/programs: | $(BIN)/python
