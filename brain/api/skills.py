@@ -50,8 +50,9 @@ class SkillsPart(Part):
         write as its last step. `base` is the version that the new text was written for, 0 if
         the skill did not exist; if the skill has a later version, both are merged, or the write
         is refused. `files` are written in the same snapshot: contents by path in the folder of
-        the skill, None to remove one; a flat skill moves into a folder. `category` is the
-        folder below skills/ for a new skill. `target` is the slug or the path below skills/ of
+        the skill, None to remove one; a flat skill moves into a folder. A new file that begins
+        with #! can be executed, others keep what they were. `category` is the folder below
+        skills/ for a new skill. `target` is the slug or the path below skills/ of
         the skill to write, where `name` alone is ambiguous: "c" may be the slug of "C++".
         `check` gets the old text (None for a new skill) and the new text, and may raise.
         `commit_to` commits the snapshot to a ledger.

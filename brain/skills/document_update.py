@@ -62,8 +62,6 @@ def add_front_matter(document: DocumentParts) -> DocumentParts:
 def _replace_body(prior: DocumentParts, body: bytes) -> DocumentParts:
     """Replace the body, but keep the blank lines before the old one."""
     text = body[_blank_lines_end(body) :]
-    if not text:
-        return prior._replace(body=prior.body[: _blank_lines_end(prior.body)])
     gap = prior.body[: _blank_lines_end(prior.body)]
     if not prior.opening:
         return prior._replace(body=gap + text)

@@ -41,7 +41,8 @@ def upsert_document(
     of a version that the new one must exceed, such as the last one of a deleted skill.
     `body` is a bare body, a document with front matter, or None to keep the body. Raises
     `InvalidInput` with the codes of `split_document`, `parse_front_matter` and
-    `parse_version`, `bad_type`, `bad_char`, `name_too_long` or `description_too_long`.
+    `parse_version`, `no_content` for a blank text, `bad_type`, `bad_char`, `name_too_long` or
+    `description_too_long`.
     """
     before, incoming = _split_both(prior, body)
     document = _update_with_description(before, incoming, description)
@@ -159,10 +160,29 @@ def _split_both(
     """Split both; an unreadable old document is None if the new one has front matter."""
     before = document_update.split_if_readable(prior)
     incoming = None if body is None else document_update.split_incoming(body, before)
-    if incoming is None or not incoming.opening:
-        return None if prior is None else document_update.split_or_wrap(prior), incoming
-    _check_declared_lengths(parse_if_any(incoming.front_matter), before)
+    if incoming is not None and incoming.opening:
+        _check_declared_lengths(parse_if_any(incoming.front_matter), before)
+    elif prior is not None:
+        before = document_update.split_or_wrap(prior)
+    if incoming is not None and body != prior:
+        _refuse_blank(before, incoming)
     return before, incoming
+
+
+def _refuse_blank(before: DocumentParts | None, incoming: DocumentParts) -> None:
+    """Refuse a text without words, such as what a failed program printed.
+
+    A new skill may be front matter alone.
+    """
+    if incoming.body.decode().strip():
+        return
+    has_fields = bool(incoming.front_matter.strip())
+    if not has_fields or (before is not None and before.body.strip()):
+        raise InvalidInput(
+            "no text is below the front matter" if has_fields else "the text is empty",
+            code="no_content",
+            hint="give the text; a description alone is changed without a text, with -d TEXT",
+        )
 
 
 def _update_with_description(

@@ -124,7 +124,7 @@ def test_what_the_reference_passes_before_an_upsert_it_passes_after_it(head: str
 
 @given(values)
 def test_a_new_skill_passes_the_reference(text: str) -> None:
-    made = upsert_document(None, None, "A skill", "a-skill", text[:999], f"{text}\n".encode())
+    made = upsert_document(None, None, "A skill", "a-skill", text[:999], f"# {text}\n".encode())
     assert not faults_of(made.content)
 
 

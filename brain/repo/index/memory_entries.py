@@ -223,8 +223,8 @@ def _check_record(content: str) -> str:
         if strict_json.nesting_depth(data, _MAX_JSON_DEPTH) > _MAX_JSON_DEPTH:
             raise ValueError("nested too deeply")
         record = strict_json.parse_unbounded_json(data)
-        if not isinstance(record, dict):
-            raise ValueError("not an object")
+        if not isinstance(record, dict) or not record:
+            raise ValueError("not an object with fields")
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)
         line.encode()
     except ValueError as error:

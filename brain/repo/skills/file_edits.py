@@ -9,7 +9,7 @@ from ...errors import Conflict, InvalidInput, printable_text
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Edits
-from ...objects.tree_entry import FILE, LINK, TreeEntry
+from ...objects.tree_entry import EXECUTABLE, FILE, LINK, TreeEntry
 from ...skills import skill_layout
 from ...worktree.scan_paths import is_path_ignored
 from ..changes.snapshot_paths import parent_folders
@@ -26,6 +26,13 @@ If it raises, nothing is recorded.
 """
 SkillFiles = Mapping[str, bytes | None]
 """New contents by path in the folder of a skill; None removes the file."""
+
+
+class ExecutableContent(bytes):
+    """The content of a file that may be executed.
+
+    Of other contents, a new one may if it begins with #!, and a file that exists stays as it is.
+    """
 
 
 def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tuple[str, Edits]:
@@ -130,11 +137,14 @@ def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edit
     if content is None:
         return {path: None} if was is not None else {}
     blob = txn.store_tx.put_blob(content)
-    if was is not None and was.blob == blob:
+    kind = was.kind if was else EXECUTABLE if content.startswith(b"#!") else FILE
+    if isinstance(content, ExecutableContent):
+        kind = EXECUTABLE
+    if was is not None and (was.kind, was.blob) == (kind, blob):
         return {}
     _refuse_path_conflict(txn, path)
     txn.contents[blob] = content
-    return {path: TreeEntry(path, was.kind if was else FILE, blob, len(content))}
+    return {path: TreeEntry(path, kind, blob, len(content))}
 
 
 def _refuse_link(path: str, was: TreeEntry | None) -> None:

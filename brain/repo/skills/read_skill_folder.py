@@ -7,12 +7,13 @@ from pathlib import Path
 
 from ... import limits
 from ...errors import InvalidInput, NotFound, printable_text
-from ...objects.tree_entry import LINK
+from ...objects.tree_entry import EXECUTABLE, LINK
 from ...skills import skill_layout
 from ...worktree import scan
 from ...worktree.file_reader import read_working_file
 from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.walk import CandidateFile
+from .file_edits import ExecutableContent
 
 
 def read_skill_folder(folder: Path) -> tuple[bytes, dict[str, bytes]]:
@@ -30,8 +31,13 @@ def read_skill_folder(folder: Path) -> tuple[bytes, dict[str, bytes]]:
             hint="name the folder of a skill, or the file with its text",
         )
     _refuse_unusable(folder, found)
-    contents = {file.path: read_working_file(folder, file.path) for file in found}
+    contents = {file.path: _read_content(folder, file) for file in found}
     return contents.pop(text), contents
+
+
+def _read_content(folder: Path, file: CandidateFile) -> bytes:
+    content = read_working_file(folder, file.path)
+    return ExecutableContent(content) if file.kind == EXECUTABLE else content
 
 
 def _refuse_unusable(folder: Path, found: list[CandidateFile]) -> None:

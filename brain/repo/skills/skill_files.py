@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ...digest import NO_DIGEST
+from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
-from ...objects.tree_entry import FILE, TreeEntry
+from ...objects.tree_entry import FILE, LINK, TreeEntry
 from ...results import Upserted
 from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill
@@ -80,7 +81,9 @@ def record_skill(
     txn.contents[blob] = new.content
     card = card_cache.build_card_row(txn.session, path, blob, new.content)
     card_cache.stage_cards(txn.session, [card])
-    edits = {**(others or {}), path: TreeEntry(path, FILE, blob, len(new.content))}
+    was = (others or {}).get(path) or bundles.get_entry(txn.session.nodes, txn.bundle, path)
+    file_kind = was.kind if was and was.kind != LINK else FILE
+    edits = {**(others or {}), path: TreeEntry(path, file_kind, blob, len(new.content))}
     txn.record_snapshot(edits, kind, message, evidence)
     txn.writes.update(edits)
     return upsert_result(txn, slug, new.name, new.version, new.previous_version, path)

@@ -86,7 +86,7 @@ def write_skill(txn: WriteTransaction, request: UpsertRequest) -> Upserted:
     slug, path, prior_text = locate_prior_text(txn, request.name, slug, request.category, target)
     if "/" in request.name:  # a path of an existing skill: a name has no slash
         request = request._replace(name=slug)
-    if prior_text is None and not request.body and not request.description:
+    if prior_text is None and request.body is None and not (request.description or "").strip():
         raise InvalidInput(
             f"a new skill, {slug}, needs a body or a description",
             code="no_content",

@@ -87,9 +87,8 @@ def test_a_bare_body_replaces_the_body_only() -> None:
     assert made.content == head + b"new body"
 
 
-def test_an_empty_body_empties_the_body() -> None:
-    assert save(PRIOR, b"").content.endswith(b"license: MIT\n---\n\n")
-    assert save(None, b"", "d").content.endswith(b'metadata:\n  version: "1"\n---\n')
+def test_a_description_alone_makes_a_skill_without_a_body() -> None:
+    assert save(None, None, "d").content.endswith(b'metadata:\n  version: "1"\n---\n')
 
 
 def test_a_description_replaces_only_its_value() -> None:
