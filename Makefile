@@ -1,8 +1,8 @@
 # make demo     the whole story on a fresh machine
-# make test     what the tests need, then pytest, and beside it the linters
+# make test     what the tests need, then pytest, and beside it the linters: before each commit
+# make campaigns  what takes minutes: kills, power cuts, fuzzing, escapes: SEED=7 BUDGET=900 (seconds)
 # make lint     ruff, mypy, import-linter, and the rules of tests/house_rules.py
 # make lock     the versions that all of these install, raised to the newest allowed
-# make fuzz     what chance finds: SEED=7 SECONDS=600, both optional; see tests/README.md
 # make mutation  which changes of the code no test notices: GROUP=verify SEED=7 COUNT=20; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
 # make docs     docs/cli.md and docs/errors.md from the code itself
@@ -18,7 +18,7 @@ ROWS    ?=
 WORK    ?= .bench
 OUT     ?= docs/performance.md
 SEED    ?=
-SECONDS ?= 600
+BUDGET  ?= 900
 GROUP   ?=
 COUNT   ?=
 ARGS    ?=
@@ -36,7 +36,7 @@ APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 LINTERS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && \
 	$(BIN)/lint-imports --no-logo && $(BIN)/python -m tests.house_rules
 
-.PHONY: demo test lint lock fuzz mutation bench docs vectors clean
+.PHONY: demo test campaigns lint lock mutation bench docs vectors clean
 .DELETE_ON_ERROR:
 # Packages of Python and of npm are installed at the same time.
 MAKEFLAGS += --jobs=2
@@ -55,8 +55,9 @@ test: $(VENV)/tools $(VENV)/test
 	wait $$linters || { echo "The linters found faults, printed above." >&2; exit 1; }; \
 	exit $$status
 
-fuzz: $(VENV)/tools $(VENV)/test
-	@$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS) $(ARGS)
+campaigns: $(VENV)/tools $(VENV)/test
+	@unset PYTHONDONTWRITEBYTECODE; $(BIN)/python -m tests.campaigns \
+		$(if $(SEED),--seed $(SEED)) --budget $(BUDGET) --workers $(WORKERS) $(ARGS)
 
 mutation: $(VENV)/tools $(VENV)/test
 	@$(BIN)/python $(LOCKED) -r requirements/mutation.txt

@@ -9,7 +9,9 @@ import shutil
 import signal
 import sys
 import tempfile
+import zlib
 from collections.abc import Generator, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -17,17 +19,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 # A slow moment of the machine is not a failure of the property, and the same tests draw the
-# same values each time. `make fuzz` draws others, by its seed.
+# same values each time. `make campaigns` draws more, and others by its seed.
 settings.register_profile(
     "brain",
-    max_examples=50,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "fuzz",
+    "campaigns",
     settings.get_profile("brain"),
     max_examples=100,
     derandomize=False,
@@ -160,6 +162,39 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+
+
+TARGETS = Path(__file__).with_name("targets.txt")
+"""Which items wait for `make campaigns`, and which need real parts."""
+
+
+def read_targets() -> list[tuple[str, str, int]]:
+    """Return rows of a marker, a pattern of items, and n where `make test` runs 1/n of them."""
+    lines = (line.split() for line in TARGETS.read_text("utf-8").splitlines())
+    return [
+        (words[0], words[1], int(words[2].removeprefix("1/")) if words[2:] else 0)
+        for words in lines
+        if words and words[0] != "#"
+    ]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the items of the table. Which a share keeps does not depend on what else is run."""
+    rows_by_file: dict[str, list[tuple[str, str, int]]] = {}
+    for item in items:
+        path, _, name = item.nodeid.removeprefix("tests/").partition("::")
+        if path not in rows_by_file:
+            rows_by_file[path] = [
+                (marker, pattern.partition("::")[2] or "*", share)
+                for marker, pattern, share in read_targets()
+                if f"{path}/".startswith(f"{pattern.partition('::')[0].rstrip('/')}/")
+            ]
+        for marker, names, share in rows_by_file[path]:
+            if fnmatchcase(name, names) and not (
+                share and zlib.crc32(item.nodeid.encode()) % share == 0
+            ):
+                item.add_marker(marker)
 
 
 def _fail_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:

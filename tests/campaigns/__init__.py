@@ -1,1 +1,1 @@
-"""Campaigns over folders of real data, which are not part of the project."""
+"""What takes minutes, and figures over folders of real data that are not part of the project."""

@@ -353,14 +353,12 @@ READERS: list[tuple[Callable[[bytes], object], Callable[[bytes], object]]] = [
 ]
 
 
-@settings(max_examples=150)
 @given(st.binary(max_size=64))
 def test_both_take_and_refuse_the_same_random_bytes(data: bytes) -> None:
     for ours, theirs in READERS:
         assert _refuses(ours, data) == _refuses(theirs, data)
 
 
-@settings(max_examples=250)
 @given(
     st.deferred(
         lambda: st.sampled_from(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.receipts import Receipt, RunStep, decode_receipt, encode_receipt, keep_text
@@ -110,7 +110,6 @@ tales = st.tuples(words, st.lists(turns, max_size=4), words).map(
 
 
 @pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
-@settings(max_examples=30)
 @given(tale=tales)
 def test_any_story_is_the_same_receipt(form: str, tale: AgentRun) -> None:
     assert told(tale, form) == expected(tale, form)

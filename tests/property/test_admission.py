@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain import Brain, BrainError
@@ -119,7 +119,6 @@ def _check(brain: Brain) -> None:
         assert _may_run(brain, slug) == expected
 
 
-@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.sampled_from(sorted(STEPS)), st.sampled_from(SLUGS), st.sampled_from(ANSWERS)),
@@ -138,7 +137,6 @@ def test_what_runs_is_what_the_lineage_admits(steps: list[tuple[str, str, str]])
         assert [row for row in brain.verify(deep=True).findings if row.severity == "error"] == []
 
 
-@settings(max_examples=20)
 @given(
     st.lists(
         st.dictionaries(

@@ -6,7 +6,7 @@ from itertools import pairwise
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.objects import ancestry
@@ -37,7 +37,6 @@ PATIENCES = [0, 5, ancestry._MAX_LINE_TESTS]
 
 
 @pytest.mark.parametrize("patience", PATIENCES)
-@settings(max_examples=60)
 @given(dags(), st.data())
 def test_the_merge_bases_are_the_common_ancestors_that_are_no_ancestors_of_another(
     patience: int, dag: SnapshotGraph, data: st.DataObject
@@ -78,7 +77,6 @@ def steps(dag: SnapshotGraph, here: bytes) -> set[bytes]:
     return {*made.parents, made.jump.target, *origin} - {b""}
 
 
-@settings(max_examples=60)
 @given(dags())
 def test_there_is_a_way_down_exactly_to_the_ancestors(dag: SnapshotGraph) -> None:
     for new in dag.ids[-4:]:

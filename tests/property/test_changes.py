@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain.digest import blob_id
@@ -69,7 +69,6 @@ def listed(some: dict[str, str | None]) -> list[list[Any]]:
     ]
 
 
-@settings(max_examples=200)
 @given(st.sampled_from(OPERATIONS), files, edits, st.none() | files)
 @example(("delete", "oracle", "1"), {"skills/oracle.md": "x"}, {"skills/oracle.md": None}, None)
 def test_both_take_and_refuse_the_same_changes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.objects import bundle as bundles
@@ -40,7 +40,6 @@ def test_comparing_small_trees_is_comparing_dicts(before: FilesByPath, after: Fi
     assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
 
 
-@settings(max_examples=60)
 @given(random_seeds, st.sampled_from([1, 30, 1000, 5000]), file_counts, file_counts, file_counts)
 def test_comparing_a_large_tree_with_its_successor_is_comparing_dicts(
     seed: int, total: int, removed: int, changed: int, added: int
@@ -54,7 +53,6 @@ def test_comparing_a_large_tree_with_its_successor_is_comparing_dicts(
     assert list(tree_diff.diff_trees(node_store.open_nodes(), new, old)) == by_dict(after, before)
 
 
-@settings(max_examples=20)
 @given(random_seeds, st.integers(1, 5000), st.integers(1, 5000))
 def test_comparing_unrelated_trees_of_any_two_sizes_is_comparing_dicts(
     seed: int, one: int, other: int

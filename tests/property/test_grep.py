@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain import Brain
@@ -50,7 +50,6 @@ def _search_by_python(
                 yield path, number, shown
 
 
-@settings(max_examples=40)
 @given(
     _FILES,
     _EXPRESSIONS.map(lambda text: (text, False)) | _PLAIN.map(lambda text: (text, True)),

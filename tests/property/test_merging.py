@@ -10,7 +10,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain import Brain
@@ -191,7 +191,6 @@ class Lineages:
             assert not gone & self.here(done.snapshot)
 
 
-@settings(max_examples=25, deadline=None)
 @given(rounds)
 def test_merges_to_and_fro_are_alike_and_lose_nothing(drawn: list[Round]) -> None:
     with tempfile.TemporaryDirectory() as folder:

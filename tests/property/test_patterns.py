@@ -4,7 +4,7 @@ import random
 import tempfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.evolve.patterns import count_bulk, miner, sequence_table
@@ -79,7 +79,6 @@ def test_the_patterns_beyond_the_limit_are_the_last_in_order(messages, most):
 
 
 @pytest.mark.parametrize("counted_by", ["bulk", "wide"], indirect=True)
-@settings(max_examples=60)
 @given(seed=st.integers(0, 1 << 32))
 def test_a_long_history_gives_the_same_patterns_as_the_plain_counter_at_each_time(seed):
     draw = random.Random(seed)

@@ -62,7 +62,6 @@ def test_in_trees_of_all_depths_too(seed: int, total: int) -> None:
         assert prove(brain, path) == (path in there)
 
 
-@settings(max_examples=30)
 @given(st.sets(brain_paths, min_size=1, max_size=40), st.data())
 def test_the_parts_of_other_true_proofs_make_no_false_one(
     there: set[str], data: st.DataObject

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain import Brain, BrainError
@@ -70,7 +70,6 @@ ACTS: list[Act] = [improve, file, remember, remove, revert, record, by_hand, res
 acts = st.lists(st.tuples(st.sampled_from([*ACTS, undo]), slugs), min_size=1, max_size=8)
 
 
-@settings(max_examples=25)
 @given(acts)
 def test_a_receipt_holds_whatever_was_done(steps: list[tuple[Act, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, Brain.init(Path(folder) / "agent") as brain:

@@ -59,7 +59,6 @@ def files_of(brain: Brain) -> dict[str, bytes]:
     return {row.path: (brain.root / row.path).read_bytes() for row in brain.files.list()}
 
 
-@settings(max_examples=20)
 @given(_PLACES, _TEXTS, _FILES)
 @example("skills/{}/SKILL.md", "---\nname: old\ndescription: d\n---\n", {})
 def test_there_and_back_is_the_same_but_for_the_version(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from skills_ref.validator import validate
 
@@ -102,7 +102,6 @@ def faults_of(content: bytes) -> list[str]:
         return list(validate(folder))
 
 
-@settings(max_examples=150)
 @given(heads())
 @example("name: a-skill\ndescription: d\n")
 @example("name: a-skill\ndescription: d\nmetadata:\nlicense: MIT\n")
@@ -128,7 +127,6 @@ def test_a_new_skill_passes_the_reference(text: str) -> None:
     assert not faults_of(made.content)
 
 
-@settings(max_examples=150)
 @given(heads())
 def test_what_passes_here_passes_the_reference_and_the_rest_is_known(head: str) -> None:
     content = f"---\n{head}---\n# Body\n".encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
@@ -70,7 +70,6 @@ def recovered(text: str) -> FrontMatter | None:
         return None
 
 
-@settings(max_examples=250)
 @given(heads())
 @example("name: a\ndescription: |\n  x: y\n\n  z\nmetadata:\n  version: '3'\n")
 def test_the_recovery_reads_what_yaml_accepts_as_yaml_does(head: str) -> None:
@@ -90,7 +89,6 @@ def test_the_recovery_reads_what_yaml_accepts_as_yaml_does(head: str) -> None:
     assert not found.refused
 
 
-@settings(max_examples=150)
 @given(st.one_of(heads(), st.text(max_size=60), st.text("-:|>'\"[]{}# \t\r\nab", max_size=40)))
 def test_any_text_is_read_or_refused_by_a_code(text: str) -> None:
     content = f"---\n{text}\n---\nbody\n".encode("utf-8", "surrogatepass")
@@ -107,7 +105,6 @@ def test_any_text_is_read_or_refused_by_a_code(text: str) -> None:
         assert after.description == card.description
 
 
-@settings(max_examples=150)
 @given(heads(), st.sampled_from(["new", "a: b", "2024", "'", "- x"]))
 def test_a_save_keeps_every_other_line(head: str, description: str) -> None:
     prior = f"---\n{head}---\nbody\n".encode()
@@ -125,7 +122,6 @@ def test_a_save_keeps_every_other_line(head: str, description: str) -> None:
     assert is_noop(made.content, description, None)
 
 
-@settings(max_examples=150)
 @given(st.lists(st.tuples(keys, values), min_size=1, unique_by=lambda pair: pair[0]))
 def test_what_is_written_anew_is_yaml(fields: list[tuple[str, str]]) -> None:
     head = "".join(f"{key}: {value}\n" for key, value in fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
@@ -110,7 +110,6 @@ def stated_versions(values: dict[str, Any]) -> list[str]:
     ]
 
 
-@settings(max_examples=150)
 @given(documents())
 def test_a_save_of_nothing_new_changes_only_the_version(prior: bytes) -> None:
     before = readable(prior)
@@ -137,7 +136,6 @@ def test_a_save_of_nothing_new_changes_only_the_version(prior: bytes) -> None:
             assert line in lines
 
 
-@settings(max_examples=150)
 @given(documents(), st.sampled_from(["new", "a: b", "- x", "é — ü", "1.10"]), bodies)
 def test_a_save_changes_what_was_asked(prior: bytes, description: str, body: str) -> None:
     before = readable(prior)
@@ -155,7 +153,6 @@ def test_a_save_changes_what_was_asked(prior: bytes, description: str, body: str
     assert again.previous_version == made.version
 
 
-@settings(max_examples=200)
 @given(documents(), documents())
 def test_a_whole_document_is_merged_key_by_key(prior: bytes, incoming: bytes) -> None:
     before, given_ = readable(prior), readable(incoming)
@@ -178,7 +175,6 @@ def test_a_whole_document_is_merged_key_by_key(prior: bytes, incoming: bytes) ->
     assert is_noop(made.content, None, made.content)
 
 
-@settings(max_examples=100)
 @given(documents())
 def test_a_new_skill_keeps_the_document_it_is_made_of(incoming: bytes) -> None:
     before = readable(incoming)

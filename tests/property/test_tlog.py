@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymerkle import InmemoryTree
 
@@ -108,7 +108,6 @@ def test_a_way_between_sizes_proves_nothing_of_others(
     assert is_consistent(old, states[0], new, states[1], way) is same
 
 
-@settings(max_examples=30)
 @given(st.lists(sizes, max_size=5))
 def test_a_log_that_grows_in_steps_stores_the_same(steps: list[int]) -> None:
     edge, completed = CompactRange(0, []), []

@@ -8,7 +8,7 @@ from itertools import count, islice
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain import Brain
@@ -64,7 +64,6 @@ def brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Brain, lis
         yield made, [case for path in paths for case in made.gate.read_held_out(head, path)]
 
 
-@settings(max_examples=40)
 @given(wanted=changes)
 def test_a_change_touches_the_cases_whose_prompts_differ(
     brain: tuple[Brain, list[Case]], wanted: ChangeRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.objects import tree
@@ -36,7 +36,6 @@ def test_updating_a_small_tree_is_building_it(
     assert root == build_tree(node_store, apply_edits(before, edits))
 
 
-@settings(max_examples=60)
 @given(
     random_seeds,
     st.sampled_from([1, 23, 24, 162, 163, 1000, 5000]),
@@ -58,7 +57,6 @@ def test_updating_a_large_tree_is_building_it(
     assert edit_tree(node_store, edit_tree(node_store, built, {}, nodes), edits, nodes) == right
 
 
-@settings(max_examples=25)
 @given(random_seeds, st.integers(100, 5000), st.integers(0, 30))
 def test_removing_all_but_a_few_shrinks_the_tree_to_theirs(
     seed: int, total: int, left: int
@@ -82,7 +80,6 @@ def test_removing_everything_leaves_no_tree() -> None:
     assert edit_tree(node_store, None, dict.fromkeys(files)) is None
 
 
-@settings(max_examples=20)
 @given(random_seeds, st.integers(1, 400), st.integers(1, 20))
 def test_the_order_of_edits_does_not_matter(seed: int, total: int, turns: int) -> None:
     node_store = MemoryNodeStore()
@@ -100,7 +97,6 @@ def test_the_order_of_edits_does_not_matter(seed: int, total: int, turns: int) -
     assert root == build_tree(node_store, files)
 
 
-@settings(max_examples=20)
 @given(random_seeds, st.integers(2, 20_000))
 def test_every_tree_is_one_that_the_verifier_takes(seed: int, total: int) -> None:
     node_store = MemoryNodeStore()
@@ -117,7 +113,6 @@ def test_every_tree_is_one_that_the_verifier_takes(seed: int, total: int) -> Non
         assert sorted(change.new_entries) == sorted(now - was)
 
 
-@settings(max_examples=30)
 @given(random_seeds, st.integers(1, 3000))
 def test_nodes_hold_24_to_162_entries_but_for_the_last_of_a_level(seed: int, total: int) -> None:
     node_store = MemoryNodeStore()
@@ -153,7 +148,6 @@ def test_one_of_some_paths_is_found_if_and_only_if_one_is_there(
     assert tree.has_any_path(node_store.open_nodes(), root, asked) == bool(files)
 
 
-@settings(max_examples=25)
 @given(random_seeds, st.sampled_from([0, 1, 100, 4000]))
 def test_walking_yields_every_entry_in_order_from_any_start(seed: int, total: int) -> None:
     node_store = MemoryNodeStore()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.trust import signature_verification
@@ -134,7 +134,6 @@ class Model:
         )
 
 
-@settings(max_examples=150, deadline=None)
 @given(lineages())
 def test_every_snapshot_stands_as_the_specification_says(line: SignedLineage) -> None:
     model = Model(line)
@@ -153,7 +152,6 @@ def test_every_snapshot_stands_as_the_specification_says(line: SignedLineage) ->
             assert set(found[here].signers) == counted
 
 
-@settings(max_examples=100, deadline=None)
 @given(lineages())
 def test_a_broken_trust_file_is_told_where_it_comes_and_as_an_error_while_it_is_there(
     line: SignedLineage,
@@ -174,7 +172,6 @@ def test_a_broken_trust_file_is_told_where_it_comes_and_as_an_error_while_it_is_
     }
 
 
-@settings(max_examples=100, deadline=None)
 @given(lineages(), numbers)
 def test_whoever_is_revoked_somewhere_never_counts_at_the_head_or_after(
     line: SignedLineage, key: int
@@ -188,7 +185,6 @@ def test_whoever_is_revoked_somewhere_never_counts_at_the_head_or_after(
     assert last.snapshot == line.head and PUBLIC_KEYS[key] not in last.signers
 
 
-@settings(max_examples=100, deadline=None)
 @given(lineages(), st.sets(numbers, min_size=1, max_size=2))
 def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_say(
     line: SignedLineage, roots: set[int]
@@ -211,7 +207,6 @@ def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_sa
     assert signature_verification.is_head_authorized(outline, some, pinned) == expected
 
 
-@settings(max_examples=100, deadline=None)
 @given(lineages(), st.sets(numbers, max_size=2))
 def test_the_second_implementation_stands_and_finds_the_same(
     line: SignedLineage, roots: set[int]
@@ -221,7 +216,6 @@ def test_the_second_implementation_stands_and_finds_the_same(
     assert trust_policies.judge_lineage(rights.given_of(line, roots)) == rights.judged(line, roots)
 
 
-@settings(max_examples=100, deadline=None)
 @given(lineages(), st.integers(0, 3))
 def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(
     line: SignedLineage, number: int
@@ -242,7 +236,6 @@ def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(
     }
 
 
-@settings(max_examples=100, deadline=None)
 @given(lineages(), st.integers(0, 3))
 def test_a_signature_more_never_makes_a_trusted_snapshot_refused(
     line: SignedLineage, key: int
@@ -256,7 +249,6 @@ def test_a_signature_more_never_makes_a_trusted_snapshot_refused(
             assert after[number] == "trusted"
 
 
-@settings(max_examples=100, deadline=None)
 @given(lineages(), st.booleans())
 def test_equivocation_is_found_wherever_two_signed_children_are_strangers(
     line: SignedLineage, merged: bool

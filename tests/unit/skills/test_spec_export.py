@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from skills_ref.validator import validate
 
@@ -118,7 +118,6 @@ def test_any_readable_skill_becomes_valid_and_then_stays(tmp_path: Path, content
     assert export_to_spec(made, "a") == made
 
 
-@settings(max_examples=50)
 @given(
     st.dictionaries(
         st.from_regex(r"[a-z][a-z-]{0,9}", fullmatch=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.util import line_diff
@@ -122,7 +122,6 @@ def test_counts_are_those_of_the_lines_of_the_patch(old: bytes, new: bytes) -> N
     assert (patch(old, new) == b"") == (old == new)
 
 
-@settings(max_examples=150)
 @given(contents, contents)
 def test_a_patch_applied_by_hand_gives_the_new_text_from_the_old(old: bytes, new: bytes) -> None:
     assert applied(old, patch(old, new)) == new

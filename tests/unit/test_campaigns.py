@@ -1,4 +1,4 @@
-"""`make fuzz` says by which seed it draws, and how to see again what failed."""
+"""`make campaigns` says by which seed it draws, and how to see again what failed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests import fuzz
-from tests.fuzz import Campaign
+from tests.campaigns import __main__ as campaigns
+from tests.campaigns.__main__ import Campaign
 
 
 def test_what_fails_is_named_at_the_end_with_its_seed_and_command(
@@ -18,8 +18,10 @@ def test_what_fails_is_named_at_the_end_with_its_seed_and_command(
 ) -> None:
     monkeypatch.chdir(project)
     good, bad = Campaign("tests.support.processes", 1), Campaign("tests.no_such_campaign {seed}", 1)
-    monkeypatch.setattr(fuzz, "CAMPAIGNS", (good, bad))
-    assert fuzz.main(["--seed", "7", "--seconds", "0.01"]) == 1
+    monkeypatch.setattr(campaigns, "CAMPAIGNS", (good, bad))
+    monkeypatch.setattr(campaigns, "MARKED", "tests.support.processes")
+    monkeypatch.setattr(campaigns, "MIN_SECONDS", 0.01)
+    assert campaigns.main(["--seed", "7", "--budget", "0"]) == 1
     out = capfd.readouterr().out
     assert out.startswith("seed 7, ")
     again = "PYTHONHASHSEED=7 python -m tests.no_such_campaign 7"
@@ -30,16 +32,17 @@ def test_without_a_seed_one_is_drawn_and_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     drawn: list[int] = []
-    monkeypatch.setattr(fuzz, "CAMPAIGNS", (Campaign("", 1),))
-    monkeypatch.setattr(fuzz, "run", lambda campaign, seed, seconds: drawn.append(seed) or [])
-    assert fuzz.main([]) == 0
+    monkeypatch.setattr(campaigns, "CAMPAIGNS", (Campaign("", 1),))
+    monkeypatch.setattr(campaigns, "run", lambda campaign, seed, seconds: drawn.append(seed) or [])
+    monkeypatch.setattr(campaigns, "run_once", lambda command, seed: [])
+    assert campaigns.main([]) == 0
     assert (
         capsys.readouterr().out
-        == f"seed {drawn[0]}, 600 seconds\nseed {drawn[0]}: nothing failed\n"
+        == f"seed {drawn[0]}, 900 seconds\nseed {drawn[0]}: nothing failed\n"
     )
 
 
-@pytest.mark.parametrize("module", sorted({c.command.split()[0] for c in fuzz.CAMPAIGNS}))
+@pytest.mark.parametrize("module", sorted({c.command.split()[0] for c in campaigns.CAMPAIGNS}))
 def test_every_campaign_is_a_module_that_runs(module: str) -> None:
     found = importlib.util.find_spec(module)
     if found is not None and found.submodule_search_locations is not None:  # a package
@@ -55,8 +58,8 @@ def test_the_time_of_the_tests_begins_once_they_are_collected(
     config: Any = SimpleNamespace(stash={}, getoption=lambda name: 10.0)
     clock[0] = 1000.0  # collected slowly
     item: Any = SimpleNamespace(config=config)
-    fuzz.pytest_collection_finish(item)
+    campaigns.pytest_collection_finish(item)
     clock[0] = 1009.0
-    assert fuzz.pytest_runtest_protocol(item) is None
+    assert campaigns.pytest_runtest_protocol(item) is None
     clock[0] = 1011.0
-    assert fuzz.pytest_runtest_protocol(item) is True
+    assert campaigns.pytest_runtest_protocol(item) is True

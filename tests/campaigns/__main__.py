@@ -1,8 +1,9 @@
-"""Where chance is at home: `python -m tests.fuzz --seed 1 --seconds 600`, or `make fuzz`.
+"""What takes minutes: `python -m tests.campaigns --seed 1 --budget 900`, or `make campaigns`.
 
-Runs the tests that draw values, in an order that is drawn too, and then a slice of every
-campaign. The same seed draws the same; without one it is drawn, and printed. What fails is
-named at the end with the command that shows it again. The exit status is 1 if anything does.
+Runs the tests that are marked `campaign` (tests/targets.txt), and gives the seconds that are left
+of the budget to what chance finds: the tests that draw values, in an order that is drawn too, and
+a slice of every campaign. The same seed draws the same; without one it is drawn, and printed. What
+fails is named at the end with the command that shows it again, and ends with status 1.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from typing import NamedTuple
 
 import pytest
 
-TESTS = "pytest -q -m hypothesis -p tests.fuzz -p randomly --hypothesis-profile=fuzz"
+MARKED = "pytest -q -m campaign --dist loadfile --no-loadscope-reorder --numprocesses"
+DRAWN = (
+    "pytest -q -m hypothesis -p tests.campaigns.__main__ -p randomly --hypothesis-profile=campaigns"
+)
+MIN_SECONDS = 60.0
+"""What chance gets, even where the marked tests took the whole budget."""
 
 
 class Campaign(NamedTuple):
@@ -31,7 +37,7 @@ class Campaign(NamedTuple):
 
 CAMPAIGNS = (
     Campaign(
-        f"{TESTS} --hypothesis-seed={{seed}} --randomly-seed={{seed}} --seconds={{seconds}}", 6
+        f"{DRAWN} --hypothesis-seed={{seed}} --randomly-seed={{seed}} --seconds={{seconds}}", 6
     ),
     Campaign("tests.support.lineages model --seed {seed} --budget {seconds}", 3),
     Campaign("tests.support.lineages texts --seed {seed} --budget {seconds}", 1),
@@ -56,31 +62,34 @@ def run(campaign: Campaign, seed: int, seconds: float) -> list[str]:
     failed = []
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
-        command = campaign.command.format(seed=seed, seconds=round(left))
-        say(f"== {command}")
-        words = [sys.executable, "-m", *shlex.split(command)]
-        hashes = str(seed % 2**32)
-        if subprocess.run(
-            words, env={**os.environ, "PYTHONHASHSEED": hashes}, check=False
-        ).returncode:
-            failed.append(f"PYTHONHASHSEED={hashes} python -m {command}")
+        failed += run_once(campaign.command.format(seed=seed, seconds=round(left)), seed)
         seed += 1
     return failed
 
 
+def run_once(command: str, seed: int) -> list[str]:
+    """Run `python -m COMMAND`; return it if it failed."""
+    say(f"== {command}")
+    words = [sys.executable, "-m", *shlex.split(command)]
+    hashes = str(seed % 2**32)
+    done = subprocess.run(words, env={**os.environ, "PYTHONHASHSEED": hashes}, check=False)
+    return [f"PYTHONHASHSEED={hashes} python -m {command}"] if done.returncode else []
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything, print what failed. Return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
-    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--budget", type=float, default=900.0, help="seconds")
+    parser.add_argument("--workers", type=int, default=(os.cpu_count() or 1) + 1)
     options = parser.parse_args(arguments)
-    say(f"seed {options.seed}, {options.seconds:.0f} seconds")
-    each = options.seconds / sum(campaign.share for campaign in CAMPAIGNS)
-    failed = [
-        command
-        for campaign in CAMPAIGNS
-        for command in run(campaign, options.seed, each * campaign.share)
-    ]
+    say(f"seed {options.seed}, {options.budget:.0f} seconds")
+    end = time.monotonic() + options.budget
+    failed = run_once(f"{MARKED} {options.workers}", 0)
+    left = max(end - time.monotonic(), MIN_SECONDS)
+    each = left / sum(campaign.share for campaign in CAMPAIGNS)
+    for campaign in CAMPAIGNS:
+        failed += run(campaign, options.seed, each * campaign.share)
     say(
         f"seed {options.seed}: "
         + ("\n  ".join(["failed", *failed]) if failed else "nothing failed")
