@@ -45,6 +45,7 @@ class _Imports(Protocol):
 
 class _Merge(Protocol):
     def start(self, rev: str, choice: str | None = None, message: str = "") -> results.Merged: ...
+    def list_conflicts(self) -> list[results.MergeConflict]: ...
 
 
 class AdoptionBrain(Protocol):

@@ -27,11 +27,10 @@ ADOPTED_FORM, RENAMED_FORM = "adopted", "renamed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptedOrigin:
-    """An adopted file: as it was adopted, on which branch, and whether that was merged."""
+    """An adopted file as the head has adopted it last: `state` names what was imported then."""
 
     info: FileInfo
-    branch: str
-    is_merged: bool
+    snapshot: str
 
     @property
     def state(self) -> str:
@@ -46,11 +45,13 @@ class HomeOrigins:
     `home_paths` maps paths of the brain to those of files in the home, and `adopted` paths of
     the home, also of removed files, to what was adopted there. `linked` are paths of the home
     that lead through a link: adoption reads such files, and publishing does not change them.
+    `waiting` are the branches of states that were read from there and are not merged yet.
     """
 
     home_paths: dict[str, str] = field(default_factory=dict)
     adopted: dict[str, AdoptedOrigin] = field(default_factory=dict)
     linked: set[str] = field(default_factory=set)
+    waiting: list[str] = field(default_factory=list)
 
 
 def find_origins(
@@ -69,10 +70,12 @@ def find_origins(
     finder.add_published()
     for branch, layout in _adopted_branches(brain, folder, target.kind):
         finder.enter_source(layout)
-        is_merged = brain.history.check_ancestry(branch, snapshot).descends
-        for info in brain.files.list(branch):
+        merged = _last_merged_state(brain, branch, snapshot)
+        if merged != next(brain.history.log(branch, limit=1)).snapshot:
+            finder.origins.waiting.append(branch)
+        for info in brain.files.list(merged):
             if info.path not in BRAIN_OWNED_FILES:
-                finder.add(AdoptedOrigin(info=info, branch=branch, is_merged=is_merged))
+                finder.add(AdoptedOrigin(info=info, snapshot=merged))
     return finder.origins
 
 
@@ -174,6 +177,15 @@ def _adopted_branches(
         branch = build_source(DetectedSource(reader.kind, folder, "", 0, None)).branch
         if branch in known and folder.is_dir():
             yield branch, _source_layout(reader, folder)
+
+
+def _last_merged_state(brain: AdoptionBrain, branch: str, snapshot: str) -> str:
+    """Return the newest state of a source that a snapshot holds.
+
+    A state that waits for conflicts is not adopted: its edits are nowhere but in the home.
+    """
+    states = (info.snapshot for info in brain.history.log(branch))
+    return next(one for one in states if brain.history.check_ancestry(one, snapshot).descends)
 
 
 def _source_layout(reader: SourceReader, folder: Path) -> HomeLayout:

@@ -8,12 +8,12 @@ they are about to have, and after them; so the files of a killed publication are
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import InvalidInput, NotFound
+from ..errors import Conflict, InvalidInput, NotFound
 from ..objects.tree_entry import LINK
 from ..results import Notice, Published
 from ..secrets import find_secrets
@@ -80,8 +80,8 @@ def publish(
     """Write the files that a client has a place for, and remove those published before.
 
     A file that would change and has a secret is held back. With conflicts nothing is
-    written. Raises `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`, and
-    what writing files raises.
+    written. Raises `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`,
+    `Conflict` (`merging`) while an adoption from there is unfinished, and what writing raises.
     """
     folder = folder.absolute()
     layout = client_layout(client, folder)
@@ -93,6 +93,17 @@ def publish(
         if not job.conflicts and not request.dry_run:
             job.write_files(progress)
         return job.result()
+
+
+def _refuse_during_adoption(brain: AdoptionBrain, waiting: Sequence[str]) -> None:
+    """Refuse while what was read from the folder waits for conflicts. Raises `Conflict`."""
+    if waiting and brain.merge.list_conflicts():
+        raise Conflict(
+            f"the adoption from there waits for conflicts to be resolved ({waiting[0]})",
+            code="merging",
+            hint="resolve them with `brain resolve`, then `brain merge --continue`, or give it up"
+            " with `brain merge --abort`; then publish",
+        )
 
 
 class _Publication:
@@ -114,6 +125,7 @@ class _Publication:
         own_records = [record for record in self._records if self._is_own_record(record)]
         self._previous = own_records[0].files if own_records else {}
         origins = find_origins(brain, folder, layout, self._snapshot, self._previous)
+        _refuse_during_adoption(brain, origins.waiting)
         self._adopted, self._linked = origins.adopted, origins.linked
         self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths)
         self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
@@ -171,7 +183,7 @@ class _Publication:
         """Yield the files that were adopted and that the brain removed since."""
         paths = {info.path for info in self._brain.files.list(self._snapshot)}
         for path, origin in self._adopted.items():
-            if origin.is_merged and origin.info.path not in paths and path not in self._plan.files:
+            if origin.info.path not in paths and path not in self._plan.files:
                 yield path
 
     def _hold_back_secrets(self, progress: Progress) -> None:
@@ -204,7 +216,7 @@ class _Publication:
         if origin is None:
             return b""
         try:
-            return self._brain.files.read(origin.info.path, origin.branch)
+            return self._brain.files.read(origin.info.path, origin.snapshot)
         except NotFound:  # it was redacted
             return b""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,26 +55,24 @@ def adopt_command(
 ) -> None:
     """Import the skills and memory of another program.
 
-    Without INTO, PATH itself becomes a brain, and program and brain share the files.
-    With INTO, the files are copied to a separate brain, new or existing; adopting again
-    merges what changed in PATH since.
+    Without INTO, PATH itself becomes a brain, and program and brain share the files;
+    but inside a brain, or with -C, INTO is that brain. With INTO, the files are copied to
+    a separate brain, new or existing; adopting again merges what changed in PATH since.
 
     Supports Hermes, OpenClaw, Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Copilot,
     Cursor, Cline, Zed, Windsurf, Goose and Continue (homes, projects, workspaces), agents of
     Letta (MemFS, .af files), any folder with skills, at any depth, and git repositories with
     skills, of which each commit becomes a snapshot (only with INTO). PATH may be the URL of a
-    repository (https, ssh, file); INTO is then by default a folder with its name. Secrets,
+    repository (https, ssh, file); outside of a brain INTO is then
+    a folder with its name by default. Secrets,
     databases and caches are left out; a file that only may hold a secret is imported and
     reported.
     """
     from brain import Brain
-    from brain.adopting.git.clone import parse_repository_url
 
-    target = Path(into) if into is not None else None
-    if target is None and (url := parse_repository_url(path)) is not None:
-        target = Path(url.name)
     if "" in (path, into):
         raise click.BadParameter("the folder name is empty", param_hint="PATH")
+    target = Path(into) if into is not None else _default_target(app, path)
     if dry_run:
         with ProgressBar(app) as bar:
             result = Brain.preview_adoption(path, target, kind, allow, progress=bar)
@@ -96,6 +95,23 @@ def adopt_command(
     emit(app, result, _adoption_lines(result))
     if result.conflicts:
         _raise_adopt_conflict(result)
+
+
+def _default_target(app: App, path: str) -> Path | None:
+    """Return the brain that commands use here, else the folder of a repository, else None.
+
+    None adopts in place. A home is never made a brain by somebody who works in another one.
+    """
+    from brain import Brain, NoBrain
+    from brain.adopting.git.clone import parse_repository_url
+
+    if not Brain.exists(Path(path)):
+        with suppress(NoBrain):
+            here = app.brain_folder()
+            if Brain.exists(here):
+                return here
+    url = parse_repository_url(path)
+    return None if url is None else Path(url.name)
 
 
 def _pin_root_keys(app: App, result: Adopted) -> None:

@@ -332,6 +332,8 @@ def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path
         Brain.adopt(home, brain.root)
         assert not brain.history.diff(head, "@").changes
         Brain.adopt(shared, brain.root)
+        brain.merge.resolve([row.path for row in brain.merge.list_conflicts()], "ours")
+        brain.merge.resume()
         done = publish(brain, "agentskills", shared)
         assert "Linked/SKILL.md" in done.written and not done.conflicts
 
