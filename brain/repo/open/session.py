@@ -55,8 +55,8 @@ class Session(SideStores):
     them is kept in the user's `cache`; `staged_updates` and `new_cards` have what the open
     transaction adds to it. `resolved_snapshots` are the last ones that were looked up beside
     the refs; `complete_snapshots` those with no ancestor missing. `declared_names` has, by
-    blob, the names of skills in the open transaction that differ from their paths. `code_paths`
-    are those of all skill.py, with the bundle that has them.
+    path and blob, the names of skills in the open transaction that differ from the paths.
+    `code_paths` are those of all skill.py, with the bundle that has them.
 
     `progress` is called during long work on the cache. `sign_with` returns the key that signs
     each new snapshot, and `last_recorded` is the last of these; `open_embedder` opens the
@@ -93,7 +93,7 @@ class Session(SideStores):
         self._cache: DerivedCache | None = None
         self._cache_redactions = b""
         self._redaction_digest = (-1, b"")
-        self.declared_names: dict[bytes, str] = {}
+        self.declared_names: dict[tuple[str, bytes], str] = {}
         self.code_paths: tuple[Bundle, frozenset[str]] | None = None
         self.loaded_cards: dict[bytes, SkillMetadata] = {}
         self.rendered_indexes: dict[object, IndexText] = {}

@@ -123,9 +123,12 @@ def read_skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[
 
 
 def note_declared_name(session: Session, path: str, blob: bytes, name: str) -> None:
-    """Note a skill whose name leads to another slug than its place."""
+    """Note a skill whose name leads to another slug than its place.
+
+    The key is both path and blob: the same text at two places needs a note at one of them only.
+    """
     if name and name != slug_from_full_path(path):
-        session.declared_names[blob] = name
+        session.declared_names[path, blob] = name
 
 
 def slug_from_full_path(path: str) -> str:

@@ -61,30 +61,27 @@ def _restore_redacted_version(
 
     So no version is assigned twice.
     """
-    path_by_blob = {pair.after.blob: pair.path for pair in changed if pair.after}
-    gone = (
-        session.reader.find_redactions(list(path_by_blob))
-        if len(changed) < skill_rows.MIN_BULK_PATHS
-        else {}
-    )
     number = operation.written_version(snapshot.operation)
-    if len(gone) != 1 or not number:
+    if not number or len(changed) >= skill_rows.MIN_BULK_PATHS:
         return rows
-    path = path_by_blob[next(iter(gone))]
-    return [row._replace(version=number) if row.path == path else row for row in rows]
+    gone = session.reader.find_redactions([pair.after.blob for pair in changed if pair.after])
+    if len(gone) != 1:
+        return rows
+    paths = {pair.path for pair in changed if pair.after and pair.after.blob in gone}
+    return [row._replace(version=number) if row.path in paths else row for row in rows]
 
 
 def note_declared_names(
     session: Session, changed: list[Difference], load_cards: CardLoader
 ) -> None:
     """Note the skills among the changed files whose names lead to another slug than their paths."""
-    found = {d.after.blob: d.path for d in changed if d.after and d.after.kind != LINK}
-    blobs = list(found)
-    for start in range(0, len(blobs), _CARDS_PER_BATCH):
-        some = load_cards(session, blobs[start : start + _CARDS_PER_BATCH])
-        for blob, card in some.items():
-            skill_rows.note_declared_name(session, found[blob], blob, card.name)
-        session.report_progress("skills", min(start + _CARDS_PER_BATCH, len(blobs)), len(blobs))
+    places = [(d.path, d.after.blob) for d in changed if d.after and d.after.kind != LINK]
+    for start in range(0, len(places), _CARDS_PER_BATCH):
+        some = places[start : start + _CARDS_PER_BATCH]
+        cards = load_cards(session, [blob for _, blob in some])
+        for path, blob in some:
+            skill_rows.note_declared_name(session, path, blob, cards[blob].name)
+        session.report_progress("skills", start + len(some), len(places))
 
 
 def derive_from_changes(
@@ -121,6 +118,8 @@ def derive_from_changes(
         (slug, path)
         for path, _, now in changed
         if now
-        for slug in skill_rows.nonstandard_slugs(path, session.declared_names.get(now.blob, ""))
+        for slug in skill_rows.nonstandard_slugs(
+            path, session.declared_names.get((path, now.blob), "")
+        )
     ]
     return DerivedSnapshot(snapshot_id, [row], names, merge, decision)

@@ -24,7 +24,7 @@ class StandingCases:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._input_hashes: dict[bytes, bytes | None] = {}
+        self._input_hashes: dict[tuple[str, bytes], bytes | None] = {}
 
     def is_held_out(self, path: str, document: bytes) -> bool | None:
         """Tell whether a document is a case that is held out; None if it is not stored."""
@@ -36,9 +36,10 @@ class StandingCases:
 
         None if its document is not stored, `NO_DIGEST` if that holds no case.
         """
-        if document not in self._input_hashes:
-            self._input_hashes[document] = self._hash_input(path, document)
-        return self._input_hashes[document]
+        place = path, document  # whether it is a case depends on the name of its file too
+        if place not in self._input_hashes:
+            self._input_hashes[place] = self._hash_input(path, document)
+        return self._input_hashes[place]
 
     def _hash_input(self, path: str, document: bytes) -> bytes | None:
         from ...gating.case_document import parse_case  # which loads YAML

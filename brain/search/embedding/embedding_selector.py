@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...digest import blob_id
 from ...errors import ModelError
 from ..selector import RankedSkill, SearchDocument, SkillCatalogue
 from .embedder import MAX_BATCH_TEXTS, Embedder
@@ -71,15 +72,17 @@ class EmbeddingSelector:
 
         Cached vectors of another length are of a model that the endpoint no longer serves.
         """
-        documents = self._documents.values()
-        known = ((one, self._vectors.get(one.blob)) for one in documents)
-        new = {one.blob: one for one, row in known if row is None or len(row) != length}
-        waiting = iter(new.values())
-        while batch := list(islice(waiting, MAX_BATCH_TEXTS)):
-            rows = self._embed([embedding_text(one) for one in batch], length)
-            self._vectors.add({one.blob: row for one, row in zip(batch, rows, strict=True)})
-        self._vectors.retain(one.blob for one in documents)
-        found = [self._vectors.get(one.blob) for one in documents]
+        texts = [embedding_text(one) for one in self._documents.values()]
+        # Not by the content of SKILL.md: without a name there, the text has that of the folder.
+        keys = [blob_id(text.encode("utf-8", "surrogatepass")) for text in texts]
+        known = ((key, text, self._vectors.get(key)) for key, text in zip(keys, texts, strict=True))
+        new = {key: text for key, text, row in known if row is None or len(row) != length}
+        waiting = iter(new.items())
+        while batch := dict(islice(waiting, MAX_BATCH_TEXTS)):
+            rows = self._embed(list(batch.values()), length)
+            self._vectors.add(dict(zip(batch, rows, strict=True)))
+        self._vectors.retain(keys)
+        found = [self._vectors.get(key) for key in keys]
         return np.stack([row for row in found if row is not None])
 
 

@@ -1,8 +1,8 @@
-"""A cache file of skill vectors by the blob of their SKILL.md; it may be deleted any time.
+"""A cache file of vectors by the digests of the embedded texts; it may be deleted any time.
 
 The file has a header of 52 bytes (`VECTOR_FILE_MAGIC`, the digest of the embedder's
 identity, the number of dimensions), then runs in the order they were added: their count
-(4 bytes), the digest of the rest of the run (16), ids of blobs (32 each), vectors (4 bytes
+(4 bytes), the digest of the rest of the run (16), digests of texts (32 each), vectors (4 bytes
 a number). All numbers are little endian. Anything after a damaged run is ignored.
 """
 
@@ -22,7 +22,7 @@ from ...util.file_lock import lock_file
 if TYPE_CHECKING:
     from .embedder import Matrix
 
-VECTOR_FILE_MAGIC = b"brain vectors 1\n"
+VECTOR_FILE_MAGIC = b"brain vectors 2\n"
 _HEADER_BYTES = len(VECTOR_FILE_MAGIC) + 32 + 4
 _RUN_HEADER_BYTES = 4 + 16
 _MAX_FILE_BYTES = 4 << 30
@@ -42,9 +42,9 @@ class VectorCache:
         self._valid_bytes = 0
         self._load_file()
 
-    def get(self, blob: bytes) -> Matrix | None:
-        """Return the vector of a blob, None if unknown."""
-        return self._vectors.get(blob)
+    def get(self, text: bytes) -> Matrix | None:
+        """Return the vector of a text by its digest, None if unknown."""
+        return self._vectors.get(text)
 
     def add(self, vectors: Mapping[bytes, Matrix]) -> None:
         """Add vectors of equal length; those of another length than before are forgotten."""
@@ -62,9 +62,9 @@ class VectorCache:
             self._valid_bytes += len(run)
         self._vectors.update(vectors)
 
-    def retain(self, blobs: Iterable[bytes]) -> None:
+    def retain(self, texts: Iterable[bytes]) -> None:
         """Forget all other vectors, except new ones of other processes, if there are many."""
-        unused = self._vectors.keys() - set(blobs)
+        unused = self._vectors.keys() - set(texts)
         if len(unused) <= len(self._vectors) - len(unused) + _MAX_UNUSED_VECTORS:
             return
         self._forget(unused)
@@ -73,9 +73,9 @@ class VectorCache:
             data = self._file_header() + (_encode_run(self._vectors) if self._vectors else b"")
             self._valid_bytes = write_atomic(self._path, data, durable=False)
 
-    def _forget(self, blobs: Iterable[bytes]) -> None:
-        for blob in blobs:
-            self._vectors.pop(blob, None)
+    def _forget(self, texts: Iterable[bytes]) -> None:
+        for text in texts:
+            self._vectors.pop(text, None)
 
     @contextmanager
     def _lock_file(self) -> Iterator[int]:
