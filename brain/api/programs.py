@@ -98,12 +98,14 @@ class ProgramsPart(Part):
         on_outcome: Callable[[results.ProgramRun], None] | None = None,
         on_progress: Callable[[float, str], None] | None = None,
         limits: SandboxLimits | None = None,
+        counts: bool = True,
         sandbox: Sandbox | None = None,
     ) -> results.ProgramRun:
         """Run the program of a skill with a payload; setting `cancel` ends it.
 
         What the program does wrong is in the result. The run is counted, and after failures the
-        skill may be rolled back or retired: see `health` of the result. `on_outcome` gets the
+        skill may be rolled back or retired: see `health` of the result; without `counts` neither
+        happens, as for those who may only read. `on_outcome` gets the
         result before that, so that a record of the run precedes what follows from it.
         `on_progress` gets the share that is done, from 0 to 1, and a message. Raises as
         `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
@@ -121,7 +123,8 @@ class ProgramsPart(Part):
         if on_outcome is not None:
             on_outcome(run)
         health, uncounted = None, ""
-        for runnable, outcome in runner.ended:  # those called first; the last is the skill itself
+        ended = runner.ended if counts else []
+        for runnable, outcome in ended:  # those called first; the last is the skill itself
             cancelled = cancel is not None and cancel.is_set()
             health, uncounted = self._try_to_count(runnable, outcome, cancelled)
         return run._replace(health=health, uncounted=uncounted)

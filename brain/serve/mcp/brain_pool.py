@@ -15,20 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from ...errors import Conflict, InvalidInput, NotFound, ToolFailure
+from ...errors import Conflict, InvalidInput, NotFound
 from ...skills.index_lines import BYTES_PER_TOKEN
 from ...skills.slug import slugify
-from ..tools import TOOLS, Tool, Toolbox, ToolResult
+from ..tools import Tool, Toolbox, ToolResult
 from ..tools.memory_tool import describe_home_targets
-from ..tools.program_definitions import PROGRAM_TOOLS
-from ..tools.program_tools import (
-    ToolVersions,
-    find_tool_versions,
-    has_sandbox,
-    list_program_tools,
-)
+from ..tools.program_tools import ToolVersions, find_tool_versions
 from ..tools.skill_read import text_for_model
-from ..tools.tool_definitions import MEMORY
+from ..tools.tool_definitions import BRAIN_SNAPSHOT, MEMORY
 from .client_session import ClientBrain
 
 if TYPE_CHECKING:
@@ -56,7 +50,6 @@ _PROMPT_INDEX_TOKENS = 6_000
 _MAX_PROPOSALS = 1024
 """Sessions whose branches are remembered; a session beyond gets another branch."""
 _SUFFIX_BYTES = 3
-_BUILT_IN_TOOLS = (*TOOLS, *PROGRAM_TOOLS)
 _CLIENT_NAME_CHARS = 48
 """Characters of the name of a client in the name of its branch."""
 INSTRUCTIONS_GUIDE = """\
@@ -127,19 +120,6 @@ class BrainPool:
         """The id of the brain."""
         return self._base_brain.id
 
-    @property
-    def tools(self) -> tuple[Tool, ...]:
-        """The tools that clients may call in this mode, without those for skills that run."""
-        if self.mode == READ_MODE:
-            return tuple(tool for tool in TOOLS if tool.read_only)
-        tools = (
-            describe_home_targets(self._base_brain, tool) if tool is MEMORY else tool
-            for tool in TOOLS
-        )
-        if self.mode == PROPOSE_MODE:  # a proposal has no folder to take a snapshot of
-            return tuple(tool for tool in tools if tool.name != "brain_snapshot")
-        return tuple(tools)
-
     def call(
         self, client: str, name: str, arguments: Mapping[str, Any], session: str = ""
     ) -> ToolResult:
@@ -147,16 +127,21 @@ class BrainPool:
 
         Raises `ToolFailure`, whose text is for the model.
         """
-        self.check_may_call(name)
         if self.mode == READ_MODE:
-            return Toolbox(self._base_brain).call(name, arguments)
+            return Toolbox(self._base_brain, read_only=True).call(name, arguments)
         return self._client_brain(self._key(client, session)).call(session, name, arguments)
 
     def list_tools(self, client: str, session: str = "") -> tuple[Tool, ...]:
         """Return the tools that a client may call, with those that it acquired."""
-        own = list_program_tools(self.brain(client, session))
-        more = (*(PROGRAM_TOOLS if has_sandbox() else ()), *own)
-        return (*self.tools, *(tool for tool in more if self._may_call(tool)))
+        if self.mode == READ_MODE:
+            return Toolbox(self._base_brain, read_only=True).tools()
+        tools = Toolbox(self.brain(client, session)).tools()
+        return tuple(
+            describe_home_targets(self._base_brain, tool) if tool is MEMORY else tool
+            for tool in tools
+            # a proposal has no folder to take a snapshot of
+            if tool is not BRAIN_SNAPSHOT or self.mode != PROPOSE_MODE
+        )
 
     def open_toolbox(self, client: str, session: str = "") -> OpenToolbox:
         """Return the tools of a client, for a call that takes its time, in a thread of its own.
@@ -164,7 +149,7 @@ class BrainPool:
         `close_toolbox` ends the call.
         """
         if self.mode == READ_MODE:
-            return OpenToolbox(Toolbox(self._base_brain), None)
+            return OpenToolbox(Toolbox(self._base_brain, read_only=True), None)
         client_brain = self._client_brain(self._key(client, session))
         return OpenToolbox(client_brain.open_toolbox(session), client_brain)
 
@@ -172,19 +157,6 @@ class BrainPool:
         """End a call that `open_toolbox` began."""
         if opened.client_brain is not None:
             opened.client_brain.close_toolbox()
-
-    def check_may_call(self, name: str) -> None:
-        """Raise `ToolFailure` (`read_only`) for a tool that writes, if clients may only read."""
-        is_writer = any(tool.name == name and not tool.read_only for tool in _BUILT_IN_TOOLS)
-        if self.mode == READ_MODE and is_writer:
-            raise ToolFailure(
-                "This brain is served for reading only.",
-                code="read_only",
-                hint="Go on without writing.",
-            )
-
-    def _may_call(self, tool: Tool) -> bool:
-        return self.mode != READ_MODE or tool.read_only
 
     def end_session(self, session: str) -> None:
         """Close the record of a session, of whichever client."""

@@ -151,7 +151,6 @@ class BrainServer:
         self, ctx: RequestContext, name: str, arguments: dict[str, Any]
     ) -> ToolResult:
         """Call a tool that runs programs; cancelling the request ends them."""
-        self._pool.check_may_call(name)
         async with self._program_limiter:
             opened = await self._run_serialized(self._pool.open_toolbox, *_caller(ctx))
             call = partial(

@@ -32,10 +32,14 @@ _LESSONS_TOOLS = ("list_lessons", "manage_lessons")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunControl:
-    """What a caller may do with a run: end it by setting `cancel`, and hear of its progress."""
+    """What a caller may do with a run: end it by setting `cancel`, and hear of its progress.
+
+    `counts` tells whether its success or failure counts as a use of the skill.
+    """
 
     cancel: Event | None = None
     on_progress: ReportProgress | None = None
+    counts: bool = True
 
 
 def call_program(
@@ -103,6 +107,7 @@ def _run(
             cancel=control.cancel,
             on_outcome=record,
             on_progress=control.on_progress,
+            counts=control.counts,
         )
     except NotFound as error:
         raise _unknown_tool_failure(brain, name, values) from error

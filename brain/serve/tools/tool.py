@@ -26,7 +26,7 @@ class Tool:
     name: str
     description: str
     parameters: Schema
-    read_only: bool = True
+    read_only: bool
     destructive: bool = False
     idempotent: bool = True
 

@@ -38,6 +38,7 @@ SKILLS_LIST = Tool(
         ),
         cursor=text_schema("From the last list: where to go on.", 100),
     ),
+    read_only=True,
 )
 
 SKILL_VIEW = Tool(
@@ -58,6 +59,7 @@ SKILL_VIEW = Tool(
             "maximum": 999_999_999,
         },
     ),
+    read_only=True,
 )
 
 SKILL_MANAGE = Tool(
@@ -209,6 +211,7 @@ BRAIN_DIFF = Tool(
             "patch": {"type": "boolean", "description": "Show the changed lines, too."},
         },
     ),
+    read_only=True,
 )
 
 BRAIN_LOG = Tool(
@@ -224,6 +227,7 @@ BRAIN_LOG = Tool(
         },
         skill=text_schema("Only snapshots that changed this skill.", limits.MAX_PATH_BYTES, 1),
     ),
+    read_only=True,
 )
 
 BRAIN_VERIFY = Tool(
@@ -232,6 +236,7 @@ BRAIN_VERIFY = Tool(
     parameters=object_schema(
         deep={"type": "boolean", "description": "Read every file again, which takes time."}
     ),
+    read_only=True,
 )
 
 TOOLS: tuple[Tool, ...] = (

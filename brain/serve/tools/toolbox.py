@@ -50,22 +50,29 @@ _PROGRAM_FUNCTIONS: dict[str, ToolFunction] = {
 _CALLABLE_TOOLS = (*TOOLS, *PROGRAM_TOOLS, SKILL_MANAGER)
 _PARAMETER_SCHEMAS = {tool.name: tool.parameters for tool in _CALLABLE_TOOLS}
 _UNSIGNED = "the snapshot lacks a signature that this brain requires; a person has to sign it."
-_WRITE_TOOLS = {tool.name for tool in _CALLABLE_TOOLS if not tool.read_only}
+_READ_TOOLS = frozenset(tool.name for tool in _CALLABLE_TOOLS if tool.read_only)
+"""All that readers may call, beside programs that may run."""
 
 
 class Toolbox:
     """The tools of one open brain, safe to share among threads, as the brain is.
 
-    With a `task` of that brain every call becomes a step of it.
+    With a `task` of that brain every call becomes a step of it. With `read_only`, only the tools
+    that read may be called, and programs that may run; nothing of these runs is counted.
     """
 
-    def __init__(self, brain: Brain, task: Task | None = None) -> None:
+    def __init__(self, brain: Brain, task: Task | None = None, *, read_only: bool = False) -> None:
         self._brain = brain
         self._task = task
+        self._read_only = read_only
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the tools to offer, with those that the agent acquired, most used first."""
-        return (*list_built_in_tools(), *list_program_tools(self._brain))
+        built_in = (tool for tool in list_built_in_tools() if self._may_call(tool.name))
+        return (*built_in, *list_program_tools(self._brain))
+
+    def _may_call(self, name: str) -> bool:
+        return name in _READ_TOOLS or not self._read_only
 
     def call(
         self,
@@ -82,7 +89,7 @@ class Toolbox:
         model, for wrong calls and for what the brain refuses. Neither its text nor that of a
         result has hidden characters.
         """
-        control = RunControl(cancel=cancel, on_progress=on_progress)
+        control = RunControl(cancel=cancel, on_progress=on_progress, counts=not self._read_only)
         if self._task is None:
             return self._call_sanitized(name, arguments, control)
         with self._task.activate():
@@ -108,7 +115,13 @@ class Toolbox:
         return answer._replace(text=strip_hidden(answer.text))
 
     def _find_function(self, name: str) -> ToolFunction | None:
-        """Return the function of a built-in tool."""
+        """Return the function of a built-in tool. Raises `ToolFailure` (`read_only`)."""
+        if name in _PARAMETER_SCHEMAS and not self._may_call(name):
+            raise ToolFailure(
+                "This brain is served for reading only.",
+                code="read_only",
+                hint="Go on without writing.",
+            )
         function = _TOOL_FUNCTIONS.get(name)
         return _PROGRAM_FUNCTIONS.get(name) if function is None and has_sandbox() else function
 
@@ -120,7 +133,7 @@ class Toolbox:
             values = write_json_as_text(values)
         checked = argument_check.check_arguments(_PARAMETER_SCHEMAS[name], values)
         try:
-            if name in _WRITE_TOOLS:
+            if name not in _READ_TOOLS:
                 refuse_secrets(self._brain, checked)
             return self._warn_if_unsigned(function(self._brain, checked))
         except BrainError as error:

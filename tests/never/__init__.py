@@ -1,0 +1,1 @@
+"""What must never happen, tried from outside: commands, `Brain`, the protocol."""
