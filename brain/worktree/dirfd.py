@@ -13,6 +13,8 @@ RootPath = str | os.PathLike[str]
 """The folder that holds a brain."""
 
 OPEN_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+UNREADABLE = "unreadable"
+"""The code of the error for what its rights keep from being read."""
 _NOT_A_FOLDER_ERRNOS = {errno.ENOTDIR, errno.ELOOP}
 _DOT_NAMES = {"", ".", ".."}
 
@@ -126,7 +128,7 @@ def unreadable_error(path: str, error: OSError) -> InvalidInput:
     """Return the error for a file or folder that cannot be read."""
     return InvalidInput(
         f"{printable_text(path)} cannot be read: {error.strerror}",
-        code="unreadable",
+        code=UNREADABLE,
         hint="make it readable, or name it in .brainignore",
     )
 

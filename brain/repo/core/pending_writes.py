@@ -1,24 +1,28 @@
 """Pending writes: files that a transaction must still write, listed durably in the store.
 
-The list survives a crash, and the next writer finishes it. A file that somebody changed in
-between is not written: it is a manual edit.
+The list survives a crash, and the next writer finishes it. A file whose content somebody changed
+in between is not written: it is a manual edit.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from itertools import chain
 
 from ...digest import NO_DIGEST
 from ...errors import BrainError, InvalidInput, NotFound, StoreError, printable_text
+from ...objects import bundle as bundles
 from ...objects import paths
+from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
 from ...store.protocol import PendingWrite, StoreTransaction
 from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint, file_reader, symlinks
-from ...worktree.dirfd import FolderHandles, open_root
+from ...worktree.dirfd import UNREADABLE, FolderHandles, open_root, unreadable_error
 from ..open.session import Session
+from ..read.operation_entry import decode_log_entry
 from ..read.pending_check import check_against_head
 from . import working_copy
 from .working_copy import NO_CONTENTS
@@ -137,12 +141,16 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
 
 
 def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str, TreeEntry | None]:
-    """Return the pending writes that `recover_pending_writes` would carry out.
+    """Return the pending writes that `recover_pending_writes` would carry out, or would fail at.
 
     Left out are files that were edited since, names that this file system cannot hold, and
     rows that disagree with the head.
     """
-    return _select_untouched(session, check_against_head(session, rows).writes)
+    checked = check_against_head(session, rows)
+    try:
+        return _select_untouched(session, checked.writes)
+    except InvalidInput:  # none is written before that file can be read
+        return {row.path: entry for row, entry in checked.writes}
 
 
 def _foreign_pending_error(paths: list[str]) -> StoreError:
@@ -158,6 +166,7 @@ def _select_untouched(
 ) -> dict[str, TreeEntry | None]:
     untouched: dict[str, TreeEntry | None] = {}
     longest = os.pathconf(session.root, "PC_NAME_MAX")
+    known = _load_bundles_of_last_operation(session) if writes else []
     for row, entry in writes:
         if _has_long_name(row.path, longest):
             continue
@@ -165,23 +174,43 @@ def _select_untouched(
         if now == NO_DIGEST:  # of a file to be removed, the folders may still be there
             wanted = entry is None or row.before == NO_DIGEST
         else:
-            wanted = now == row.before and _is_content_stored(session, row.path)
+            recorded = [bundles.get_entry(session.nodes, bundle, row.path) for bundle in known]
+            blobs = {entry.blob for entry in recorded if entry}
+            wanted = _is_content_stored(session, row.path, None if now == row.before else blobs)
         if wanted:
             untouched[row.path] = entry
     return untouched
 
 
-def _is_content_stored(session: Session, path: str) -> bool:
+def _load_bundles_of_last_operation(session: Session) -> list[Bundle]:
+    """Return the states that the last operation came from and led to.
+
+    A file with its content of one of them was not edited, whatever became of its times and rights.
+    """
+    for row in session.reader.stream_operations():
+        logged = decode_log_entry(row)
+        moves = (move for _, *move in logged.refs)
+        snapshots = {logged.files_moved[0], *chain.from_iterable(moves)} - {NO_DIGEST}
+        return [session.bundle_of(snapshot) for snapshot in sorted(snapshots)]
+    return []
+
+
+def _is_content_stored(session: Session, path: str, among: Container[bytes] | None) -> bool:
     """Tell whether the present content of a file is in the store, or was redacted.
 
-    A forged row may give any fingerprint, and a planted blob any content. So content that
+    It must be one of the blobs `among`, if these are given. Raises `InvalidInput` if it cannot be
+    read. A forged row may give any fingerprint, and a planted blob any content. So content that
     exists in the folder alone is never overwritten or removed, whatever the rows say.
     """
     try:
         candidate = file_reader.lstat_candidate(session.root, path)
         (entry,) = working_copy.hash_files(session, [candidate])
-    except InvalidInput:  # not a regular file, or changing: a manual edit
-        return False
+        if among is not None and entry.blob not in among:
+            return False
+    except InvalidInput as error:
+        if error.code == UNREADABLE:
+            raise
+        return False  # not a regular file, or changing: a manual edit
     try:
         for _ in session.store.stream_blob(entry.blob, entry.size):
             pass  # the stream compares the content with the id
@@ -218,5 +247,8 @@ def _add_recorded_hint(extra_hint: str = "") -> Iterator[None]:
 
 
 def _file_fingerprint(session: Session, path: str) -> bytes:
-    added = file_fingerprint.lstat_or_none(os.path.join(session.root, path))
+    try:
+        added = file_fingerprint.lstat_or_none(os.path.join(session.root, path))
+    except OSError as error:
+        raise unreadable_error(path, error) from error
     return NO_DIGEST if added is None else file_fingerprint.fingerprint_of(added)

@@ -9,7 +9,7 @@ changed in between is not written: it is a manual edit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ... import limits
@@ -216,6 +216,7 @@ def lock_for_writing(session: Session) -> Iterator[None]:
 def lock_without_recovery(session: Session) -> Iterator[None]:
     """Hold the write lock; pending writes stay pending."""
     with writer_lock(session.control_folder, LOCK_TIMEOUT_SECONDS) as previous_writer_died:
+        _keep_out_of_git(session)
         if previous_writer_died:
             from ...worktree import file_writer
 
@@ -224,6 +225,14 @@ def lock_without_recovery(session: Session) -> Iterator[None]:
             if session.store.needs_compaction():
                 session.store.compact()
         yield
+
+
+def _keep_out_of_git(session: Session) -> None:
+    """Let git ignore `.brain`: two copies of a store that changed cannot be merged as text."""
+    file = session.control_folder / ".gitignore"
+    with suppress(OSError):
+        if not file.is_symlink() and (not file.exists() or not file.stat().st_size):
+            file.write_text("*\n")
 
 
 @contextmanager

@@ -20,7 +20,10 @@ from brain import Brain
 from tests.support.faults.strace_runner import ChildResult
 from tests.support.faults.write_scenarios import AUTHOR, BRAIN_NAME, TARGET_SKILL, open_brain
 
-STORE_FILES = {"store.db", "store.db-wal", "store.db-shm", "store.db-journal", "lock", "mark"}
+STORE_FILES = {
+    *("store.db", "store.db-wal", "store.db-shm", "store.db-journal", "lock", "mark"),
+    ".gitignore",
+}
 """All that a folder `.brain` may hold."""
 _TEMP_FOLDER = re.compile(r"\.brain(\.new|-tmp-[0-9a-f]+)?")
 
