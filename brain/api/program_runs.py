@@ -95,6 +95,7 @@ class ProgramRunner:
             check_payload(schema, payload),
             limits=_limit_generated(runnable, self._limits),
             folders=runnable.tried.folders,
+            hidden=runnable.hidden,
             answer=broker.answer,
             cancel=self._cancel,
         )

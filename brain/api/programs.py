@@ -179,17 +179,25 @@ class ProgramsPart(Part):
         return read_definition(sandbox or _find_sandbox(), code)
 
     def approve(
-        self, slug: str, *, folders: Mapping[str, str] | None = None, hosts: tuple[str, ...] = ()
+        self,
+        slug: str,
+        *,
+        folders: Mapping[str, str] | None = None,
+        hosts: tuple[str, ...] = (),
+        knowingly: bool = False,
     ) -> None:
         """Approve what the program of a skill may reach, on this machine, in exactly its bytes.
 
         `folders` it may read, by name, and `hosts` it may reach; they replace those approved
-        before. Raises as `find`.
+        before. Keys, brains and FIFOs in a folder stay hidden. Raises as `find`, `InvalidInput`:
+        `protected_folder`, `protected_host` or `bad_host` for what can be approved for no program,
+        and `consequences` that says what a folder with keys or a private address means, unless
+        that is done `knowingly`.
         """
-        from ..repo.programs import tried_programs
+        from ..repo.programs import approvals
 
-        runnable = self.find_runnable(slug)
-        self._locked.run(tried_programs.approve, runnable.tried, folders or {}, hosts)
+        tried = self.find_runnable(slug).tried
+        self._locked.run(approvals.approve, tried, folders or {}, hosts, knowingly)
 
     def attempts(self, slug: str = "") -> builtins.list[results.Attempt]:
         """Return the rejected attempts that are kept, at one skill or all, newest first."""

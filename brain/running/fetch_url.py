@@ -11,7 +11,7 @@ import socket
 import ssl
 import time
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from ..errors import InvalidInput, printable_text
@@ -25,7 +25,16 @@ MAX_URL_CHARS = 2048
 _MAX_REDIRECTS = 3
 _CHUNK_BYTES = 1 << 16
 _HTTPS_PORT = 443
+_PRIVATE = tuple(
+    map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
+)
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_METADATA = ("168.63.129.16", "fd00:ec2::254")
+"""Of Azure and of AWS, which are not link-local as those of other clouds are."""
 _REDIRECTS = (301, 302, 303, 307, 308)
+
+
+_IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class _Address(NamedTuple):
@@ -52,7 +61,8 @@ def fetch_url(
     """Return the text at a URL whose host, with its port unless 443, is among `hosts`.
 
     A redirect is followed on the same host only. Addresses that are not public are refused, unless
-    the host is named by its address. Raises `InvalidInput` (`bad_fetch`).
+    the host is named by its address and that is one which a user can approve (`find_scope`).
+    Raises `InvalidInput` (`bad_fetch`).
     """
     deadline = time.monotonic() + max_seconds
     address = _parse_url(url)
@@ -83,23 +93,61 @@ def _parse_url(url: str) -> _Address:
     return _Address(host.lower(), port, path)
 
 
-def _resolve(address: _Address) -> str:
-    """Return an IP address of a host. Raises `InvalidInput` if one of them is not public."""
+def read_address(host: str) -> _IP | None:
+    """Return the IP address that a host is written as, None for a name.
+
+    Also 127.1, 0x7f.1, 2130706433 and 0 are addresses, as the C library reads them.
+    """
     try:
-        return str(ipaddress.ip_address(address.host))
+        return ipaddress.ip_address(host.strip("[]"))
     except ValueError:
         pass
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise _bad_fetch(f"the host {printable_text(address.host, 100)} is not known") from error
-    addresses = [ipaddress.ip_address(row[4][0]) for row in found]
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError, UnicodeError):
+        return None
+
+
+def find_scope(address: _IP) -> Literal["public", "private", "never"]:
+    """Return whether every skill may be let to an address, or only who knows what that means.
+
+    This machine and private networks have services that trust all who reach them. What is linked
+    to a machine alone, such as the metadata of a cloud with its keys, is for no skill.
+    """
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return find_scope(inner)
+    if address.is_loopback or any(address in net for net in _PRIVATE):
+        return "never" if str(address) in _METADATA else "private"
+    is_public = address.is_global and not address.is_multicast
+    return "public" if is_public and str(address) not in _METADATA else "never"
+
+
+def _resolve(address: _Address) -> str:
+    """Return an IP address of a host. Raises `InvalidInput` if no skill may be let to one of them.
+
+    Only one that is named by its address, as the user approved it, may be private.
+    """
+    literal = read_address(address.host)
+    addresses = [literal] if literal else _look_up(address)
     for one in addresses:
-        if not one.is_global or one.is_multicast:
+        scope = find_scope(one)
+        if scope == "never" or (scope == "private" and literal is None):
             raise _bad_fetch(
                 f"{printable_text(address.host, 100)} is at {one}, which is not a public address"
             )
     return str(addresses[0])
+
+
+def _look_up(address: _Address) -> list[_IP]:
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise _bad_fetch(f"the host {printable_text(address.host, 100)} is not known") from error
+    return [ipaddress.ip_address(row[4][0]) for row in found]
 
 
 def _get(address: _Address, tls: ssl.SSLContext, deadline: float) -> tuple[int, str, str]:

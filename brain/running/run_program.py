@@ -68,6 +68,7 @@ def run_program(
     *,
     limits: SandboxLimits = DEFAULT_LIMITS,
     folders: Mapping[str, str] | None = None,
+    hidden: tuple[str, ...] = (),
     answer: Callable[[bytes], bytes] | None = None,
     cancel: Event | None = None,
 ) -> RunOutcome:
@@ -93,6 +94,7 @@ def run_program(
         arguments=("/job/run_class.py",) if is_class else ("/job/skill.py", text),
         files=_class_files(program.code) if is_class else _script_files(program.code),
         folders=folders or {},
+        hidden=hidden,
         stdin=json.dumps({"payload": dict(payload)}).encode() if is_class else b"",
         answer=answer,
         limits=limits,

@@ -26,9 +26,9 @@ from ..programs.test_cases import TestCase, parse_cases
 from ..programs.tool_name import tool_name
 from ..sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox, SandboxLimits
 from ..util.json_schema import equal_json
-from ..verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
+from ..verdicts.verdict_types import NamedText, ProgramFile, Verdict, VerdictCase
 from .complete_program import complete_program
-from .trial_runs import TrialRuns, TriedCase
+from .trial_runs import TrialRuns, TriedCase, WatchedSandbox
 
 UNSEEN_PAYLOADS = 8
 """Payloads that the author never saw."""
@@ -79,12 +79,14 @@ def try_program(
     longer than `max_seconds` rejects the program. Raises `InvalidInput` for tests or a schema
     that cannot be read, and `SandboxError`, also if `cancel` was set (`cancelled`).
     """
+    watched = WatchedSandbox(sandbox)
     findings = tuple(check_code(program.code, code_profile, name=tool_name(program.slug)))
     if findings:
         course = _Course(program=program, findings=findings, reason=findings[0])
     else:
-        runs = TrialRuns(sandbox, limits, max_seconds, answer, cancel)
+        runs = TrialRuns(watched, limits, max_seconds, answer, cancel)
         course = _try_all(runs, program, seed)
+    sandbox_name, applied, versions = watched.describe_wall()
     verdict = Verdict(
         decision="reject" if course.reason else "admit",
         skill=program.slug,
@@ -94,12 +96,9 @@ def try_program(
         files=tuple(ProgramFile(path, blob) for path, blob in course.program.blobs),
         code_check=code_profile,
         findings=course.findings,
-        sandbox=sandbox.profile.name,
-        limits=_list_limits(limits),
-        versions=(
-            NamedText("brain", __version__),
-            *(NamedText(name, version) for name, version in sandbox.profile.versions),
-        ),
+        sandbox=sandbox_name,
+        limits=applied,
+        versions=(NamedText("brain", __version__), *versions),
         seed=seed,
         cases=tuple(row.case for row in course.rows),
     )
@@ -254,20 +253,6 @@ def _stub_row(name: str, survived: bool) -> TriedCase:
             detail="the tests take it for the skill" if survived else "",
         ),
         payload={},
-    )
-
-
-def _list_limits(limits: SandboxLimits) -> tuple[NamedNumber, ...]:
-    return (
-        NamedNumber("cpu_seconds", limits.cpu_seconds),
-        NamedNumber("file_bytes", limits.file_bytes),
-        NamedNumber("memory_bytes", limits.memory_bytes),
-        NamedNumber("open_files", limits.open_files),
-        NamedNumber("output_bytes", limits.output_bytes),
-        NamedNumber("processes", limits.processes),
-        NamedNumber("requests", limits.requests),
-        NamedNumber("threads", limits.threads),
-        NamedNumber("wall_ms", round(1000 * limits.wall_seconds)),
     )
 
 

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from threading import Event
 from typing import Any
 
@@ -15,8 +15,14 @@ from ..errors import SandboxError
 from ..programs.failure_summary import fit_summary
 from ..programs.program import Program
 from ..programs.test_cases import TestCase, is_meaningful
-from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
-from ..verdicts.verdict_types import VerdictCase
+from ..sandbox.sandbox_protocol import (
+    Sandbox,
+    SandboxJob,
+    SandboxLimits,
+    SandboxOutcome,
+    SandboxProfile,
+)
+from ..verdicts.verdict_types import NamedNumber, NamedText, VerdictCase
 from .run_program import RunOutcome, check_outputs, run_program
 
 _PARALLEL_RUNS = 2
@@ -40,6 +46,47 @@ class TriedCase:
     def failed(self, detail: str) -> TriedCase:
         """Return the same case as one that failed."""
         return replace(self, case=self.case._replace(outcome="fail", detail=fit_summary(detail)))
+
+
+class WatchedSandbox:
+    """A sandbox that notes what was there as it ran jobs, from two threads too."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._ran: list[tuple[SandboxLimits, str]] = []
+
+    @property
+    def profile(self) -> SandboxProfile:
+        """What the sandbox is made of."""
+        return self._sandbox.profile
+
+    def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
+        """Run a job; see `Sandbox.run`."""
+        outcome = self._sandbox.run(job, cancel)
+        self._ran.append((job.limits, outcome.memory))
+        return outcome
+
+    def describe_wall(self) -> tuple[str, tuple[NamedNumber, ...], tuple[NamedText, ...]]:
+        """Return for a verdict the sandbox, its limits and its versions; nothing if none ran.
+
+        A limit that differed between jobs is the highest one.
+        """
+        if not self._ran:
+            return "", (), ()
+        memory = " or ".join(sorted({memory for _, memory in self._ran if memory}))
+        versions = dict(self.profile.versions) | ({"memory": memory} if memory else {})
+        limits = {
+            "wall_ms" if name == "wall_seconds" else name: max(
+                round(getattr(used, name) * (1000 if name == "wall_seconds" else 1))
+                for used, _ in self._ran
+            )
+            for name in (one.name for one in fields(SandboxLimits))
+        }
+        return (
+            self.profile.name,
+            tuple(NamedNumber(*row) for row in sorted(limits.items())),
+            tuple(NamedText(*row) for row in sorted(versions.items())),
+        )
 
 
 class TrialRuns:

@@ -11,18 +11,20 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from threading import Event
 
 from ..errors import SandboxError
+from .hidden_paths import Hidden
 from .interpreter import Interpreter, choose_interpreter
 from .job_files import START_FILE, list_job_files
 from .job_folders import check_folders
 from .job_memory import JobMemory
 from .job_watch import watch_job
-from .memory_cgroup import find_group_parent, memory_group
+from .memory_cgroup import MemoryGroup, memory_group
 from .sandbox_process import FIRST_CONTENT, spawn_process
 from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
 from .seccomp_filter import build_filter
@@ -54,14 +56,11 @@ class BubblewrapSandbox:
     @cached_property
     def profile(self) -> SandboxProfile:
         """What this sandbox is made of. Raises `SandboxError` if one of its programs fails."""
-        parent = find_group_parent()
-        together = "address space" if parent is None else f"control group v{parent.version}"
         return SandboxProfile(
             name="bubblewrap",
             versions=(
                 ("bubblewrap", _ask_version(self._programs["bwrap"]).removeprefix("bubblewrap ")),
                 ("linux", platform.release()),
-                ("memory", together),
                 ("python", _ask_version(self.interpreter.path).removeprefix("Python ")),
             ),
         )
@@ -69,24 +68,22 @@ class BubblewrapSandbox:
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end; see `Sandbox.run`."""
         files = list_job_files(job, job.arguments)
-        check_folders(job.folders, for_other_user=self._as_root)
+        folders = list(check_folders(job.folders, job.hidden, for_other_user=self._as_root))
         if self._as_root:
             end_orphans()
         with ExitStack() as stack:
             uid = stack.enter_context(reserved_uid() if self._as_root else nullcontext(None))
             # Processes that share a limit: by a group, else each has its part of the limit.
-            parent = find_group_parent() if job.limits.processes > 1 else None
-            group = (
-                stack.enter_context(memory_group(parent, job.limits.memory_bytes))
-                if parent is not None
-                else None
-            )
+            shares = job.limits.processes > 1
+            group = stack.enter_context(memory_group(job.limits.memory_bytes)) if shares else None
             options, seccomp, *numbers = range(FIRST_CONTENT, FIRST_CONTENT + 2 + len(files))
             isolation = self._isolate(job, seccomp, dict(zip(files, numbers, strict=True)))
+            isolation += _mount_folders(folders)
+            isolation += ["--remount-ro", "/", "--chdir", "/tmp"]
             contents = {
                 0: job.stdin,
                 options: "\0".join(isolation).encode("utf-8", "surrogateescape"),
-                seccomp: build_filter(job.limits.processes > 1),
+                seccomp: build_filter(shares, locks=not folders),
                 **dict(zip(numbers, files.values(), strict=True)),
             }
             arguments = [
@@ -100,7 +97,8 @@ class BubblewrapSandbox:
             stack.callback(process.close)
             memory = JobMemory(process, group)
             stack.callback(memory.close)
-            return watch_job(process, job, cancel, memory)
+            outcome = watch_job(process, job, cancel, memory)
+            return replace(outcome, memory=_describe_memory(job.limits, group))
 
     def _change_user(self, uid: int | None) -> list[str]:
         if uid is None:
@@ -133,9 +131,7 @@ class BubblewrapSandbox:
         out += ["--symlink", "/tmp", "/dev/shm"]
         for path, number in files.items():
             out += ["--file", str(number), path]
-        for name, path in job.folders.items():
-            out += ["--ro-bind", path, f"/folders/{name}"]
-        return [*out, "--remount-ro", "/", "--chdir", "/tmp"]
+        return out
 
     def _limit(self, limits: SandboxLimits, parts: int) -> list[str]:
         tasks = limits.processes if limits.processes > 1 else limits.threads
@@ -150,6 +146,25 @@ class BubblewrapSandbox:
             *("--core=0", "--memlock=0", "--msgqueue=0", "--rtprio=0", "--nice=0"),
             *("--sigpending=1024", "--"),
         ]
+
+
+def _mount_folders(folders: Sequence[tuple[str, str, Sequence[Hidden]]]) -> Iterator[str]:
+    """Yield options that show approved folders, and cover what a job must not see of them."""
+    for name, path, hidden in folders:
+        yield from ("--ro-bind", path, f"/folders/{name}")
+        for one in hidden:
+            place = f"/folders/{name}/{one.path}"
+            if one.is_folder:
+                yield from ("--perms", "0555", "--size", str(_MIN_FILE_BYTES), "--tmpfs", place)
+                yield from ("--remount-ro", place)
+            else:  # a device of a mount without devices cannot be opened
+                yield from ("--ro-bind", "/dev/null", place)
+
+
+def _describe_memory(limits: SandboxLimits, group: MemoryGroup | None) -> str:
+    if group is not None:
+        return f"control group v{group.version}"
+    return "address space" if limits.processes == 1 else "address space, shared out to processes"
 
 
 def _ask_version(program: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 
 from ..errors import SandboxError, printable_text
-from .sandbox_protocol import Sandbox, SandboxJob, SandboxProfile
+from .sandbox_protocol import DEFAULT_LIMITS, Sandbox, SandboxJob, SandboxProfile
 
 _SYSTEM_PATH = "/usr/bin:/bin:/usr/local/bin"
 """Where the programs of a sandbox are looked for: not in the PATH, which others may have set."""
@@ -16,17 +17,25 @@ _SYSTEM_PATH = "/usr/bin:/bin:/usr/local/bin"
 def probe_sandbox() -> SandboxProfile:
     """Run an empty job in the sandbox of this machine, and return what that is made of.
 
+    `memory` in it says what limited the memory of its processes together.
+
     Raises `SandboxError` that says why there is none, and what to do.
     """
     sandbox = find_sandbox()
-    outcome = sandbox.run(SandboxJob(arguments=("/job/empty.py",), files={"/job/empty.py": b""}))
+    job = SandboxJob(
+        arguments=("/job/empty.py",),
+        files={"/job/empty.py": b""},
+        limits=replace(DEFAULT_LIMITS, processes=2),  # whose memory takes more than one limit
+    )
+    outcome = sandbox.run(job)
     if outcome.ended_by != "exit" or outcome.status != 0:
         raise SandboxError(
             f"an empty program failed in the sandbox ({outcome.ended_by}, {outcome.status}):"
             f" {printable_text(outcome.stderr)}",
             hint="run `bwrap --version` and `prlimit --version`, and install anew what fails",
         )
-    return sandbox.profile
+    memory = ("memory", outcome.memory)
+    return replace(sandbox.profile, versions=(*sandbox.profile.versions, memory))
 
 
 def find_sandbox() -> Sandbox:

@@ -1,21 +1,25 @@
-"""Check the folders of the host that a job may read."""
+"""Check the folders of the host that a job may read, and find what it must not see of them."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..errors import SandboxError, printable_text
+from .hidden_paths import Hidden, explain_refusal, find_hidden
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-def check_folders(folders: Mapping[str, str], *, for_other_user: bool) -> None:
-    """Check that each folder is there, and can be read by the user that runs the job.
+def check_folders(
+    folders: Mapping[str, str], hidden: Sequence[str], *, for_other_user: bool
+) -> Iterator[tuple[str, str, list[Hidden]]]:
+    """Yield the name of each folder, its path without links, and what a job must not see of it.
 
-    Raises `SandboxError` (`bad_folder`).
+    Raises `SandboxError` (`bad_folder`) for one that is not there, that the user that runs the job
+    cannot read, or that nobody can approve, whenever it was approved.
     """
     for name, path in folders.items():
         if not _NAME.fullmatch(name):
@@ -28,12 +32,20 @@ def check_folders(folders: Mapping[str, str], *, for_other_user: bool) -> None:
                 f"the approved folder {printable_text(path)} is not there",
                 "approve the absolute path of a folder",
             )
+        if refusal := explain_refusal(path, hidden):
+            raise _bad_folder(
+                f"no skill may read {printable_text(path)}: {refusal}",
+                "remove its approval with `brain evolve allow SKILL --remove`, and approve a"
+                " smaller folder",
+            )
         if for_other_user and not is_public(path):
             raise _bad_folder(
                 f"skills that root runs cannot read {printable_text(path)}: it is root's own",
                 "let all users read it (`chmod -R o+rX`), and enter the folders above it, or run"
                 " skills as the user that it belongs to",
             )
+        real = os.path.realpath(path)
+        yield name, real, find_hidden(real, hidden, for_other_user=for_other_user)
 
 
 def is_public(path: str) -> bool:

@@ -18,8 +18,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
-from ..errors import SandboxError
-
 _PREFIX = "brain-sandbox-"
 _ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
 _REMOVE_TRIES = 100
@@ -51,14 +49,27 @@ class MemoryGroup(NamedTuple):
 
 
 @contextmanager
-def memory_group(parent: GroupParent, memory_bytes: int) -> Iterator[MemoryGroup]:
+def memory_group(memory_bytes: int) -> Iterator[MemoryGroup | None]:
     """Make a group with a limit, and remove it at the end, when nothing runs in it any more.
 
-    Raises `SandboxError` (`sandbox_failed`).
+    Gives None where this process cannot make one.
     """
-    _sweep(parent.folder)
-    group = MemoryGroup(parent.folder / f"{_PREFIX}{token_hex(8)}", parent.version)
+    made = _make_group(memory_bytes)
     try:
+        yield made[0] if made else None
+    finally:
+        if made:
+            _remove(made[0].folder)
+            os.close(made[1])
+
+
+def _make_group(memory_bytes: int) -> tuple[MemoryGroup, int] | None:
+    parent = find_group_parent()
+    if parent is None:
+        return None
+    try:
+        _sweep(parent.folder)
+        group = MemoryGroup(parent.folder / f"{_PREFIX}{token_hex(8)}", parent.version)
         lock = _make_locked(group.folder)
         try:
             _set_limit(group, memory_bytes)
@@ -66,17 +77,9 @@ def memory_group(parent: GroupParent, memory_bytes: int) -> Iterator[MemoryGroup
             group.folder.rmdir()
             os.close(lock)
             raise
-    except OSError as error:
-        raise SandboxError(
-            f"a control group for the memory of a job cannot be made: {error.strerror}",
-            code="sandbox_failed",
-            hint=f"see what is in {parent.folder}",
-        ) from error
-    try:
-        yield group
-    finally:
-        _remove(group.folder)
-        os.close(lock)
+    except OSError:  # such as a folder that claims to be writable in a container
+        return None
+    return group, lock
 
 
 @cache

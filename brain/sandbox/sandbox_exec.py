@@ -13,14 +13,15 @@ import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Event, Thread
 
 from ..errors import SandboxError
+from .hidden_paths import Hidden
 from .job_files import list_job_files
 from .job_folders import check_folders
 from .job_watch import watch_job
@@ -45,14 +46,13 @@ class SandboxExecSandbox:
             name="sandbox-exec, untested",
             versions=(
                 ("macos", os.uname().release),
-                ("memory", "not limited"),
                 ("python", ".".join(map(str, sys.version_info[:3]))),
             ),
         )
 
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end; see `Sandbox.run`."""
-        check_folders(job.folders, for_other_user=False)
+        folders = list(check_folders(job.folders, job.hidden, for_other_user=False))
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             root = os.path.realpath(folder)
@@ -66,11 +66,12 @@ class SandboxExecSandbox:
             Path(root, "tmp").mkdir()
             command = [
                 *("/bin/sh", "-c", _limit(job.limits, f"{root}/tmp"), "sh"),
-                *(self._program, "-p", _profile_text(root, job)),
+                *(self._program, "-p", _profile_text(root, job, folders)),
                 *(os.path.realpath(sys.executable), "-I", "-S", "-B", f"{root}/job/.start.py"),
             ]
             process = stack.enter_context(_started(command, job.stdin))
-            return watch_job(process, job, cancel, _NoMemoryLimit())
+            outcome = watch_job(process, job, cancel, _NoMemoryLimit())
+            return replace(outcome, memory="not limited")
 
 
 class _NoMemoryLimit:
@@ -90,10 +91,13 @@ def _limit(limits: SandboxLimits, folder: str) -> str:
     )
 
 
-def _profile_text(root: str, job: SandboxJob) -> str:
+def _profile_text(
+    root: str, job: SandboxJob, folders: Sequence[tuple[str, str, Sequence[Hidden]]]
+) -> str:
     """Return the rules of sandbox-exec, in its language."""
     prefix = os.path.realpath(sys.base_prefix)
-    readable = (*_READABLE, prefix, f"{root}/job", f"{root}/tmp", *job.folders.values())
+    readable = (*_READABLE, prefix, f"{root}/job", f"{root}/tmp", *(path for _, path, _ in folders))
+    hidden = [f"{path}/{one.path}" for _, path, found in folders for one in found]
     rows = [
         "(version 1)",
         "(deny default)",
@@ -101,6 +105,7 @@ def _profile_text(root: str, job: SandboxJob) -> str:
         f"(allow process-exec (subpath {_quote(prefix)}))",
         *(f"(allow file-read* (subpath {_quote(path)}))" for path in readable),
         *(f"(allow file-read* (literal {_quote(path)}))" for path in _DEVICES),
+        *(f"(deny file-read* (subpath {_quote(path)}))" for path in hidden),  # the last rule wins
         '(allow file-write* (literal "/dev/null"))',
         f"(allow file-write* (subpath {_quote(root + '/tmp')}))",
         "(allow file-read-metadata)",

@@ -45,7 +45,8 @@ class SandboxJob:
 
     The first of `arguments` is the path of the program inside. `files` are readable inside at their
     absolute path below /job; modules are imported from /job/modules. `folders` are approved folders
-    of the host, readable inside at /folders/NAME. A program writes lines of JSON to descriptor 3:
+    of the host, readable inside at /folders/NAME, without keys, FIFOs, sockets, devices, and the
+    places `hidden` of the host, such as a brain. A program writes lines of JSON to descriptor 3:
     one that begins with `=` is its result, any other is a request, whose answer it reads as a line
     from descriptor 4. `answer` makes it, in the process and thread of the caller, from the
     request without its newline; None refuses all. The job can end before it has an answer, and
@@ -55,6 +56,7 @@ class SandboxJob:
     arguments: tuple[str, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
     stdin: bytes = b""
     answer: Callable[[bytes], bytes] | None = None
     limits: SandboxLimits = DEFAULT_LIMITS
@@ -67,7 +69,8 @@ class SandboxOutcome:
     As in a shell, an exit status above 128 stands for a signal.
 
     `result` is the last result that the program wrote, without the `=`; None if it wrote none.
-    Outputs are cut at their limit. `wall_ms` is the time it took.
+    Outputs are cut at their limit. `wall_ms` is the time it took, and `memory` says what limited
+    the memory of the job, as it was at this run.
     """
 
     ended_by: EndedBy
@@ -76,14 +79,12 @@ class SandboxOutcome:
     stderr: bytes
     result: bytes | None
     wall_ms: int
+    memory: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxProfile:
-    """The sandbox of this machine: its name, and name and version of each program it is made of.
-
-    `memory` among them says what limits the memory of all processes of a job together.
-    """
+    """The sandbox of this machine: its name, and name and version of each program it is made of."""
 
     name: str
     versions: tuple[tuple[str, str], ...]

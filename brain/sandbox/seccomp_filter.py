@@ -2,7 +2,8 @@
 
 What Python and its standard library need is allowed; all else answers "not implemented", so that
 the C library falls back where it can. Not among them: sockets, mounts, namespaces, tracing,
-keys, BPF, io_uring, and memory that no limit counts (memfd, System V).
+keys, BPF, io_uring, memory that no limit counts (memfd, System V), and what touches files of the
+host that a job can only read: watches (inotify, dnotify, leases), FIFOs and locks.
 """
 
 from __future__ import annotations
@@ -15,12 +16,11 @@ from ..errors import SandboxError
 
 _ALLOWED = """
     access faccessat faccessat2 chdir fchdir getcwd chmod fchmod fchmodat close close_range
-    dup dup2 dup3 fcntl flock open openat creat read pread64 readv preadv preadv2 write pwrite64
+    dup dup2 dup3 open openat creat read pread64 readv preadv preadv2 write pwrite64
     writev pwritev pwritev2 lseek truncate ftruncate fallocate fsync fdatasync sync_file_range
     sendfile copy_file_range splice tee stat lstat fstat newfstatat statx statfs fstatfs getdents
     getdents64 link linkat symlink symlinkat unlink unlinkat rename renameat renameat2 mkdir
     mkdirat rmdir readlink readlinkat umask utime utimes utimensat futimesat fadvise64 readahead
-    inotify_init1 inotify_add_watch inotify_rm_watch
     brk mmap munmap mremap mprotect madvise mincore msync mlock munlock membarrier
     pipe pipe2 poll ppoll select pselect6 _newselect epoll_create epoll_create1 epoll_ctl
     epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2 timerfd_create timerfd_settime
@@ -46,12 +46,20 @@ _SOCK_STREAM = 1
 _SOCK_TYPE_MASK = 0xF
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: what files and pipes need."""
+_INT = 0xFFFFFFFF
+"""The bits of a register that the kernel reads of an `int`."""
+_FCNTLS = (0, 1, 2, 3, 4, 1027, 1030, 1031, 1032, 1034)
+"""F_DUPFD to F_SETFL, F_DUPFD_QUERY, F_DUPFD_CLOEXEC, sizes of pipes, F_GET_SEALS."""
+_FCNTL_LOCKS = (5, 6, 7, 36, 37, 38)
+"""F_GETLK, F_SETLK, F_SETLKW, and the same three of open files (F_OFD_*)."""
 
 
 @cache
-def build_filter(processes: bool) -> bytes:
+def build_filter(processes: bool, *, locks: bool) -> bytes:
     """Return the filter as BPF; with `processes`, a program may start others.
 
+    `locks` lets it lock parts of files, as SQLite does in /tmp. A lock for reading needs no right
+    to write, and stops those who write, so that a job with a folder of the host gets none.
     Raises `SandboxError` (`no_sandbox`) without libseccomp.
     """
     try:
@@ -83,6 +91,10 @@ def build_filter(processes: bool) -> bytes:
         made.add_rule(pyseccomp.ERRNO(errno.EACCES), name)
     for name in ("sendto", "recvfrom", "sendmsg", "recvmsg", "shutdown", "getsockopt"):
         made.add_rule(pyseccomp.ALLOW, name)  # on pairs of sockets
+    for command in (*_FCNTLS, *(_FCNTL_LOCKS if locks else ())):
+        made.add_rule(
+            pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, command)
+        )
     for request in _IOCTLS:
         made.add_rule(pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
     with os.fdopen(os.memfd_create("filter"), "w+b") as file:

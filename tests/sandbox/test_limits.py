@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from brain.sandbox import bubblewrap, memory_cgroup
+from brain.sandbox import memory_cgroup
 from brain.sandbox.job_memory import MAX_TMP_FILES
 from brain.sandbox.sandbox_protocol import MIB, SandboxLimits
 
@@ -29,7 +29,7 @@ def test_processes_together_get_no_more_memory_than_one(
     run: Run, monkeypatch: pytest.MonkeyPatch, grouped: bool
 ) -> None:
     if not grouped:
-        monkeypatch.setattr(bubblewrap, "find_group_parent", lambda: None)
+        monkeypatch.setattr(memory_cgroup, "find_group_parent", lambda: None)
     code = (
         "import os, mmap\n"
         "def fill():\n"
@@ -51,9 +51,11 @@ def test_processes_together_get_no_more_memory_than_one(
         "print(len(counted), sum(counted))\n"
     )
     outcome = run(code, limits=limits(memory_bytes=256 * MIB, processes=4))
-    if grouped and memory_cgroup.find_group_parent() is not None:
+    if grouped and (parent := memory_cgroup.find_group_parent()) is not None:
         assert outcome.ended_by == "memory"
+        assert outcome.memory == f"control group v{parent.version}"
     else:
+        assert outcome.memory == "address space, shared out to processes"
         count, total = outcome.stdout.split()
         assert int(count) == 3 and int(total) <= 256
 

@@ -52,7 +52,7 @@ def test_without_libseccomp_it_is_named_and_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
     with pytest.raises(SandboxError) as caught:
-        seccomp_filter.build_filter.__wrapped__(processes=False)
+        seccomp_filter.build_filter.__wrapped__(processes=False, locks=True)
     assert caught.value.code == "no_sandbox" and "libseccomp" in caught.value.hint
 
 

@@ -28,16 +28,20 @@ from ..read.ancestor_set import AncestorSet
 from ..read.decision_rows import read_decision_verdict
 from ..read.skill_lookup import FoundSkill
 from .find_program import find_program, list_program_entries
-from .tried_programs import TriedProgram, read_tried_program
+from .tried_programs import TriedProgram, list_own_places, read_tried_program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runnable:
-    """A program that may run, with its skill, and what was approved for it on this machine."""
+    """A program that may run, with its skill, and what was approved for it on this machine.
+
+    `hidden` are places of the host that it does not see in an approved folder.
+    """
 
     program: Program
     skill: FoundSkill
     tried: TriedProgram
+    hidden: tuple[str, ...] = ()
 
 
 def find_runnable(session: Session, slug: str) -> Runnable:
@@ -56,7 +60,8 @@ def find_runnable(session: Session, slug: str) -> Runnable:
     tried = read_tried_program(session, program.id)
     if tried is None:
         raise not_admitted_error(skill, "was not tried on this machine")
-    return Runnable(program=program, skill=skill, tried=tried)
+    hidden = list_own_places(session) if tried.folders else ()
+    return Runnable(program=program, skill=skill, tried=tried, hidden=hidden)
 
 
 def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundSkill:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...errors import InvalidInput, NotFound, printable_text
+from ...running.fetch_url import find_scope, read_address
+from ...sandbox.hidden_paths import explain_refusal, find_hidden
+from ..open.session import Session
+from . import tried_programs
 from .tried_programs import TriedProgram
 
 MAX_APPROVALS = 32
@@ -15,7 +19,69 @@ _HOST = re.compile(
     r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
     r"(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*(?::[0-9]{1,5})?"
 )
+_LOCAL_NAME = re.compile(
+    r"(?:.*\.)?(?:localhost|localdomain|local|internal|ip6-localhost|ip6-loopback)(?::[0-9]+)?"
+)
+_MAX_NAMED = 5
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def approve(
+    session: Session,
+    tried: TriedProgram,
+    folders: Mapping[str, str],
+    hosts: Sequence[str],
+    knowingly: bool,
+) -> None:
+    """Replace what a program may read and reach on this machine.
+
+    Raises `InvalidInput`: `protected_folder`, `protected_host` and `bad_host` for what nobody can
+    approve; `consequences` for what was not approved before and has some, unless `knowingly`. Also
+    as `tried_programs.approve`.
+    """
+    places = tried_programs.list_own_places(session)
+    new = [path for path in folders.values() if path not in tried.folders.values()]
+    for path in new:
+        if refusal := explain_refusal(path, places):
+            raise InvalidInput(
+                f"no skill may read {printable_text(path)}: {refusal}",
+                code="protected_folder",
+                hint="approve a folder that has only what the skill reads",
+            )
+    checked = [host if host in tried.hosts else _check_host(host) for host in hosts]
+    found = [
+        *(text for path in new for text in _explain_folder(path, places)),
+        *(text for host in checked if host not in tried.hosts for text in _explain_host(host)),
+    ]
+    if found and not knowingly:
+        raise InvalidInput(
+            "; ".join(found),
+            code="consequences",
+            hint="if the skill needs that, repeat the command with --yes; in Python, approve it"
+            " knowingly",
+        )
+    tried_programs.approve(session, tried, folders, tuple(dict.fromkeys(checked)))
+
+
+def _explain_folder(path: str, places: Sequence[str]) -> Iterator[str]:
+    """Yield what it means to approve a folder that has what no skill may see."""
+    secret = [one.path for one in find_hidden(os.path.realpath(path), places) if one.is_secret]
+    if secret:
+        more = f" and {len(secret) - _MAX_NAMED} more" if len(secret) > _MAX_NAMED else ""
+        named = ", ".join(map(printable_text, sorted(secret)[:_MAX_NAMED]))
+        yield (
+            f"{printable_text(path)} has keys or a brain ({named}{more}): these stay hidden, and"
+            " the skill reads all else in it, also secrets under other names"
+        )
+
+
+def _explain_host(host: str) -> Iterator[str]:
+    address = read_address(_split_port(host)[0])
+    if address is not None and find_scope(address) == "private":
+        yield (
+            f"{host} is this machine or in a private network, where services trust all who"
+            " reach them: the skill can ask them as you can"
+        )
 
 
 def change_approvals(
@@ -26,7 +92,7 @@ def change_approvals(
     With `remove` and neither folders nor hosts, nothing stays approved. Raises `InvalidInput`
     (`bad_host`, `too_many`), or `NotFound` (`no_path`, `not_approved`).
     """
-    hosts = [_check_host(host) for host in hosts]
+    hosts = [host.lower() if remove else _check_host(host) for host in hosts]
     paths = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
     if not remove:
         return _add(tried, paths, hosts)
@@ -74,12 +140,26 @@ def _free_name(path: str, folders: dict[str, str]) -> str:
     return next(name for name in names if name not in folders)
 
 
+def _split_port(host: str) -> tuple[str, str]:
+    name, colon, port = host.rpartition(":")
+    return (name, colon + port) if colon else (host, "")
+
+
 def _check_host(host: str) -> str:
+    """Return the host as it is fetched from: in lower case, an address in its usual form."""
     lowered = host.lower()
-    if _HOST.fullmatch(lowered) is None:
+    name, port = _split_port(lowered)
+    if _HOST.fullmatch(lowered) is None or int(port[1:] or 1) > 0xFFFF:
         raise InvalidInput(
             f"not the name of a host: {printable_text(host, 80)}",
             code="bad_host",
             hint="write it without https:// and without a path, such as api.example.org",
         )
-    return lowered
+    address = read_address(name)
+    if _LOCAL_NAME.fullmatch(lowered) or (address and find_scope(address) == "never"):
+        raise InvalidInput(
+            f"no skill may reach {lowered}: it is this machine, or has what is for it alone",
+            code="protected_host",
+            hint="name a public host, or a machine of a private network by its address",
+        )
+    return f"{address}{port}" if address else lowered

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from ..open.session import Session
 
 STATE_DIR_VARIABLE = "BRAIN_STATE_DIR"
 """Environment variable that names another folder for the state of the user."""
+_NAMES_PLACE = re.compile("BRAIN_.*(?:DIR|KEYS?|ROOTS|CONFIG|LEDGERS|FILE)")
 _FOLDER = "admitted"
 _MAX_FILE_BYTES = 64 << 10
 _MAX_DEPTH = 8
@@ -101,6 +103,25 @@ def approve(
     write_atomic(
         require_state_folder(session) / tried.program.hex(),
         _encode(replace(tried, folders=folders, hosts=hosts)),
+    )
+
+
+def list_own_places(session: Session) -> tuple[str, ...]:
+    """Return the brain, and where this program keeps keys, settings, state and caches.
+
+    No program of a skill sees them in an approved folder.
+    """
+    import platformdirs
+
+    ways = (
+        *(platformdirs.user_config_dir, platformdirs.user_data_dir),
+        *(platformdirs.user_state_dir, platformdirs.user_cache_dir),
+    )
+    named = (path for name, path in os.environ.items() if _NAMES_PLACE.fullmatch(name) and path)
+    return (
+        str(session.root),
+        *(way("brain") for way in ways),
+        *map(os.path.abspath, named),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,11 +33,12 @@ from ...options import message_option
 from ...output import emit
 from ...params import SlugType
 from ...render.human_format import align_columns, local_time, pluralize, short_id
-from ...terminal import escape, escape_lines
+from ...terminal import escape, escape_lines, is_terminal
 from ...user_files import read_input
 
 if TYPE_CHECKING:
     from brain.repo.programs.acquire import AcquireRequest
+    from brain.repo.programs.tried_programs import TriedProgram
     from brain.results import Attempt, AttemptView, Decided, ImportedRegistry, ProgramRun
 
 profile_option = option(
@@ -261,24 +263,41 @@ def _attempt_lines(view: AttemptView, files: Mapping[str, str]) -> Iterator[str]
 @repeated_option("--read", "folders", metavar="FOLDER", help="A folder it may read; repeatable.")
 @repeated_option("--host", "hosts", metavar="HOST", help="A host that it may reach; repeatable.")
 @flag("--remove", help="Remove these, or all if none is named.")
+@flag("--yes", help="Allow also what has consequences, without a question.")
 def evolve_allow_command(
-    app: App, slug: str, folders: tuple[str, ...], hosts: tuple[str, ...], remove: bool
+    app: App, slug: str, folders: tuple[str, ...], hosts: tuple[str, ...], remove: bool, yes: bool
 ) -> None:
     """Show or change what the program of a skill may reach.
 
     By default that is nothing: no files and no network. What you allow is for exactly these
     bytes, on this machine, and is kept outside the brain: a changed program has to be allowed
-    again. A folder is found at /folders/NAME inside; hosts are reached by https with
-    skillapi.fetch.
+    again. A folder is found at /folders/NAME inside, without keys, brains, FIFOs, sockets and
+    devices; hosts are reached by https with skillapi.fetch. Your home folder, the brain and
+    this machine's own places are refused; for a folder with keys and for private addresses
+    you are asked.
     """
     from brain.repo.programs.approvals import change_approvals
 
     tried = app.brain.programs.find_runnable(slug).tried
-    approved = change_approvals(tried, folders, hosts, remove=remove)
     if folders or hosts or remove:
-        app.brain.programs.approve(slug, folders=approved.folders, hosts=approved.hosts)
-    document = {"skill": slug, "folders": approved.folders, "hosts": approved.hosts}
-    emit(app, document, _approval_lines(slug, approved.folders, approved.hosts))
+        approved = change_approvals(tried, folders, hosts, remove=remove)
+        _approve(app, slug, approved, yes or remove)
+        tried = app.brain.programs.find_runnable(slug).tried
+    document = {"skill": slug, "folders": tried.folders, "hosts": tried.hosts}
+    emit(app, document, _approval_lines(slug, tried.folders, tried.hosts))
+
+
+def _approve(app: App, slug: str, approved: TriedProgram, knowingly: bool) -> None:
+    """Approve it; what has consequences, only if the user says so, at a terminal or by --yes."""
+    folders, hosts = approved.folders, approved.hosts
+    try:
+        app.brain.programs.approve(slug, folders=folders, hosts=hosts, knowingly=knowingly)
+    except InvalidInput as error:
+        asks = error.code == "consequences" and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+        question = f"{escape(error.message)}. Allow it?"
+        if not asks or app.as_json or not click.confirm(question, err=True):
+            raise
+        app.brain.programs.approve(slug, folders=folders, hosts=hosts, knowingly=True)
 
 
 def _approval_lines(slug: str, folders: Mapping[str, str], hosts: Sequence[str]) -> Iterator[str]:

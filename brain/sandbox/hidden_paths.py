@@ -1,0 +1,194 @@
+"""What a job never sees of an approved folder: keys, brains, FIFOs, sockets and devices.
+
+A read-only mount keeps no program from writing to a FIFO, and no list of folders knows what lies
+in them by the time of a run. So each approved folder is searched before each job, and what is
+found is covered. What another process puts there later, while the job runs, is not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..errors import SandboxError, printable_text
+
+MAX_ENTRIES = 200_000
+"""Files and folders in an approved folder, which are searched in about a second."""
+MAX_HIDDEN = 500
+"""Places that are covered in one folder; each takes a mount."""
+
+_SYSTEM = ("/proc", "/sys", "/dev", "/run")
+_NOT_SYSTEM = ("/dev/shm/", "/run/media/")
+_KEY_FOLDERS = frozenset(
+    ".ssh .gnupg .aws .azure .kube .docker .brain .password-store .pki .mozilla .thunderbird"
+    " keyrings .config/brain .config/gcloud .config/gh .config/op .config/sops".split()
+)
+_KEY_FILES = frozenset(
+    ".netrc .git-credentials .pgpass .my.cnf .pypirc .npmrc .env .htpasswd .vault-token"
+    " shadow gshadow credentials.json id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk"
+    " id_ed25519_sk".split()
+)
+_KEY_SUFFIXES = (".key", ".p12", ".pfx", ".kdbx", ".ppk", ".jks", ".keystore")
+_PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY")
+_PEM_BYTES = 64 << 10
+
+_Identity = tuple[int, int]
+
+
+class Hidden(NamedTuple):
+    """A place in an approved folder, relative to it, that a job does not see.
+
+    `is_secret` tells keys, a brain and its state from FIFOs, sockets and devices.
+    """
+
+    path: str
+    is_folder: bool
+    is_secret: bool
+
+
+def explain_refusal(folder: str, hidden: Sequence[str]) -> str:
+    """Return why a folder can be approved for no program, "" if it can.
+
+    `hidden` are places of the host that no job sees. A folder above one of them can be approved.
+    """
+    real = os.path.realpath(folder)
+    if _is_below_or_same(os.path.realpath(os.path.expanduser("~")), real) or real == "/":
+        return "it holds everything that this user has"
+    if any(_is_below_or_same(real, one) for one in _SYSTEM) and not real.startswith(_NOT_SYSTEM):
+        return "it is the kernel's, or has sockets and devices of this machine"
+    parts = real.strip("/").split("/")
+    if any(_is_key_folder("/".join(parts[:end])) for end in range(1, len(parts) + 1)):
+        return "it is a place of keys"
+    if any(_is_below_or_same(real, os.path.realpath(one)) for one in hidden):
+        return "it is part of a brain, or of the settings and the state of brain"
+    return ""
+
+
+def find_hidden(
+    folder: str, hidden: Sequence[str], *, for_other_user: bool = False
+) -> list[Hidden]:
+    """Return what a job must not see of an approved folder.
+
+    What the user of the job cannot reach anyway is left out: folders that others cannot enter, if
+    it is another user. Raises `SandboxError` (`bad_folder`) for a folder that has too many files
+    to be searched, or too much to hide.
+    """
+    found: list[Hidden] = []
+    for count, one in enumerate(_search(folder, _Places(hidden), for_other_user)):
+        if count > MAX_ENTRIES:
+            raise _too_large(folder, f"more than {MAX_ENTRIES} files, too many to be searched")
+        if one is not None:
+            found.append(one)
+        if len(found) > MAX_HIDDEN:
+            raise _too_large(folder, f"more than {MAX_HIDDEN} keys, FIFOs, sockets or devices")
+    return found
+
+
+def _search(folder: str, places: _Places, for_other_user: bool) -> Iterator[Hidden | None]:
+    """Yield for each entry below a folder what is to be hidden, or None. Links are not followed:
+
+    inside, they lead to what is covered, or to nothing.
+    """
+    left = [""]
+    while left:
+        inner = left.pop()
+        try:
+            with os.scandir(os.path.join(folder, inner)) as entries:
+                listed = list(entries)
+        except OSError:  # what cannot be listed can be entered by those who know its names
+            enterable = inner and os.access(os.path.join(folder, inner), os.X_OK)
+            yield Hidden(inner, True, True) if enterable else None
+            continue
+        for entry in listed:
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # it is gone
+            path = os.path.join(inner, entry.name)
+            mode = found.st_mode
+            if stat.S_ISLNK(mode):
+                yield None
+            elif stat.S_ISDIR(mode):
+                if _is_key_folder(path) or (found.st_dev, found.st_ino) in places.known:
+                    yield Hidden(path, True, True)
+                    continue
+                yield None
+                if not for_other_user or mode & stat.S_IXOTH:
+                    left.append(path)
+            elif stat.S_ISREG(mode):
+                is_key = _is_key_file(entry) or places.holds(found)
+                yield Hidden(path, False, True) if is_key else None
+            else:
+                yield Hidden(path, False, False)
+
+
+class _Places:
+    """The hidden places of the host by their identity, which links and mounts do not change."""
+
+    def __init__(self, hidden: Sequence[str]) -> None:
+        home = os.path.expanduser("~")
+        keys = [os.path.join(home, name) for name in (*_KEY_FOLDERS, *_KEY_FILES)]
+        self._paths = [*_SYSTEM, *hidden, *keys]
+        self._linked: set[_Identity] | None = None
+        self.known: set[_Identity] = set()
+        for path in self._paths:
+            try:
+                found = os.stat(path)
+            except OSError:
+                continue
+            self.known.add((found.st_dev, found.st_ino))
+
+    def holds(self, file: os.stat_result) -> bool:
+        """Tell whether a file is in one of the places, also by another name of it."""
+        if (file.st_dev, file.st_ino) in self.known:
+            return True
+        if file.st_nlink == 1:
+            return False
+        if self._linked is None:
+            self._linked = set(self._list_linked())
+        return (file.st_dev, file.st_ino) in self._linked
+
+    def _list_linked(self) -> Iterator[_Identity]:
+        """Yield the files in the places that have other names."""
+        for place in self._paths[len(_SYSTEM) :]:
+            for folder, _, names in os.walk(place):
+                for name in names:
+                    try:
+                        found = os.lstat(os.path.join(folder, name))
+                    except OSError:
+                        continue
+                    if found.st_nlink > 1:
+                        yield found.st_dev, found.st_ino
+
+
+def _is_key_folder(path: str) -> bool:
+    parts = path.lower().rsplit("/", 2)
+    return parts[-1] in _KEY_FOLDERS or "/".join(parts[-2:]) in _KEY_FOLDERS
+
+
+def _is_key_file(entry: os.DirEntry[str]) -> bool:
+    name = entry.name.lower()
+    if name in _KEY_FILES or name.endswith(_KEY_SUFFIXES):
+        return True
+    if not name.endswith(".pem"):
+        return False
+    try:
+        with open(entry.path, "rb") as file:
+            return _PRIVATE_KEY.search(file.read(_PEM_BYTES)) is not None
+    except OSError:
+        return True
+
+
+def _is_below_or_same(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _too_large(folder: str, why: str) -> SandboxError:
+    return SandboxError(
+        f"{printable_text(folder)} has {why}",
+        code="bad_folder",
+        hint="approve a smaller folder, with only what the skill reads",
+    )
