@@ -216,7 +216,7 @@ class _Publication:
         if origin is None:
             return b""
         try:
-            return self._brain.files.read(origin.info.path, origin.snapshot)
+            return self._brain.files.read_stored(origin.info.path, origin.snapshot)
         except NotFound:  # it was redacted
             return b""
 

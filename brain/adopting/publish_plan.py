@@ -106,7 +106,9 @@ def plan_publication(
 
 def _is_hidden(brain: AdoptionBrain, rev: str, info: FileInfo) -> bool:
     """Tell whether a file is a held-out case, which no agent is shown."""
-    return is_case_path(info.path) and is_hidden_case(info.path, brain.files.read(info.path, rev))
+    return is_case_path(info.path) and is_hidden_case(
+        info.path, brain.files.read_stored(info.path, rev)
+    )
 
 
 def _plan_other_file(

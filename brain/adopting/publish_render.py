@@ -132,7 +132,7 @@ def render_file(
     refusal = content_refusal(planned)
     if refusal:
         raise InvalidInput(refusal, code="not_published")
-    content = brain.files.read(planned.info.path, snapshot)
+    content = brain.files.read_stored(planned.info.path, snapshot)
     is_inside = planned.inner and is_safe_link_target(planned.inner, content)
     if planned.kind == LINK and not is_inside:
         raise InvalidInput(

@@ -146,7 +146,7 @@ def _restore_step_files(
             continue
         if entry.path != path:
             states.source_paths[entry.path] = states.source_paths.pop(path)
-        content = brain.files.read(entry.path, published.snapshot)
+        content = brain.files.read_stored(entry.path, published.snapshot)
         if file_state(file) in (entry.state, entry.was):
             yield entry.path, SourceFile(ENTRY_KINDS[published.planned[home].info.kind], content)
         else:

@@ -23,13 +23,22 @@ class FilesPart(Part):
         return self._locked.run(log.list_revision_files, rev)
 
     def read(self, path: str, rev: str = "@") -> bytes:
-        """Return the content of a file at a revision.
+        """Return the content of a file at a revision; a link is followed within the brain.
+
+        Raises `NotFound` (`no_path`, `dead_link`, `redacted`) or `InvalidInput` (`too_large`).
+        """
+        from ..repo.skills import edit_files
+
+        return self._locked.run(edit_files.read_file, path, rev)
+
+    def read_stored(self, path: str, rev: str = "@") -> bytes:
+        """Return what is stored of a file: of a link, the text that says where it leads.
 
         Raises `NotFound` (`no_path`, `redacted`) or `InvalidInput` (`too_large`).
         """
         from ..repo.skills import edit_files
 
-        return self._locked.run(edit_files.read_file, path, rev)
+        return self._locked.run(edit_files.read_stored_file, path, rev)
 
     def edit(self, path: str, change: ContentChange, *, message: str = "") -> results.Recorded:
         """Replace a file by `change(old)`, and record a snapshot of this file alone.

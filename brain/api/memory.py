@@ -37,6 +37,12 @@ class MemoryPart(Part):
 
         return self._locked.run(memory_files.list_targets)
 
+    def list_shown(self) -> list[str]:
+        """Return those of the targets memory and user whose entries every session is shown."""
+        from ..repo.index import memory_files
+
+        return self._locked.run(memory_files.list_shown_targets)
+
     def read(self, target: str = "memory") -> results.MemoryRead:
         """Return the recorded entries of a memory; none if its file does not exist."""
         from ..repo.skills import edit_memory

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 from .locked_session import Part
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Unpack
 
     from .. import results
@@ -56,11 +57,28 @@ class PromptPart(Part):
     def build_framed_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> str:
         """Return the text of `build_index` between the delimiters it has in the prompt.
 
-        They mark it as data of this brain; no text inside can close them.
+        They mark it as data of this brain; no text inside can close them. A last line names
+        the snapshot and its signers.
         """
         from ..repo.index import system_prompt
 
         return self._locked.run(system_prompt.build_framed_index, rev, _index_request(options))
+
+    def build_framed_memory(
+        self,
+        rev: str = "@",
+        *,
+        max_size: int,
+        measure: Callable[[str], int] = len,
+        how: str = "the tool memory",
+    ) -> str:
+        """Return the newest entries of memory, a line each, between delimiters; "" for none.
+
+        They take at most `max_size` by `measure`. `how` says what shows the others.
+        """
+        from ..repo.index import system_prompt
+
+        return self._locked.run(system_prompt.build_framed_memory, rev, max_size, measure, how)
 
     def build_framed_page(
         self, rev: str = "@", *, after: str = "", page_chars: int = 16_000

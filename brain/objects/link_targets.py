@@ -7,10 +7,13 @@ links leads outside, whatever the tree holds, and no link has to be followed.
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
-from ..errors import NotFound
+from ..errors import NotFound, printable_text
+from . import bundle as bundles
 from . import paths
+from .tree_entry import LINK, TreeEntry
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -24,9 +27,14 @@ if TYPE_CHECKING:
         def read_blob(self, id: bytes, /) -> bytes:
             """Return the content of a blob."""
 
+    from .bundle import Bundle
+    from .node_cache import NodeCache
+
 
 MAX_LINK_TARGET_BYTES = 4095
 """Longest text of a link (Linux: PATH_MAX, of which the NUL at the end takes one)."""
+_MAX_FOLLOWED = 40
+"""Links on the way to one file (Linux: MAXSYMLINKS)."""
 
 
 def is_safe_link_target(path: str, target: bytes) -> bool:
@@ -62,3 +70,41 @@ def read_link_target(reader: BlobReader, blob: bytes) -> bytes | None:
         return reader.read_blob(blob)
     except NotFound:
         return None
+
+
+def find_file(nodes: NodeCache, bundle: Bundle, reader: BlobReader, path: str) -> TreeEntry | None:
+    """Return the file to which a full path leads as on disk, over links; None if to none.
+
+    The links may be the path itself or folders above it. None leads outside of the bundle.
+    """
+    for _ in range(_MAX_FOLLOWED):
+        entry = bundles.get_entry(nodes, bundle, path)
+        rest = ""
+        while entry is None and (above := path[: len(path) - len(rest)].rpartition("/")[0]):
+            rest = path[len(above) :]
+            entry = bundles.get_entry(nodes, bundle, above)
+        if entry is None or entry.kind != LINK or ".." in rest.split("/"):
+            return None if rest else entry
+        target = read_link_target(reader, entry.blob) or b""
+        if not is_safe_link_target(entry.path, target):
+            return None
+        path = posixpath.join(posixpath.dirname(entry.path), target.decode()) + rest
+        path = posixpath.normpath(path)
+    return None
+
+
+def follow_link(
+    nodes: NodeCache, bundle: Bundle, reader: BlobReader, entry: TreeEntry
+) -> TreeEntry:
+    """Return the file that an entry of a bundle is or leads to. Raises `NotFound` (`dead_link`)."""
+    if entry.kind != LINK:
+        return entry
+    found = find_file(nodes, bundle, reader, entry.path)
+    if found is not None:
+        return found
+    target = (read_link_target(reader, entry.blob) or b"").decode(errors="replace")
+    raise NotFound(
+        f"{printable_text(entry.path)} is a link to {printable_text(target)}, where no file is",
+        code="dead_link",
+        hint="make it lead to a file of the brain, or write the text in its place",
+    )

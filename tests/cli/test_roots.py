@@ -34,8 +34,8 @@ def shown(cli: Call) -> list[str]:
 
 
 def frame(cli: Call) -> str:
-    """Return the first line of the frame around the skills in the prompt."""
-    return next(line for line in cli("prompt").out.splitlines() if line.startswith("[skills "))
+    """Return the line behind the skills in the prompt, which says where they are from."""
+    return next(line for line in cli("prompt").out.splitlines() if line.startswith("[source "))
 
 
 @pytest.fixture

@@ -48,13 +48,16 @@ def test_the_tools_and_the_instructions_keep_to_their_sizes(served: BrainPool) -
     tools = json.dumps(tool_formats.anthropic(), separators=(",", ":"))
     assert len(tools) <= MAX_TOOLS_CHARS
     text = served.instructions(CLIENT)
-    assert MAX_INSTRUCTION_CHARS * 0.9 < len(text) <= MAX_INSTRUCTION_CHARS
-    begin, *lines, last = text[text.index("[skills ") :].split("\n")
+    for_skills = MAX_INSTRUCTION_CHARS * (1 - 1 / brain_pool.MEMORY_SHARE)
+    assert for_skills * 0.9 < len(text) <= MAX_INSTRUCTION_CHARS
+    part = text[text.index("[skills ") :].partition("\n\n[memory ")[0]
+    begin, *lines, source, last = part.split("\n")
+    assert source.startswith("[source of skills and memory: data of the brain ")
     tag = begin.split()[1]
     assert lines.pop() == f"[skills {tag} ends]"
     shown = index_lines.parse_index("\n".join(lines))
     assert "▸ what-was-learned: The last thing learned" in lines
-    assert len(shown) > 40
+    assert len(shown) > 25
     left = re.fullmatch(r"(\d+) more skills are not shown: skills_list finds them.*", last)
     assert left is not None and int(left[1]) == COUNT + 1 - len(shown)
 
@@ -70,7 +73,8 @@ def assert_budget_is_kept(large: Path, budget: int) -> None:
     frame = len(brain_pool.INSTRUCTIONS_GUIDE) + 600
     assert len(text) <= max(4 * budget, frame)
     (tag,) = re.findall(r"^\[skills (\w+) begins: ", text, re.M)
-    assert f"\n[skills {tag} ends]\n{COUNT + 1 - shown_in(text)} more skills" in text
+    assert f"\n[skills {tag} ends]\n[source of " in text
+    assert f"]\n{COUNT + 1 - shown_in(text)} more skills" in text
     pool.close()
 
 

@@ -15,6 +15,7 @@ from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle
+from ...objects.link_targets import find_file
 from ..core import working_copy as folders
 from ..open.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
 from ..open.session import Session
@@ -25,6 +26,7 @@ from .home_memory import (
     is_note_file,
     list_note_files,
 )
+from .memory_entries import JSONL_FORMAT, NOTE_FORMAT, MemoryFormat
 
 MEMORY_FOLDERS = ("memory", "memories")
 MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
@@ -39,8 +41,9 @@ def locate_memory(session: Session, target: str) -> MemoryFile:
     """Return the path of a memory, present or future, and its limit in characters.
 
     A target is `memory`, `user`, the name of a JSON Lines file, or in the home of a program
-    the path of one of its memory files. Raises `NotFound` (`no_memory`) for any other, and
-    `InvalidInput` (`bad_path`, `bad_manifest`).
+    the path of one of its memory files. Of a link, the path is that of the file it leads to.
+    Raises `NotFound` (`no_memory`) for any other, and `InvalidInput` (`bad_path`,
+    `bad_manifest`).
     """
     manifest = load_manifest(session)
     home = find_home_memory(manifest.home) if manifest.home else None
@@ -55,7 +58,14 @@ def locate_memory(session: Session, target: str) -> MemoryFile:
         path, most = target, MAX_NOTES_CHARS
     else:
         path, most = _locate_records(session, target, home), limits.MAX_EDIT_BYTES
-    return MemoryFile(path, listed.get(path, most))
+    bundle = session.bundle_of(session.head())
+    linked = find_file(session.nodes, bundle, session.reader, path)
+    return MemoryFile(linked.path if linked else path, listed.get(path, most))
+
+
+def find_format(path: str) -> MemoryFormat:
+    """Return how the entries of a memory file are separated."""
+    return JSONL_FORMAT if path.endswith(RECORD_SUFFIXES) else NOTE_FORMAT
 
 
 def list_targets(session: Session) -> list[str]:
@@ -75,22 +85,40 @@ def _list_targets(session: Session, home: HomeMemory | None) -> list[str]:
     return [*notes, *files, *_list_record_files(session, home.folders)]
 
 
-def list_prompt_memories(session: Session, snapshot_id: bytes) -> Sequence[MemoryFile]:
-    """Return the memories in the system prompt: those of the manifest, else the usual ones.
+def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[MemoryFile]:
+    """Yield the memories in the system prompt: those of the manifest, else the usual ones.
 
-    Those are the notes, and the records of what the agent learned to do.
+    The usual ones are the notes, and the records of what the agent learned to do. Last come the
+    files of the targets memory and user, also if the manifest names them as files that say
+    who the agent is.
     """
-    listed = load_manifest(session, snapshot_id).memory
-    bundle = session.bundle_of(snapshot_id)
-    if listed is not None:
-        return [file for item in listed for file in _expand_memory_item(session, bundle, item)]
+    manifest, bundle = load_manifest(session, snapshot_id), session.bundle_of(snapshot_id)
+    targets = [locate_memory(session, target) for target in MEMORY_NOTES]
+    if manifest.memory is not None:
+        for item in manifest.memory:
+            yield from _expand_memory_item(session, bundle, item)
+        yield from (file for file in targets if file.path in manifest.system)
+        return
     usual = [
         MemoryFile(path, most)
         for name, most in MEMORY_NOTES.values()
         for path in (name, *(f"{above}/{name}" for above in MEMORY_FOLDERS))
     ]
     usual += [MemoryFile(f"{above}/{META_RECORDS}", META_LIMIT) for above in MEMORY_FOLDERS]
-    return [file for file in usual if bundles.has_entry(session.nodes, bundle, file.path)]
+    found = {file.path: file for file in (*usual, *targets)}
+    yield from (f for f in found.values() if bundles.has_entry(session.nodes, bundle, f.path))
+
+
+def list_shown_targets(session: Session) -> list[str]:
+    """Return those of the targets memory and user whose entries are in the system prompt."""
+    manifest, bundle = load_manifest(session), session.bundle_of(session.head())
+    if manifest.memory is None:
+        return list(MEMORY_NOTES)
+    shown = set(manifest.system)
+    shown.update(file.path for file in list_prompt_memories(session, session.head()))
+    linked = (find_file(session.nodes, bundle, session.reader, path) for path in list(shown))
+    shown.update(entry.path for entry in linked if entry is not None)
+    return [name for name in MEMORY_NOTES if locate_memory(session, name).path in shown]
 
 
 def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:

@@ -34,8 +34,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...errors import BrainError, FormatError, InvalidInput
-from ...objects import bundle as bundles
 from ...objects import paths
+from ...objects.link_targets import find_file
 from .gap_policy import DEFAULT_GAPS, GapPolicy, parse_gap_policy
 from .session import Session
 
@@ -165,7 +165,8 @@ def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
 
 
 def _read_manifest(session: Session, snapshot_id: bytes) -> bytes | None:
-    entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), MANIFEST_PATH)
+    bundle = session.bundle_of(snapshot_id)
+    entry = find_file(session.nodes, bundle, session.reader, MANIFEST_PATH)
     return session.reader.read_blob(entry.blob, entry.size) if entry else None
 
 

@@ -12,6 +12,9 @@ from functools import partial
 from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
+from ...objects.bundle import Bundle
+from ...objects.link_targets import find_file, follow_link
+from ...objects.tree_entry import TreeEntry
 from ...results import Recorded, Upserted
 from ...skills import skill_document, skill_layout
 from ...skills.slug import slugify
@@ -35,19 +38,30 @@ from .upsert import locate_prior_text
 
 
 def read_file(session: Session, path: str, revision: str = "@") -> bytes:
-    """Return the content of a file at a revision.
+    """Return the content of a file at a revision; a link is followed within the brain.
 
-    Raises `NotFound` (`no_path`, `redacted`) or `InvalidInput` (`too_large`).
+    Raises `NotFound` (`no_path`, `dead_link`, `redacted`) or `InvalidInput` (`too_large`).
     """
-    bundle = session.bundle_of(resolve_revision(session, revision))
-    entry = bundles.get_entry(session.nodes, bundle, paths.check_path(path))
+    bundle, entry = _find_entry(session, path, revision)
+    return read_editable_content(session, follow_link(session.nodes, bundle, session.reader, entry))
+
+
+def read_stored_file(session: Session, path: str, revision: str = "@") -> bytes:
+    """Return what is stored of a file, of a link the text of it. Raises as `read_file`."""
+    return read_editable_content(session, _find_entry(session, path, revision)[1])
+
+
+def _find_entry(session: Session, path: str, revision: str) -> tuple[Bundle, TreeEntry]:
+    bundle, nodes = session.bundle_of(resolve_revision(session, revision)), session.nodes
+    full = paths.check_path(path)
+    entry = bundles.get_entry(nodes, bundle, full) or find_file(nodes, bundle, session.reader, full)
     if entry is None:
         raise NotFound(
             f"the file {printable_text(path)} does not exist",
             code="no_path",
             hint="`brain show` lists the files of the brain; give a path relative to its folder",
         )
-    return read_editable_content(session, entry)
+    return bundle, entry
 
 
 def edit_file(session: Session, path: str, change: ContentChange, message: str = "") -> Recorded:

@@ -9,7 +9,7 @@ from ...errors import InvalidInput, NotFound, printable_text
 from ...results import MemoryChanged, MemoryRead
 from ..index import memory_entries
 from ..index.memory_entries import MemoryEntries, MemoryFormat, ParsedMemory
-from ..index.memory_files import RECORD_SUFFIXES, locate_memory
+from ..index.memory_files import find_format, locate_memory
 from ..open.session import Session
 from .edit_files import edit_file, read_file
 
@@ -39,7 +39,7 @@ def read_memory(session: Session, target: str) -> MemoryRead:
         content: bytes | None = read_file(session, file.path)
     except NotFound:
         content = None
-    memory = _parse_content(content, _memory_format(file.path), file.path)
+    memory = _parse_content(content, find_format(file.path), file.path)
     return MemoryRead(
         path=file.path,
         text=memory_entries.format_memory(memory._replace(leading="", trailing="\n")),
@@ -62,7 +62,7 @@ def edit_memory(
     `not_text`, `bad_arguments`), or what `check` raises.
     """
     file = locate_memory(session, target)
-    memory_format = _memory_format(file.path)
+    memory_format = find_format(file.path)
     entries: MemoryEntries = []
 
     def change(content: bytes | None) -> bytes | None:
@@ -87,11 +87,6 @@ def edit_memory(
         snapshot=recorded.snapshot,
         changed=recorded.changed,
     )
-
-
-def _memory_format(path: str) -> MemoryFormat:
-    is_records = path.endswith(RECORD_SUFFIXES)
-    return memory_entries.JSONL_FORMAT if is_records else memory_entries.NOTE_FORMAT
 
 
 def _parse_content(content: bytes | None, memory_format: MemoryFormat, path: str) -> ParsedMemory:

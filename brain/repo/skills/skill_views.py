@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...errors import NotFound, printable_text
+from ...objects.link_targets import find_file, follow_link
 from ...results import Skill, SkillFile, SkillView
 from ...skills import frontmatter
 from ...skills.skill_address import address_group, split_version
@@ -59,19 +60,25 @@ def view_skill(session: Session, text: str, revision: str = "@") -> SkillView:
 def read_skill_file(session: Session, text: str, inner: str = "", revision: str = "@") -> SkillFile:
     """Return a file of a skill, by default its own text; `text` may be SLUG@VERSION.
 
-    Raises `NotFound` (`no_skill`, `no_version`, `no_file`) or `InvalidInput` (`too_large`).
+    A link is followed within the brain, but to no held-out case. Raises `NotFound` (`no_skill`,
+    `no_version`, `no_file`, `dead_link`) or `InvalidInput` (`too_large`).
     """
     from . import file_edits
 
     snapshot_id, found = _find_skill_version(session, text, revision)
-    entries = list_skill_entries(session, session.bundle_of(snapshot_id), found)
+    bundle = session.bundle_of(snapshot_id)
+    entries = list_skill_entries(session, bundle, found)
     home = found.folder or ""
-    others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
-    entry = others.get(inner)
-    if inner and entry is None:
-        raise missing_file_error(found.slug, inner, list(others))
     main = next(entry for entry in entries if entry.path == found.path)
-    content = file_edits.read_editable_content(session, entry or main)
+    others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
+    nodes, reader, path = session.nodes, session.reader, f"{home}{inner}" if inner else found.path
+    if inner and inner not in others:
+        entry = find_file(nodes, bundle, reader, path)  # in a folder that is a link
+    else:
+        entry = follow_link(nodes, bundle, reader, others[inner]) if inner else main
+    content = b"" if entry is None else file_edits.read_editable_content(session, entry)
+    if entry is None or (entry.path != path and is_hidden_case(entry.path, content)):
+        raise missing_file_error(found.slug, inner, list(others))
     return SkillFile(*found.summary, snapshot_id.hex(), inner, content, list(others))
 
 

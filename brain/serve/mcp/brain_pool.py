@@ -19,7 +19,7 @@ from ...errors import Conflict, InvalidInput, NotFound
 from ...skills.index_lines import BYTES_PER_TOKEN
 from ...skills.slug import slugify
 from ..tools import Tool, Toolbox, ToolResult
-from ..tools.memory_tool import describe_home_targets
+from ..tools.memory_tool import describe_memory
 from ..tools.program_tools import ToolVersions, find_tool_versions
 from ..tools.skill_read import text_for_model
 from ..tools.tool_definitions import BRAIN_SNAPSHOT, MEMORY
@@ -41,6 +41,8 @@ DEFAULT_CLIENT_NAME = "agent"
 """The name of a client that gives none."""
 DEFAULT_INSTRUCTION_TOKENS = 1024
 """Tokens of the instructions, of 4 characters each: clients cut them at 4,096 characters."""
+MEMORY_SHARE = 4
+"""One part in so many of the instructions is kept for memory, however many skills there are."""
 MAX_INDEX_PAGE_CHARS = 16_000
 """Characters of a page of the index."""
 MAX_PROMPT_PAGE_CHARS = 32_000
@@ -136,8 +138,10 @@ class BrainPool:
         if self.mode == READ_MODE:
             return Toolbox(self._base_brain, read_only=True).tools()
         tools = Toolbox(self.brain(client, session)).tools()
+        proposes = self.mode == PROPOSE_MODE and not self._shared_proposal
+        memory = describe_memory(self._base_brain, is_proposed=proposes)
         return tuple(
-            describe_home_targets(self._base_brain, tool) if tool is MEMORY else tool
+            memory if tool is MEMORY else tool
             for tool in tools
             # a proposal has no folder to take a snapshot of
             if tool is not BRAIN_SNAPSHOT or self.mode != PROPOSE_MODE
@@ -206,21 +210,28 @@ class BrainPool:
         return self._proposals[key]
 
     def instructions(self, client: str, session: str = "") -> str:
-        """Return the instructions for a model: the guide and the Level-0 index.
+        """Return the instructions for a model: the guide, the Level-0 index, then memory.
 
-        They have at most the characters of the budget, if that is enough for the guide.
+        They have at most the characters of the budget, if that is enough for the guide. The
+        part before memory does not depend on memory: clients cache prompts by their beginning.
         """
-        prompt = self.brain(client, session).prompt
+        brain = self.brain(client, session)
+        prompt, head, most = brain.prompt, brain.head, self._budget * BYTES_PER_TOKEN
         note = {PROPOSE_MODE: _PROPOSE_NOTE, READ_MODE: _READ_ONLY_NOTE}.get(self.mode, "")
         text = f"{INSTRUCTIONS_GUIDE}{note}{_SKILLS_HEADING}"
-        head = self.brain(client, session).head
-        frame = prompt.build_framed_index(head, budget=0)
+        frame = prompt.build_framed_index(head, budget=0).rpartition("\n")[0]
         more = _MORE_SKILLS.format(count=prompt.build_index(head, budget=0).left_out)
-        room = self._budget * BYTES_PER_TOKEN - _utf16_size(f"{text}{frame}\n{more}")
+        room = most - most // MEMORY_SHARE - _utf16_size(f"{text}{frame}\n{more}")
         index = prompt.build_framed_index(head, budget=max(room, 0), count=_utf16_size)
         left_out = prompt.build_index(head, budget=max(room, 0), count=_utf16_size).left_out
         last = f"\n{_MORE_SKILLS.format(count=left_out)}" if left_out else ""
-        return f"{text}{index}{last}"
+        memory = prompt.build_framed_memory(
+            head,
+            max_size=most - _utf16_size(f"{text}{index}{last}\n\n"),
+            measure=_utf16_size,
+            how="the prompt system" if self.mode == READ_MODE else "the tool memory",
+        )
+        return "\n\n".join(filter(None, (f"{text}{index}{last}", memory)))
 
     def read_index(self, client: str, session: str = "", *, after: str = "") -> ResourceContent:
         """Return a page of the Level-0 index, framed as in the prompt: the skills behind one."""

@@ -11,7 +11,7 @@ from ...skills.visible_text import clean_text
 from .secret_guard import NewSecretCheck
 from .skill_read import MAX_FILE_CHARS
 from .tool import Tool, ToolResult, notice_line, pick_fields
-from .tool_definitions import MEMORY_ACTIONS
+from .tool_definitions import DEFAULT_SHOWN, MEMORY, MEMORY_ACTIONS, MEMORY_SHOWN
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
@@ -51,13 +51,22 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
     return ToolResult(text, data, changed.changed)
 
 
-def describe_home_targets(brain: Brain, tool: Tool) -> Tool:
-    """Return the definition of memory with the files in which a program's home keeps it."""
+def describe_memory(brain: Brain, *, is_proposed: bool = False) -> Tool:
+    """Return the definition of memory for a brain: it promises only what is so.
+
+    That is which entries a session sees at its start, with `is_proposed` only what a person
+    accepted; and the files in which a program's home keeps memory.
+    """
+    shown = brain.memory.list_shown()
+    promise = MEMORY_SHOWN.replace(DEFAULT_SHOWN, " and ".join(shown)) if shown else ""
+    if is_proposed:
+        promise = promise.replace("you see", "you see, once a person accepted them,")
+    text = MEMORY.description.replace(MEMORY_SHOWN, promise)
     targets = brain.memory.list_targets()
-    if not any(" (" in target for target in targets):
-        return tool
-    names = printable_text(", ".join(targets), _MAX_TARGETS_CHARS)
-    return replace(tool, description=f"{tool.description}\n\nTargets in this home: {names}.")
+    if any(" (" in target for target in targets):
+        names = printable_text(", ".join(targets), _MAX_TARGETS_CHARS)
+        text += f"\n\nTargets in this home: {names}."
+    return replace(MEMORY, description=text)
 
 
 def _parse_changes(arguments: Arguments) -> list[Arguments]:

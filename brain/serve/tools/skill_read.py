@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ToolFailure, printable_text
+from ...errors import NotFound, ToolFailure, printable_text
 from ...repo.read.case_paths import is_in_cases
 from ...repo.skills.skill_views import missing_file_error
 from ...skills import index_lines
@@ -188,9 +188,14 @@ def read_shown_file(brain: Brain, skill: str, inner: str) -> SkillFile:
     shown = [file for file in text.files if file not in hidden]
     if not inner:
         return text._replace(files=shown)
-    if inner not in shown:
-        raise missing_file_error(text.slug, inner, shown)
-    return brain.skills.read_file(skill, inner)._replace(files=shown)
+    try:
+        if inner in hidden:
+            raise missing_file_error(text.slug, inner, shown)
+        return brain.skills.read_file(skill, inner)._replace(files=shown)
+    except NotFound as error:
+        if error.code != "no_file":
+            raise
+        raise missing_file_error(text.slug, inner, shown) from error
 
 
 def file_argument(arguments: dict[str, Any]) -> str:

@@ -141,10 +141,12 @@ _CHANGE_PARAMETERS = {
     ),
 }
 
+DEFAULT_SHOWN = "memory and user"
+MEMORY_SHOWN = f"; those of {DEFAULT_SHOWN} you see as each begins (if many, the last)"
+
 MEMORY = Tool(
     name="memory",
-    description="Keep facts that last beyond this session: short entries, which you see at the "
-    "start of every one.\n\n"
+    description=f"Keep facts beyond this session: short entries{MEMORY_SHOWN}.\n\n"
     "Save as soon as the user states a preference, a correction or a detail about themselves, "
     "or you learn something stable about their environment, conventions or tools. What counts "
     "most is what keeps the user from having to say it again. Skip what is trivial or easily "
