@@ -73,7 +73,7 @@ def waited(handle: int) -> bool:
 
 def test_a_node_started_again_with_its_state_knows_what_it_knew(tmp_path: Path) -> None:
     state = "--state", tmp_path / "state.json"
-    with anvil_node.run_anvil(*state) as node:
+    with anvil_node.run_anvil(*state, port=anvil_node.port_to_reuse()) as node:
         registry = RegistryContract(node)
         registry.send(node.accounts[1], "anchor", LOG, ROOTS[0])
         number, port = node.block_number(), node.port

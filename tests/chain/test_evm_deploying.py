@@ -85,7 +85,7 @@ def test_a_proxy_that_makes_something_else_is_noticed(fresh: Anvil, tmp_path: Pa
 
 def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
-    with anvil_node.run_anvil("--state", state) as node:
+    with anvil_node.run_anvil("--state", state, port=anvil_node.port_to_reuse()) as node:
         made = bare(node, tmp_path).deployment.deploy()
         config = ledger_config(node, made.contract)
         key, port = funded_account(node, "deployer"), node.port
@@ -105,7 +105,7 @@ def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> 
 
 
 def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path: Path) -> None:
-    with anvil_node.run_anvil() as node:
+    with anvil_node.run_anvil(port=anvil_node.port_to_reuse()) as node:
         made = bare(node, tmp_path).deployment.deploy()
         config, key, port = (
             ledger_config(node, made.contract),

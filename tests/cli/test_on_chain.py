@@ -331,12 +331,13 @@ def test_what_waits_for_a_block_is_not_told_as_done(
 ) -> None:
     from brain_cli.settings import evm_ledgers
 
-    monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     node.set_automine(False)
     try:
-        told = cli("chain", "signer", node.accounts[1], *on)
+        with monkeypatch.context() as patch:
+            patch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
+            told = cli("chain", "signer", node.accounts[1], *on)
         assert told.status == 0
         assert told.out.startswith("Not yet in a block: Signer is ")
         assert done(cli, "chain", "status", *on)["signer"] is None

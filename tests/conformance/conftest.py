@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.experience_servers import DatabaseServer, run_postgres, run_redis
+
+
+@pytest.fixture
+def key(request: pytest.FixtureRequest) -> str:
+    """Name something of this test alone in a store that others share: the same each time."""
+    return hashlib.blake2b(request.node.nodeid.encode(), digest_size=16).hexdigest()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,24 +20,24 @@ from brain.experience.experience_protocol import (
 )
 from brain.experience.sql_experience import SqlExperience
 from brain.experience.sqlite_experience import SqliteExperience
+from tests.support.experience_servers import DatabaseServer
 
 KINDS = ["file", "sqlite", "postgres"]
 OpenStore = Callable[[], ExperienceStore]
 
 
 @pytest.fixture(params=KINDS)
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+def open_store(request: pytest.FixtureRequest, tmp_path: Path, key: str) -> Iterator[OpenStore]:
     """Opens the same store again and again, as several agents do."""
     opened: list[ExperienceStore] = []
-    brain = uuid.uuid4().hex
 
     def open_another() -> ExperienceStore:
         if request.param == "file":
             store: ExperienceStore = SqliteExperience(tmp_path)
         elif request.param == "sqlite":
-            store = SqlExperience(f"sqlite:///{tmp_path}/shared.db", brain)
+            store = SqlExperience(f"sqlite:///{tmp_path}/shared.db", key)
         else:
-            store = SqlExperience(request.getfixturevalue("postgres").url, brain)
+            store = SqlExperience(request.getfixturevalue("postgres").url, key)
         opened.append(store)
         return store
 
@@ -451,10 +450,9 @@ def test_a_large_note_comes_back(store: ExperienceStore) -> None:
 
 
 def test_brains_in_one_database_see_nothing_of_each_other(
-    request: pytest.FixtureRequest,
+    postgres: DatabaseServer, key: str
 ) -> None:
-    url = request.getfixturevalue("postgres").url
-    one, other = SqlExperience(url, uuid.uuid4().hex), SqlExperience(url, uuid.uuid4().hex)
+    one, other = SqlExperience(postgres.url, key), SqlExperience(postgres.url, key[::-1])
     one.record_sequences([make_sequence()])
     one.add_work(make_item())
     one.append_event(make_event(1))

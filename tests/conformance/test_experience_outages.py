@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,8 +23,8 @@ SECRET = "hunter2-secret"
 
 
 @pytest.fixture
-def shared(postgres: DatabaseServer) -> Iterator[SqlExperience]:
-    store = SqlExperience(postgres.url, uuid.uuid4().hex)
+def shared(postgres: DatabaseServer, key: str) -> Iterator[SqlExperience]:
+    store = SqlExperience(postgres.url, key)
     yield store
     store.close()
 
@@ -140,9 +139,8 @@ def test_a_killed_redis_is_an_error_and_the_next_call_after_its_restart_works(
 
 
 def test_a_redis_that_hangs_is_given_up_and_the_attempt_is_not_sent_twice(
-    redis_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch
+    redis_server: DatabaseServer, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = uuid.uuid4().hex
     monkeypatch.setattr(redis_rates, "CONNECT_TIMEOUT_SECONDS", 0.1)
     rates = RedisRates(redis_server.url)
     rates.take(key, [LIMIT], 1000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,9 +27,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
 
 
 @pytest.fixture
-def store(place: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[ExperienceStore]:
-    brain = os.urandom(16).hex()  # each test has a brain of its own in the database
-    monkeypatch.setenv(BRAIN_VARIABLE, brain)
+def store(
+    place: tuple[str, str], key: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ExperienceStore]:
+    monkeypatch.setenv(BRAIN_VARIABLE, key)
     opened: ExperienceStore = open_store(*place)
     yield opened
     opened.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,20 +38,15 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
 
 
 @pytest.fixture
-def rates(place: tuple[str, str]) -> Iterator[RateStore]:
+def rates(place: tuple[str, str], key: str) -> Iterator[RateStore]:
     kind, where = place
     store: RateStore
     if kind == "file":
         store = SqliteExperience(where)
     else:
-        store = RedisRates(where) if kind == "redis" else SqlExperience(where, uuid.uuid4().hex)
+        store = RedisRates(where) if kind == "redis" else SqlExperience(where, key)
     yield store
     store.close()
-
-
-@pytest.fixture
-def key() -> str:
-    return uuid.uuid4().hex
 
 
 def test_attempts_are_counted_up_to_the_limit(rates: RateStore, key: str) -> None:

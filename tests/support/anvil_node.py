@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -45,6 +47,20 @@ def find_anvil_or_skip() -> Path:
     if not found:
         pytest.skip("anvil is not installed; `make test` installs it")
     return found[0]
+
+
+def port_to_reuse() -> int:
+    """Return a free port that no process gets by chance while the node there is stopped."""
+    # Linux gives out ports from 32,768 on, macOS from 49,152.
+    for port in range(32_000 - os.getpid() % 10_000, 1024, -1):
+        with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                taken.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no port is free")
 
 
 class Anvil:

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,8 @@ class Workers:
     def kill(self, children: Sequence[int]) -> None:
         """Kill some of the processes at once."""
         for child in children:
-            os.kill(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it had done its work
+                os.kill(child, signal.SIGKILL)
 
 
 @contextmanager
@@ -151,13 +152,14 @@ def run_workers(action: str, kind: str, place: str, processes: int) -> Iterator[
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
+        start_new_session=True,
     ) as process:
         workers = Workers(process)
         try:
             yield workers
         finally:
             if process.poll() is None:
-                workers.kill(workers.children)
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":
