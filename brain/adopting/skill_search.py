@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..objects import paths
-from ..skills.skill_layout import SKILL_FILES, name_by_path_alone
+from ..skills.skill_layout import SKILL_FILES, name_by_path_alone, outer_folders
 from .home_layout import HomeLayout, SkillFolders, default_skip_reason
 
 MAX_SEARCHED = 1_000_000
@@ -52,7 +52,14 @@ def search_skills(root: Path, skip_reason: Callable[[str], str]) -> SkillSearch:
             folders.append(listed.path)
         else:
             left_out[listed.skipped_at] += 1
-    return SkillSearch(tuple(sorted(folders)), dict(left_out), is_complete)
+    return SkillSearch(_drop_inner(folders), dict(left_out), is_complete)
+
+
+def _drop_inner(folders: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of skills, without those that belong to another one of them."""
+    known = set(folders)
+    texts = ((folder, f"{folder}/{SKILL_FILES[0]}") for folder in known)
+    return tuple(sorted(one for one, text in texts if known.isdisjoint(outer_folders(text))))
 
 
 class _ListedFolder(NamedTuple):
@@ -102,15 +109,13 @@ def find_skill_folders(names: Iterable[str]) -> tuple[str, ...]:
     """Return the folders with a SKILL.md among the paths of files, the top folder as ""."""
     parts = (name.rpartition("/") for name in names)
     folders = {folder for folder, _, file in parts if file in SKILL_FILES}
-    return tuple(
-        sorted(
-            folder
-            for folder in folders
-            if not any(
-                paths.is_vcs_name(part) or default_skip_reason(part, True)
-                for part in folder.split("/")
-                if part
-            )
+    return _drop_inner(
+        folder
+        for folder in folders
+        if not any(
+            paths.is_vcs_name(part) or default_skip_reason(part, True)
+            for part in folder.split("/")
+            if part
         )
     )
 

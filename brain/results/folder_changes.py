@@ -34,7 +34,8 @@ class LeftOutSkills(NamedTuple):
     `reason` is "link_outside" for a link that leads outside the brain, to `target`, and
     "ignored" for what `.brainignore` excludes; neither is recorded. Recorded, but no skills
     are files in a "hidden_folder" or another one that holds none, a "link" to a file that is
-    no skill, and a SKILL.md at the "top", whose folder is the whole brain.
+    no skill, one "in_skill", which belongs to that skill, and a SKILL.md at the "top", whose
+    folder is the whole brain.
     """
 
     path: str

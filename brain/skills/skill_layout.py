@@ -4,6 +4,9 @@ Paths are full. In every section a skill is the SKILL.md of a folder, at any dep
 section `skills` so is a Markdown file at its top, or in a category, which is a folder
 there without a SKILL.md of its own; a README and other companion files are not.
 
+What lies below the folder of a skill belongs to it, also another SKILL.md, except below a
+folder `skills` in it: a plugin that is a skill may bring others.
+
 Nothing below a folder whose name starts with `_` or `.` is a skill, nor below folders of
 packages and caches. There are two exceptions: the `skills` folder that a client keeps in a
 hidden one, such as `.claude/skills`, and the hidden folders of a catalogue of skills.
@@ -11,7 +14,7 @@ hidden one, such as `.claude/skills`, and the hidden folders of a catalogue of s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
@@ -22,7 +25,6 @@ SKILL_FILES = ("SKILL.md", "skill.md", "Skill.md", "SKILL.MD")
 """The spellings of SKILL.md that clients read."""
 FOLDER_SUFFIXES = tuple(f"/{spelling}" for spelling in SKILL_FILES)
 """Ends of the path of a SKILL.md in a folder; `myskill.md` is not one."""
-_SORTED_SKILL_FILES = sorted(SKILL_FILES)
 LAYOUTS = ("directory", "flat")
 RETIRED_FOLDER = f"{SKILLS_SECTION}/_retired/"
 """Where retired skills are kept, each in a folder of its slug; nothing there is a skill."""
@@ -47,33 +49,40 @@ _FOREIGN_FOLDERS = frozenset(
 def match_skill_path(path: str, has_any: Callable[[Sequence[str]], bool]) -> str | None:
     """Return the fallback name of the skill at `path`, None if that is not a skill.
 
-    `has_any` tells whether the section `skills` holds one of some ascending paths, which
-    are relative to it; it is called at most once.
+    `has_any` tells whether the section of the path holds one of some full, ascending paths;
+    it is called at most once.
     """
     name = name_by_path_alone(path)
-    if name is None or path.endswith(FOLDER_SUFFIXES):
-        return name
-    category, slash, _ = path[len(_SECTION_PREFIX) :].rpartition("/")
-    if slash and has_any([f"{category}/{spelling}" for spelling in _SORTED_SKILL_FILES]):
+    if name is None:
         return None
-    return name
+    owners = sorted(_owner_texts(path))
+    return None if owners and has_any(owners) else name
+
+
+def outer_folders(path: str) -> list[str]:
+    """Return the folders above a skill's text to which it belongs if they have a SKILL.md.
+
+    Those are the folders in the innermost folder `skills` above it, without its own.
+    """
+    parts = path.split("/")[:-1]
+    start = 1
+    if path.endswith(FOLDER_SUFFIXES):
+        del parts[-1]
+        start = max((at for at, name in enumerate(parts, 1) if name in _CLIENT_FOLDERS), default=0)
+    return ["/".join(parts[: at + 1]) for at in range(start, len(parts))]
+
+
+def _owner_texts(path: str) -> Iterator[str]:
+    return (f"{folder}/{name}" for folder in outer_folders(path) for name in SKILL_FILES)
 
 
 def find_skill_paths(paths: Iterable[str]) -> dict[str, str]:
     """Return the skills among all `paths` of a section, each with its fallback name."""
-    found: dict[str, str] = {}
-    files_by_category: dict[str, list[str]] = {}
-    for path in paths:
-        name = name_by_path_alone(path)
-        if name is None:
-            continue
-        found[path] = name
-        if not path.endswith(FOLDER_SUFFIXES) and path.count("/") > 1:
-            files_by_category.setdefault(path.rpartition("/")[0], []).append(path)
-    for category, files in files_by_category.items():
-        if any(f"{category}/{spelling}" in found for spelling in SKILL_FILES):
-            for path in files:
-                del found[path]
+    named = ((path, name_by_path_alone(path)) for path in paths)
+    found = {path: name for path, name in named if name is not None}
+    inner = [path for path in found if path.count("/") > 1]
+    for path in [path for path in inner if not found.keys().isdisjoint(_owner_texts(path))]:
+        del found[path]
     return found
 
 

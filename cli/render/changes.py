@@ -116,6 +116,7 @@ _LEFT_OUT_REASONS = {
     "ignored": "ignored by .brainignore",
     "hidden_folder": "in hidden folders and others that hold no skills",
     "link": "links that lead to no skill",
+    "in_skill": "files of the skill whose folder they are in",
     "top": "at the top, where its folder is the whole brain",
 }
 """Reasons of `LeftOutSkills` in words."""

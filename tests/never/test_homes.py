@@ -80,3 +80,82 @@ def test_a_home_never_becomes_a_brain_by_adopting_it_inside_another_one(
     assert cli("adopt", str(home)).status == 0 and (home / ".brain").is_dir()
     monkeypatch.chdir(home)
     assert cli("adopt", ".").out.startswith("Nothing changed since claude-home at ")
+
+
+TEMPLATE = skill_text("deploy", "A template, to be filled in.")
+"""A resource of a skill that is itself a SKILL.md, of the slug of another skill."""
+
+
+def slugs(brain: Path) -> list[str]:
+    with Brain.open(brain) as opened:
+        listed = [skill.slug for skill in opened.skills.list()]
+        opened.skills.upsert("Added later", "Text.\n")
+        opened.skills.delete("added-later")
+        assert opened.prompt.build_index().skills == len(listed)
+        assert opened.verify(deep=True).ok
+        assert [skill.slug for skill in opened.skills.list()] == listed
+        return listed
+
+
+def test_a_skill_file_below_a_skill_is_a_resource_of_it_in_every_command(
+    folder: Path, cli: Call
+) -> None:
+    maker = {
+        "SKILL.md": skill_text("maker", "Make skills."),
+        "examples/deploy/SKILL.md": TEMPLATE,
+        "templates/SKILL.md": TEMPLATE,
+    }
+    sources = {
+        ".claude": ("claude-home", "skills/maker", {"projects/": ""}),
+        "project": ("claude", ".claude/skills/maker", {"CLAUDE.md": ""}),
+        "plugins": ("agentskills", "tools/x/maker", {}),
+    }
+    for name, (kind, place, more) in sources.items():
+        files = {f"{place}/{path}": text for path, text in maker.items()}
+        home = write_files(folder / name, {**files, **more})
+        brain = folder / f"mind-{name}"
+        assert Brain.adopt(home, brain, kind).brain
+        assert slugs(brain) == ["maker"], name
+        assert cli("-C", str(brain), "skill", "upsert", "deploy", "-d", "The real one").status == 0
+        assert slugs(brain) == ["deploy", "maker"], name
+        write(brain, {f"{maker_folder(brain)}/examples/deploy/SKILL.md": TEMPLATE + "More.\n"})
+        client = "agentskills" if kind == "agentskills" else "claude"
+        told = cli("-C", str(brain), "publish", "--to", client, str(home))
+        assert told.status == 0, told
+        assert (home / place / "examples/deploy/SKILL.md").read_text() == TEMPLATE + "More.\n"
+        assert (home / place / "templates/SKILL.md").read_text() == TEMPLATE
+        found = [path for path in home.rglob("SKILL.md") if "maker" not in path.parts]
+        assert [path.parent.name for path in found] == ["deploy"]
+        assert "The real one" in found[0].read_text()
+
+
+def maker_folder(brain: Path) -> str:
+    with Brain.open(brain) as opened:
+        return opened.skills.view("maker").path.rpartition("/")[0]
+
+
+def test_skills_in_a_folder_skills_of_a_skill_stay_skills(folder: Path) -> None:
+    brain = write_files(
+        folder / "mind",
+        {
+            "plugins/db/SKILL.md": skill_text("db", "A plugin that is a skill."),
+            "plugins/db/skills/migrate/SKILL.md": skill_text("migrate", "Migrate."),
+            "plugins/db/examples/SKILL.md": TEMPLATE,
+            "skills/prices/oracle/SKILL.md": skill_text("oracle", "In a category."),
+            "SKILL.md": skill_text("top", "A text at the top."),
+        },
+    )
+    with Brain.init(brain) as opened:
+        opened.snapshot("All")
+    assert slugs(brain) == ["db", "migrate", "oracle"]
+    with Brain.open(brain) as opened:
+        made = opened.skills.upsert("Prices", "A skill called as the category.\n")
+        assert made.path == "skills/prices/prices/SKILL.md"
+    assert slugs(brain) == ["db", "migrate", "oracle", "prices"]
+    for coming in (True, False):
+        text = brain / "skills/prices/SKILL.md"
+        write_files(brain, {"skills/prices/SKILL.md": TEMPLATE}) if coming else text.unlink()
+        with Brain.open(brain) as opened:
+            opened.snapshot("By hand")
+        expected = ["db", "migrate", "prices"] if coming else ["db", "migrate", "oracle", "prices"]
+        assert slugs(brain) == expected

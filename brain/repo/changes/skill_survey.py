@@ -15,7 +15,7 @@ from ..core import working_copy
 from ..open.session import Session
 from ..read import skill_rows
 
-TOP, EXCLUDED_FOLDER, DEAD_LINK = "top", "hidden_folder", "link"
+TOP, EXCLUDED_FOLDER, DEAD_LINK, IN_SKILL = "top", "hidden_folder", "link", "in_skill"
 
 
 def survey_folder(session: Session) -> SkillSurvey:
@@ -38,10 +38,10 @@ def find_other_texts(session: Session, after: Bundle, edits: Edits) -> list[Left
     """Return the files called SKILL.md among the edits that are no skills."""
     texts = [(path, entry.kind) for path, entry in edits.items() if entry and _is_text(path)]
     links = [path for path, kind in texts if kind == LINK]
-    targets = {_link_target(session, path) for path in links}
+    others = {_link_target(session, path) for path in links} | {path for path, _ in texts}
     skills = {
         path
-        for path in targets
+        for path in others
         if bundles.has_entry(session.nodes, after, path)
         and skill_rows.is_skill(session, after, path)
     }
@@ -63,6 +63,8 @@ def _find_other_texts(
                 out.append(LeftOutSkills(path, DEAD_LINK))
         elif skill_layout.find_excluded_folder(path):
             out.append(LeftOutSkills(path, EXCLUDED_FOLDER))
+        elif path not in skills:
+            out.append(LeftOutSkills(path, IN_SKILL))
     return out
 
 

@@ -6,9 +6,9 @@ had to be read from content are handed to a `KeepCards`, which `card_cache` prov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 
 from ... import limits
 from ...cache.derived_cache import CacheUnusable, SkillHistoryRow
@@ -17,7 +17,7 @@ from ...objects import bundle as bundles
 from ...objects import tree
 from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
-from ...objects.tree_entry import LINK
+from ...objects.tree_entry import LINK, TreeEntry
 from ...skills import SKILLS_SECTION, skill_layout
 from ...skills.skill_metadata import (
     SkillMetadata,
@@ -58,10 +58,18 @@ def may_be_skill(path: str) -> bool:
 
 def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
     """Tell whether the full `path` is a skill in `bundle`; O(log n)."""
-    if not may_be_skill(path):
-        return False
-    has_any = partial(tree.has_any_path, session.nodes, bundle.get(SKILLS_SECTION))
-    return skill_layout.match_skill_path(path, has_any) is not None
+    return may_be_skill(path) and find_skill_name(session, bundle, path) is not None
+
+
+def find_skill_name(session: Session, bundle: Bundle, path: str) -> str | None:
+    """Return the name that its path gives the skill at a full path, None if it is none there."""
+    section, slash, _ = path.partition("/")
+
+    def has_any(others: Sequence[str]) -> bool:
+        inner = [other[len(section + slash) :] for other in others]
+        return tree.has_any_path(session.nodes, bundle.get(section), inner)
+
+    return skill_layout.match_skill_path(path, has_any)
 
 
 def find_cards(
@@ -209,18 +217,17 @@ def find_reclassified(
 
     See `skill_layout`. The paths that are `known` are left out.
     """
-    moved_parts = [path.split("/") for path, was, now in changed if was is None or now is None]
-    folders = {
-        parts[1]
-        for parts in moved_parts
-        if len(parts) == 3 and parts[0] == SKILLS_SECTION and parts[2] in skill_layout.SKILL_FILES
-    }
-    for folder in sorted(folders):
-        for entry in bundles.walk_below(session.nodes, after, f"{SKILLS_SECTION}/{folder}"):
-            if entry.path.count("/") != 2 or entry.path in known:
-                continue
-            if may_be_skill(entry.path):
-                yield Difference(entry.path, entry, entry)
+    moved = {path for path, was, now in changed if was is None or now is None}
+    found: dict[str, TreeEntry] = {}
+    for path in moved:
+        folder = path.rpartition("/")[0]
+        if path.endswith(skill_layout.FOLDER_SUFFIXES) and folder != SKILLS_SECTION:
+            for entry in bundles.walk_below(session.nodes, after, folder):
+                is_flat = entry.path.count("/") == 2 and may_be_skill(entry.path)
+                if is_flat or entry.path.endswith(skill_layout.FOLDER_SUFFIXES):
+                    found[entry.path] = entry
+    for path in sorted(found.keys() - known):
+        yield Difference(path, found[path], found[path])
 
 
 def build_skill_predicate(
@@ -232,13 +239,8 @@ def build_skill_predicate(
     if len(changed) < MIN_BULK_PATHS:
         return cache(lambda path: is_skill(session, bundle, path))
     known = set(skill_layout.find_skill_paths(_list_section_paths(session, bundle)))
-
-    def is_known_skill(path: str) -> bool:
-        if path.startswith(_SECTION_PREFIX):
-            return path in known
-        return skill_layout.name_by_path_alone(path) is not None
-
-    return is_known_skill
+    is_elsewhere = cache(lambda path: is_skill(session, bundle, path))
+    return lambda path: path in known if path.startswith(_SECTION_PREFIX) else is_elsewhere(path)
 
 
 def _list_section_paths(session: Session, bundle: Bundle) -> Iterator[str]:

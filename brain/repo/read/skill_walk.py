@@ -88,18 +88,16 @@ def _iter_skills_elsewhere(
     session: Session, section: str, root: bytes
 ) -> Iterator[list[SkillPath]]:
     walk = _SkillFileWalk(session)
-    part: list[SkillPath] = []
-    for inner, kind, blob, _ in walk.walk_node(root):
-        path = f"{section}/{inner}"
-        name = skill_layout.name_by_path_alone(path)
-        if name is not None and kind != LINK:
-            part.append((path, name, blob))
-            if len(part) >= _MIN_BATCH_FILES:
-                yield part
-                part = []
+    texts = {f"{section}/{inner}": (kind, blob) for inner, kind, blob, _ in walk.walk_node(root)}
     walk.keep_bare_nodes()
-    if part:
-        yield part
+    names = skill_layout.find_skill_paths(texts)
+    skills = [
+        (path, names[path], blob)
+        for path, (kind, blob) in texts.items()
+        if kind != LINK and path in names
+    ]
+    for start in range(0, len(skills), _MIN_BATCH_FILES):
+        yield skills[start : start + _MIN_BATCH_FILES]
 
 
 class _SkillFileWalk:

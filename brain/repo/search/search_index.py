@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from typing import TypeVar
 
 from ...cache.cache_folder import DERIVATION_VERSION as DERIVED
 from ...encoding import pack, unpack
 from ...errors import FormatError, Locked, NotFound, StoreError
 from ...objects import bundle as bundles
-from ...objects import tree
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK
 from ...search.bm25 import FIELD_WEIGHTS, index_fields
 from ...search.selector import SearchDocument
 from ...search.session_cache import SearchCache
-from ...skills import SKILLS_SECTION, skill_layout
+from ...skills import skill_layout
 from ...skills.skill_metadata import SkillMetadata
 from ...store import full_text_index
 from ...store.full_text_index import FullTextIndex
@@ -151,14 +149,12 @@ def _find_changed_paths(session: Session, before: Bundle, after: Bundle) -> list
 def _load_documents(
     session: Session, bundle: Bundle, changed_paths: Iterable[str]
 ) -> list[SearchDocument]:
-    root = bundle.get(SKILLS_SECTION)
-    has_any = partial(tree.has_any_path, session.nodes, root)
     skills: list[tuple[str, str, bytes]] = []
     for path in changed_paths:
         entry = bundles.get_entry(session.nodes, bundle, path)
         if entry is None or entry.kind == LINK:
             continue
-        name = skill_layout.match_skill_path(path, has_any)
+        name = skill_rows.find_skill_name(session, bundle, path)
         if name is not None:
             skills.append((path, name, entry.blob))
     cards = card_cache.load_cards(session, [blob for _, _, blob in skills])

@@ -182,20 +182,21 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
     session = txn.session
     folder = skill_walk.find_new_skill_folder(session, txn.bundle)
     layout = load_manifest(session).layout if folder == SKILLS_SECTION else "directory"
-    path = skill_layout.new_skill_path(slug, layout)
-    if not category:
-        return f"{folder}/{path}"
-    above = f"{folder}/{slugify(category)}"
-    if any(
-        bundles.has_entry(session.nodes, txn.bundle, f"{above}/{n}")
-        for n in skill_layout.SKILL_FILES
-    ):
+    above = f"{folder}/{slugify(category)}" if category else folder
+    path = f"{above}/{skill_layout.new_skill_path(slug, layout)}"
+    home = path.rpartition("/")[0]
+    if home != above and any(
+        skill_rows.is_skill(session, txn.bundle, entry.path)
+        for entry in bundles.walk_below(session.nodes, txn.bundle, home)
+    ):  # a folder of skills, which would belong to the new one
+        path = f"{home}/{path[len(above) + 1 :]}"
+    if skill_rows.find_skill_name(session, txn.bundle, path) is None:
         raise Conflict(
             f"{printable_text(category)} is a skill itself, and no category",
             code="not_a_category",
             hint="choose another category, or none",
         )
-    return f"{above}/{path}"
+    return path
 
 
 def _add_name_notices(

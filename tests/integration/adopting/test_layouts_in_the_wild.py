@@ -14,7 +14,7 @@ from tests.support.git_repositories import GitRepository
 
 WILD = {
     "plugins": ("plugins/db/skills/migrate", "plugins/web/skills/css/grid"),
-    "sections": ("finance/tax", "finance/tax/vat", "team/product/spec", "solo"),
+    "sections": ("finance/tax", "finance/tax/skills/vat", "team/product/spec", "solo"),
     "hidden": ("skills/.curated/plan", "skills/.system/creator", ".agents/skills/lint"),
     "with an example": ("skills/pdf", "template"),
 }

@@ -35,7 +35,8 @@ SECTION = {
     "lower/zz.md": None,
     "odd/Skill.md": "odd",
     "nested/SKILL.md": "nested",
-    "nested/examples/inner/SKILL.md": "inner",
+    "nested/examples/inner/SKILL.md": None,
+    "nested/skills/inner/SKILL.md": "inner",
     "README.md": None,
     "readme.md": None,
     "LICENSE.md": None,
@@ -59,7 +60,7 @@ ELSEWHERE = {
     "oracle/SKILL.md": "oracle",
     "tools/oracle/skill.md": "oracle",
     "plugins/a/skills/oracle/SKILL.md": "oracle",
-    "plugins/a/skills/oracle/assets/sample/SKILL.md": "sample",
+    "plugins/a/skills/oracle/assets/sample/SKILL.md": None,
     ".agents/skills/oracle/SKILL.md": "oracle",
     ".claude/skills/oracle/SKILL.md": "oracle",
     ".codeium/windsurf/skills/oracle/SKILL.md": "oracle",
@@ -96,7 +97,7 @@ def test_one_path_is_told_as_in_the_whole_brain(path: str) -> None:
 
     def has_any(others: Sequence[str]) -> bool:
         asked.append(others)
-        return not SECTION.keys().isdisjoint(others)
+        return not PLACES.keys().isdisjoint(others)
 
     assert match_skill_path(path, has_any) == PLACES[path]
     assert len(asked) <= 1

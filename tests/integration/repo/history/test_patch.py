@@ -219,11 +219,11 @@ def test_a_change_of_a_skill_names_its_versions(brain: Brain) -> None:
 def test_a_file_of_a_skill_is_a_change_of_the_nearest_skill_above_it(brain: Brain) -> None:
     for slug in ("outer", "other"):
         brain.skills.upsert(slug, "x\n", description="d")
-    inner = brain.root / "skills/outer/inner/SKILL.md"
-    inner.parent.mkdir()
+    inner = brain.root / "skills/outer/skills/inner/SKILL.md"
+    inner.parent.mkdir(parents=True)
     inner.write_text("---\nname: inner\ndescription: d\nversion: 4\n---\nx\n")
     brain.snapshot()
-    write_file(brain, "skills/outer/inner/deep/a.py", "a\n")
+    write_file(brain, "skills/outer/skills/inner/deep/a.py", "a\n")
     write_file(brain, "skills/outer/b.py", "b\n")
     write_file(brain, "skills/nobody/c.py", "c\n")
     assert [tuple(change)[:5] for change in brain.history.diff().skills] == [

@@ -308,7 +308,7 @@ def test_a_decision_that_makes_no_sense_changes_nothing(
 
 def test_a_skill_with_others_below_it_is_not_retired(brain: Brain) -> None:
     acquire_untested(brain, acquire_request())
-    write_file(brain, f"skills/{SLUG}/inner/SKILL.md", "---\nname: inner\n---\nx\n")
+    write_file(brain, f"skills/{SLUG}/skills/inner/SKILL.md", "---\nname: inner\n---\nx\n")
     brain.snapshot()
     with pytest.raises(Conflict) as refused:
         brain.programs.retire(SLUG, "it fails")

@@ -217,7 +217,7 @@ def test_actions_are_known_to_the_log(brain: Brain) -> None:
 
 def test_a_skill_that_cannot_be_retired_is_named_with_the_reason(brain: Brain) -> None:
     admit_program(brain, SLUG, "print(1)\n")
-    brain.files.write("skills/news/more/SKILL.md", "---\nname: more\ndescription: x\n---\n")
+    brain.files.write("skills/news/skills/more/SKILL.md", "---\nname: more\ndescription: x\n---\n")
     use_program(brain, "--")
     head = brain.status().head
     with pytest.raises(Conflict) as error:

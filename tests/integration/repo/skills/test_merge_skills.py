@@ -133,8 +133,8 @@ def test_a_skill_within_the_folder_of_another_is_not_lost(
 ) -> None:
     write_file(brain, "skills/outer/SKILL.md", skill_text("outer", body="Outer.\n"))
     write_file(brain, "skills/outer/out.txt", "out\n")
-    write_file(brain, "skills/outer/inner/SKILL.md", skill_text("inner", body="Inner.\n"))
-    write_file(brain, "skills/outer/inner/in.txt", "in\n")
+    write_file(brain, "skills/outer/skills/inner/SKILL.md", skill_text("inner", body="Inner.\n"))
+    write_file(brain, "skills/outer/skills/inner/in.txt", "in\n")
     brain.snapshot()
     done = brain.skills.merge(stays, goes)
     folder = done.path.removeprefix("skills/").removesuffix("SKILL.md")

@@ -74,7 +74,7 @@ def test_the_line_of_the_first_changes_as_a_second_comes_and_goes(brain: Brain) 
 
 def test_a_skill_that_holds_others_is_not_removed_with_them(brain: Brain) -> None:
     write_file(brain, "skills/outer/SKILL.md", skill_text("outer"))
-    write_file(brain, "skills/outer/inner/SKILL.md", skill_text("inner"))
+    write_file(brain, "skills/outer/skills/inner/SKILL.md", skill_text("inner"))
     write_file(brain, "skills/outer/notes.txt", "x\n")
     brain.snapshot()
     with pytest.raises(Conflict) as refused:
