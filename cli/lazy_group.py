@@ -78,13 +78,9 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def _unknown_command_message(self, name: str, group: str) -> str:
-        import difflib
+        from .synonyms import suggest_commands
 
-        from .synonyms import COMMAND_SYNONYMS
-
-        close = COMMAND_SYNONYMS.get(group, {}).get(name) or difflib.get_close_matches(
-            name[:80], self.entries
-        )
+        close = suggest_commands(group, name[:80], self.entries)
         ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
         return f"No such command {name[:80]!r}.{ask}"
 

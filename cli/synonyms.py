@@ -1,19 +1,25 @@
-"""Names that other programs and earlier versions use, for hints."""
+"""The commands that an unknown word may mean, for hints."""
 
 from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
 
 COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "": {
         "add": ("snapshot", "skill upsert"),
         "cat": ("skill view",),
         "check": ("verify", "skill check"),
-        "checkout": ("switch", "restore"),
+        "checkout": ("switch",),
         "clone": ("fork",),
-        "commit": ("snapshot", "chain commit"),
+        "commit": ("snapshot",),
         "create": ("init", "skill upsert"),
         "delete": ("skill delete",),
+        "edit": ("skill upsert",),
         "export": ("publish",),
         "find": ("grep", "index --task"),
+        "help": ("--help",),
         "history": ("log", "skill history"),
         "import": ("adopt",),
         "lineage": ("export-lineage",),
@@ -21,6 +27,7 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "ls": ("skill list",),
         "memory": ("tools call memory",),
         "new": ("init", "skill upsert"),
+        "patch": ("skill upsert",),
         "pull": ("adopt",),
         "push": ("publish",),
         "record": ("snapshot",),
@@ -33,9 +40,11 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "search": ("grep", "index --task"),
         "serve": ("mcp",),
         "skills": ("skill list",),
+        "update": ("skill upsert",),
         "upsert": ("skill upsert",),
         "version": ("--version",),
         "view": ("skill view",),
+        "write": ("skill upsert",),
     },
     "key": {"accuse": ("equivocations",)},
     "skill": {
@@ -59,6 +68,29 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """Group to unknown word to the commands to suggest, without the name of the group."""
+
+CAREFUL_COMMANDS = frozenset(
+    "accept batch cancel commit delete deploy gc open redact redo reject relay remove repair resend"
+    " restore retire revert revoke send signer speed-up supersede threshold transfer unbind undo"
+    " unpin".split()
+)
+"""Commands that destroy, overwrite, decide or pay: no other word is taken for one of them."""
+
+
+def suggest_commands(group: str, word: str, names: Iterable[str]) -> list[str]:
+    """Return the commands of a group that `word`, which is none of them, may mean."""
+    known = COMMAND_SYNONYMS.get(group, {}).get(word)
+    if known:
+        return list(known)
+    close = difflib.get_close_matches(word, names)
+    return [name for name in close if name not in CAREFUL_COMMANDS or _is_slip(word, name)]
+
+
+def _is_slip(word: str, name: str) -> bool:
+    """Tell whether `word` is `name` with letters swapped or doubled, which makes no other word."""
+    letters, wanted = (sorted(re.sub(r"(.)\1+", r"\1", text)) for text in (word, name))
+    return word[:1] == name[:1] and letters == wanted
+
 
 RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "index": {"--limit": "--max-chars"},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from brain.errors import BrainError
+from brain.errors import BrainError, InvalidInput
 
 from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
@@ -16,7 +17,7 @@ from ..output import emit
 from ..params import CountType, NonEmptyType, TextType
 from ..progress_bar import ProgressBar
 from ..render.human_format import colorize, pluralize, short_id
-from ..terminal import escape
+from ..terminal import escape, is_terminal
 
 if TYPE_CHECKING:
     from brain.results import RecordedSecret, Redacted, SecretScan
@@ -72,7 +73,7 @@ def _secret_line(leak: RecordedSecret, history: bool) -> str:
 @brain_command(
     "redact",
     examples=(
-        'brain redact memory/2026-11-20.md --reason "holds a password"',
+        'brain redact memory/2026-11-20.md --reason "holds a password" --yes',
         'brain redact memory/keys.md --history --reason "asked for by the customer"',
     ),
     exits=OVERWRITE_EXITS,
@@ -81,17 +82,32 @@ def _secret_line(leak: RecordedSecret, history: bool) -> str:
 @option("--reason", required=True, help="The reason; it is recorded.")
 @revision_option("The snapshot to look in.")
 @flag("--history", help="Redact every content that PATH had in any snapshot.")
-def redact_command(app: App, path: str, reason: str, rev: str | None, history: bool) -> None:
+@flag("--yes", help="Do not ask; needed where no terminal can be asked.")
+def redact_command(
+    app: App, path: str, reason: str, rev: str | None, history: bool, yes: bool
+) -> None:
     """Destroy the content of a file for good.
 
     Its id stays in the lineage, which still verifies and records the author, time and
     reason of the redaction. Files of the head with this content are removed. A redaction
-    cannot be undone, and the same content cannot be recorded again.
+    cannot be undone, and the same content cannot be recorded again. At a terminal it asks
+    first; elsewhere it needs --yes.
     """
     if history and rev is not None:
         raise click.UsageError("--history and --rev cannot be combined.")
+    if not yes:
+        _confirm_redaction(path, history)
     result = app.brain.files.redact(path, reason=reason, rev=rev or "@", history=history)
     emit(app, result, _redaction_lines(result))
+
+
+def _confirm_redaction(path: str, history: bool) -> None:
+    versions = "every content that it had" if history else "its content"
+    what = f"{escape(path)}: {versions} is destroyed for good; no command brings it back"
+    if not is_terminal(sys.stdin):
+        raise InvalidInput(what, code="not_confirmed", hint="confirm it with --yes")
+    if not click.confirm(f"{what}. Destroy it?", err=True):
+        raise InvalidInput("nothing was destroyed", code="not_confirmed", hint="")
 
 
 def _redaction_lines(result: Redacted) -> Iterator[str]:

@@ -14,7 +14,7 @@ from brain_cli.reference import render_reference
 from brain import Brain
 from tests.cli.conftest import Call
 
-FILES = {"store.db", "store.db-wal", "store.db-shm", "lock", "mark"}
+FILES = {".gitignore", "store.db", "store.db-wal", "store.db-shm", "lock", "mark"}
 TABLES = {"objects", "blobs", "dictionaries", "facts", "operations", "pending", "signatures"}
 TABLES |= {"redactions"}
 FACTS = {"", "operations", "redactions", "traces", "epoch"}
@@ -84,7 +84,7 @@ publish ../published --to agentskills
 adopt ../home
 tools list
 tools call skills_list {}
-redact memory/notes.md --reason x
+redact memory/notes.md --reason x --yes
 sign --all
 gc --grace 0
 doctor

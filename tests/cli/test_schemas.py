@@ -304,6 +304,9 @@ def registry(cli: Call) -> None:
     Path("registry/greet.py").write_text("print('hi')\n")
 
 
+REDACT = ("redact", "memory/notes.md", "--reason", "Holds a key", "--yes")
+
+
 Prepare = Callable[[Call], Any]
 CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("init", ["init", "other"], None),
@@ -394,9 +397,13 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("key-repair", ["key", "repair", "--key", "ada"], trust),
     ("key-equivocations", ["key", "equivocations", "proofs"], equivocate),
     ("verify", ["verify", "--require-signatures"], trust),
-    ("redact", ["redact", "memory/notes.md", "--reason", "Holds a key"], None),
-    ("restore", ["restore", "@~1"], lambda cli: cli("redact", "memory/notes.md", "--reason", "x")),
-    ("verify", ["verify"], lambda cli: cli("redact", "memory/notes.md", "--reason", "x")),
+    ("redact", [*REDACT], None),
+    (
+        "restore",
+        ["restore", "@~1"],
+        lambda cli: cli(*REDACT),
+    ),
+    ("verify", ["verify"], lambda cli: cli(*REDACT)),
     ("gc", ["gc", "--grace", "0"], lambda cli: (upsert(cli), cli("undo"))),
     ("index", ["index"], None),
     ("prompt", ["prompt"], None),

@@ -83,8 +83,7 @@ def test_a_mistyped_command_is_answered_with_the_nearest_ones(cli: Call) -> None
 
 def test_a_word_of_another_program_is_answered_with_what_it_is_called_here(cli: Call) -> None:
     assert cli("commit").err == (
-        "Error: No such command 'commit'. Did you mean 'snapshot' or 'chain commit'?\n"
-        "Hint: see 'brain --help'\n"
+        "Error: No such command 'commit'. Did you mean 'snapshot'?\nHint: see 'brain --help'\n"
     )
     assert "Did you mean 'upsert'?" in cli("skill", "new").err
 
