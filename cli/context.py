@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brain.errors import InvalidInput
+from brain.util.login import login_name
 
 from . import std_streams
 from .error_report import USAGE, Failure
@@ -233,13 +234,3 @@ def current_directory() -> Path:
             "the current folder no longer exists",
             "change to a folder that exists, or name the brain with -C",
         ) from None
-
-
-def login_name() -> str:
-    """Return the name the user logged in with, "brain" if there is none."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        return "brain"

@@ -27,7 +27,7 @@ def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent: Path, c
     assert "+Proposed." in shown and "by claude" in shown
     assert shown.splitlines()[-1] == f"To accept this: brain proposal accept {snapshot}"
     propose("Not what was shown.\n")
-    assert masked(cli("proposal", "accept", snapshot)).startswith("Fast-forwarded to ID12; 1 added")
+    assert masked(cli("proposal", "accept", snapshot)).startswith("Merged as ID12; 1 added")
     assert Path("skills/fresh/SKILL.md").read_text().endswith("Proposed.\n")
     assert "fresh upgraded 1 → 2" in cli("proposal", "list").out
 

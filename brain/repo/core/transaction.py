@@ -71,10 +71,12 @@ class WriteTransaction:
         message: str = "",
         receipt: bytes | Receipt = NO_DIGEST,
         merged: Sequence[bytes] = (),
+        author: str = "",
     ) -> bytes:
         """Record a snapshot of the head with `edits` applied; return its id.
 
-        `merged` are the snapshots, beside the head, that become its parents. `receipt` is
+        `merged` are the snapshots, beside the head, that become its parents. `author` is by
+        default that of the session. `receipt` is
         the id of a blob, or a receipt to which the steps of this snapshot are added; if
         none is given, it is that of the run in progress, if there is one.
         """
@@ -87,9 +89,10 @@ class WriteTransaction:
             receipt = self.store_tx.put_blob(extend_receipt(self.session, receipt, *change))
         elif receipt == NO_DIGEST and self.receipt_draft is not None:
             receipt = self.store_tx.put_blob(self.receipt_draft.encode_receipt(*change))
-            self.receipt_draft.add_carrier(self._store_snapshot(*change, message, receipt, merged))
-            return self.head
-        return self._store_snapshot(*change, message, receipt, merged)
+            made = self._store_snapshot(*change, message, receipt, merged, (author, None))
+            self.receipt_draft.add_carrier(made)
+            return made
+        return self._store_snapshot(*change, message, receipt, merged, (author, None))
 
     def record_external(
         self,

@@ -175,3 +175,12 @@ def _refuse_tag_name(session: Session, name: str) -> None:
             code="tag_exists",
             hint="choose another name",
         )
+
+
+def list_proposal_tips(session: Session) -> dict[str, bytes]:
+    """Return the last snapshot of each proposal, by its name."""
+    return {
+        ref.removeprefix(PROPOSAL_REF_PREFIX): tip
+        for ref, tip in session.reader.list_refs().items()
+        if ref.startswith(PROPOSAL_REF_PREFIX)
+    }

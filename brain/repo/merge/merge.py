@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...merging import content_merge
-from ...merging.content_merge import MERGE_CHOICES
+from ...merging.content_merge import MERGE_CHOICES, ContentSides
 from ...merging.tree_merge import EditedBundle, PathConflict
 from ...objects import ancestry, operation
 from ...objects import bundle as bundles
 from ...results import MergeConflict, Merged, MergedSkill
 from ...skills import skill_version
+from ...util.login import login_name
 from ...util.progress import Progress, no_progress
 from ..core import working_copy
 from ..core.blob_batch import BlobBatch
@@ -25,9 +26,10 @@ from ..core.transaction import (
 )
 from ..open.session import Session
 from ..read import lineage_cache
-from ..read.merge_state_format import ConflictRow, MergeState
+from ..read.merge_state_format import ACCEPT_COMMAND, ConflictRow, MergeState
 from ..read.revisions import resolve_revision
 from . import append_merge, merge_state, merge_versions
+from .branches import list_proposal_tips
 from .merge_bundles import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
 
 CONTENT_CHOICE = "content"
@@ -52,11 +54,14 @@ def merge_revision(
 
     `choice` ("ours", "theirs" or "both") decides every conflict. If conflicts remain, nothing
     is recorded and no file is written: the merge is pending until `resolve_conflicts` and
-    `resume_merge`. `command` is stored with it. Raises `Conflict` (`merging`, `other_brain`).
+    `resume_merge`. `command` is stored with it; accepting a proposal always records a snapshot,
+    which names who accepted it. Raises `Conflict` (`merging`, `other_brain`).
     """
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
         theirs = resolve_revision(session, revision)
+        if theirs in list_proposal_tips(session).values():
+            command = ACCEPT_COMMAND
         request = MergeState(
             theirs=theirs,
             revision=revision,
@@ -100,12 +105,16 @@ def resolve_conflicts(
 ) -> list[MergeConflict]:
     """Decide conflicts by "ours", "theirs", "both", or "content" for the edited marker file.
 
-    Raises `NotFound` (`no_merge`, `no_conflict`), `InvalidInput` (`markers_left`,
-    `no_markers`), or as `read_marker_file`.
+    A decision is about the files as they are by now, which may be later than the conflict; what
+    was changed since is merged into an edited marker file. Raises `NotFound` (`no_merge`,
+    `no_conflict`), `InvalidInput` (`markers_left`, `no_markers`), `Conflict` (`stale_markers`),
+    or as `read_marker_file`.
     """
     with lock_for_writing(session), store_transaction(session) as tx:
         state = merge_state.require_merge(session)
         rows = {row.path: row for row in state.rows}
+        bundle = session.bundle_of(session.head())
+        edits = working_copy.store_edits_at(session, tx, bundle, rows.keys() & conflict_paths)
         for path in conflict_paths:
             if path not in rows:
                 raise NotFound(
@@ -113,15 +122,22 @@ def resolve_conflicts(
                     code="no_conflict",
                     hint="`brain status` lists the conflicts",
                 )
-            chosen = (
-                tx.put_blob(_read_resolved_file(session, path)) if choice == CONTENT_CHOICE else b""
-            )
-            rows[path] = rows[path]._replace(choice=choice, chosen=chosen)
+            row = rows[path]
+            if row.reason != "collides":  # ours is at another path, then
+                known = bundles.get_entry(session.nodes, bundle, path)
+                entry = edits.get(path, known)
+                row = row._replace(ours=entry.blob if entry is not None else b"")
+            chosen = b""
+            if choice == CONTENT_CHOICE:
+                chosen = tx.put_blob(_read_resolved_file(session, rows[path], row.ours))
+            rows[path] = row._replace(choice=choice, chosen=chosen)
         merge_state.save_merge_state(tx, state._replace(rows=tuple(rows.values())))
         return merge_state.describe_conflicts(session, tuple(rows.values()))
 
 
-def _read_resolved_file(session: Session, path: str) -> bytes:
+def _read_resolved_file(session: Session, row: ConflictRow, ours: bytes) -> bytes:
+    """Return the edited marker file of a conflict, with what changed from its `ours` to `ours`."""
+    path = row.path
     content = merge_state.read_marker_file(session, path)
     if content is None:
         raise InvalidInput(
@@ -136,7 +152,19 @@ def _read_resolved_file(session: Session, path: str) -> bytes:
             code="markers_left",
             hint="edit the file and remove the lines with markers",
         )
-    return content
+    if ours == row.ours:
+        return content
+    read = session.reader.read_blob
+    sides = ContentSides(read(row.ours), content, read(ours)) if ours and row.ours else None
+    draft = content_merge.draft_merge(path, sides, "") if sides else None
+    merged = content_merge.finish_merge(draft, None) if draft else None
+    if merged is None:
+        raise Conflict(
+            f"{printable_text(path)} was changed in other ways than its file with markers",
+            code="stale_markers",
+            hint="choose the file as it is by now with `brain resolve PATH --ours`, or `--theirs`",
+        )
+    return merged
 
 
 def _build_chooser(session: Session, rows: tuple[ConflictRow, ...]) -> Chooser:
@@ -164,7 +192,8 @@ def _run_merge(
         plan = _plan_merge(txn, request.theirs, choose)
         ours = txn.head
         unresolved = plan.outcome.unresolved
-        fast_forward = not unresolved and plan.bases == [ours]
+        is_ahead = plan.bases == [ours] and request.command != ACCEPT_COMMAND
+        fast_forward = is_ahead and not unresolved
         if unresolved:
             request = request._replace(rows=_build_conflict_rows(plan.outcome, request.rows))
         elif fast_forward and request.theirs != ours:
@@ -228,7 +257,10 @@ def _record_merge(txn: WriteTransaction, request: MergeState, plan: _MergePlan) 
     batch.store(tx)
     merge_operation = operation.merge_operation(plan.bases, plan.outcome.skills)
     message = request.message or f"Merge {request.revision}"
-    txn.record_snapshot(plan.outcome.edits, merge_operation, message, merged=(request.theirs,))
+    author = session.author or (login_name() if request.command == ACCEPT_COMMAND else "")
+    txn.record_snapshot(
+        plan.outcome.edits, merge_operation, message, merged=(request.theirs,), author=author
+    )
     txn.writes.update(plan.outcome.edits)
 
 

@@ -24,7 +24,7 @@ from ..history.log import snapshot_info
 from ..open.session import Session, head_ref
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
-from ..read.merge_state_format import load_merge_state
+from ..read.merge_state_format import ACCEPT_COMMAND, load_merge_state
 from ..read.revisions import resolve_revision
 from . import branches, merge
 
@@ -90,7 +90,9 @@ def list_proposals(session: Session) -> list[Proposal]:
 def list_open_tips(session: Session) -> dict[str, bytes]:
     """Return the tips of proposals that the head lacks, by name."""
     merged = AncestorSet(session, session.head())
-    return {name: tip for name, tip in _list_tips(session).items() if tip not in merged}
+    return {
+        name: tip for name, tip in branches.list_proposal_tips(session).items() if tip not in merged
+    }
 
 
 def find_proposal(session: Session, name_or_id: str) -> Proposal:
@@ -133,12 +135,14 @@ def accept_proposal(
     except NotFound as error:
         error.hint = "see `brain proposal list`"
         raise
-    _resolve_proposal_name(session, tip.hex())
+    name = _resolve_proposal_name(session, tip.hex())
+    _refuse_author(session, tip)
     head = session.head()
     if not allow_undiffable:
         base = _find_merge_base(session, head, tip)
         unified_diff.refuse_undiffable(session, diff.diff_revisions(session, base.hex(), tip.hex()))
-    merged = merge.merge_revision(session, tip.hex(), None, message, progress, _ACCEPT_COMMAND)
+    message = message or f"Accept the proposal {name}"
+    merged = merge.merge_revision(session, tip.hex(), None, message, progress, ACCEPT_COMMAND)
     _sign_accepted(session, tip, AncestorSet(session, head))
     return merged
 
@@ -150,7 +154,7 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
     `resume_merge`.
     """
     state = load_merge_state(session)
-    if state is None or state.command != _ACCEPT_COMMAND:
+    if state is None or state.command != ACCEPT_COMMAND:
         return merge.resume_merge(session, progress)
     if _find_proposal_with(session, state.theirs) is None:
         raise NotFound(
@@ -158,10 +162,23 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
             code="no_proposal",
             hint="abort the merge with `brain merge --abort`",
         )
+    _refuse_author(session, state.theirs)
     head = session.head()
     merged = merge.resume_merge(session, progress)
     _sign_accepted(session, state.theirs, AncestorSet(session, head))
     return merged
+
+
+def _refuse_author(session: Session, tip: bytes) -> None:
+    """Refuse that who proposed something accepts it, too."""
+    base = _find_merge_base(session, session.head(), tip)
+    made = _list_snapshots_since(session, base, tip)
+    if session.author and session.author in {info.author for info in made}:
+        raise Conflict(
+            f"{printable_text(session.author, 80)} made this proposal, and cannot accept it",
+            code="own_proposal",
+            hint="accept it as the person who reviewed it: `brain --author NAME proposal accept`",
+        )
 
 
 def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> None:
@@ -184,22 +201,11 @@ def reject_proposal(session: Session, name_or_id: str) -> Proposal:
     return proposal
 
 
-_ACCEPT_COMMAND = "accept"
-
-
 def _require_tip(session: Session, name: str) -> bytes:
     tip = session.reader.read_ref(branches.PROPOSAL_REF_PREFIX + name)
     if tip is None:
         raise _no_proposal_error(name)
     return tip
-
-
-def _list_tips(session: Session) -> dict[str, bytes]:
-    return {
-        ref.removeprefix(branches.PROPOSAL_REF_PREFIX): tip
-        for ref, tip in session.reader.list_refs().items()
-        if ref.startswith(branches.PROPOSAL_REF_PREFIX)
-    }
 
 
 def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
@@ -213,7 +219,9 @@ def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
     snapshot_id = _find_snapshot(session, name_or_id)
     if snapshot_id is None:
         name = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
-        named = [one for one, tip in _list_tips(session).items() if tip not in merged]
+        named = [
+            one for one, tip in branches.list_proposal_tips(session).items() if tip not in merged
+        ]
         if name in named:
             return name
         of_client = [one for one in named if _SESSION_SUFFIX.sub("", one) == name]
@@ -235,7 +243,7 @@ def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
 
 
 def _find_proposal_with(session: Session, snapshot_id: bytes) -> str | None:
-    tips = _list_tips(session).items()
+    tips = branches.list_proposal_tips(session).items()
     return next((name for name, tip in tips if snapshot_id in AncestorSet(session, tip)), None)
 
 

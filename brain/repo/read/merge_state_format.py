@@ -13,6 +13,8 @@ from ..open.session import Session
 MERGE_STATE_KEY = "merge"
 """The store's key for the state; its value is empty while no merge is pending."""
 
+ACCEPT_COMMAND = "accept"
+
 
 class ConflictRow(NamedTuple):
     """A conflict; build it by keyword. A blob is b"" where a side has no file.
@@ -34,7 +36,7 @@ class MergeState(NamedTuple):
     """A pending merge; build it by keyword.
 
     `theirs` is the snapshot that is merged into `branch`, and `revision` is how the user
-    named it. `command` began the merge: "merge", or "accept" for a proposal.
+    named it. `command` began the merge: "merge", or ACCEPT_COMMAND for a proposal.
     """
 
     theirs: bytes

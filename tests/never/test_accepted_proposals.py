@@ -1,0 +1,115 @@
+"""Who accepted a proposal, and why, belongs to the lineage; it is never who proposed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.errors import Conflict
+from tests.cli.conftest import Call, cli, keys
+
+__all__ = ["cli", "keys"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A brain with one skill; its folder, which is current."""
+    with Brain.init(tmp_path / "agent", author="ada") as brain:
+        brain.skills.upsert("Oracle", "One.\n", description="Checks oracles")
+    monkeypatch.chdir(tmp_path / "agent")
+    return tmp_path / "agent"
+
+
+def propose(folder: Path, text: str = "Two.\n") -> str:
+    """Write a skill as the agent claude does; return the snapshot."""
+    with Brain.open(folder) as brain, brain.proposals.open("claude-1a2b3c", author="claude") as one:
+        return one.skills.upsert("Oracle", text, message="Patch the text").snapshot
+
+
+def write_by_hand(folder: Path, text: str) -> None:
+    (folder / "skills/oracle/SKILL.md").write_text(
+        f"---\nname: oracle\ndescription: Checks oracles\nversion: 1\n---\n{text}"
+    )
+    with Brain.open(folder, author="ada") as brain:
+        brain.snapshot("By hand")
+
+
+def accept_at_once(folder: Path, cli: Call, *more: str) -> None:
+    assert cli("--author", "eve", "proposal", "accept", propose(folder), *more).status == 0
+
+
+def accept_after_another_write(folder: Path, cli: Call, *more: str) -> None:
+    proposed = propose(folder)
+    with Brain.open(folder, author="ada") as brain:
+        brain.skills.upsert("Other", "O.\n", description="Another")
+    assert cli("--author", "eve", "proposal", "accept", proposed, *more).status == 0
+
+
+def accept_after_conflicts(folder: Path, cli: Call, *more: str) -> None:
+    proposed = propose(folder)
+    write_by_hand(folder, "Ours.\n")
+    assert cli("--author", "eve", "proposal", "accept", proposed, *more).status == 12
+    assert cli("resolve", "skills/oracle/SKILL.md", "--theirs").status == 0
+    assert cli("--author", "claude", "merge", "--continue").status == 12
+    assert cli("--author", "eve", "merge", "--continue").status == 0
+
+
+@pytest.mark.parametrize(
+    "way", [accept_at_once, accept_after_another_write, accept_after_conflicts]
+)
+def test_the_lineage_names_who_accepted_and_what_they_said(
+    folder: Path, cli: Call, way: Callable[..., None]
+) -> None:
+    way(folder, cli, "-m", "Reviewed the feeds")
+    with Brain.open(folder) as brain:
+        head, *_ = brain.history.log()
+        proposed = next(info for info in brain.history.log() if info.message == "Patch the text")
+        assert (head.author, head.message) == ("eve", "Reviewed the feeds")
+        assert head.operation["kind"] == "merge" and head.parents[1] == proposed.snapshot
+        assert proposed.author == "claude"
+        assert not brain.proposals.list()
+        assert brain.verify(deep=True).ok
+    for command in (["log"], ["show"], ["why", "oracle"]):
+        said = cli(*command).out
+        assert "eve" in said and "Reviewed the feeds" in said, command
+    assert cli("undo").status == 0
+    assert "claude-1a2b3c" in cli("proposal", "list").out
+
+
+def test_without_a_message_it_says_which_proposal_was_accepted(folder: Path, cli: Call) -> None:
+    accept_at_once(folder, cli)
+    assert "eve  Accept the proposal claude-1a2b3c" in cli("log").out
+
+
+def test_the_approval_is_signed_if_the_person_signs(folder: Path, cli: Call) -> None:
+    key = cli("--json", "key", "new", "eve").document["key"]
+    assert cli("key", "trust", key, "--as", "eve").status == 0
+    assert cli("config", "sign", "eve").status == 0
+    accept_at_once(folder, cli)
+    with Brain.open(folder) as brain:
+        assert [row.key for row in brain.signatures.list("@")] == [key]
+
+
+def test_who_made_a_proposal_does_not_accept_it(folder: Path, cli: Call) -> None:
+    proposed = propose(folder)
+    told = cli("--author", "claude", "--json", "proposal", "accept", proposed)
+    assert (told.status, told.error["code"]) == (12, "own_proposal")
+    with Brain.open(folder, author="claude") as brain:
+        before = brain.head
+        with pytest.raises(Conflict):
+            brain.proposals.accept(proposed)
+        assert brain.head == before
+
+
+def test_an_approval_by_python_or_by_a_merge_has_a_name_too(folder: Path, cli: Call) -> None:
+    with Brain.open(folder) as brain:
+        done = brain.proposals.accept(propose(folder))
+        assert not done.fast_forward and next(iter(brain.history.log())).author
+    propose(folder, "Three.\n")
+    assert cli("--author", "eve", "merge", "proposed/claude-1a2b3c").status == 0
+    with Brain.open(folder) as brain:
+        head, *_ = brain.history.log()
+        assert (head.author, head.operation["kind"]) == ("eve", "merge")
