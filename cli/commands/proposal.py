@@ -101,9 +101,9 @@ def proposal_accept_command(app: App, snapshot: str, message: str | None, binary
     """Merge a proposal into this branch.
 
     SNAPSHOT is the id in the last line of `brain proposal show`, or a prefix of it. A
-    name is refused, because the proposal may have changed since you saw it. If new
-    snapshots are signed, the merged ones are signed too, also by `brain merge
-    --continue` after conflicts.
+    name is refused, because the proposal may have changed since you saw it. The merge
+    is a snapshot of its own, whose author is you. If new snapshots are signed, the merged
+    ones are signed too, also by `brain merge --continue` after conflicts.
     """
     with ProgressBar(app) as bar:
         result = app.brain.proposals.accept(

@@ -60,8 +60,6 @@ def merge_revision(
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
         theirs = resolve_revision(session, revision)
-        if theirs in list_proposal_tips(session).values():
-            command = ACCEPT_COMMAND
         request = MergeState(
             theirs=theirs,
             revision=revision,
@@ -192,7 +190,7 @@ def _run_merge(
         plan = _plan_merge(txn, request.theirs, choose)
         ours = txn.head
         unresolved = plan.outcome.unresolved
-        is_ahead = plan.bases == [ours] and request.command != ACCEPT_COMMAND
+        is_ahead = plan.bases == [ours] and not _is_approval(session, request)
         fast_forward = is_ahead and not unresolved
         if unresolved:
             request = request._replace(rows=_build_conflict_rows(plan.outcome, request.rows))
@@ -208,6 +206,12 @@ def _run_merge(
         return _build_merge_result(txn, plan, False, merge_state.list_conflicts(session))
     merge_state.remove_marker_files(session)
     return _build_merge_result(txn, plan, fast_forward and txn.head != ours, [])
+
+
+def _is_approval(session: Session, request: MergeState) -> bool:
+    """Tell whether a merge takes over a proposal: then its snapshot says who did."""
+    is_accepting = request.command == ACCEPT_COMMAND
+    return is_accepting or request.theirs in list_proposal_tips(session).values()
 
 
 def _refuse_other_brain(session: Session, head: bytes, request: MergeState) -> None:
@@ -257,7 +261,7 @@ def _record_merge(txn: WriteTransaction, request: MergeState, plan: _MergePlan) 
     batch.store(tx)
     merge_operation = operation.merge_operation(plan.bases, plan.outcome.skills)
     message = request.message or f"Merge {request.revision}"
-    author = session.author or (login_name() if request.command == ACCEPT_COMMAND else "")
+    author = session.author or (login_name() if _is_approval(session, request) else "")
     txn.record_snapshot(
         plan.outcome.edits, merge_operation, message, merged=(request.theirs,), author=author
     )
