@@ -197,6 +197,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(marker)
 
 
+CPU_SECONDS_BUDGET = 5.0
+"""What an item may cost in `make test`, counted with the processes that it started and waited
+for, so that a busy machine changes little. A dearer one belongs into targets.txt."""
+_CPU_SECONDS = "cpu_seconds"
+_CPU_AT_START = pytest.StashKey[float]()
+
+
+def _cpu_seconds() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note what was used before the item."""
+    item.stash[_CPU_AT_START] = _cpu_seconds()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the items above the budget."""
+    dear = {
+        f"{seconds:5.1f} CPU seconds: {report.nodeid}"
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, seconds in getattr(report, "user_properties", ())
+        if name == _CPU_SECONDS and seconds > CPU_SECONDS_BUDGET
+    }
+    if dear:
+        terminalreporter.section(f"above the budget of {CPU_SECONDS_BUDGET} s an item")
+        for line in sorted(dear, reverse=True):
+            terminalreporter.line(line)
+
+
 def _fail_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
     if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
@@ -204,7 +237,12 @@ def _fail_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    if call.when == "teardown":
+        used = _cpu_seconds() - item.stash[_CPU_AT_START]
+        item.user_properties.append((_CPU_SECONDS, round(used, 3)))
     report = yield
     _fail_in_ci(report)
     return report

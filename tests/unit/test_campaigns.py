@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 from tests.campaigns import __main__ as campaigns
 from tests.campaigns.__main__ import Campaign
+from tests.conftest import read_targets
 
 
 def test_what_fails_is_named_at_the_end_with_its_seed_and_command(
@@ -40,6 +43,14 @@ def test_without_a_seed_one_is_drawn_and_told(
         capsys.readouterr().out
         == f"seed {drawn[0]}, 900 seconds\nseed {drawn[0]}: nothing failed\n"
     )
+
+
+def test_every_row_of_the_table_of_targets_names_tests_that_there_are(project: Path) -> None:
+    for marker, pattern, _ in read_targets():
+        path, _, names = pattern.partition("::")
+        found = project / "tests" / path
+        tests = re.findall(r"def (test_\w+)", found.read_text("utf-8")) if found.is_file() else []
+        assert found.is_dir() or fnmatch.filter(tests, names or "*"), (marker, pattern)
 
 
 @pytest.mark.parametrize("module", sorted({c.command.split()[0] for c in campaigns.CAMPAIGNS}))
