@@ -107,6 +107,17 @@ class ProofError(VerificationFailed):
     code = "bad_proof"
 
 
+class NotVouched(BrainError):
+    """What was checked is consistent, but nothing that the reader knows vouches for it."""
+
+    code = "not_vouched"
+    exit_status = 4
+    SENTENCE = (
+        "This file is consistent. Anybody can make such a file; nothing that you know vouches"
+        " for it."
+    )
+
+
 class NoBrain(BrainError):
     """There is no brain in the given folder or above it."""
 

@@ -18,6 +18,7 @@ from .error_report import (
     NO_BRAIN,
     NOT_ADMITTED,
     NOT_CHECKED,
+    NOT_VOUCHED,
     OK,
     SKILL_FAILED,
     SKILL_REFUSED,
@@ -39,6 +40,7 @@ EXIT_MEANINGS = {
     FAILURE: "failure",
     USAGE: "usage error",
     VERIFICATION_FAILED: "verification failed",
+    NOT_VOUCHED: "consistent, but nothing that you know vouches for it",
     NO_BRAIN: "no brain here",
     LOCKED: "locked by another writer",
     CONFLICT: "conflict: something changed meanwhile, or data would be overwritten",
@@ -58,10 +60,10 @@ def exit_statuses(*more: int) -> tuple[int, ...]:
 
 BASIC_EXITS = exit_statuses()
 """Of a command that needs no brain."""
-CHECK_EXITS = exit_statuses(VERIFICATION_FAILED)
+CHECK_EXITS = exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED)
 """Of a command that verifies a file without a brain."""
 READ_EXITS = exit_statuses(NO_BRAIN)
-VERIFY_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN)
+VERIFY_EXITS = exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED, NO_BRAIN)
 WRITE_EXITS = exit_statuses(NO_BRAIN, LOCKED)
 OVERWRITE_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT)
 """Of a command that may write over files of the folder."""

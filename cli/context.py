@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brain.errors import InvalidInput
+from brain.errors import BrainError, InvalidInput
 from brain.util.login import login_name
 
 from . import std_streams
@@ -89,6 +89,17 @@ class App:
 
                 self.sign_with = user_keys.private_key_loader(name)
         return self.sign_with
+
+    def has_snapshot(self, snapshot: str) -> bool:
+        """Tell whether the brain here, if there is one, holds a snapshot; nothing is written."""
+        try:
+            folder = self.brain_folder()
+            from brain import Brain
+
+            with Brain.open(folder) as brain:
+                return brain.history.has(snapshot)
+        except BrainError:  # there is none, or it is damaged: then it vouches for nothing
+            return False
 
     def warn_if_unverifiable(self) -> None:
         """Print a note, once, if the last recorded snapshot lacks signatures that it needs."""

@@ -112,6 +112,13 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
         *("chain", "commit"),
         says="as commitment 1",
     )
+    key = _run_step(
+        auditor,
+        "Readers of the log have to know its key from elsewhere, as the key of a person",
+        *("chain", "checkpoint"),
+        says="Key of the log: ",
+    )
+    yield key
     yield _run_step(
         auditor,
         "One file proves it: this skill is in the snapshot that was committed",
@@ -131,6 +138,7 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
         workshop,
         "The evidence is still valid: it is verified offline, without the brain",
         *("chain", "check", "evidence.json", "--content", "SKILL.md"),
+        *("--log-key", key.output.rpartition("Key of the log: ")[2].strip()),
         says=f"skills/{DEMO_SLUG}/SKILL.md is in snapshot",
     )
     if has_sandbox():

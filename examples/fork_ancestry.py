@@ -19,7 +19,7 @@ from brain import check_proof
 file, child, parent = sys.argv[1:]
 with open(file, "rb") as source:
     proof = check_proof(source.read(), brain=child)
-if proof.ancestor_brain != parent:
+if not proof.ok or proof.ancestor_brain != parent:
     sys.exit(f"it descends from {proof.ancestor_brain}")
 print(f"brain {child[:12]} descends from brain {parent[:12]}")
 """

@@ -41,6 +41,12 @@ class HistoryPart(Part):
 
         return self._locked.run(log.show_snapshot, rev)
 
+    def has(self, snapshot: str) -> bool:
+        """Tell whether this brain holds the snapshot of a full id, on any branch or none."""
+        from ..repo.read import revisions
+
+        return self._locked.run(revisions.has_snapshot, snapshot)
+
     def resolve(self, rev: str) -> str:
         """Return the id of the snapshot that `rev` names. Raises `InvalidInput` or `NotFound`."""
         from ..repo.read import revisions

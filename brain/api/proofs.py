@@ -45,19 +45,26 @@ class ProofsPart(Part):
 
         return self._locked.run(prove.prove_descent, ancestor, rev)
 
-    @staticmethod
     def check(
-        data: bytes, *, content: RawIOBase | None = None, brain: str = "", snapshot: str = ""
+        self, data: bytes, *, content: RawIOBase | None = None, brain: str = "", snapshot: str = ""
     ) -> Proof | EquivocationResult:
-        """Check a proof, also one of equivocation, without any brain; return what it shows.
+        """Check a proof, also one of equivocation; return what it shows.
 
         `content` is the file that it is about; `brain` and `snapshot` are the ids it must be
-        about. Raises `ProofError`, or `InvalidInput` (`bad_id`, `no_content`).
+        about. It is `ok` as in `check_proof`, also if this brain holds the snapshot. Raises
+        `ProofError`, or `InvalidInput` (`bad_id`, `no_content`).
         """
         from ..trust.equivocation_proof import check_equivocation, is_equivocation_proof
 
         if b"equivocation" in data and is_equivocation_proof(data):
             return check_equivocation(data, brain=brain, snapshot=snapshot)
         from ..proofs.proof_verification import check_proof
+        from ..repo.read import revisions
 
-        return check_proof(data, content=content, brain=brain, snapshot=snapshot)
+        return check_proof(
+            data,
+            content=content,
+            brain=brain,
+            snapshot=snapshot,
+            in_store=lambda id: self._locked.run(revisions.has_snapshot, id),
+        )

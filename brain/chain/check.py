@@ -15,10 +15,11 @@ from argparse import ArgumentParser, ArgumentTypeError, HelpFormatter, Namespace
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from io import TextIOWrapper
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from ..errors import BrainError, InvalidInput, printable_text
 from ..limits import MAX_EVIDENCE_BYTES
+from ..results import Evidence
 from .evidence import evidence_report
 from .evidence.offline_check import check_evidence
 
@@ -26,7 +27,9 @@ PROGRAM = "python -m brain.chain.check"
 OK, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 2, 130, 141
 
 _EPILOG = """exit status: 0 the evidence holds, 1 it cannot be read or compared, 2 wrong usage,
-3 it does not hold. The last lines name what you still have to know to rely on it."""
+3 it does not hold, 4 it is consistent, but nothing that you know vouches for it: neither a block
+hash, nor the key of the log, a witness or the snapshot. Anybody can make such a file, and an owner
+or a brain id that you name does not change that."""
 
 
 class _UsageError(BrainError):
@@ -52,7 +55,12 @@ def main(argv: Sequence[str]) -> int:
     """Check the evidence named in `argv`, print the result, and return the exit status."""
     as_json = "--json" in argv
     try:
-        _write_text(sys.stdout, _check_and_render(_build_parser().parse_args(argv)))
+        args = _build_parser().parse_args(argv)
+        found = _check(args)
+        render = evidence_report.render_json if args.json else evidence_report.render_text
+        _write_text(sys.stdout, render(found))
+        if not found.ok:
+            raise evidence_report.not_vouched_error()
     except SystemExit:  # --help was printed
         return _flush_streams(OK)
     except BrokenPipeError:
@@ -90,6 +98,7 @@ def _build_parser() -> ArgumentParser:
         ("--owner", "ADDRESS", "this account has to own the brain, or to have anchored the log"),
         ("--key", "KEY", "a statement has to bind this Ed25519 key to that account"),
         ("--log-key", "VKEY", "the log has to have this key"),
+        ("--require", "LEVEL", "the trust level has to be this one or higher: L1, L2 or L3"),
     ):
         parser.add_argument(name, metavar=value, help=text, type=_nonempty_value)
     parser.add_argument(
@@ -111,16 +120,15 @@ def _nonempty_value(text: str) -> str:
     return text
 
 
-def _check_and_render(args: Namespace) -> str:
+def _check(args: Namespace) -> Evidence:
     data = _read_evidence(args.evidence)
-    names = ("brain", "snapshot", "owner", "key", "block_hash", "log_key")
-    expected = {name: getattr(args, name) or "" for name in names}
+    names = ("brain", "snapshot", "owner", "key", "block_hash", "log_key", "require")
+    expected: dict[str, Any] = {name: getattr(args, name) or "" for name in names}
     try:
         with open(args.content, "rb", buffering=0) if args.content else nullcontext() as content:
-            result = check_evidence(data, content=content, witnesses=args.witness, **expected)
+            return check_evidence(data, content=content, witnesses=args.witness, **expected)
     except OSError as error:
         raise _cannot_read_error(args.content, error) from error
-    return evidence_report.render_json(result) if args.json else evidence_report.render_text(result)
 
 
 def _read_evidence(name: str) -> bytes:

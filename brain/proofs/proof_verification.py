@@ -26,6 +26,7 @@ from .recompute_root import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from io import RawIOBase
 
     from ..results import Proof
@@ -147,13 +148,22 @@ class _CountingReader:
 
 
 def check_proof(
-    data: bytes, *, content: RawIOBase | None = None, brain: str = "", snapshot: str = ""
+    data: bytes,
+    *,
+    content: RawIOBase | None = None,
+    brain: str = "",
+    snapshot: str = "",
+    in_store: Callable[[str], bool] | None = None,
 ) -> Proof:
     """Verify the proof in `data` without access to the brain; return what it shows.
 
     `content` must be the proven content; `brain` and `snapshot` are full ids that the proof
-    must be about. Raises `ProofError` (`not_this_brain`, `not_this_snapshot`, and as
-    `verify_proof_bytes`) or `InvalidInput` (`bad_id`, `no_content`).
+    must be about. Anybody can make a proof that is consistent, also one that names somebody
+    else's brain, so the result is `ok` only if `snapshot` was given, or `in_store`, which tells
+    whether a brain of the reader holds a snapshot, knows it. A `brain` is known by its first
+    snapshot alone, so it counts for that one and for the origin of a fork. Raises `ProofError`
+    (`not_this_brain`, `not_this_snapshot`, and as `verify_proof_bytes`) or `InvalidInput`
+    (`bad_id`, `no_content`).
     """
     expected_ids = parse_expected_ids(brain, snapshot)
     proven = verify_proof_bytes(data)
@@ -167,10 +177,20 @@ def check_proof(
         )
     if content is not None:
         verify_proof_content(proven, content)
-    return _proof_result(proven)
+    if snapshot:
+        known = "snapshot"
+    elif brain and (
+        proven.snapshot == proven.brain or proven.ancestor_brain not in (NO_DIGEST, proven.brain)
+    ):
+        known = "brain"  # its id is that of its genesis, through which a descent of a fork passes
+    elif in_store is not None and in_store(proven.snapshot.hex()):
+        known = "own_store"
+    else:
+        known = ""
+    return _proof_result(proven, [known] if known else [])
 
 
-def _proof_result(proven: ProvenFact) -> Proof:
+def _proof_result(proven: ProvenFact, vouched_by: list[str]) -> Proof:
     from ..results import Proof
 
     fields: dict[str, Any] = {
@@ -179,4 +199,4 @@ def _proof_result(proven: ProvenFact) -> Proof:
     }
     fields["type"] = ENTRY_TYPES[proven.type] if proven.kind == "path" else None
     fields["size"] = proven.size if proven.kind in ("path", "section") else None
-    return Proof(ok=True, **fields)
+    return Proof(ok=bool(vouched_by), consistent=True, vouched_by=vouched_by, **fields)

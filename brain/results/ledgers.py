@@ -180,11 +180,17 @@ class Evidence(NamedTuple):
     for evidence without a path. `log` and `chain` are None if the commitment is not there.
     `accounts` are the statements of the snapshot that bind keys to accounts, with their
     standing at the time of the ledger. `trust_level` is L0 to L3 (docs/SECURITY.md). `missing`
-    lists what the reader has to know from other sources. `ok` is always true: invalid evidence
-    is an error.
+    lists what the reader has to know from other sources.
+
+    `consistent` is always true: invalid evidence is an error. Anybody can make consistent
+    evidence, so `ok` is true only if something that the reader knows vouches for it; `vouched_by`
+    names it: `block_hash`, `log_key`, `witness`, `snapshot` or `own_store`. The last two vouch for
+    the snapshot and what is in it, not for its commitment.
     """
 
     ok: bool
+    consistent: bool
+    vouched_by: list[str]
     claim: str
     trust_level: str
     brain: str

@@ -148,11 +148,17 @@ class Proof(NamedTuple):
     `path`: `path` is a file of this `type` ("file", "executable", "link"), with the
     content `blob` of `size` bytes. `absence`: no file is at `path`. `section`: the
     tree `root` of `files` files, `size` bytes, is the section `section`. `descent`: the
-    snapshot is `ancestor`, of the brain `ancestor_brain`, or descends from it. `ok` is
-    always true: an invalid proof is an error.
+    snapshot is `ancestor`, of the brain `ancestor_brain`, or descends from it.
+
+    `consistent` is always true: an invalid proof is an error. Anybody can make a consistent one,
+    so `ok` is true only if the reader knows the snapshot; `vouched_by` says from where: `snapshot`
+    (its id was required), `own_store`, or `brain`: that id was required, and the snapshot is its
+    genesis, or the claim is where its genesis was forked from.
     """
 
     ok: bool
+    consistent: bool
+    vouched_by: list[str]
     kind: str
     brain: str
     snapshot: str

@@ -70,7 +70,8 @@ def chain_evidence_command(
         f"Evidence in {escape(output or '')}, {format_size(len(data))}\n"
         "To verify it, one must know the block hash or the key of the log from another source."
     )
-    emit_file(app, check_evidence(data), "evidence", data, output, note)
+    found = check_evidence(data, in_store=app.brain.history.has)
+    emit_file(app, found, "evidence", data, output, note)
 
 
 _EXPECTED_TYPE = NonEmptyType()
@@ -114,6 +115,11 @@ _EXPECTED_TYPE = NonEmptyType()
     metavar="KEY",
     help="Require a signature of this witness; repeatable.",
 )
+@option(
+    "--require",
+    type=click.Choice(("L1", "L2", "L3")),
+    help="Require this trust level, or a higher one.",
+)
 def chain_check_command(
     app: App, file: str, content: str | None, witnesses: tuple[str, ...], **known: str | None
 ) -> None:
@@ -122,7 +128,11 @@ def chain_check_command(
     FILE is the output of `brain chain evidence`; - is standard input. Prints what the
     evidence proves, its trust level, and what you still have to know to rely on it. Ids
     must be complete; a shortened block hash leaves something to know.
-    `python -m brain.chain.check` does the same and starts faster.
+
+    Anybody can make a file that is consistent. Exit status 4 says that nothing you know
+    vouches for this one: give --block-hash, --log-key, --witness or --snapshot; --owner
+    and --brain vouch for nothing. In a brain of yours that has the snapshot, that brain
+    does. `python -m brain.chain.check` looks into no brain, and starts faster.
     """
     from brain import check_evidence
     from brain.chain.evidence import evidence_report
@@ -131,8 +141,12 @@ def chain_check_command(
     data = read_input(file, MAX_EVIDENCE_BYTES, "the evidence")
     expected: dict[str, Any] = {name: value or "" for name, value in known.items()}
     with open_content(content) as source, named_in_errors(file):
-        found = check_evidence(data, content=source, witnesses=witnesses, **expected)
+        found = check_evidence(
+            data, content=source, witnesses=witnesses, in_store=app.has_snapshot, **expected
+        )
     emit(app, found, evidence_report.render_text(found).splitlines())
+    if not found.ok:
+        raise evidence_report.not_vouched_error()
 
 
 _MAX_NOTE_BYTES = 1 << 20

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.errors import NotVouched
+
 from ..command import CHECK_EXITS, READ_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import output_option, revision_option
 from ..output import emit, emit_file
 from ..params import NonEmptyType, TextType
 from ..render.human_format import format_size
-from ..render.verdicts import claim_text, equivocation_lines, proof_caveat_lines, proof_id_lines
+from ..render.verdicts import (
+    PROOF_ADVICE,
+    claim_text,
+    equivocation_lines,
+    proof_caveat_lines,
+    proof_id_lines,
+)
 from ..terminal import escape
 from ..user_files import named_in_errors, open_content, read_input
 
@@ -58,7 +66,7 @@ def prove_command(
     data = _build_proof(app.brain, path or "", absent, ancestor, rev or "@")
     from brain import check_proof
 
-    found = check_proof(data)
+    found = check_proof(data, in_store=app.brain.history.has)
     note = (
         f"Proof in {escape(output or '')}, {format_size(len(data))}: {claim_text(found)}\n"
         f"Snapshot {found.snapshot}\n"
@@ -95,10 +103,12 @@ def check_proof_command(
     """Verify a proof without access to the brain.
 
     FILE is the output of `brain prove` or `brain key equivocations`; - is standard input.
-    Prints what the proof shows, and of which snapshot. Anybody can create a brain and
-    prove what is in it, so you must know the id of the snapshot from another source. Ids
-    must be complete (64 digits). The content of a link is its target. An invalid proof
-    ends with exit status 3.
+    Prints what the proof shows, and of which snapshot. Anybody can create a brain, or a
+    snapshot that names the brain of somebody else, and prove what is in it. So you must
+    know the snapshot: name it with --snapshot, from a signature, a ledger or a person you
+    trust, or be in a brain of yours that has it. Otherwise the exit status is 4; --brain
+    vouches for where a fork comes from, and for nothing else. Ids must be complete (64
+    digits). The content of a link is its target. An invalid proof ends with exit status 3.
     """
     from brain import check_proof
     from brain.limits import MAX_PROOF_BYTES
@@ -115,8 +125,10 @@ def check_proof_command(
         emit(app, equivocation, equivocation_lines(equivocation))
         return
     with open_content(content) as source, named_in_errors(file):
-        found = check_proof(data, content=source, **ids)
-    emit(app, found, _checked_proof_lines(found, content is not None, ids["snapshot"]))
+        found = check_proof(data, content=source, in_store=app.has_snapshot, **ids)
+    emit(app, found, _checked_proof_lines(found, content is not None))
+    if not found.ok:
+        raise NotVouched("nothing that you know vouches for it", hint=PROOF_ADVICE)
 
 
 def _is_equivocation_proof(data: bytes) -> bool:
@@ -127,9 +139,11 @@ def _is_equivocation_proof(data: bytes) -> bool:
     return is_equivocation_proof(data)
 
 
-def _checked_proof_lines(found: Proof, compared: bool, snapshot: str) -> Iterator[str]:
-    yield f"Proven: {claim_text(found)}"
+def _checked_proof_lines(found: Proof, compared: bool) -> Iterator[str]:
+    if not found.ok:
+        yield NotVouched.SENTENCE
+    yield f"{'Proven' if found.ok else 'It says'}: {claim_text(found)}"
     if compared:
         yield "The content is the one proven."
     yield from proof_id_lines(found)
-    yield from proof_caveat_lines(found, snapshot)
+    yield from proof_caveat_lines(found)

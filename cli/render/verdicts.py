@@ -73,18 +73,20 @@ def proof_id_lines(proof: Proof) -> list[str]:
 
 
 PROOF_ADVICE = (
-    "To rely on it, compare the id of the snapshot with one from a signature, a ledger or",
-    "a person you trust, or pass that id with --snapshot.",
+    "name the snapshot that you know, from a signature, a ledger or a person you trust, with"
+    " --snapshot, or check it in a brain of yours that has it"
 )
 ABSENCE_CAUTION = "Rely on the absence only if a person you trust verified the snapshot."
 
 
-def proof_caveat_lines(proof: Proof, snapshot: str) -> Iterator[str]:
-    """Describe what the user must know to rely on it; `snapshot` is the required id, if any."""
-    if snapshot:
+def proof_caveat_lines(proof: Proof) -> Iterator[str]:
+    """Say from where the reader knows the snapshot, and what that does not show."""
+    if "snapshot" in proof.vouched_by:
         yield "It is about the snapshot you named."
-    else:
-        yield from PROOF_ADVICE
+    elif "brain" in proof.vouched_by and proof.snapshot != proof.brain:
+        yield "The brain you named does; nothing that you know vouches for this snapshot of it."
+    elif "own_store" in proof.vouched_by:
+        yield "The brain here has the snapshot, which counts if it is yours."
     if proof.kind == "absence":
         yield ABSENCE_CAUTION
 
@@ -96,3 +98,4 @@ def equivocation_lines(found: EquivocationResult) -> Iterator[str]:
     rows = (("key", found.key), ("signed", first), ("and", second), ("after", found.parent))
     yield from align_columns((*rows, ("brain", found.brain)))
     yield "An intended branch looks the same."
+    yield "Anybody can make a key: whether this one may sign for the brain, its trust file says."

@@ -164,7 +164,7 @@ def test_what_the_reader_knows_must_fit(cases: Cases, registry: RegistryContract
         ("brain", {"log_key": cases["log"].known["log_key"]}, "no_log"),
         ("brain", {"owner": "0x12"}, "bad_id"),
         ("brain", {"block_hash": other}, "bad_id"),
-        ("brain", {"block_trust": "L4"}, "bad_id"),
+        ("brain", {"block_trust": "L4"}, "bad_trust_level"),
         ("log", {"log_key": key[:-1]}, "bad_key"),
     ):
         assert code_of(cases[kind].document, known) == code, (kind, known)

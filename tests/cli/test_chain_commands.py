@@ -130,6 +130,9 @@ def test_evidence_of_a_file_is_checked_with_nothing_else(
     monkeypatch.chdir(tmp_path)
     shutil.rmtree(agent)
     told = cli("chain", "check", "evidence.json", "--content", "SKILL.md")
+    assert told.status == 4 and f"It says: {path} is in snapshot " in told.out
+    key = cli("chain", "checkpoint", "--json").document["key"]
+    told = cli("chain", "check", "evidence.json", "--content", "SKILL.md", "--log-key", key)
     assert (told.status, told.err) == (0, "")
     assert told.out.startswith(f"Shown: {path} is in snapshot ")
     assert "Trust: L0" in told.out

@@ -48,7 +48,7 @@ def test_the_story_in_json_has_every_step(demo_with_settings: Outcome) -> None:
         "snapshot",
         "skill",
     ]
-    assert [step["status"] for step in document["steps"]] == [0] * 10 + [3] + [0] * 7
+    assert [step["status"] for step in document["steps"]] == [0] * 11 + [3] + [0] * 7
 
 
 def test_a_step_that_does_not_do_what_it_says_fails_the_demo(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import BrainError, printable_text
+from ...errors import BrainError, NotVouched, printable_text
 from ...results import BoundAccount, ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import iso_time
 from ..ledger_protocol import witness_trust
@@ -124,8 +124,34 @@ def render_error(error: BrainError, as_json: bool) -> str:
     return f"Error: {error.message}\n{hint}"
 
 
+BRING_WHAT_YOU_KNOW = (
+    "bring what you know from another source: the hash of the block (--block-hash), the key of the"
+    " log (--log-key), a witness (--witness) or the snapshot (--snapshot)"
+)
+_KNOWN_FACTS = {
+    "block_hash": "the block hash that you brought",
+    "log_key": "the key of the log that you brought",
+    "witness": "the witnesses that you brought",
+    "snapshot": "the snapshot that you named",
+    "own_store": "the brain here, which has the snapshot and counts if it is yours",
+}
+_LEDGER_FACTS = {"block_hash", "log_key", "witness"}
+
+
+def not_vouched_error() -> NotVouched:
+    """Return the error for evidence that nothing vouches for that the reader knows."""
+    return NotVouched("nothing that you know vouches for it", hint=BRING_WHAT_YOU_KNOW)
+
+
 def _text_lines(evidence: Evidence) -> Iterator[str]:
-    yield f"Shown: {evidence.claim}."
+    if not evidence.ok:
+        yield NotVouched.SENTENCE
+    is_shown = not _LEDGER_FACTS.isdisjoint(evidence.vouched_by)
+    yield f"{'Shown' if is_shown else 'It says'}: {evidence.claim}."
+    if evidence.ok:
+        yield f"Vouched for by {' and '.join(_KNOWN_FACTS[name] for name in evidence.vouched_by)}."
+    if evidence.ok and not is_shown:
+        yield "So much for what is in the snapshot; nothing you know vouches for its commitment."
     yield f"Trust: {evidence.trust_level}, {_trust_text(evidence)}."
     rows = [
         (name, printable_text(value, _MAX_VALUE_CHARS))

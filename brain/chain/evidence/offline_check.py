@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...digest import parse_digest
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput, ProofError, printable_text
 from ...proofs.proof_json import ENTRY_TYPES
 from ...results import BoundAccount, ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import utc_time
@@ -50,6 +50,8 @@ def check_evidence(
     block_trust: str = TRUST_READER,
     log_key: str = "",
     witnesses: Sequence[str] = (),
+    require: str = "",
+    in_store: Callable[[str], bool] | None = None,
 ) -> Evidence:
     """Return the facts that the evidence in `data` shows; needs no brain and no network.
 
@@ -60,16 +62,22 @@ def check_evidence(
     with `block_trust` "L3" if the reader knows it, "L2" if several nodes said it, "L1" if one
     did; the C2SP verifier keys of the log and of `witnesses`, all of which must have signed.
 
-    Raises `ProofError` as `parse_evidence` and `verify_evidence`, or `InvalidInput`:
-    `bad_id`, `bad_key`, and `no_content`, `no_owner`, `no_statement`, `no_block` or `no_log`
-    if the evidence has no such part.
+    Anybody can make consistent evidence, also about somebody else's brain. So the result is `ok`
+    only if the block hash, the key of the log, a witness or the snapshot was given, or if
+    `in_store`, which tells whether a brain of the reader holds a snapshot, knows it.
+
+    Raises `ProofError` as `parse_evidence` and `verify_evidence`, and `low_trust` if the trust
+    level is below the one to `require`; or `InvalidInput`: `bad_id`, `bad_trust_level`, `bad_key`,
+    and `no_content`, `no_owner`, `no_statement`, `no_block` or `no_log` if the evidence has no such
+    part.
     """
-    if block_trust not in (TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER):
-        raise InvalidInput(
-            f'"{printable_text(block_trust)}" is not a trust level of a block hash',
-            code="bad_id",
-            hint="use L1, L2 or L3",
-        )
+    for level in filter(None, (block_trust, require)):
+        if level not in (TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER):
+            raise InvalidInput(
+                f'"{printable_text(level)}" is not a trust level',
+                code="bad_trust_level",
+                hint="use L1, L2 or L3",
+            )
     expected = Expectations(
         brain=parse_digest(brain) if brain else b"",
         snapshot=parse_digest(snapshot) if snapshot else b"",
@@ -91,7 +99,30 @@ def check_evidence(
         content=content is not None,
         block_hash_bytes=len(expected.block_hash),
     )
-    return result._replace(claim=evidence_report.claim_sentence(result), missing=list(missing))
+    if result.trust_level < require:
+        raise ProofError(
+            f"the evidence reaches trust level {result.trust_level}, and {require} is required",
+            code="low_trust",
+            hint="bring a block hash, or keys of witnesses, that you know",
+        )
+    vouched_by = [
+        name
+        for name, known in (
+            ("block_hash", block_hash),
+            ("log_key", log_key),
+            ("witness", witnesses),
+            ("snapshot", snapshot),
+        )
+        if known
+    ]
+    if not vouched_by and in_store is not None and in_store(result.snapshot):
+        vouched_by = ["own_store"]
+    return result._replace(
+        ok=bool(vouched_by),
+        vouched_by=vouched_by,
+        claim=evidence_report.claim_sentence(result),
+        missing=list(missing),
+    )
 
 
 def _normalize_key(text: str) -> str:
@@ -152,7 +183,9 @@ def _evidence_result(
     if evidence.chain and chain:
         chain_result = _chain_result(evidence.chain, chain)
     return Evidence(
-        ok=True,
+        ok=False,
+        consistent=True,
+        vouched_by=[],
         claim="",
         trust_level=_trust_level(checked, expected),
         brain=evidence.brain.hex(),

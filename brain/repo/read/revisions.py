@@ -28,6 +28,13 @@ def resolve_revision(session: Session, revision: str) -> bytes:
     return found
 
 
+def has_snapshot(session: Session, snapshot: str) -> bool:
+    """Tell whether the snapshot of a full id is stored."""
+    return (
+        is_hex(snapshot) and len(snapshot) == 64 and bool(session.reader.find_snapshots(snapshot))
+    )
+
+
 def _resolve(session: Session, revision: str) -> bytes:
     base, tilde, steps_back = revision.partition("~")
     if tilde and not (steps_back.isascii() and steps_back.isdigit() and len(steps_back) <= 9):

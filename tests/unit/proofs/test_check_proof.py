@@ -43,7 +43,7 @@ def test_a_path_is_told_with_all_that_is_proven_of_it() -> None:
     entry = bundles.get_entry(SMALL.nodes, SMALL.bundle, "skills/b.md")
     assert entry is not None
     assert found == Proof(
-        *(True, "path", SMALL.id.hex(), SMALL.id.hex(), SMALL.snapshot.bundle.hex()),
+        *(False, True, [], "path", SMALL.id.hex(), SMALL.id.hex(), SMALL.snapshot.bundle.hex()),
         *("skills/b.md", "file", entry.blob.hex(), len(CONTENT)),
         *(None, None, None, None, None),
     )
@@ -52,7 +52,7 @@ def test_a_path_is_told_with_all_that_is_proven_of_it() -> None:
 def test_an_absence_is_told_by_its_path_alone() -> None:
     found = check_proof(json_bytes(LATER.absence_proof("n/b")))
     assert found == Proof(
-        *(True, "absence", SMALL.id.hex(), LATER.id.hex(), LATER.snapshot.bundle.hex()),
+        *(False, True, [], "absence", SMALL.id.hex(), LATER.id.hex(), LATER.snapshot.bundle.hex()),
         *("n/b", None, None, None, None, None, None, None, None),
     )
 
@@ -61,7 +61,7 @@ def test_a_section_is_told_with_its_root_and_totals() -> None:
     proof = build_section_proof(SMALL.bundle, SMALL.snapshot, "memory")
     root = SMALL.bundle["memory"]
     assert check_proof(render_proof(proof)) == Proof(
-        *(True, "section", SMALL.id.hex(), SMALL.id.hex(), SMALL.snapshot.bundle.hex()),
+        *(False, True, [], "section", SMALL.id.hex(), SMALL.id.hex(), SMALL.snapshot.bundle.hex()),
         *(None, None, None, root.bytes, "memory", root.node.hex(), root.files, None, None),
     )
 
@@ -72,7 +72,7 @@ def test_a_descent_is_told_with_the_ancestor_and_its_brain() -> None:
     fork = graph.add_fork(1)
     proof = build_descent_proof(graph.load, graph.ids[0], fork)
     assert check_proof(render_proof(proof)) == Proof(
-        *(True, "descent", fork.hex(), fork.hex(), None, None, None, None, None),
+        *(False, True, [], "descent", fork.hex(), fork.hex(), None, None, None, None, None),
         *(None, None, None, graph.ids[0].hex(), graph.ids[0].hex()),
     )
 
@@ -81,7 +81,9 @@ def test_a_descent_is_told_with_the_ancestor_and_its_brain() -> None:
 def test_a_proof_about_something_else_than_expected_is_refused(field: str) -> None:
     data = json_bytes(LATER.path_proof("SOUL.md"))
     ids = {"brain": SMALL.id.hex(), "snapshot": LATER.id.hex()}
-    assert check_proof(data, **ids) == check_proof(data, **{field: ids[field]}) == check_proof(data)  # type: ignore[arg-type]
+    found = check_proof(data, **{field: ids[field]})  # type: ignore[arg-type]
+    assert found.ok == (field == "snapshot")
+    assert check_proof(data, **ids) == found._replace(ok=True, vouched_by=["snapshot"])  # type: ignore[arg-type]
     error = refused(data, **{**ids, field: OTHER_BLOB_ID.hex()})
     assert error.code == f"not_this_{field}"
     assert error.message.endswith(

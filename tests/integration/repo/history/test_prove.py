@@ -36,7 +36,7 @@ def test_a_path_is_proven_at_the_head_and_at_any_revision(brain: Brain) -> None:
     for rev, content in contents.items():
         shown = brain.history.show(rev).info
         proof = check_proof(brain.proofs.prove_file(SKILL, rev), content=Content(content))
-        assert proof[:6] == (True, "path", brain.id, shown.snapshot, shown.bundle, SKILL)
+        assert proof[:8] == (False, True, [], "path", brain.id, shown.snapshot, shown.bundle, SKILL)
         assert (proof.type, proof.size) == ("file", len(content))
     with pytest.raises(ProofError) as caught:
         check_proof(brain.proofs.prove_file(SKILL, "@~1"), content=Content(contents["@"]))

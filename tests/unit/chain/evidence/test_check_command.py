@@ -45,9 +45,10 @@ def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
     result = run(folder, "brain.json")
     chain = check_evidence((folder / "brain.json").read_bytes()).chain
     assert chain is not None
-    assert (result.returncode, result.stderr) == (0, "")
-    first, second, *rows, a, b, c, d = result.stdout.splitlines()
-    assert first.startswith(f"Shown: {NEW_PATH} is in snapshot ")
+    assert result.returncode == 4 and result.stderr.startswith("Error: nothing that you know ")
+    zeroth, first, second, *rows, a, b, c, d = result.stdout.splitlines()
+    assert zeroth.startswith("This file is consistent. Anybody can make such a file; nothing ")
+    assert first.startswith(f"It says: {NEW_PATH} is in snapshot ")
     brain = synthetic_evidence.FIRST_SNAPSHOT.id.hex()[:12]
     assert f"commitment 2 of brain {brain}, the head at block 123" in first
     assert second == "Trust: L0, hashes and signatures only."
@@ -94,8 +95,9 @@ def test_json_is_what_the_command_line_prints_too(folder: Path, name: str) -> No
     result = json.loads(done.stdout)
     TOLD.validate(result)
     command = [sys.executable, "-m", "brain_cli", "chain", "check", f"{name}.json", "--json"]
-    other = subprocess.run(command, cwd=folder, capture_output=True, check=True)
-    assert json.loads(other.stdout) == result
+    other = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    assert done.returncode == other.returncode == 4
+    assert json.loads(other.stdout) == result and result["consistent"] and not result["ok"]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_every_end_has_its_status_and_its_code(
 
 def test_evidence_comes_from_standard_input_too(folder: Path) -> None:
     result = run(folder, "-", input=(folder / "log.json").read_text())
-    assert result.returncode == 0 and "log.example" in result.stdout
+    assert result.returncode == 4 and "log.example" in result.stdout
     closed = subprocess.run(
         f'"{sys.executable}" -m brain.chain.check - <&-',
         shell=True, cwd=folder, capture_output=True, text=True, check=False,
@@ -180,7 +182,15 @@ def test_what_the_encoding_of_the_terminal_lacks_is_escaped(folder: Path) -> Non
 def test_help_names_every_option_and_the_statuses(folder: Path) -> None:
     result = run(folder, "--help")
     assert result.returncode == 0
-    for word in ("--block-hash", "--content", "--log-key", "--witness", "--owner", "--json"):
+    for word in (
+        "--block-hash",
+        "--content",
+        "--log-key",
+        "--witness",
+        "--owner",
+        "--require",
+        "--json",
+    ):
         assert word in result.stdout
     assert "exit status" in result.stdout and "3 it does not hold" in " ".join(
         result.stdout.split()
@@ -192,7 +202,7 @@ def loaded(folder: Path, name: str) -> set[str]:
     code = (
         "import runpy, sys; sys.argv = ['', sys.argv[1]]\n"
         "try: runpy.run_module('brain.chain.check', run_name='__main__')\n"
-        "except SystemExit as end: assert end.code == 0\n"
+        "except SystemExit as end: assert end.code == 4\n"
         "sys.stderr.write(' '.join(sys.modules))\n"
     )
     command = [sys.executable, "-c", code, f"{name}.json"]
@@ -209,4 +219,4 @@ def test_a_check_loads_neither_web3_nor_what_else_is_slow(folder: Path) -> None:
 def test_modules_in_the_current_folder_are_not_run(folder: Path) -> None:
     for name in ("argparse", "json", "blake3", "msgpack"):
         (folder / f"{name}.py").write_text("raise SystemExit(9)")
-    assert run(folder, "anchor.json").returncode == 0
+    assert run(folder, "anchor.json").returncode == 4

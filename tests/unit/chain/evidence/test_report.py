@@ -43,13 +43,14 @@ def test_a_log_and_a_chain_are_shown_line_by_line() -> None:
     found = check("witnessed", witnesses=[str(WITNESS_KEY)], log_key=str(LOG_KEY))
     lines = evidence_report.render_text(found).splitlines()
     assert lines[0] == f"Shown: {found.claim}."
-    assert lines[1] == "Trust: L1, one witness cosigned the log."
-    rows = dict(line.split(maxsplit=1) for line in lines[2:] if line.startswith("  "))
+    assert lines[1].startswith("Vouched for by the key of the log that you brought and the witn")
+    assert lines[2] == "Trust: L1, one witness cosigned the log."
+    rows = dict(line.split(maxsplit=1) for line in lines[3:] if line.startswith("  "))
     assert found.log is not None and found.path is not None
     assert rows["path"] == found.path and rows["size"] == str(len(NEW_PATH_CONTENT))
     assert rows["entry"] == f"5 of 7, at {iso_time(found.log.time)}"
     assert rows["witness"] == str(WITNESS_KEY)
-    assert len({line.index(line.split()[1]) for line in lines[3:9]}) == 1  # one column
+    assert len({line.index(line.split()[1]) for line in lines[4:10]}) == 1  # one column
     assert lines[-2:] == [
         "To rely on it, you still need:",
         "- the file itself, to compare it with what is proven",
@@ -192,4 +193,4 @@ def test_a_long_path_is_cut_in_the_claim_and_shown_in_its_row() -> None:
     assert evidence_report.claim_sentence(whole).startswith("p" * 1024 + " is in snapshot ")
     for size, shown in ((4096, "p" * 4096), (4097, "p" * 4096 + "…")):
         lines = evidence_report.render_text(found._replace(path="p" * size)).splitlines()
-        assert lines[2].split() == ["path", shown]
+        assert lines[3].split() == ["path", shown]
