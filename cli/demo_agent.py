@@ -47,12 +47,12 @@ def main() -> None:
         if sys.argv[1] == "make":
             _call(tools, "create_skill", _draft(CODE, check=""))
             _call(tools, "create_skill", _draft(CODE))
-            for _ in range(6):
-                _call(tools, NAME, LARGE_POOL)
+            for paid in range(6):
+                _call(tools, NAME, {**LARGE_POOL, "paid": paid})
         else:
             _call(tools, "create_skill", _draft(WORSE_CODE))
-            for _ in range(4):
-                _call(tools, NAME, LARGE_POOL)
+            for paid in range(4):
+                _call(tools, NAME, {**LARGE_POOL, "paid": paid})
 
 
 def _draft(code: str, check: str = CHECK) -> dict[str, Any]:

@@ -169,7 +169,7 @@ def _run_tool_act(folder: Path) -> Iterator[DemoStep]:
         says="version 1 did better, and is back as version 3",
     )
     yield _run_step(
-        folder, "Every decision has its reason", "why", slug, says="failed 3 times in a row"
+        folder, "Every decision has its reason", "why", slug, says="failed with 3 of 3 inputs"
     )
     yield _run_step(
         folder, "The verdicts are verified with the lineage", "verify", "--deep", says="Verified"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from ..running.broker import Broker
 from ..running.run_program import RunOutcome, run_program
 from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
 from ..skills.skill_version import version_value
+from ..usage.usage_types import input_key
 
 if TYPE_CHECKING:
     from threading import Event
@@ -99,7 +101,8 @@ class ProgramRunner:
             answer=broker.answer,
             cancel=self._cancel,
         )
-        self.ended.append((runnable, outcome))
+        text = json.dumps(payload, sort_keys=True) if payload else ""
+        self.ended.append((runnable, replace(outcome, input=input_key(text))))
         return outcome
 
 

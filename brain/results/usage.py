@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class HealthChange(NamedTuple):
     """What followed from failures of a skill.
 
-    `action` is roll_back, retire, or degraded: the skill failed too often in a row, but nothing
+    `action` is roll_back, retire, or degraded: the skill fails too often, but nothing
     was done, since it is protected. `from_version` failed; `restored_version` did better and
     came back, as `version`. `snapshot` recorded the change, "" without one; `reason` says why.
     """
@@ -52,7 +52,7 @@ class VersionUses(NamedTuple):
     """The uses of one version of a skill, with one program, or as a text without one.
 
     Durations are in ms, 0 if none was measured. `low` and `high` are the bounds of the share of
-    successes at the level 95 %.
+    inputs that succeed, at the level 95 %, from those it was used with last.
     """
 
     version: Version

@@ -51,7 +51,8 @@ class RunOutcome:
     """How a run ended: with `output`, a JSON value, or with `error`, at most 200 characters.
 
     `refused` tells whether it failed as a program should that is given what it cannot use: with a
-    message, and without a crash.
+    message, and without a crash. `input` tells its payload from others (`usage_types.input_key`),
+    if the run is to be counted.
     """
 
     ok: bool
@@ -59,6 +60,7 @@ class RunOutcome:
     error: str = ""
     refused: bool = False
     wall_ms: int = 0
+    input: bytes = b""
 
 
 def run_program(

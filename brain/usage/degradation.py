@@ -1,16 +1,17 @@
 """Decide from counted uses whether a version of a skill stays; pure.
 
-A version is degraded after `DEGRADED_AFTER` failures in a row; a success begins a new count. A
-degraded version is replaced by the last earlier one that did better, and retired if none did.
+A use counts by its input: however often one input fails, it is one failure. Of the inputs that a
+version was used with last, the last outcome of each counts (`UsageCounts.trials`).
 
-"Better" compares the shares of successes by their score intervals at the level 95 %: the lower
-bound of the earlier version lies above the upper bound of the present one. E. B. Wilson,
-"Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
-Statistical Association 22 (1927), pages 209 to 212. An earlier version needs `MIN_TRIALS`
-uses with a known outcome.
+A version that failed with `MIN_FAILED` inputs is replaced by the last earlier one that did better.
+It is retired if none did and it fails too often: the share of successes lies below `TOO_LOW` at the
+level 95 %. "Better" compares the shares by their score intervals at that level: the lower bound of
+the earlier version lies above the upper bound of the present one. E. B. Wilson, "Probable
+Inference, the Law of Succession, and Statistical Inference", Journal of the American Statistical
+Association 22 (1927), pages 209 to 212. An earlier version needs `MIN_TRIALS` inputs.
 
-The rule for retirement, "3 failures, or 5 with fewer than 10 uses", counts failures in a row, so
-that its second part never decides: 5 in a row are 3 before.
+A new version that fails with its first three inputs is so retired, as by the rule "3 failures in a
+row"; one that succeeded with all of 32 needs 19 that fail.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
 
-DEGRADED_AFTER = 3
-"""Failures in a row after which a version is degraded."""
+MIN_FAILED = 3
+"""Inputs that a version must fail with before anything is done."""
+TOO_LOW = 0.6
+"""The share of successes that a version must be able to have to stay. 0 of 3 can have 0.56."""
 MIN_TRIALS = 5
-"""Uses with a known outcome that an earlier version must have to be brought back."""
+"""Inputs with a known outcome that an earlier version must have to be brought back."""
 CONFIDENCE_Z = 1.959963984540054
 """The 97.5 % quantile of the normal distribution: two-sided intervals of 95 %."""
 
@@ -53,8 +56,9 @@ class VersionUsage:
     """How one version of a skill did.
 
     `content` identifies what was used: the program id, or the blob id of a skill without a
-    program; it is equal for a version and for a later one that brought it back. `can_return`
-    says whether the version may be brought back: a program must have been admitted.
+    program; it is equal for a version and for a later one that brought it back. `succeeded` and
+    `failed` count inputs, the others uses. `can_return` says whether the version may be brought
+    back: a program must have been admitted.
     """
 
     version: str
@@ -62,25 +66,32 @@ class VersionUsage:
     uses: int = 0
     successes: int = 0
     failures: int = 0
-    consecutive_failures: int = 0
+    succeeded: int = 0
+    failed: int = 0
     can_return: bool = True
 
     @property
     def interval(self) -> Interval:
         """The bounds of its share of successes."""
-        return wilson_interval(self.successes, self.successes + self.failures)
+        return wilson_interval(self.succeeded, self.succeeded + self.failed)
 
     @property
     def is_degraded(self) -> bool:
-        """Whether it failed too often in a row."""
-        return self.consecutive_failures >= DEGRADED_AFTER
+        """Whether it fails too often to stay."""
+        return is_degraded(self.succeeded, self.failed)
+
+
+def is_degraded(succeeded: int, failed: int) -> bool:
+    """Tell whether a version that succeeded and failed with so many inputs is to be retired."""
+    bounds = wilson_interval(succeeded, succeeded + failed)
+    return failed >= MIN_FAILED and bounds.high < TOO_LOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What to do with the present version of a skill.
 
-    `action` is "keep", "degraded" (it is, but stays, for it is protected), "roll_back" to the
+    `action` is "keep", "degraded" (a rule would act, but it is protected), "roll_back" to the
     version `to`, or "retire". `present` is the judged version, None for a skill without any.
     """
 
@@ -101,11 +112,11 @@ def judge(versions: Sequence[VersionUsage], *, protected: bool) -> Decision:
     if not versions:
         return Decision(action="keep")
     present = versions[-1]
-    if not present.is_degraded:
+    better = _find_better(versions) if present.failed >= MIN_FAILED else None
+    if better is None and not present.is_degraded:
         return Decision(action="keep", present=present)
     if protected:
         return Decision(action="degraded", present=present)
-    better = _find_better(versions)
     if better is None:
         return Decision(action="retire", present=present)
     return Decision(action="roll_back", present=present, to=better)
@@ -114,16 +125,17 @@ def judge(versions: Sequence[VersionUsage], *, protected: bool) -> Decision:
 def _find_better(versions: Sequence[VersionUsage]) -> VersionUsage | None:
     """Return the last version that did better than the present one.
 
-    Content that was brought back once and failed again is not brought back another time, so
-    that two versions cannot replace each other for ever.
+    Of content that was used under several versions the last one counts: what was brought back and
+    failed again is not brought back another time, so that two versions cannot replace each other
+    for ever.
     """
     *earlier, present = versions
-    failed_again = {present.content}
+    judged = {present.content}
     for version in reversed(earlier):
-        is_candidate = version.can_return and version.content not in failed_again
-        is_known = version.successes + version.failures >= MIN_TRIALS
-        if is_candidate and is_known and version.interval.low > present.interval.high:
+        is_known = version.succeeded + version.failed >= MIN_TRIALS
+        if version.content in judged or not (is_known or version.failed >= MIN_FAILED):
+            continue
+        if version.can_return and is_known and version.interval.low > present.interval.high:
             return version
-        if version.is_degraded:
-            failed_again.add(version.content)
+        judged.add(version.content)
     return None

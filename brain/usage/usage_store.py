@@ -21,7 +21,7 @@ from .usage_types import SkillUse, UsageCounts, add_use
 USAGE_FILE_NAME = "usage.db"
 USAGE_APPLICATION_ID = 0x62726E75
 """Marks the file (SQLite header, offset 68): "brnu"."""
-USAGE_VERSION = 1
+USAGE_VERSION = 2
 MAX_ROWS = 50_000
 """Versions of skills that are counted; beyond, the one that was unused for longest is dropped."""
 MAX_RUNS = 50_000
@@ -60,6 +60,11 @@ _TABLES = (
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE
 ) STRICT""",
+    """CREATE TABLE inputs (
+  number INTEGER PRIMARY KEY,
+  recent BLOB NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT""",
 )
 _FORMAT = SideFileFormat(
     file_name=USAGE_FILE_NAME,
@@ -70,12 +75,14 @@ _FORMAT = SideFileFormat(
     delete_hint=DELETE_HINT,
     timeout=LOCK_TIMEOUT_SECONDS,
     synchronous="NORMAL",  # the last counts are no loss worth an fsync each
+    older_tables={1: _TABLES[:2]},
 )
 _COLUMNS = (
     "path, version, program, uses, successes, failures, consecutive_failures, timed, took_total,"
     " took_max, histogram, failed_at, failure, first_use, last_use, checksum"
 )
 _FIELDS = _COLUMNS.split(", ")[:-1]
+_INPUTS = "SELECT number, recent, checksum FROM inputs WHERE number = ?"
 _HISTOGRAM_FIELD = _FIELDS.index("histogram")
 _get_fields = attrgetter(*_FIELDS)
 _KEY = "path = ? AND version = ? AND program = ?"
@@ -111,14 +118,18 @@ class UsageStore:
 
     def read_usage(self, path: str) -> list[UsageCounts]:
         """Return the counts of all versions and programs of the skill at a full path."""
-        return self._read(f"SELECT {_COLUMNS} FROM uses WHERE path = ?", (path,))
+        return self._read(f"SELECT number, {_COLUMNS} FROM uses WHERE path = ?", (path,))
 
     def list_usage(self) -> list[UsageCounts]:
         """Return all counts."""
-        return self._read(f"SELECT {_COLUMNS} FROM uses ORDER BY path, number", ())
+        return self._read(f"SELECT number, {_COLUMNS} FROM uses ORDER BY path, number", ())
 
     def _read(self, sql: str, args: Sequence[str]) -> list[UsageCounts]:
-        return list(map(_decode_row, self._file.fetch_all(sql, args)))
+        def read(db: Connection) -> list[UsageCounts]:
+            is_old = not db.fetch_one("SELECT 1 FROM sqlite_schema WHERE name = 'inputs'", ())
+            return [_decode_row(db, row, is_old) for row in db.fetch_all(sql, args)]
+
+        return self._file.read(read, [])
 
 
 def _add_run(db: Connection, run: str, uses: Iterable[SkillUse]) -> bool:
@@ -133,15 +144,18 @@ def _add_run(db: Connection, run: str, uses: Iterable[SkillUse]) -> bool:
 
 def _count_use(db: Connection, use: SkillUse) -> UsageCounts:
     key = use.path, use.version, use.program
-    row = db.fetch_one(f"SELECT {_COLUMNS} FROM uses WHERE {_KEY}", key)
+    row = db.fetch_one(f"SELECT number, {_COLUMNS} FROM uses WHERE {_KEY}", key)
     new = UsageCounts(path=use.path, version=use.version, program=use.program)
-    counted = add_use(_decode_row(row) if row else new, use)
+    counted = add_use(_decode_row(db, row) if row else new, use)
     values = _encode_row(counted)
     if row is None:
         number = _take_number(db)
         db.execute(_INSERT, (number, *values))
     else:
+        number = row[0]
         db.execute(_UPDATE, (*values[len(key) :], *key))
+    recent = _FORMAT.encode_row([number, counted.recent])
+    db.execute("INSERT OR REPLACE INTO inputs VALUES (?, ?, ?)", recent)
     return counted
 
 
@@ -161,8 +175,14 @@ def _encode_row(counts: UsageCounts) -> tuple[object, ...]:
     return _FORMAT.encode_row(fields)
 
 
-def _decode_row(row: SqlRow) -> UsageCounts:
-    """Return the counts of a row. Raises `StoreError` (`bad_store`) if it was changed."""
-    fields: list[Any] = _FORMAT.decode_row(row)
+def _decode_row(db: Connection, row: SqlRow, is_old: bool = False) -> UsageCounts:
+    """Return the counts of a row with its number. Raises `StoreError` if it was changed.
+
+    An old file, which this process may only read, has no inputs.
+    """
+    number, *rest = row
+    fields: list[Any] = _FORMAT.decode_row(tuple(rest))
     fields[_HISTOGRAM_FIELD] = decode_histogram(fields[_HISTOGRAM_FIELD])
-    return UsageCounts(**dict(zip(_FIELDS, fields, strict=True)))
+    inputs = None if is_old else db.fetch_one(_INPUTS, (number,))
+    recent: bytes = _FORMAT.decode_row(inputs)[1] if inputs else b""
+    return UsageCounts(**dict(zip(_FIELDS, fields, strict=True)), recent=recent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..digest import NO_DIGEST
+from ..digest import NO_DIGEST, blob_id
 from ..errors import printable_text
 from .latency import EMPTY_HISTOGRAM, add_duration, estimate_quantile
 
@@ -12,6 +12,14 @@ USE_OUTCOMES = ("success", "failure", "unknown")
 """How a use ended; "unknown" counts as a use, and as neither success nor failure."""
 MAX_FAILURE_CHARS = 200
 """Characters of the text that is kept of the last failure."""
+RECENT_INPUTS = 32
+"""Inputs whose last outcome is kept, of those that a version was used with last."""
+_KEY_BYTES = 8
+
+
+def input_key(text: str) -> bytes:
+    """Return what tells one input of a skill from others: 8 bytes, none for an empty one."""
+    return blob_id(text.encode("utf-8", "surrogatepass"))[:_KEY_BYTES] if text else NO_DIGEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +29,8 @@ class SkillUse:
     `path` is the full path of its SKILL.md, and `version` "" if unknown. `program` is the id of
     the program that ran, 32 bytes, empty if the skill was only read. `at` is the time of the end
     in ms since 1970, UTC; `took` is the duration in ms, None if it was not measured. `failure`
-    says in a line what failed.
+    says in a line what failed. `input` is the `input_key` of what it was used with; uses without
+    one are each taken for a use with another input.
     """
 
     path: str
@@ -31,6 +40,7 @@ class SkillUse:
     at: int
     took: int | None = None
     failure: str = ""
+    input: bytes = NO_DIGEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +48,10 @@ class UsageCounts:
     """What is counted of one version of a skill, with one program.
 
     Times are in ms since 1970, UTC, durations in ms. `consecutive_failures` are those since the
-    last success. `timed` uses were measured: `took_total` and `took_max` are of these, and
-    `histogram` has them by duration (see `latency`). `failed_at` and `failure` are of the last
-    failure, 0 and "" without one.
+    last success. `recent` has the inputs that were used last, at most RECENT_INPUTS, oldest
+    first, 9 bytes each: the key, and 1 if the last use with it succeeded, else 0. `timed` uses
+    were measured: `took_total` and `took_max` are of these, and `histogram` has them by duration
+    (see `latency`). `failed_at` and `failure` are of the last failure, 0 and "" without one.
     """
 
     path: str
@@ -58,6 +69,18 @@ class UsageCounts:
     failure: str = ""
     first_use: int = 0
     last_use: int = 0
+    recent: bytes = b""
+
+    @property
+    def trials(self) -> tuple[int, int]:
+        """How many of the recent inputs succeeded and failed, however often each was used.
+
+        What was counted before inputs were kept is counted by its uses.
+        """
+        if not self.recent:
+            return self.successes, self.failures
+        succeeded = sum(self.recent[_KEY_BYTES :: _KEY_BYTES + 1])
+        return succeeded, len(self.recent) // (_KEY_BYTES + 1) - succeeded
 
     @property
     def median(self) -> int:
@@ -86,6 +109,8 @@ def add_use(counts: UsageCounts, use: SkillUse) -> UsageCounts:
         first_use=min(counts.first_use, use.at) if counts.uses else use.at,
         last_use=max(counts.last_use, use.at),
     )
+    if failed or succeeded:
+        counted = replace(counted, recent=_add_input(counts, use.input, succeeded))
     if failed:
         text = printable_text(" ".join(use.failure.split()), MAX_FAILURE_CHARS - 1)
         counted = replace(counted, failed_at=use.at, failure=text[:MAX_FAILURE_CHARS])
@@ -99,3 +124,16 @@ def add_use(counts: UsageCounts, use: SkillUse) -> UsageCounts:
         took_max=max(counts.took_max, took),
         histogram=add_duration(counts.histogram, took),
     )
+
+
+def _add_input(counts: UsageCounts, key: bytes, succeeded: bool) -> bytes:
+    rows = [
+        counts.recent[at : at + _KEY_BYTES + 1]
+        for at in range(0, len(counts.recent), _KEY_BYTES + 1)
+    ]
+    if not rows:  # of earlier uses without inputs, failures may all have had the same
+        known = min(counts.successes, RECENT_INPUTS)
+        rows = [number.to_bytes(_KEY_BYTES, "big") + b"\1" for number in range(known)]
+    key = key or (counts.uses + RECENT_INPUTS).to_bytes(_KEY_BYTES, "big")
+    others = [row for row in rows if row[:_KEY_BYTES] != key]
+    return b"".join([*others, key + bytes([succeeded])][-RECENT_INPUTS:])

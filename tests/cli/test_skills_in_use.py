@@ -15,19 +15,19 @@ SLUG = "reentrancy"
 
 def use(outcome: str, times: int) -> None:
     with Brain.open(".") as brain:
-        for _ in range(times):
-            with brain.task("Audit") as task:
+        for number in range(times):
+            with brain.task(f"Audit {outcome} {number}") as task:
                 task.record_skill_load(SLUG)
                 task.set_outcome(outcome, "2 tests fail")
 
 
 def test_stats_list_what_is_used_first_and_what_never_was(agent: Path, cli: Call) -> None:
-    use("success", 4)
-    use("failure", 3)
+    use("success", 1)
+    use("failure", 5)
     shown = cli("evolve", "stats")
     head, used, unused, _, summary = shown.out.splitlines()
     assert head.split() == "SKILL VERSION STATE USES FAILED MEDIAN LAST USE TOKENS".split()
-    assert used.split()[:6] == [SLUG, "3", "degraded", "7", "3/3", "-"]
+    assert used.split()[:6] == [SLUG, "3", "degraded", "6", "5/5", "-"]
     assert used.endswith("2 tests fail")
     assert unused.split()[:7] == ["oracle-manipulation", "1", "ok", "0", "0", "-", "never"]
     index = cli("index", "--json").document

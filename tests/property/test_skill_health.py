@@ -22,6 +22,7 @@ from tests.support.skill_programs import admit_program, use_state_folder
 
 SLUG = "news"
 Z = 1.959963984540054
+RECENT = 32
 
 
 def find_bound(successes: int, trials: int, upper: bool) -> float:
@@ -54,10 +55,19 @@ class Version:
         """Tell whether its share of successes lies above that of another version."""
         if len(self.outcomes) < 5:
             return False
-        good, bad = self.outcomes.count("+"), other.outcomes.count("+")
-        return find_bound(good, len(self.outcomes), False) > find_bound(
-            bad, len(other.outcomes), True
-        )
+        mine, others = self.outcomes[-RECENT:], other.outcomes[-RECENT:]
+        low = find_bound(mine.count("+"), len(mine), False)
+        return low > find_bound(others.count("+"), len(others), True)
+
+    @property
+    def failed(self) -> int:
+        """Failures among the last uses, each of another input."""
+        return self.outcomes[-RECENT:].count("-")
+
+    @property
+    def is_degraded(self) -> bool:
+        last = self.outcomes[-RECENT:]
+        return self.failed >= 3 and find_bound(last.count("+"), len(last), True) < 0.6
 
 
 def make_brain(folder: Path) -> None:
@@ -141,17 +151,25 @@ class SkillInUse(RuleBasedStateMachine):
 
     def expect(self) -> tuple[str, Version | None]:
         """Return what the rule does, and the version that it brings back."""
-        if self.present.streak < 3:
+        if self.present.failed < 3 or self.present.outcomes[-1] == "+":
+            return "keep", None
+        better = self.find_better()
+        if better is None and not self.present.is_degraded:
             return "keep", None
         if self.is_pinned:
             return "degraded", None
-        failed = {self.present.program}
+        return ("retire", None) if better is None else ("roll_back", better)
+
+    def find_better(self) -> Version | None:
+        judged = {self.present.program}
         for version in reversed(self.versions[:-1]):
-            if version.program not in failed and version.did_better_than(self.present):
-                return "roll_back", version
-            if version.streak >= 3:
-                failed.add(version.program)
-        return "retire", None
+            if version.program in judged or not version.outcomes:
+                continue
+            if version.did_better_than(self.present):
+                return version
+            if len(version.outcomes) >= 5 or version.failed >= 3:
+                judged.add(version.program)
+        return None
 
     def check_verdict(self, change: HealthChange, action: str, to: Version | None) -> None:
         session = self.brain._locked.session
@@ -161,7 +179,7 @@ class SkillInUse(RuleBasedStateMachine):
         assert (verdict.decider, verdict.skill) == ("rule", SLUG)
         numbers = {number.name: number.value for number in verdict.numbers}
         assert numbers["present_uses"] == len(self.present.outcomes)
-        assert numbers["present_consecutive_failures"] == self.present.streak
+        assert numbers["present_inputs_failed"] == self.present.failed
         if to is None:
             assert (verdict.decision, change.version) == ("retire", self.present.number)
             assert "earlier_uses" not in numbers

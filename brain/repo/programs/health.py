@@ -17,7 +17,7 @@ from ...receipts.size_budget import shorten_without_secrets
 from ...results import HealthChange
 from ...running.run_program import RunOutcome
 from ...skills.skill_version import version_value
-from ...usage.degradation import DEGRADED_AFTER, Decision, VersionUsage, judge
+from ...usage.degradation import MIN_FAILED, Decision, VersionUsage, judge
 from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse
 from ...verdicts.verdict_types import NamedNumber
 from ..core.transaction import WriteTransaction
@@ -29,8 +29,8 @@ from .admission import Runnable
 from .retire import Decider, reinstate_skill, retire_skill
 from .version_usage import read_versions
 
-ROLLBACK_RULE = "rollback after 3 failures"
-RETIREMENT_RULE = "retirement after 3 failures"
+ROLLBACK_RULE = "rollback to a version that did better"
+RETIREMENT_RULE = "retirement of what fails too often"
 """The verdicts of this module name these rules as their deciders."""
 _MILLION = 1_000_000
 _SUPERSEDED = "superseded"
@@ -52,7 +52,7 @@ def count_use(session: Session, use: SkillUse) -> HealthChange | None:
     if use.failure:
         use = replace(use, failure=shorten_without_secrets(use.failure, MAX_FAILURE_CHARS))
     counts = session.usage.record_use(use)
-    if use.outcome != "failure" or counts.consecutive_failures < DEGRADED_AFTER:
+    if use.outcome != "failure" or counts.trials[1] < MIN_FAILED:
         return None
     return act_on_failures(session, use.path, use.failure)
 
@@ -74,6 +74,7 @@ def count_run(
         at=session.timestamp_ms(),
         took=outcome.wall_ms,
         failure=outcome.error,
+        input=outcome.input,
     )
     return count_use(session, use)
 
@@ -98,8 +99,8 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
     except BrainError as error:
         if error.code == _SUPERSEDED or not _is_present(session, skill):  # another process acted
             return None
-        failures = decision.present.consecutive_failures
-        error.message = f"{skill.slug} failed {failures} times in a row, but stays: {error.message}"
+        what = _describe_failures(decision.present)
+        error.message = f"{skill.slug} failed with {what}, but stays: {error.message}"
         raise
 
 
@@ -111,8 +112,8 @@ def _is_present(session: Session, skill: FoundSkill) -> bool:
 def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Judged:
     """Judge the present version of a skill of a bundle; changes nothing."""
     versions = read_versions(session, bundle, skill)
-    is_degraded = versions[-1].is_degraded
-    reason = protection.find_protection(session, bundle, skill) if is_degraded else ""
+    may_act = versions[-1].failed >= MIN_FAILED
+    reason = protection.find_protection(session, bundle, skill) if may_act else ""
     return Judged(judge(versions, protected=bool(reason)), reason)
 
 
@@ -140,13 +141,17 @@ def _explain(decision: Decision, failure: str) -> str:
     """Return the reason of a decision, one line."""
     present, better = decision.present, decision.to
     assert present is not None
-    reason = f"version {present.version} failed {present.consecutive_failures} times in a row"
+    reason = f"version {present.version} failed with {_describe_failures(present)}"
     if better is None:
         reason += ", and no earlier version did better"
     else:
-        trials = better.successes + better.failures
-        reason += f"; version {better.version} did better: {better.successes} of {trials} succeeded"
+        trials = better.succeeded + better.failed
+        reason += f"; version {better.version} did better: {better.succeeded} of {trials} succeeded"
     return f"{reason}; last failure: {failure}" if failure else reason
+
+
+def _describe_failures(version: VersionUsage) -> str:
+    return f"{version.failed} of {version.succeeded + version.failed} inputs"
 
 
 def _count(decision: Decision) -> tuple[NamedNumber, ...]:
@@ -162,7 +167,8 @@ def _count_version(name: str, version: VersionUsage) -> tuple[NamedNumber, ...]:
         NamedNumber(f"{name}_uses", version.uses),
         NamedNumber(f"{name}_successes", version.successes),
         NamedNumber(f"{name}_failures", version.failures),
-        NamedNumber(f"{name}_consecutive_failures", version.consecutive_failures),
+        NamedNumber(f"{name}_inputs_succeeded", version.succeeded),
+        NamedNumber(f"{name}_inputs_failed", version.failed),
         NamedNumber(f"{name}_lower_bound_millionths", floor(interval.low * _MILLION)),
         NamedNumber(f"{name}_upper_bound_millionths", ceil(interval.high * _MILLION)),
     )

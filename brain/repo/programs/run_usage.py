@@ -1,8 +1,8 @@
 """Count the uses of the skills that a run of an agent has read.
 
 A run counts once for each version of a skill, however often it read it, since the outcome is
-that of the run. Success and failure of the run are those of the uses; runs with another outcome
-count as uses only.
+that of the run, and its input the task. Success and failure of the run are those of the uses; runs
+with another outcome count as uses only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...errors import InvalidInput
 from ...receipts import Receipt
 from ...receipts.size_budget import shorten_without_secrets
 from ...results import HealthChange, RunCounted
-from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse
+from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse, input_key
 from ..open.session import Session
 from ..read import skill_lookup
 from ..receipts.runs import LoadedSkill, Run
@@ -27,7 +27,7 @@ def count_ended_run(session: Session, run: Run, outcome: str, reason: str) -> li
 
     Raises `StoreError` or `Locked` if they cannot be counted, and what the action raises.
     """
-    _, changes = _count_run(session, run.header.run, run.loaded_skills, outcome, reason)
+    _, changes = _count_run(session, run.header, run.loaded_skills, outcome, reason)
     return changes
 
 
@@ -41,12 +41,12 @@ def count_imported_run(session: Session, receipt: Receipt) -> RunCounted:
         for step in receipt.steps
         if step.kind == "skill_load" and not step.error
     ]
-    paths, changes = _count_run(session, receipt.run, loaded, receipt.outcome, receipt.reason)
+    paths, changes = _count_run(session, receipt, loaded, receipt.outcome, receipt.reason)
     return RunCounted(receipt.run, paths is not None, sorted(paths or ()), changes)
 
 
 def _count_run(
-    session: Session, run: str, loaded: Iterable[LoadedSkill], outcome: str, reason: str
+    session: Session, run: Receipt, loaded: Iterable[LoadedSkill], outcome: str, reason: str
 ) -> tuple[set[str] | None, list[HealthChange]]:
     """Return the paths of the skills that were counted, None for a known run, and the changes."""
     failure = shorten_without_secrets(reason, MAX_FAILURE_CHARS) if outcome == "failure" else ""
@@ -58,10 +58,11 @@ def _count_run(
             outcome=_OUTCOMES.get(outcome, "unknown"),
             at=at,
             failure=failure,
+            input=input_key(run.task.strip()),
         )
         for path, version in dict.fromkeys(_resolve(session, loaded))
     ]
-    if not session.usage.record_run(run, uses):
+    if not session.usage.record_run(run.run, uses):
         return None, []
     paths = {use.path for use in uses}
     if outcome != "failure":

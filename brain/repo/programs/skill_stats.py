@@ -13,7 +13,7 @@ from ...results import SkillUsage, UsageStats, VersionUses
 from ...skills import index_lines, skill_layout
 from ...skills.skill_layout import RETIRED_FOLDER
 from ...skills.skill_version import version_value
-from ...usage.degradation import DEGRADED_AFTER, wilson_interval
+from ...usage.degradation import is_degraded, wilson_interval
 from ...usage.usage_types import UsageCounts
 from ...util.utc_time import utc_time
 from ..open import manifest
@@ -100,7 +100,7 @@ class _StatsReader:
             (one for one in counts if (one.version, one.program) == key),
             UsageCounts(path=path, version=skill.card.version),
         )
-        degraded = now.consecutive_failures >= DEGRADED_AFTER
+        degraded = is_degraded(*now.trials)
         state = "degraded" if degraded else "ok"
         if program is not None and program.status != _RUNS:
             state = program.status
@@ -132,7 +132,7 @@ class _StatsReader:
 
 
 def _describe_version(counts: UsageCounts) -> VersionUses:
-    interval = wilson_interval(counts.successes, counts.successes + counts.failures)
+    interval = wilson_interval(counts.trials[0], sum(counts.trials))
     return VersionUses(
         version=version_value(counts.version) if counts.version else "",
         program=counts.program.hex(),

@@ -81,7 +81,8 @@ def _version_usage(
         uses=counts.uses,
         successes=counts.successes,
         failures=counts.failures,
-        consecutive_failures=counts.consecutive_failures,
+        succeeded=counts.trials[0],
+        failed=counts.trials[1],
         can_return=admitted is None or content in admitted,
     )
 

@@ -126,7 +126,7 @@ def _run_failure(name: str, run: ProgramRun) -> ToolFailure:
         )
         hint = f"Call {name} again: it is the earlier version."
     elif health.action == "retire":
-        text += " It failed too often in a row and is retired: it is no tool any more."
+        text += " It failed with too many inputs and is retired: it is no tool any more."
         hint = f"Mend it: create_skill with the name {name} brings it back as a new version."
     else:
         text += " It is degraded, but no rule may change it."

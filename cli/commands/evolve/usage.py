@@ -28,8 +28,8 @@ def evolve_stats_command(app: App) -> None:
     One line each, those used most first: skill, version, state, uses of all versions,
     failures of the present version (those in a row after '/'), median duration, last use,
     tokens in the index, and the last failure. Retired skills and those that were never used
-    are listed, too. A skill is degraded after three failures in a row. The counts are in
-    .brain/usage.db, which is no part of the brain and may be deleted.
+    are listed, too. A skill is degraded if it fails with too many different inputs. The
+    counts are in .brain/usage.db, which is no part of the brain and may be deleted.
     """
     stats = app.brain.programs.stats()
     emit(app, stats, _stats_lines(stats))

@@ -195,7 +195,7 @@ def test_a_file_of_a_later_release_is_refused(tmp_path: Path) -> None:
     store.record_use(make_use())
     store.close()
     db = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
-    db.execute("PRAGMA user_version=2").fetchall()
+    db.execute("PRAGMA user_version=3").fetchall()
     db.close()
     with pytest.raises(StoreError) as error:
         store.list_usage()

@@ -79,20 +79,22 @@ def test_a_fix_that_is_worse_is_rolled_back_to_the_version_before(brain: Brain) 
         health.ROLLBACK_RULE,
     )
     assert verdict.reason == (
-        "version 2 failed 3 times in a row; version 1 did better: 20 of 20 succeeded;"
+        "version 2 failed with 3 of 3 inputs; version 1 did better: 20 of 20 succeeded;"
         " last failure: KeyError: 'length'"
     )
     assert numbers_of(verdict) == {
         "present_uses": 3,
         "present_successes": 0,
         "present_failures": 3,
-        "present_consecutive_failures": 3,
+        "present_inputs_succeeded": 0,
+        "present_inputs_failed": 3,
         "present_lower_bound_millionths": 0,
         "present_upper_bound_millionths": 561498,
         "earlier_uses": 20,
         "earlier_successes": 20,
         "earlier_failures": 0,
-        "earlier_consecutive_failures": 0,
+        "earlier_inputs_succeeded": 20,
+        "earlier_inputs_failed": 0,
         "earlier_lower_bound_millionths": 838874,
         "earlier_upper_bound_millionths": 1000000,
     }
@@ -103,7 +105,7 @@ def test_a_skill_without_a_better_version_is_retired_and_comes_back_by_one_comma
     brain: Brain,
 ) -> None:
     admit_program(brain, SLUG, "print(1)\n")
-    (change,) = use_program(brain, "+--+---")
+    (change,) = use_program(brain, "+--+----")
     assert (change.action, change.version, change.snapshot) == ("retire", 1, brain.status().head)
     assert brain.skills.list() == []
     verdict = read_last_verdict(brain)
@@ -114,7 +116,7 @@ def test_a_skill_without_a_better_version_is_retired_and_comes_back_by_one_comma
 
 
 def test_the_last_earlier_version_that_did_better_comes_back(brain: Brain) -> None:
-    for number, outcomes in enumerate(("+" * 30, "-+" * 15, "+" * 20, "+-+")):
+    for number, outcomes in enumerate(("+" * 30, "+" * 20 + "--", "+" * 20, "+-+")):
         admit_program(brain, SLUG, f"print({number})\n")
         assert use_program(brain, outcomes) == []
     admit_program(brain, SLUG, "print('worse')\n")
@@ -222,5 +224,5 @@ def test_a_skill_that_cannot_be_retired_is_named_with_the_reason(brain: Brain) -
     head = brain.status().head
     with pytest.raises(Conflict) as error:
         use_program(brain, "-")
-    assert error.value.message.startswith("news failed 3 times in a row, but stays: ")
+    assert error.value.message.startswith("news failed with 3 of 3 inputs, but stays: ")
     assert (error.value.code, brain.status().head) == ("holds_skills", head)

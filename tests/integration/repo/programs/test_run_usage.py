@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.support.planted_secrets import SECRET_MAKERS
 
 SLUG = "audit"
 PATH = "skills/audit/SKILL.md"
+_numbers = itertools.count()
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def write_as_agent(brain: Brain, body: str) -> None:
 
 
 def use_in_run(brain: Brain, outcome: str, reason: str = "") -> list[str]:
-    with brain.task("Use a skill") as task:
+    with brain.task(f"Use a skill, {next(_numbers)}") as task:
         task.record_skill_load(SLUG)
         task.set_outcome(outcome, reason)
     return [change.action for change in task.health_changes]
