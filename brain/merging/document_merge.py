@@ -14,6 +14,7 @@ from ..skills import document_update as documents
 from ..skills.document_parts import DocumentParts
 from ..skills.frontmatter import parse_front_matter
 from ..skills.skill_document import set_version
+from ..skills.skill_version import is_countable
 from . import diff3, frontmatter_merge
 from .diff3 import MergePiece
 
@@ -55,7 +56,8 @@ def merge_skill(base: bytes | None, ours: bytes, theirs: bytes, slug: str) -> Sk
 def check_merged_skill(content: bytes, skill: SkillMerge) -> None:
     """Raise `InvalidInput` unless `content` is a readable skill that states the merged version."""
     document = document_parts.split_document(content)
-    if _stated_version(content) != skill.version or (skill.is_yaml and not _is_yaml(document)):
+    has_version = not is_countable(skill.version) or _stated_version(content) == skill.version
+    if not has_version or (skill.is_yaml and not _is_yaml(document)):
         raise InvalidInput(
             "the front matter of the merged skill is not YAML, or lacks the version"
             f" {skill.version}",

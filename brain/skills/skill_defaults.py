@@ -14,6 +14,7 @@ from .frontmatter_fields import (
     FrontMatter,
 )
 from .skill_metadata import summarize_document
+from .skill_version import VersionForm
 from .visible_text import fold_to_line
 from .yaml_scalar import quote_scalar
 
@@ -23,12 +24,11 @@ def fill_defaults(
 ) -> DocumentParts:
     """Return `document`, which must have front matter, at the version `number`.
 
-    The name and the description are those of `fill_texts`, which raises the same; the code is
-    also `bad_version`.
+    The name and the description are those of `fill_texts`, which raises the same.
     """
     document = fill_texts(document, title, slug, description)
     front_matter = _set_version(parse_front_matter(document.front_matter), number, document.newline)
-    if stated_version(front_matter) != number:
+    if skill_version.is_countable(number) and stated_version(front_matter) != number:
         raise InvalidInput(
             "line 2: this front matter cannot be edited field by field",
             code="bad_yaml",
@@ -75,15 +75,30 @@ def holds_version_in_metadata(front_matter: FrontMatter) -> bool:
 
 
 def stated_version(front_matter: FrontMatter) -> str | None:
-    """Return the version that front matter states, the greater of two, or None.
+    """Return the version that front matter states, or None; of two, that of `stated_of`.
 
-    Raises `InvalidInput` with code `bad_version`.
+    Text that is no version is returned as written.
     """
-    versions = [
-        skill_version.parse_version(front_matter.raw_value(field), front_matter.line_number(field))
-        for field in front_matter.version_fields()
-    ]
-    return skill_version.greatest_version(versions) if versions else None
+    fields = front_matter.version_fields()
+    versions = [_read_form(front_matter.raw_value(field)) for field in fields]
+    if uncounted := [raw for raw, form in versions if form is None]:
+        return uncounted[0]
+    texts = [form.text for _, form in versions if form]
+    return skill_version.stated_of(texts) if texts else None
+
+
+def check_versions(front_matter: FrontMatter) -> None:
+    """Refuse text that is no version. Raises `InvalidInput` with code `bad_version`."""
+    for field in front_matter.version_fields():
+        line = front_matter.line_number(field)
+        skill_version.parse_version(front_matter.raw_value(field), line)
+
+
+def _read_form(raw: str) -> tuple[str, VersionForm | None]:
+    try:
+        return raw, skill_version.parse_version_form(raw)
+    except InvalidInput:
+        return raw, None
 
 
 def _set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> FrontMatter:
@@ -95,11 +110,12 @@ def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontM
     if not fields:
         return parse_front_matter(_add_version(front_matter, number, newline))
     text = front_matter.text
+    if not skill_version.is_countable(number):
+        return front_matter  # it is kept
     for field in fields:  # the last one first, so that offsets stay valid
-        line = front_matter.line_number(field)
-        form = skill_version.parse_version_form(front_matter.raw_value(field), line)
-        raw = skill_version.format_version(number, form)
-        text = text[: field.start] + raw + text[field.end :]
+        raw = skill_version.format_version(number, _read_form(front_matter.raw_value(field))[1])
+        gap = " " if text[: field.start].endswith(":") else ""  # of a field without a value
+        text = text[: field.start] + gap + raw + text[field.end :]
     return parse_front_matter(text)
 
 

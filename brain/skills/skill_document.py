@@ -14,7 +14,7 @@ from . import document_parts, document_update, skill_version
 from .document_parts import DocumentParts
 from .frontmatter import parse_front_matter, parse_if_any
 from .frontmatter_fields import TEXT_KIND, FrontMatter, set_field
-from .skill_defaults import fill_defaults, stated_version
+from .skill_defaults import check_versions, fill_defaults, stated_version
 from .skill_metadata import read_skill_metadata
 
 
@@ -51,6 +51,7 @@ def upsert_document(
         previous = _greatest_known_version(before, prior_version, prior is not None)
         number = skill_version.next_version(previous)
     else:
+        check_versions(parse_if_any(document.front_matter))
         number = skill_version.check_initial_version(
             _document_version(document) or skill_version.FIRST_VERSION
         )
@@ -97,11 +98,14 @@ def set_name(content: bytes, name: str) -> bytes:
 
 
 def bump_document(content: bytes, previous: str, slug: str) -> UpdatedSkill:
-    """Return an older `content` at the version after `previous`, a text form.
+    """Return an older `content` at the version after `previous`.
 
-    Raises `InvalidInput` as `set_version` does.
+    What is no version is kept, and gives way to one. Raises `InvalidInput` as `set_version` does.
     """
     number = skill_version.next_version(previous)
+    stated = _document_version(document_update.split_or_wrap(content))
+    if stated and not (skill_version.is_countable(stated) and skill_version.is_countable(previous)):
+        number = stated
     bumped = set_version(content, number, slug)
     name = parse_front_matter(document_parts.split_document(bumped).front_matter).shown_text("name")
     return UpdatedSkill(bumped, number, previous, name)
@@ -202,6 +206,8 @@ def _greatest_known_version(
     versions = [prior_version] if prior_version else []
     if exists:
         stated = _document_version(before) if before is not None else None
+        if stated and not skill_version.is_countable(stated):
+            return stated
         versions.append(stated or skill_version.FIRST_VERSION)
     return skill_version.greatest_version(versions)
 

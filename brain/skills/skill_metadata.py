@@ -184,7 +184,7 @@ def _greatest_version(raw_versions: list[str], flags: list[str]) -> str:
         flags.append("no_version")
         return skill_version.FIRST_VERSION
     try:
-        return skill_version.greatest_version(list(map(skill_version.parse_version, raw_versions)))
+        return skill_version.stated_of(list(map(skill_version.parse_version, raw_versions)))
     except InvalidInput:
         flags.append("bad_version")
         return skill_version.FIRST_VERSION

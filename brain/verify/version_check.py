@@ -15,7 +15,7 @@ from ..repo.open.session import Session
 from ..repo.read import skill_rows
 from ..results import Finding
 from ..skills.skill_metadata import SkillMetadata
-from ..skills.skill_version import compare_versions
+from ..skills.skill_version import compare_versions, recorded_version
 from .findings import finding_from_error
 from .operation_check import Edge, OperationDiff, can_have_slug, skill_name_of_text
 from .tree_check import SectionDiff
@@ -147,13 +147,17 @@ def _check_upsert(
     if any(cards[blob].flags == "redacted" for blob in version_change.blobs):
         return  # its versions cannot be read any more
     if not any(
-        d.after and cards[d.after.blob].version == to_version for d in version_change.differences
+        d.after and recorded_version(cards[d.after.blob].version) == to_version
+        for d in version_change.differences
     ):
         message = f"claims that {slug} became {to_version}, but its text has another version"
         yield Finding("version_mismatch", "error", version_change.edge.name, "", message)
     for path, was, now in version_change.differences:
-        if was and now and compare_versions(cards[now.blob].version, cards[was.blob].version) <= 0:
-            message = f"{cards[was.blob].version} → {cards[now.blob].version} does not rise"
+        if not (was and now):
+            continue
+        old, new = (recorded_version(cards[entry.blob].version) for entry in (was, now))
+        if compare_versions(new, old) <= 0:
+            message = f"{old} → {new} does not rise"
             yield Finding("version_not_raised", "error", version_change.edge.name, path, message)
 
 
@@ -162,7 +166,7 @@ def _check_deletion(
 ) -> Iterator[Finding]:
     _, slug, version = version_change.edge.snapshot.operation
     gone = [cards[d.before.blob] for d in version_change.differences if d.before and not d.after]
-    if any(card.flags == "redacted" or card.version == version for card in gone):
+    if any(card.flags == "redacted" or recorded_version(card.version) == version for card in gone):
         return
     message = f"claims that {slug} was removed at {version}, but its text had another version"
     yield Finding("version_mismatch", "error", version_change.edge.name, "", message)

@@ -259,7 +259,12 @@ def _record_merge(txn: WriteTransaction, request: MergeState, plan: _MergePlan) 
         if (appended := plan.merger.appended_blobs.get(entry.blob)) is not None:
             append_merge.store_appended(session, tx, appended)
     batch.store(tx)
-    merge_operation = operation.merge_operation(plan.bases, plan.outcome.skills)
+    stated = [
+        row
+        for row in plan.outcome.skills
+        if all(not text or operation.is_version(text) for text in row[1:])
+    ]
+    merge_operation = operation.merge_operation(plan.bases, stated)
     message = request.message or f"Merge {request.revision}"
     author = session.author or (login_name() if _is_approval(session, request) else "")
     txn.record_snapshot(

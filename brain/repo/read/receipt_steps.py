@@ -15,6 +15,7 @@ from ...objects.operation import SnapshotOperation
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
 from ...receipts import FileWrite, Receipt, RunStep, encode_receipt
+from ...skills.skill_version import recorded_version
 from ..open.session import Session
 from . import skill_rows
 from .skill_homes import SkillHomes
@@ -109,4 +110,4 @@ def _read_skill_version(session: Session, bundle: Bundle, path: str) -> str:
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None or entry.kind == LINK or not skill_rows.is_skill(session, bundle, path):
         return ""
-    return skill_rows.read_cards(session, [entry.blob])[entry.blob].version
+    return recorded_version(skill_rows.read_cards(session, [entry.blob])[entry.blob].version)

@@ -40,7 +40,11 @@ def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
         removed: dict[str, TreeEntry | None] = dict.fromkeys(list_skill_files(txn, skill))
         refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
-        txn.record_snapshot(removed, operation.delete_operation(skill.slug, version), message)
+        txn.record_snapshot(
+            removed,
+            operation.delete_operation(skill.slug, skill_version.recorded_version(version)),
+            message,
+        )
         txn.writes.update(removed)
         return upsert_result(txn, skill.slug, skill.card.name, version, version, skill.path)
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ...digest import NO_DIGEST
+from ...errors import InvalidInput, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
 from ...objects.tree_entry import FILE, LINK, TreeEntry
-from ...results import Upserted
+from ...results import Notice, Upserted
 from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill
 from ..core import working_copy
@@ -63,6 +64,9 @@ def record_upsert(
     notices += secret_scan.scan_skill(txn.session, txn.head, path, new.content)
     if others:
         notices += secret_scan.scan_edits(txn.session, txn.head, others)
+    if new.version == new.previous_version:
+        kept = f"keeps its version {printable_text(new.version, 80)!r}, which has no next one"
+        notices = [Notice("version_kept", path, kept), *notices]
     return upserted._replace(notices=notices)
 
 
@@ -76,7 +80,22 @@ def record_skill(
     others: Mapping[str, TreeEntry | None] | None = None,
     evidence: bytes | Receipt = NO_DIGEST,
 ) -> Upserted:
-    """Record a new text of a skill under the operation `kind`, with `others` of its files."""
+    """Record a new text of a skill under the operation `kind`, with `others` of its files.
+
+    An operation of format 1 states versions of numbers that rise. One that cannot becomes that of
+    a snapshot, which claims nothing of versions. For a decision, raises `InvalidInput`
+    (`bad_version`).
+    """
+    if not _states_rising_numbers(kind, new):
+        if kind[0] in operation.DECISION_KINDS:
+            raise InvalidInput(
+                f"{printable_text(new.version, 80)} is no version of a skill that runs",
+                code="bad_version",
+                hint="write a version of numbers into its front matter, such as 1.0.0",
+            )
+        old = f"{printable_text(new.previous_version, 80)} → " if new.previous_version else ""
+        message = message or f"Upsert {slug}: {old}{printable_text(new.version, 80)}"
+        kind = operation.snapshot_operation()
     blob = txn.store_tx.put_blob(new.content)
     txn.contents[blob] = new.content
     card = card_cache.build_card_row(txn.session, path, blob, new.content)
@@ -87,6 +106,13 @@ def record_skill(
     txn.record_snapshot(edits, kind, message, evidence)
     txn.writes.update(edits)
     return upsert_result(txn, slug, new.name, new.version, new.previous_version, path)
+
+
+def _states_rising_numbers(kind: SnapshotOperation, new: UpdatedSkill) -> bool:
+    versions = [new.version, new.previous_version or new.version]
+    if kind[0] == "absorb":
+        versions.append(kind[5])
+    return all(map(operation.is_version, versions)) and new.version != new.previous_version
 
 
 def upsert_result(

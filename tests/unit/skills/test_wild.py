@@ -316,16 +316,6 @@ def test_hostile_front_matter_is_read_in_linear_time() -> None:
         assert read_skill_metadata(content[: 60 << 10] + b"\n---\n", "n").version == "1"
 
 
-def test_a_version_with_a_word_in_it_is_named_with_its_line() -> None:
-    prior = doc(NAME, TEXT, b'version: "1.0.0-beta"\n')
-    with pytest.raises(InvalidInput) as caught:
-        upsert_document(prior, None, "x", "x", None, None)
-    assert caught.value.code == "bad_version"
-    assert '"1.0.0-beta"' in caught.value.message
-    assert "line 4" in caught.value.message
-    assert read_skill_metadata(prior, "").flags == "bad_version"
-
-
 def test_a_file_not_exactly_called_skill_md_is_found() -> None:
     assert find_skill_paths(["a/skill.md", "b/Skill.md"]) == {"a/skill.md": "a", "b/Skill.md": "b"}
 
