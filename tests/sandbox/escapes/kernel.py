@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.support.cases import read_texts
+
 from .attempt import BRIEF, FAMILY, Attempt, table
 
 _SETTINGS = (
@@ -49,58 +51,15 @@ ATTEMPTS: list[Attempt] = [
             for path in _FILES.split()
         },
     ),
-    *table(
-        "proc",
-        {
-            "live longer than others": """
-refuse(write_file, '/proc/self/oom_score_adj', b'-1000', os.O_WRONLY)""",
-            "a nicer group": "refuse(write_file, '/proc/self/autogroup', b'-20', os.O_WRONLY)",
-            "memory of the kernel": "refuse(lambda: open('/proc/kcore', 'rb').read(64))",
-            "addresses of the kernel": """
-try:
-    text = open('/proc/kallsyms').read(4096)
-except OSError:
-    text = ''
-reached_if([one for one in text.splitlines() if int(one.split()[0], 16)])""",
-            "the log of the kernel": "refuse(lambda: os.read(os.open('/proc/kmsg', 0), 10))",
-            "physical pages": """
-def frame():
-    with open('/proc/self/pagemap', 'rb') as file:
-        file.seek(id(file) // 4096 * 8)
-        number = int.from_bytes(file.read(8), 'little') & ((1 << 54) - 1)
-    if number == 0:
-        raise OSError('hidden')
-    return number
-refuse(frame)""",
-            "firmware": "refuse(os.listdir, '/sys/firmware')",
-            "control groups": "refuse(write_file, '/sys/fs/cgroup/cgroup.procs', b'0')",
-            "its control group": "refuse(lambda: open('/proc/self/cgroup').read())",
-            "modules": "refuse(program, '/usr/sbin/modprobe', 'dummy')",
-        },
-        limits=FAMILY,
-    ),
+    *table("proc", read_texts("escapes/proc.txt"), limits=FAMILY),
     *table("system calls", {name: f"absent({name!r})" for name in _CALLS.split()}),
-    *table(
-        "system calls",
-        {
-            "of 32 bits": """
-if host['machine'] == 'x86_64':
-    page = mmap.mmap(-1, 4096, prot=7)
-    page.write(b'\\xb8\\x14\\0\\0\\0\\xcd\\x80\\xc3')  # mov eax, 20 (getpid); int 0x80; ret
-    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
-    value = ctypes.CFUNCTYPE(ctypes.c_int)(address)()
-    reached_if(value > 0, value)
-else:
-    absent('bpf')""",
-        },
-        ends=("exit", "signal"),
-    ),
+    *table("system calls", read_texts("escapes/system_calls.txt"), ends=("exit", "signal")),
     *table(
         "system calls",
         {
             "of 32-bit pointers": """
 value = ctypes.CDLL(None).syscall(ctypes.c_long(0x40000000 | 39))
-reached_if(value > 0, value)""",
+reached_if(value > 0, value)"""
         },
         ends=("exit", "signal"),
     ),
@@ -112,7 +71,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 for number in (*range(480, 1100), 1 << 20, (1 << 32) | 321):
     if libc.syscall(ctypes.c_long(number), 0, 0, 0, 0, 0, 0) != -1:
         reached(number)
-refuse(call, 'bpf')""",
+refuse(call, 'bpf')"""
         },
         ends=("exit", "signal"),
     ),
@@ -133,32 +92,8 @@ refuse(fcntl.ioctl, {number}, {request}, bytes(64))"""
             for place, number in {"output": 1, "input": 0}.items()
         },
     ),
-    *table(
-        "terminal",
-        {
-            "open the terminal": "refuse(os.open, '/dev/tty', os.O_RDWR)",
-            "open the console": "refuse(os.open, '/dev/console', os.O_RDWR)",
-            "open a terminal of the host": "refuse(os.open, '/dev/pts/0', os.O_RDWR)",
-            "open a virtual console": "refuse(os.open, '/dev/tty1', os.O_RDWR)",
-            "make a terminal": "refuse(os.openpty)",
-            "the name of its terminal": "refuse(os.ttyname, 0)",
-            "its foreground": "refuse(os.tcsetpgrp, 0, os.getpgrp())",
-            "its session": "reached_if(os.getsid(0) not in (1, 2), os.getsid(0))",
-        },
-    ),
-    *table(
-        "clocks",
-        {
-            "settimeofday": "refuse(call, 'settimeofday', bytes(16), 0)",
-            "clock_settime": "refuse(time.clock_settime, time.CLOCK_REALTIME, 1.0)",
-            "clock_settime of other clocks": "refuse(call, 'clock_settime', 11, bytes(16))",
-            "adjtimex": "refuse(call, 'adjtimex', bytes(208))",
-            "clock_adjtime": "refuse(call, 'clock_adjtime', 0, bytes(208))",
-            "stime": "refuse(call, 'stime', bytes(8))",
-            "the clock of the board": "refuse(os.open, '/dev/rtc0', 0)",
-            "a timer that wakes the machine": "refuse(call, 'timerfd_create', 9, 0)",
-        },
-    ),
+    *table("terminal", read_texts("escapes/terminal.txt")),
+    *table("clocks", read_texts("escapes/clocks.txt")),
     *table(
         "clocks",
         {"the program date": "refuse(program, '/usr/bin/date', '-s', '2001-01-01')"},

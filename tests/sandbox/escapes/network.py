@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.support.cases import read_texts
+
 from .attempt import FAMILY, Attempt, table
 
 _FAMILIES = {
@@ -63,59 +65,6 @@ ATTEMPTS: list[Attempt] = [
             }.items()
         },
     ),
-    *table(
-        "network",
-        {
-            "connect to the host": "refuse(socket.create_connection, ('127.0.0.1', host['port']))",
-            "connect by IPv6": "refuse(socket.create_connection, ('::1', host['port']))",
-            "connect by name": "refuse(socket.create_connection, ('localhost', host['port']))",
-            "fetch from the host": """
-import urllib.request
-refuse(urllib.request.urlopen, f"http://127.0.0.1:{host['port']}/")""",
-            "a datagram to the host": """
-refuse(lambda: socket.socket(2, 2).sendto(b'escaped', ('127.0.0.1', host['datagram_port'])))""",
-            "resolve a name": "refuse(socket.getaddrinfo, 'example.org', 80)",
-            "an abstract socket of the host": """
-refuse(lambda: socket.socket(socket.AF_UNIX).connect(host['abstract']))""",
-            "an abstract datagram by a pair": """
-def send():
-    one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    return one.sendto(b'escaped', host['abstract_datagram'])
-refuse(send)""",
-            "an abstract stream by a pair": """
-one, _ = socket.socketpair()
-refuse(one.sendto, b'escaped', host['abstract'])""",
-            "connect one of a pair": """
-one, _ = socket.socketpair()
-refuse(one.connect, host['abstract'])""",
-            "bind one of a pair": """
-one, _ = socket.socketpair()
-refuse(one.bind, '\\0brain-escaped')""",
-            "listen on one of a pair": """
-one, _ = socket.socketpair()
-refuse(one.listen)""",
-            "an address of the sandboxes' users": """
-refuse(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).bind('\\0brain-sandbox-60706'))""",
-            "old calls of sockets": "absent('socketcall')",
-            "many messages in one call": "absent('sendmmsg')",
-            "many messages received in one call": "absent('recvmmsg')",
-            "the state of the network": "refuse(write_file, '/proc/sys/net/ipv4/ip_forward', b'1')",
-        },
-    ),
-    *table(
-        "network",
-        {
-            "a connection by a shell": """
-refuse(program, '/usr/bin/bash', '-c', f"echo escaped > /dev/tcp/127.0.0.1/{host['port']}")""",
-            "a connection by Perl": """
-refuse(program, '/usr/bin/perl', '-MSocket', '-e',
-       'socket(S, PF_INET, SOCK_STREAM, 0) or exit 3;'
-       f"connect(S, sockaddr_in({host['port']}, inet_aton('127.0.0.1'))) or exit 4")""",
-            "a connection in another process": """
-def connect():
-    refuse(socket.create_connection, ('127.0.0.1', host['port']))
-seen(fork(connect))""",
-        },
-        limits=FAMILY,
-    ),
+    *table("network", read_texts("escapes/network.txt")),
+    *table("network", read_texts("escapes/network_2.txt"), limits=FAMILY),
 ]

@@ -72,10 +72,7 @@ os._exit(1)""",
     ),
     "through the reading end": ("refuse(os.write, 4, b'=1')", _no_result),
     "reading its own": ("refuse(os.read, 3, 1)", _no_result),
-    "through the pipe's name": (
-        "refuse(os.open, '/proc/1/fd/3', os.O_WRONLY)",
-        _no_result,
-    ),
+    "through the pipe's name": ("refuse(os.open, '/proc/1/fd/3', os.O_WRONLY)", _no_result),
     "the status that process 1 passes on": (
         """
 for number in range(64):
@@ -164,11 +161,7 @@ _FLOODS: dict[str, tuple[str, tuple[str, ...], Answer | None]] = {
     "empty requests": ("while True: os.write(3, b'\\n')", ("requests",), _echo),
     "a line of a gigabyte": ("while True: os.write(3, b'x' * 65536)", ("output",), _echo),
     "a line of zeros": ("while True: os.write(3, bytes(65536))", ("output",), _echo),
-    "deep JSON": (
-        "os.write(3, b'[' * 60000 + b'\\n'); seen(os.read(4, 100))",
-        ("exit",),
-        _echo,
-    ),
+    "deep JSON": ("os.write(3, b'[' * 60000 + b'\\n'); seen(os.read(4, 100))", ("exit",), _echo),
     "no JSON": ("os.write(3, b'\\xff\\x00{\\n'); seen(os.read(4, 100))", ("exit",), _echo),
     "answers that are never read": (
         "for _ in range(8): os.write(3, b'{}\\n')\nseen(1)",
