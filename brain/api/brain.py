@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
@@ -167,10 +168,12 @@ class Brain(BrainParts):
 
         As `verify`; `pinned_roots` is as `roots` for `open`.
         """
+        from ..repo.changes import snapshot_folder
+        from ..repo.open.open_session import open_session
         from ..util.progress import no_progress
         from ..verify import verification
 
-        return call_system(
+        verified = call_system(
             verification.verify_folder,
             Path(path),
             deep,
@@ -178,6 +181,10 @@ class Brain(BrainParts):
             progress or no_progress,
             pinned_roots,
         )
+        if not verified.head:
+            return verified
+        with closing(call_system(open_session, Path(path))) as session:
+            return snapshot_folder.add_uncovered(session, verified, progress or no_progress)
 
     @staticmethod
     def check_exported_lineage(
@@ -301,14 +308,18 @@ class Brain(BrainParts):
 
         With `require_signatures` each snapshot since the first trust file needs signatures.
         `roots` are keys (`ed25519:…`) that must have signed the first trust file, in addition
-        to the pinned ones. `ledgers` are compared with the lineage, too. Raises
+        to the pinned ones. Without any, signatures that are required are not enough, since
+        anybody can make them: the finding is `not_vouched`. Nothing is recorded: what differs from
+        the head in the folder is `uncovered`. `ledgers` are compared with the lineage, too. Raises
         `InvalidInput` (`bad_key`), or `LedgerError`.
         """
+        from ..repo.changes import snapshot_folder
         from ..verify import verification
 
         requirements = verification.parse_requirements(require_signatures, roots)
         arguments = requirements, deep, *progress_args(progress)
         verified = self._locked.run(verification.verify_brain, *arguments)
+        verified = self._locked.run(snapshot_folder.add_uncovered, verified)
         return self.ledger.extend(verified, ledgers) if ledgers and verified.head else verified
 
     def gc(self, grace: int = 30, progress: Progress | None = None) -> results.Collected:

@@ -64,7 +64,7 @@ _NAMES = {
     ),
     "trust": (
         "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
-        "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
+        "SecretScan Signature Signer TrustChanged Trusted TrustedKey Uncovered Verified"
     ),
     "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
     "work": (

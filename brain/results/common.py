@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
 
 class SnapshotInfo(NamedTuple):
-    """A snapshot as the log shows it."""
+    """A snapshot as the log shows it; `signers` are the keys with a valid signature of it."""
 
     snapshot: str
     bundle: str
@@ -47,6 +47,7 @@ class SnapshotInfo(NamedTuple):
     message: str
     operation: dict[str, Any]
     receipt: str | None
+    signers: list[str]
 
 
 class FileInfo(NamedTuple):

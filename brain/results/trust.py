@@ -13,10 +13,35 @@ if TYPE_CHECKING:
     from .ledgers import LedgerVerdict
 
 
+class Signer(NamedTuple):
+    """A key with valid signatures of `snapshots` snapshots of the lineage of the head.
+
+    `name` is what the newest trust file that has the key calls it, "" if none has it.
+    """
+
+    key: str
+    name: str
+    snapshots: int
+
+
+class Uncovered(NamedTuple):
+    """The files of the folder that differ from the head, which a verification does not cover.
+
+    `paths` are the first of these `files`. `error` says why the folder could not be compared, or
+    is "".
+    """
+
+    files: int
+    paths: list[str]
+    error: str
+
+
 class Verified(NamedTuple):
     """The outcome of a verification; `ok` means no finding of severity error.
 
-    `ledgers` are the results for the ledgers that were compared.
+    `ledgers` are the results for the ledgers that were compared. `signers` made the valid
+    signatures behind the head, most first; they are worth what the reader knows of them: `roots`
+    are the root keys that the reader pinned or named. `uncovered` is None where no folder is.
     """
 
     ok: bool
@@ -27,6 +52,9 @@ class Verified(NamedTuple):
     trust_level: str
     findings: list[Finding]
     ledgers: Sequence[LedgerVerdict] = ()
+    signers: Sequence[Signer] = ()
+    roots: Sequence[str] = ()
+    uncovered: Uncovered | None = None
 
 
 class DoctorCheck(NamedTuple):

@@ -29,7 +29,7 @@ class ParallelCheck:
 
     Create it after reading the refs, so that all they lead to is stored. `sizes` collects
     the sizes that entries claim, if blobs are read too; `large` are the sizes that the
-    store claims of large blobs.
+    store claims of large blobs. `signature_check` knows the signers after `findings`.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class ParallelCheck:
         self._parts = session.reader.split_objects(
             object_check.OBJECTS_PER_PART, MAX_QUEUED_JOBS // 2
         )
-        self._signature_check = SignatureCheck(session, requirements)
+        self.signature_check = SignatureCheck(session, requirements)
         self._reached_ids = bytearray()
-        self._redaction_check = RedactionCheck(session, self._signature_check.has_requirements)
+        self._redaction_check = RedactionCheck(session, self.signature_check.has_requirements)
         self._foreign_edges = EdgeChecker(session, self._known_sizes, sizes is not None)
-        self.job_count = len(self._parts) + self._signature_check.batch.job_count
+        self.job_count = len(self._parts) + self.signature_check.batch.job_count
 
     def run_job(self, job: int) -> Any:
         """Run a job, in any process."""
@@ -65,7 +65,7 @@ class ParallelCheck:
             return object_check.check_part(
                 self._session, self._parts[job], self._brain_id, self._known_sizes, collect_sizes
             )
-        return self._signature_check.batch.verify_job(job - count)
+        return self.signature_check.batch.verify_job(job - count)
 
     @contextmanager
     def reopen_for_fork(self) -> Iterator[None]:
@@ -78,7 +78,7 @@ class ParallelCheck:
     def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
         """Add the next snapshot of the walk, children before parents."""
         self._reached_ids += snapshot_id
-        self._signature_check.add_snapshot(snapshot_id, snapshot)
+        self.signature_check.add_snapshot(snapshot_id, snapshot)
         self._redaction_check.add_snapshot(snapshot_id, snapshot)
         if (snapshot.brain or snapshot_id) != self._brain_id:  # the parts skip it
             self._foreign_edges.check_edge(snapshot_id, snapshot)
@@ -107,8 +107,8 @@ class ParallelCheck:
                 blob = missing_blobs.get(index)
                 yield finding if blob is None else self._redaction_check.explain(finding, blob)
         yield from self._redaction_check.findings()
-        signers = self._signature_check.batch.collect_signers(answers[count:])
-        yield from self._signature_check.findings(signers, not reached.isdisjoint(policy_changes))
+        signers = self.signature_check.batch.collect_signers(answers[count:])
+        yield from self.signature_check.findings(signers, not reached.isdisjoint(policy_changes))
 
     def _filter_reached(self, snapshot_ids: set[bytes]) -> set[bytes]:
         ids = memoryview(self._reached_ids)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST
-from ..errors import BrainError, InvalidInput
+from ..errors import BrainError, InvalidInput, NotVouched
 from ..objects.snapshot import Snapshot
 from ..repo.open.session import Session, head_ref
-from ..results import Equivocation, Finding
+from ..results import Equivocation, Finding, Signer
 from ..store.protocol import ObjectKind
 from ..trust import equivocation, locate_policy, signature_verification
-from ..trust.batch_verify import SignatureBatch, SignersBySnapshot, verify_in_background
+from ..trust.batch_verify import NO_SIGNERS, SignatureBatch, SignersBySnapshot, verify_in_background
 from ..trust.equivocation import SiblingGroups
+from ..trust.policy import Policy
 from ..trust.rights_graph import RightsGraph, RightsSource
 from ..trust.signature_format import format_key
 from ..trust.snapshot_verdict import SignatureVerdict
@@ -47,6 +49,7 @@ class SignatureCheck:
         self._siblings = SiblingGroups()
         self._graph: RightsGraph | None = None
         self._fault: BrainError | None = None
+        self.signers: list[Signer] = []
         self.batch = SignatureBatch(NO_DIGEST, [])
         try:
             self._pinned_roots = session.pinned_root_keys()
@@ -58,6 +61,20 @@ class SignatureCheck:
                 self._graph = self._new_graph()
         except BrainError as error:
             self._fault = error
+
+    @property
+    def roots(self) -> list[str]:
+        """The root keys that the caller named or the user pinned."""
+        return [format_key(key) for key in sorted(self._requirements.roots)]
+
+    def find_unvouched(self) -> Iterator[Finding]:
+        """Yield a finding if signatures are required and no root key is known.
+
+        Anybody can make a brain with a trust file and valid signatures.
+        """
+        if self._requirements.required and not self._requirements.roots:
+            text = "no root key is pinned: anybody could have made these signatures"
+            yield Finding(NotVouched.code, "error", "", "", text)
 
     @property
     def has_requirements(self) -> bool:
@@ -82,6 +99,7 @@ class SignatureCheck:
         if not (has_policy or signers or self.has_requirements):
             return
         graph = (self._graph or self._new_graph()).read_ancestors()
+        self.signers = _count_signers(graph, signers)
         yield from self._find_unpinned_roots()
         yield from self._judge_snapshots(graph, signers)
         if has_policy and graph.rights == [None]:
@@ -129,6 +147,19 @@ class SignatureCheck:
             for key in signers[here].invalid:
                 text = f"the signature of {format_key(key)} is invalid"
                 yield Finding("bad_signature", "error", here.hex(), "", text)
+
+
+def _count_signers(graph: RightsGraph, signers: SignersBySnapshot) -> list[Signer]:
+    counts = Counter(key for step in graph.steps for key in signers.get(step.id, NO_SIGNERS).valid)
+    names: dict[bytes, str] = {}
+    for policy in graph.rights:  # as they were met from the head back
+        if isinstance(policy, Policy):
+            for one in policy.keys:
+                names.setdefault(one.key, one.name)
+    return [
+        Signer(format_key(key), names.get(key, ""), count)
+        for key, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
 
 
 def list_equivocations(session: Session) -> list[Equivocation]:

@@ -30,7 +30,9 @@ deep verification alone. The steps, each repeated as a comment at its code:
     the trust files require: see the steps of `trust.signature_verification`. Skipped if
     there is neither a trust file nor a signature nor a requirement. One key that signed
     two continuations of one snapshot is a warning, unless the head descends from both.
-    The statements of the head that bind keys to accounts are signed by both.
+    Without a root key that the caller knows, signatures that are required vouch for nothing:
+    anybody can make them (`not_vouched`). The statements of the head that bind keys to
+    accounts are signed by both.
     (`signature_check`, `account_check`)
 11. Receipts: the receipts that snapshots name are stored and, deep, well formed. Warnings:
     a missing receipt changes nothing that the brain holds. (`receipt_presence`)
@@ -60,7 +62,7 @@ from pathlib import Path
 from ..errors import BrainError, FormatError, NotFound, StoreError
 from ..repo.open.discovery import CONTROL_FOLDER
 from ..repo.open.session import PinnedRootsProvider, Session
-from ..results import Finding, Verified
+from ..results import Finding, Signer, Verified
 from ..util.process_pool import SendValue, processor_count, run_in_child, share_jobs
 from ..util.progress import Progress, no_progress
 from . import account_check, cache_check, graph_check, table_check
@@ -224,6 +226,8 @@ class _VerificationPass:
         self._sizes = sizes
         self._findings: list[Finding] = []
         self._snapshots = 0
+        self._signers: list[Signer] = []
+        self._roots: list[str] = []
         self._has_errors = False
 
     def run(self) -> None:
@@ -284,6 +288,9 @@ class _VerificationPass:
                 self.add_findings([finding_from_error(error)])
             self.add_findings(work.findings(finish()))
         self.add_findings(account_check.check_accounts(session))
+        self._signers, self._roots = work.signature_check.signers, work.signature_check.roots
+        if not self._has_errors:
+            self.add_findings(work.signature_check.find_unvouched())
 
     def _check_chunk_lists(self) -> list[tuple[bytes, int]]:
         checked = self._session.reader.check_chunk_lists()
@@ -327,5 +334,13 @@ class _VerificationPass:
             brain, head = session.read_brain_id().hex(), session.head().hex()
             objects = session.reader.count_objects()
         return Verified(
-            not self._has_errors, brain, head, self._snapshots, objects, TRUST_LEVEL, self._findings
+            ok=not self._has_errors,
+            brain=brain,
+            head=head,
+            snapshots=self._snapshots,
+            objects=objects,
+            trust_level=TRUST_LEVEL,
+            findings=self._findings,
+            signers=self._signers,
+            roots=self._roots,
         )

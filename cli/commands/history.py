@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from brain.errors import BrainError
 from brain.results import text_format
 
 from ..command import argument, brain_command, flag, option
@@ -36,6 +38,9 @@ from ..terminal import escape, escape_lines, terminal_width
 if TYPE_CHECKING:
     from brain import Brain
     from brain.results import Diff, DiffStat, PathChange, SkillChange, SnapshotDetails, SnapshotInfo
+
+
+_SHORT_KEY_CHARS = len("ed25519:") + 8
 
 
 @brain_command(
@@ -70,7 +75,8 @@ def log_command(
 
     REV is the snapshot to start from (default: @, the head), or a range A..B: B and its
     ancestors without those of A. With PATH, only snapshots that changed these files or
-    folders, which are relative to the current folder.
+    folders, which are relative to the current folder. Signers are named as the trust file
+    of the head names them; `brain verify` says whether they may sign.
     """
     if graph and (stat or patch):
         raise click.UsageError("--graph cannot be combined with --stat or --patch.")
@@ -82,15 +88,31 @@ def log_command(
         emit(app, {"snapshots": [_log_entry(app, one, paths, stat, patch) for one in found]}, ())
         return
     columns = terminal_width(sys.stdout)
+    names = _signer_names(app.brain)
     if graph:
-        write_lines(_graph_lines(found, columns))
+        write_lines(_graph_lines(found, names, columns))
         return
     for info in found:
-        write_lines([_log_line(info, columns)])
+        write_lines([_log_line(info, names, columns)])
         if stat or patch:
             changed = app.brain.history.diff_with_parent(info.snapshot, paths=paths)
             write_lines(_stat_and_patch_lines(app.brain, changed, stat, patch))
             write_lines([""])
+
+
+SignerNames = Callable[[str], str]
+"""Returns the name of a key in the trust file, or the first digits of the key."""
+
+
+def _signer_names(brain: Brain) -> SignerNames:
+    @cache
+    def trusted_names() -> dict[str, str]:  # asked for at the first signature
+        try:
+            return {one.key: one.name for one in brain.trust.show().keys}
+        except BrainError:  # a trust file that `verify` reports
+            return {}
+
+    return lambda key: escape(trusted_names().get(key) or f"{key[:_SHORT_KEY_CHARS]}…")
 
 
 def _log_entry(
@@ -104,18 +126,20 @@ def _log_entry(
     return document
 
 
-def _graph_lines(found: Iterator[SnapshotInfo], columns: int) -> Iterator[str]:
+def _graph_lines(found: Iterator[SnapshotInfo], names: SignerNames, columns: int) -> Iterator[str]:
     lines = lanes.GraphLanes()
     for info in found:
         row, below = lines.add_snapshot(info.snapshot, info.parents)
-        yield f"{row} {_log_line(info, columns, len(row) + 1)}"
+        yield f"{row} {_log_line(info, names, columns, len(row) + 1)}"
         yield from below
 
 
-def _log_line(info: SnapshotInfo, columns: int, indent: int = 0) -> str:
+def _log_line(info: SnapshotInfo, names: SignerNames, columns: int, indent: int = 0) -> str:
     """Return one snapshot as a line that fits `columns`; 0 stands for any length."""
     words = first_line(info.message) or operation_text(info.operation)
-    tail = f"  {local_time(info.time)}  {escape(info.author)}  {words}"
+    signed = ", ".join(map(names, info.signers))
+    who = escape(info.author) + (f" (signed: {signed})" if signed else "")
+    tail = f"  {local_time(info.time)}  {who}  {words}"
     room = columns - indent - SHORT_ID_DIGITS
     shown = tail if room < 0 or len(tail) <= room else tail[: room - 1] + "…"
     return colorize(short_id(info.snapshot), "yellow") + shown

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from brain.errors import VerificationFailed
+from brain.errors import NotVouched, VerificationFailed
 from brain.util.atomic_file import write_atomic
 
 from ..chosen_ledger import open_ledgers
@@ -36,11 +36,13 @@ from ..trust_changes import pin_and_report_roots
 from ..user_files import named_in_errors
 
 if TYPE_CHECKING:
-    from brain.results import Ancestry, Finding, Verified
+    from brain.results import Ancestry, Finding, Uncovered, Verified
 
 
 _SIGNATURE_CODES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
 _SIGNATURE_CODES |= {"forged_author"}
+_MAX_SIGNERS = 20
+_MAX_UNCOVERED = 5
 
 
 @brain_command(
@@ -82,6 +84,10 @@ def verify_command(
     signed each snapshot. The root keys that are pinned for this brain ('brain key
     roots') are required too. Any error ends with exit status 3; warnings and notes do
     not.
+
+    Names who signed, and what in the folder differs from the head: nothing vouches for
+    that. Anybody can make a brain that is signed, so --require-signatures ends with exit
+    status 4 unless you have pinned a root key, or name one with --root.
     """
     from brain import Brain
 
@@ -102,6 +108,11 @@ def verify_command(
         found = app.brain.ledger.extend(found, open_ledgers(app, ledger))
         hint = hint or ledger_advice(found.findings)
     emit(app, found, _verification_lines(found))
+    if {one.code for one in found.findings if one.severity == "error"} == {NotVouched.code}:
+        raise NotVouched(
+            "no root key is pinned, and nothing that you know vouches for the signatures",
+            hint="name a root key that you know from elsewhere, as in `brain verify --root KEY`",
+        )
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
         raise VerificationFailed(
@@ -160,6 +171,34 @@ def _verification_lines(found: Verified) -> Iterator[str]:
         )
         yield from verified_ledger_lines(found.ledgers)
         yield f"Trust level {found.trust_level}"
+    yield from _signer_lines(found)
+    if found.uncovered:
+        yield from _uncovered_lines(found.uncovered)
+
+
+def _signer_lines(found: Verified) -> Iterator[str]:
+    for one in found.signers[:_MAX_SIGNERS]:
+        called = f"called {escape(one.name)} in the trust file" if one.name else "in no trust file"
+        yield f"Signed by {one.key}, {called}: {pluralize(one.snapshots, 'snapshot')}"
+    if (more := len(found.signers) - _MAX_SIGNERS) > 0:
+        yield f"and by {pluralize(more, 'key')} more; --json lists them"
+    if found.roots:
+        yield f"Root keys that you know: {', '.join(found.roots)}"
+    elif found.signers:
+        yield "No root key is pinned: anybody could have made these signatures."
+
+
+def _uncovered_lines(uncovered: Uncovered) -> Iterator[str]:
+    if uncovered.error:
+        yield f"The folder was not compared with the head: {escape(uncovered.error)}"
+    elif uncovered.files:
+        named = [escape(path) for path in uncovered.paths[:_MAX_UNCOVERED]]
+        more = uncovered.files - len(named)
+        rest = f" and {more:,} more" if more else ""
+        yield (
+            "Not covered, since the folder differs from the head:"
+            f" {pluralize(uncovered.files, 'file')}: {', '.join(named)}{rest}"
+        )
 
 
 @brain_command(

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
+from ...errors import BrainError, error_from_os
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
 from ...objects.operation import SnapshotOperation
-from ...results import LeftOutSkills, Notice, Recorded, Status
+from ...results import LeftOutSkills, Notice, Recorded, Status, Uncovered, Verified
 from ...skills.skill_layout import SKILL_FILES
 from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint
 from ..core import read_files, working_copy
 from ..core.pending_writes import find_pending_writes
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
+from ..core.working_copy import FolderScan
 from ..open.session import Session
 from ..read import skill_rows
 from ..read.merge_state_format import load_merge_state
 
 SNAPSHOT_OPERATION = operation.snapshot_operation()
+_MAX_NAMED_UNCOVERED = 100
 UNWRITTEN_CODE = "unwritten"
 """The code of the notice about a file that is recorded but not yet written."""
 
@@ -34,12 +37,8 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
 
     head = session.head()
     target = session.bundle_of(head)
-    folder_scan = working_copy.scan_folder(session, progress)
-    edits = working_copy.diff_folder(
-        session, folder_scan, target, working_copy.hash_files(session, folder_scan.scan.changed)
-    )
+    folder_scan, edits, pending = _compare_folder(session, target, progress)
     is_recorded = {path: bundles.has_entry(session.nodes, target, path) for path in edits}
-    pending = find_pending_writes(session, session.reader.list_pending_writes())
     changed = sorted(path for path in edits if path not in pending)
     pending_merge = load_merge_state(session)
     return Status(
@@ -61,6 +60,36 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
         else [],
         left_out_skills=folder_scan.scan.left_out_skills,
     )
+
+
+def _compare_folder(
+    session: Session, target: Bundle, progress: Progress
+) -> tuple[FolderScan, Edits, Edits]:
+    """Return the scan of the folder, its edits of `target`, and the pending ones among these."""
+    folder_scan = working_copy.scan_folder(session, progress)
+    edits = working_copy.diff_folder(
+        session, folder_scan, target, working_copy.hash_files(session, folder_scan.scan.changed)
+    )
+    return (
+        folder_scan,
+        edits,
+        find_pending_writes(session, session.reader.list_pending_writes()),
+    )
+
+
+def add_uncovered(
+    session: Session, verified: Verified, progress: Progress = no_progress
+) -> Verified:
+    """Add to a verification which files of the folder differ from the head; write nothing."""
+    if not session.has_folder or not verified.head:
+        return verified
+    try:
+        _, edits, pending = _compare_folder(session, session.bundle_of(session.head()), progress)
+    except (BrainError, OSError) as error:  # the lineage is verified all the same
+        failed = error_from_os(error) if isinstance(error, OSError) else error
+        return verified._replace(uncovered=Uncovered(0, [], failed.message))
+    changed = sorted(path for path in edits if path not in pending)
+    return verified._replace(uncovered=Uncovered(len(changed), changed[:_MAX_NAMED_UNCOVERED], ""))
 
 
 def _unwritten_notices(session: Session, pending: Edits) -> list[Notice]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,10 @@ if TYPE_CHECKING:  # the plain log starts faster without the modules about skill
     from ..read.skill_lookup import FoundSkill
 
 
-def snapshot_info(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
-    """Return a snapshot as an entry of the log."""
+def snapshot_info(
+    session: Session, snapshot_id: bytes, snapshot: Snapshot, signers: list[str]
+) -> SnapshotInfo:
+    """Return a snapshot as an entry of the log; `signers` are from `signer_finder`."""
     action = operation.operation_to_json(snapshot.operation)
     if action["kind"] in operation.DECISION_KINDS:
         from .decisions import read_decision
@@ -41,7 +43,17 @@ def snapshot_info(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> S
         message=snapshot.message,
         operation=action,
         receipt=snapshot.receipt.hex() or None,
+        signers=signers,
     )
+
+
+def signer_finder(session: Session) -> Callable[[bytes], list[str]]:
+    """Return a function that finds the keys with a valid signature of a snapshot."""
+    if next(session.reader.stream_signatures(), None) is None:  # which spares asking for each
+        return lambda _: []
+    from ..signing.sign import read_valid_signatures
+
+    return lambda snapshot_id: [row.key for row in read_valid_signatures(session, snapshot_id)]
 
 
 def read_log(
@@ -63,7 +75,8 @@ def read_log(
         pairs = ((here, load(here)) for here in lineage.walk_range(load, start, left_out))
     if wanted_paths:
         pairs = (pair for pair in pairs if _changes_paths(session, pair[1], wanted_paths))
-    return (snapshot_info(session, *pair) for pair in islice(pairs, limit))
+    find_signers = signer_finder(session)
+    return (snapshot_info(session, *pair, find_signers(pair[0])) for pair in islice(pairs, limit))
 
 
 def resolve_range(session: Session, revisions: str) -> tuple[bytes | None, bytes]:
@@ -101,9 +114,10 @@ def list_skill_snapshots(
     rows = reversed(find_skill_changes(session, start, slug_or_path))
     known = AncestorSet(session, left_out) if left_out is not None else ()
     wanted = (row for row in rows if row.snapshot not in known)
+    find_signers = signer_finder(session)
     return (
-        snapshot_info(session, row.snapshot, session.load_snapshot(row.snapshot))
-        for row in islice(wanted, limit)
+        snapshot_info(session, here, session.load_snapshot(here), find_signers(here))
+        for here in (row.snapshot for row in islice(wanted, limit))
     )
 
 
@@ -134,11 +148,13 @@ def show_snapshot(session: Session, revision: str = "@") -> results.SnapshotDeta
         for name, root in after.items()
     }
     changed = diff.diff_stored_bundles(session, ("", before), (snapshot_id.hex(), after))
+    signatures = read_valid_signatures(session, snapshot_id)
+    signers = [row.key for row in signatures]
     return results.SnapshotDetails(
-        info=snapshot_info(session, snapshot_id, snapshot),
+        info=snapshot_info(session, snapshot_id, snapshot, signers),
         counts=counts,
         sections=sections,
-        signatures=read_valid_signatures(session, snapshot_id),
+        signatures=signatures,
         changes=changed.changes,
         skills=changed.skills,
         verdict=_read_verdict(session, snapshot_id, snapshot),

@@ -20,7 +20,7 @@ from ...store.protocol import Store
 from ...util.progress import Progress, no_progress
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..history import diff, unified_diff
-from ..history.log import snapshot_info
+from ..history.log import signer_finder, snapshot_info
 from ..open.session import Session, head_ref
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
@@ -289,4 +289,5 @@ def _list_snapshots_since(session: Session, base: bytes, tip: bytes) -> list[Sna
     before = AncestorSet(session, base)
     snapshots = walk_first_parents(session.load_snapshot, tip)
     new = takewhile(lambda pair: pair[0] not in before, snapshots)
-    return [snapshot_info(session, snapshot_id, snapshot) for snapshot_id, snapshot in new]
+    find_signers = signer_finder(session)
+    return [snapshot_info(session, here, snapshot, find_signers(here)) for here, snapshot in new]

@@ -224,7 +224,7 @@ def test_the_result_names_brain_and_head_and_counts_what_was_checked(brain: Brai
         found = verify_folder(brain.root, deep)
         assert found == Verified(
             *(True, session.brain_id().hex(), session.head().hex(), 4),
-            *(session.reader.count_objects(), "L0", []),
+            *(session.reader.count_objects(), "L0", [], (), [], []),
         )
 
 

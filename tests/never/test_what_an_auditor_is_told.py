@@ -1,0 +1,152 @@
+"""What `verify` and `log` say of who signed, of what that is worth, and of what is not covered."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from brain_cli.invocation import run_cli
+
+from brain import Brain
+
+UNPINNED = "No root key is pinned: anybody could have made these signatures."
+Told = tuple[int, str, str]
+
+
+class User:
+    """A person with keys, settings and pins of their own."""
+
+    def __init__(
+        self, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.folder = folder
+        self._patch, self._capsys = patch, capsys
+        folder.mkdir()
+
+    def run(self, *words: str) -> Told:
+        """Run a command in this process; return its status, its output and its errors."""
+        for name in ("BRAIN_KEYS", "BRAIN_CONFIG", "BRAIN_ROOTS", "BRAIN_LEDGERS"):
+            self._patch.setenv(name, str(self.folder / name))
+        self._capsys.readouterr()
+        status = run_cli(list(words))
+        told = self._capsys.readouterr()
+        return status, told.out, told.err
+
+
+@pytest.fixture
+def stranger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> User:
+    return User(tmp_path / "stranger", monkeypatch, capsys)
+
+
+@pytest.fixture
+def auditor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> User:
+    return User(tmp_path / "auditor", monkeypatch, capsys)
+
+
+@pytest.fixture
+def signed(tmp_path: Path, stranger: User, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A brain that a stranger signed: a key, a trust file, and two snapshots."""
+    root = tmp_path / "brain"
+    assert stranger.run("init", str(root))[0] == 0
+    monkeypatch.chdir(root)
+    key = stranger.run("key", "new", "own")[1].strip()
+    assert stranger.run("key", "trust", key, "--as", "audit team")[0] == 0
+    (root / "memory").mkdir(exist_ok=True)
+    (root / "memory/notes.md").write_text("one\n")
+    assert stranger.run("config", "sign", "own")[0] == 0
+    assert stranger.run("snapshot", "-m", "Notes")[0] == 0
+    (tmp_path / "key").write_text(key)
+    yield root
+
+
+@pytest.fixture
+def key(signed: Path) -> str:
+    return (signed.parent / "key").read_text()
+
+
+def test_signatures_of_a_stranger_vouch_for_nothing_until_a_root_is_known(
+    auditor: User, stranger: User, key: str
+) -> None:
+    status, out, _ = auditor.run("verify")
+    assert status == 0 and "Verified" in out and UNPINNED in out
+    assert f"Signed by {key}, called audit team in the trust file: 2 snapshots" in out
+    status, out, err = auditor.run("verify", "--require-signatures")
+    assert status == 4 and "Verified" not in out and UNPINNED in out and "--root KEY" in err
+    status, out, err = auditor.run("verify", "--require-signatures", "--json")
+    told = json.loads(out)
+    assert (status, told["ok"], json.loads(err)["error"]["code"]) == (4, False, "not_vouched")
+    assert told["signers"] == [{"key": key, "name": "audit team", "snapshots": 2}]
+    assert told["roots"] == []
+    assert auditor.run("verify", "--require-signatures", "--root", key)[0] == 0  # which pins it
+    status, out, _ = auditor.run("verify", "--require-signatures")
+    assert status == 0 and f"Root keys that you know: {key}" in out and UNPINNED not in out
+    assert stranger.run("verify", "--require-signatures")[0] == 0  # whose own key it is
+
+
+def test_another_root_than_the_signer_is_an_error_and_not_a_doubt(auditor: User, key: str) -> None:
+    other = "ed25519:" + "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
+    assert auditor.run("verify", "--require-signatures", "--root", other)[0] == 3
+
+
+def test_in_python_required_signatures_need_a_root(signed: Path, key: str) -> None:
+    with Brain.open(signed) as brain:
+        found = brain.verify(require_signatures=True)
+        assert not found.ok and [one.code for one in found.findings][-1] == "not_vouched"
+        assert brain.verify(require_signatures=True, roots=[key]).ok
+        assert [(one.key, one.snapshots) for one in found.signers] == [(key, 2)]
+    assert Brain.verify_folder(signed, require_signatures=True).signers == found.signers
+
+
+def test_the_log_names_who_signed(auditor: User, signed: Path, key: str) -> None:
+    lines = auditor.run("log")[1].splitlines()
+    assert ["(signed: audit team)" in line for line in lines] == [True, True, False]
+    told = json.loads(auditor.run("log", "--json")[1])["snapshots"]
+    assert [one["signers"] for one in told] == [[key], [key], []]
+    assert "(signed: audit team)" in auditor.run("log", "--graph")[1]
+    with Brain.open(signed) as brain:
+        assert [one.signers for one in brain.history.log(limit=1)] == [[key]]
+
+
+@pytest.mark.parametrize("deep", [[], ["--deep"]])
+def test_what_differs_in_the_folder_is_named_and_not_recorded(
+    auditor: User, signed: Path, deep: list[str]
+) -> None:
+    _, out, _ = auditor.run("verify", *deep)
+    assert "Not covered" not in out
+    (signed / "memory/notes.md").write_text("another\n")
+    (signed / "memory/new.md").write_text("new\n")
+    (signed / "manifest.yaml").unlink()
+    before = auditor.run("log")[1]
+    status, out, _ = auditor.run("verify", *deep)
+    assert status == 0 and "Verified" in out
+    names = "manifest.yaml, memory/new.md, memory/notes.md"
+    assert f"Not covered, since the folder differs from the head: 3 files: {names}" in out
+    told = json.loads(auditor.run("verify", *deep, "--json")[1])["uncovered"]
+    assert told == {"files": 3, "paths": names.split(", "), "error": ""}
+    assert auditor.run("log")[1] == before
+    with Brain.open(signed) as brain:
+        assert brain.verify().uncovered == Brain.verify_folder(signed).uncovered
+    for number in range(200):
+        (signed / f"memory/n{number}.md").write_text("x\n")
+    out = auditor.run("verify", *deep)[1]
+    assert " and 198 more" in out and len(out) < 2000
+
+
+def test_a_folder_that_cannot_be_compared_is_said_and_the_lineage_verified(
+    auditor: User, signed: Path
+) -> None:
+    shutil.rmtree(signed / "memory")
+    (signed / ".brainignore").unlink(missing_ok=True)
+    (signed / ".brainignore").mkdir()
+    status, out, _ = auditor.run("verify")
+    assert status == 0 and "Verified" in out
+    told = json.loads(auditor.run("verify", "--json")[1])["uncovered"]
+    assert bool(told["error"]) == ("The folder was not compared with the head: " in out)
+    assert told["error"] or told["files"]
