@@ -83,9 +83,15 @@ class LedgerError(BrainError):
 
 
 class ModelError(BrainError):
-    """A language model, or its server, does not answer as it should."""
+    """A language model, or its server, does not answer as it should.
+
+    `requests` and tokens say what was paid nevertheless.
+    """
 
     code = "model_failed"
+    requests = 1
+    tokens_in = 0
+    tokens_out = 0
 
 
 class SandboxError(BrainError):

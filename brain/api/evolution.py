@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import BrainError
 from .locked_session import LockedSession, Part
 
 if TYPE_CHECKING:
@@ -73,6 +74,21 @@ class EvolutionPart(Part):
 
         named = NamedModel(name=model, has_tools=has_tools)
         return read_evolution_status(self._context(None, clocks, lambda: False), named)
+
+    def count_cost(self, evolver: str, requests: int, tokens_in: int, tokens_out: int) -> None:
+        """Count what was paid for an evolver outside of the scheduler, for `status`.
+
+        If the store of experience does not answer, this is lost, and logged.
+        """
+        from ..evolve.schedule.costs import add_cost
+
+        paid = requests, tokens_in, tokens_out
+        try:
+            add_cost(self._locked.session.experience.store, evolver, *paid)
+        except BrainError as error:
+            import logging
+
+            logging.getLogger(__name__).warning("a cost is not counted: %s", error.message)
 
     def queue_run(self, run: Receipt) -> bool:
         """Queue an imported run to learn from, if it is hard; tell whether it was queued.

@@ -66,7 +66,7 @@ def _is_off(session: Session) -> bool:
     from ..repo.open import manifest
 
     try:
-        return manifest.turns_evolution_off(session)
+        return manifest.load_learning_policy(session)[1] == manifest.OFF
     except BrainError:
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .gap_reports import are_skills_disabled, open_reporter, submit_report, submit_success
@@ -71,10 +72,16 @@ class GapsPart(Part):
         Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`, or
         `ModelError` if the model fails: its gap waits, and what was done before is in the audit.
         """
+        from ..evolve.evolution_mode import require_evolution
+        from ..evolve.gaps.open_gaps import GAPS
         from ..evolve.gaps.run_gaps import run_gaps
+        from ..evolve.metered_model import meter
 
-        at = self._locked.session.timestamp_ms() if now is None else now
-        return list(run_gaps(self._brain, model, now=at))
+        brain, at = self._brain, self._locked.session.timestamp_ms() if now is None else now
+        if model is not None:
+            count = partial(brain.evolution.count_cost, GAPS)
+            model = meter(model, lambda _: require_evolution(brain), count)
+        return list(run_gaps(brain, model, now=at))
 
     def attempt_at_once(self, model: Model | None) -> None:
         """From now on, attempt each gap as soon as it is due, in the background.
@@ -117,7 +124,7 @@ class GapsPart(Part):
         return self._locked.run(manifest.load_manifest).gaps
 
     def read_mode(self) -> str:
-        """Return what becomes of what is learned: propose, gated or off.
+        """Return what becomes of what is learned, as `brain.gate.read_mode`.
 
         Raises `InvalidInput` (`bad_manifest`).
         """
@@ -125,7 +132,7 @@ class GapsPart(Part):
 
         if are_skills_disabled():
             return manifest.OFF
-        return self._locked.run(manifest.load_manifest).evolution
+        return self._locked.run(manifest.load_learning_policy)[1]
 
     def open_stores(self) -> BrainExperience:
         """Return the stores of experience and of rates. Raises `InvalidInput`."""

@@ -133,11 +133,12 @@ class GatePart(Part):
     def read_mode(self) -> str:
         """Return what becomes of learned changes: propose, gated or off.
 
+        That is the stricter one of what the head says and what manifest.yaml in the folder says.
         Raises `InvalidInput` (`bad_manifest`).
         """
         from ..repo.open import manifest
 
-        return self._locked.run(lambda session: manifest.load_manifest(session).evolution)
+        return self._locked.run(manifest.load_learning_policy)[1]
 
     # For the gate
 

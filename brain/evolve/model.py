@@ -33,11 +33,15 @@ class AnswerRequest(NamedTuple):
 
 
 class ModelAnswer(NamedTuple):
-    """The answer of a model, JSON if it followed the schema, and the tokens used."""
+    """The answer of a model, JSON if it followed the schema, and what it cost.
+
+    `requests` counts also those that failed before it came.
+    """
 
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
+    requests: int = 1
 
 
 class Model(Protocol):

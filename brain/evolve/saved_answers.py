@@ -62,8 +62,7 @@ def decode_answers(texts: Iterable[str]) -> Iterator[SavedAnswer]:
 class SavedAnswers:
     """The answers of one work item since it was begun anew the last time.
 
-    `check` is called before each request; what it raises ends the work. `on_paid` is called with
-    the tokens of each new answer.
+    `check` is called before each request; what it raises ends the work.
     """
 
     def __init__(
@@ -73,13 +72,11 @@ class SavedAnswers:
         *,
         start: int = 0,
         check: Callable[[], None] = lambda: None,
-        on_paid: Callable[[int, int], None] = lambda tokens_in, tokens_out: None,
     ) -> None:
         self._store = store
         self._work = work
         self._start = start
         self._check = check
-        self._on_paid = on_paid
         self._lock = threading.Lock()
         self._unused: dict[str, deque[SavedAnswer]] = {}
         for answer in decode_answers(store.read_answers(work)):
@@ -101,15 +98,11 @@ class SavedAnswers:
         if answer is None:
             self._check()
             answer = replace(_ask_once(ask), start=self._start, request=digest)
-            self._add(answer)
+            self._store.add_answer(self._work, answer.encode())
         if answer.fault:
             code, message, hint = answer.fault
             raise ModelError(message, code=code, hint=hint)
         return answer
-
-    def _add(self, answer: SavedAnswer) -> None:
-        self._store.add_answer(self._work, answer.encode())
-        self._on_paid(answer.tokens_in, answer.tokens_out)
 
 
 def _ask_once(ask: Callable[[], SavedAnswer]) -> SavedAnswer:

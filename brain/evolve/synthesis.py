@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ..errors import BrainError
+from ..errors import BrainError, ModelError
 from ..receipts import Receipt
 from ..receipts.learned_run import SYNTHESIS_AGENT, learning_task
 from ..results import GateOutcome, Synthesized
@@ -23,6 +24,7 @@ from .evolution_mode import require_evolution
 from .gate.gate import Gate
 from .gate.model_runner import ModelRunner
 from .gate.proposed_change import ProposedChange
+from .metered_model import Bill, meter
 from .related_material import RelatedMaterial
 from .tool_conversation import ToolConversation
 from .tool_model import has_tools
@@ -54,16 +56,28 @@ def synthesize(
     `receipt` has all steps of the run. `policy` defaults to that of the manifest; `anyway`
     counts any run as hard. With `dry_run` nothing is proposed. The snapshot of the change holds
     a receipt with the calls of the model. Raises `Conflict` (`evolution_off`), `ModelError`, or
-    what `Gate.propose` raises; the brain is then unchanged.
+    what `Gate.propose` raises; the brain is then unchanged. A `ModelError` has what was paid.
     """
     require_evolution(brain)
     trigger = find_trigger(receipt.steps, policy or brain.receipts.read_synthesis_policy())
     if anyway and not trigger:
         trigger = ASKED_TRIGGER
-    drafted = draft_skill(brain, receipt, model, trigger)
-    change = None if dry_run else build_change(receipt, model, drafted)
-    outcome = propose_change(brain, change, model)
-    return describe_synthesis(model.name, drafted, outcome)
+    paid, bill = _meter(brain, model)
+    try:
+        drafted = draft_skill(brain, receipt, paid, trigger)
+        change = None if dry_run else build_change(receipt, paid, drafted)
+        outcome = propose_change(brain, change, paid)
+    except ModelError as error:
+        error.requests, error.tokens_in, error.tokens_out = bill.total
+        raise
+    return _describe(model.name, drafted, outcome, bill)
+
+
+def _meter(brain: LearningBrain, model: Model) -> tuple[Model, Bill]:
+    """Return a model that is not asked once evolution is off, and what it costs."""
+    bill = Bill()
+    count = partial(brain.evolution.count_cost, EVOLVER)
+    return meter(model, lambda _: require_evolution(brain), bill.add, count), bill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +160,7 @@ def propose_change(
     return Gate(brain, text_runner=ModelRunner(model), confirm=confirm).propose(change)
 
 
-def describe_synthesis(model: str, drafted: Drafted, outcome: GateOutcome | None) -> Synthesized:
-    """Return the result of a synthesis."""
+def _describe(model: str, drafted: Drafted, outcome: GateOutcome | None, bill: Bill) -> Synthesized:
     draft, trigger = drafted.draft, drafted.trigger
     if isinstance(draft, SkillDraft):
         decision = IMPROVED if draft.base else CREATED
@@ -165,9 +178,9 @@ def describe_synthesis(model: str, drafted: Drafted, outcome: GateOutcome | None
         previous_version=outcome.previous_version if outcome else None,
         snapshot=(outcome.snapshot or None) if outcome else None,
         model=model,
-        requests=len(drafted.calls),
-        tokens_in=sum(call.answer.tokens_in for call in drafted.calls),
-        tokens_out=sum(call.answer.tokens_out for call in drafted.calls),
+        requests=bill.requests,
+        tokens_in=bill.tokens_in,
+        tokens_out=bill.tokens_out,
         commitment=outcome.commitment if outcome else None,
         outcome=outcome,
     )
@@ -211,7 +224,8 @@ class Learner:
                 error=call.error,
             )
 
-        drafted = draft_skill(self._brain, receipt, self._model, trigger, record_call)
-        change = build_change(receipt, self._model, drafted)
-        outcome = propose_change(self._brain, change, self._model)
-        return describe_synthesis(self._model.name, drafted, outcome)
+        model, bill = _meter(self._brain, self._model)
+        drafted = draft_skill(self._brain, receipt, model, trigger, record_call)
+        change = build_change(receipt, model, drafted)
+        outcome = propose_change(self._brain, change, model)
+        return _describe(model.name, drafted, outcome, bill)

@@ -57,12 +57,13 @@ class ToolRequest(NamedTuple):
 
 
 class ToolReply(NamedTuple):
-    """The reply of a model: a text, or calls of tools, or both; and the tokens used."""
+    """The reply of a model: a text, or calls of tools, or both; and what it cost."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
+    requests: int = 1
 
 
 class ToolModel(Model, Protocol):

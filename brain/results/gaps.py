@@ -64,7 +64,8 @@ class GapEvent(NamedTuple):
 class GapResult(NamedTuple):
     """What became of a gap; `result` is success, skipped, rejected or failed.
 
-    `outcome` is that of the gate, None if the gate was not reached.
+    `outcome` is that of the gate, None if the gate was not reached. `requests` and tokens are
+    what this attempt cost here, with its retries and the cases of the gate.
     """
 
     key: str

@@ -143,7 +143,8 @@ class Synthesized(NamedTuple):
     "" for not_hard. `reason` is that of the model, which also wrote `slug`, `description`
     and `body` of the skill, "" without a skill. `outcome` is what the gate made of it, None
     without a skill and in a dry run; `version`, `previous_version`, `snapshot` and `commitment`
-    are those of the outcome. `requests` counts calls of the model.
+    are those of the outcome. `requests` and tokens are what it cost, with retries and the cases
+    of the gate.
     """
 
     decision: str

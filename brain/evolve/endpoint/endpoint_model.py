@@ -52,22 +52,27 @@ class EndpointModel:
 
     def answer(self, request: AnswerRequest) -> ModelAnswer:
         """Return the answer. Raises `ModelError`, for transient failures after retries."""
-        response = self._request(
+        response, sent = self._request(
             _to_messages(request), _request_parameters(request), request.max_tokens
         )
         usage = response.usage
-        return ModelAnswer(_answer_text(response), usage.input_tokens, usage.output_tokens)
+        return ModelAnswer(_answer_text(response), usage.input_tokens, usage.output_tokens, sent)
 
     def _request(
         self, messages: list[ModelMessage], parameters: ModelRequestParameters, max_tokens: int
-    ) -> ModelResponse:
-        """Return the whole response, after retries. Raises `ModelError`."""
+    ) -> tuple[ModelResponse, int]:
+        """Return the whole response, and the requests that it took. Raises `ModelError`."""
+        sent = 0
         for attempts_left in range(self._settings.retries, -1, -1):
             try:
-                return _run_coroutine(self._ask(messages, parameters, max_tokens))
+                response = _run_coroutine(self._ask(messages, parameters, max_tokens))
+                sent += 1
+                self._refuse_cut(response, sent)
+                return response, sent
             except ModelError:
                 raise
             except Exception as error:  # noqa: BLE001  the libraries may raise anything
+                sent += error_mapping.was_sent(error)
                 problem = error_mapping.map_error(
                     self.name, self._key, error, self._settings.base_url
                 )
@@ -79,6 +84,7 @@ class EndpointModel:
                     or problem.code not in error_mapping.TRANSIENT_CODES
                     or delay > MAX_RETRY_SECONDS
                 ):
+                    problem.requests = sent
                     raise problem from None
                 self._sleep(delay)
         raise AssertionError("unreachable")
@@ -91,16 +97,19 @@ class EndpointModel:
             # Outside the timeout: its imports may take seconds.
             model = await open_provider_model(self._settings, self._key, stack)
             async with asyncio.timeout(self._settings.timeout):
-                response = await model.request(
-                    messages, ModelSettings(max_tokens=limit), parameters
-                )
+                return await model.request(messages, ModelSettings(max_tokens=limit), parameters)
+
+    def _refuse_cut(self, response: ModelResponse, sent: int) -> None:
         if response.finish_reason == "length":
-            raise ModelError(
-                f"{self.name}: the answer is cut off after {response.usage.output_tokens} tokens",
+            usage = response.usage
+            error = ModelError(
+                f"{self.name}: the answer is cut off after {usage.output_tokens} tokens",
                 code="answer_cut",
                 hint="allow more with `brain config model --max-tokens`",
             )
-        return response
+            error.requests, error.tokens_in = sent, usage.input_tokens
+            error.tokens_out = usage.output_tokens
+            raise error
 
 
 def _answer_text(response: ModelResponse) -> str:

@@ -41,11 +41,11 @@ class EndpointToolModel(EndpointModel):
             for tool in request.tools
         ]
         parameters = ModelRequestParameters(function_tools=tools, allow_text_output=True)
-        response = self._request(_to_messages(request), parameters, request.max_tokens)
+        response, sent = self._request(_to_messages(request), parameters, request.max_tokens)
         usage = response.usage
         text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
         calls = tuple(_to_call(part) for part in response.parts if isinstance(part, ToolCallPart))
-        return ToolReply(text, calls, usage.input_tokens, usage.output_tokens)
+        return ToolReply(text, calls, usage.input_tokens, usage.output_tokens, sent)
 
 
 def _to_call(part: ToolCallPart) -> ToolCall:

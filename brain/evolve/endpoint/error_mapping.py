@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx2
 from pydantic_ai import exceptions
 
 from ...errors import ModelError, printable_text
@@ -83,6 +84,12 @@ def map_error(name: str, key: str, error: BaseException, url: str = "") -> Model
     return _model_error(
         name, "bad_answer", words + _error_details(error, key, url), "check the address"
     )
+
+
+def was_sent(error: BaseException) -> bool:
+    """Tell whether a request that failed may have reached the endpoint."""
+    unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, exceptions.UserError)
+    return not any(isinstance(cause, unsent) for cause in _cause_chain(error))
 
 
 def retry_after(error: BaseException) -> float | None:

@@ -20,6 +20,7 @@ from ..gate.gate import Gate
 from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
 from ..held_work import HeldWork
+from ..metered_model import Bill, meter
 from ..related_material import RelatedMaterial
 from ..saved_answers import Interrupted, SavedAnswers, save_answers
 from ..transcript import mask_text
@@ -87,7 +88,9 @@ class GapAttempt:
     """One attempt at one gap."""
 
     def __init__(self, context: AttemptContext, held: HeldWork, gap: OpenGap) -> None:
-        self._context = context
+        self._bill = Bill()
+        model = meter(context.model, lambda _: None, self._bill.add)
+        self._context = replace(context, model=model)
         self._held = held
         self._work = held.work
         self._gap = gap
@@ -269,7 +272,12 @@ class GapAttempt:
         name = draft.name
         try:
             outcome = (context.gate or self._make_gate()).propose(change)
-        except (ModelError, Locked, StoreError):  # another attempt goes on with the answers
+        except (
+            ModelError,
+            Locked,
+            StoreError,
+            Interrupted,
+        ):  # another attempt goes on with the answers
             raise
         except Conflict as error:
             if error.code == "work_lost":
@@ -342,12 +350,11 @@ class GapAttempt:
         """Finish the item with the end that was kept."""
         result = self._progress.ended
         self._context.store.finish_work(self._work, result)
-        calls = self._conversation.calls if self._conversation else []
         return describe_attempt(self._gap, parse_ended(result))._replace(
             outcome=self._outcome,
-            requests=len(calls),
-            tokens_in=sum(call.answer.tokens_in for call in calls),
-            tokens_out=sum(call.answer.tokens_out for call in calls),
+            requests=self._bill.requests,
+            tokens_in=self._bill.tokens_in,
+            tokens_out=self._bill.tokens_out,
         )
 
 

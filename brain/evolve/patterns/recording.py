@@ -17,7 +17,7 @@ from ...errors import BrainError, StoreError
 from ...experience.experience_protocol import SkillSequence, WorkItem
 from ...programs.tool_name import slug_of_tool
 from ...receipts.used_skills import UsedSkill, list_used_skills
-from ...repo.open.manifest import OFF, load_manifest
+from ...repo.open.manifest import OFF, load_learning_policy
 from .message_log import DEFAULT_PATTERN_RULES
 from .settings import is_enabled
 
@@ -89,7 +89,7 @@ def count_lost(session: Session) -> int:
 
 
 def _may_record(session: Session) -> bool:
-    return is_enabled() and load_manifest(session).evolution != OFF
+    return is_enabled() and load_learning_policy(session)[1] != OFF
 
 
 def _store_unless_paused(session: Session, sequences: Sequence[SkillSequence]) -> None:

@@ -7,13 +7,17 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ...errors import printable_text
+from ...errors import ModelError, printable_text
 from ...experience.experience_protocol import RateLimit
+from ...repo.open.manifest import OFF
 from ...results import GateOutcome, ScheduledStep
 from ..held_work import Wait, wait_for_event
-from .costs import MeteredModel
+from ..metered_model import meter
+from ..saved_answers import Interrupted
+from .costs import MAX_PROMPT_CHARS, add_cost
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore, RateStore
@@ -29,6 +33,7 @@ SYNTHESIS_LIMITS = (
     RateLimit(name="day", seconds=86_400, most=24),
 )
 """Runs that a brain learns from in an hour and a day."""
+OFF_REASON = "the evolution mode of this brain is off"
 NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 
 
@@ -69,10 +74,25 @@ class JobContext:
         return f"{evolver}:{self.brain.id}"
 
     def metered_model(self, evolver: str) -> Model | None:
-        """Return the model, whose answers count as cost of an evolver."""
+        """Return the model, whose requests count as cost of an evolver."""
         if self.model is None:
             return None
-        return MeteredModel(self.model, self.store, evolver, self.should_stop)
+
+        def check(chars: int) -> None:
+            if self.should_stop():
+                raise Interrupted("the scheduler ends")
+            if self.brain.gate.read_mode() == OFF:
+                raise Interrupted(OFF_REASON)
+            if evolver != SYNTHESIS and chars > MAX_PROMPT_CHARS:
+                error = ModelError(
+                    f"the prompt has {chars} characters, more than {MAX_PROMPT_CHARS}",
+                    code="too_long",
+                    hint="nothing was asked",
+                )
+                error.requests = 0
+                raise error
+
+        return meter(self.model, check, partial(add_cost, self.store, evolver))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,16 @@ from ...repo.open.manifest import OFF
 from ...results import ScheduledStep
 from ..saved_answers import Interrupted
 from .job_leases import next_time, read_job_lease, release_job, take_job
-from .job_types import BUSY, FAILED, NO_MODEL_REASON, WAITING, Job, JobContext, make_step
+from .job_types import (
+    BUSY,
+    FAILED,
+    NO_MODEL_REASON,
+    OFF_REASON,
+    WAITING,
+    Job,
+    JobContext,
+    make_step,
+)
 from .jobs import JOBS
 from .pauses import add_failure, describe_pause, read_pause
 
@@ -21,7 +30,6 @@ POLL_SECONDS = 30.0
 """How often the queues are looked at."""
 MAX_POLL_SECONDS = 900.0
 """The longest wait while the stores do not answer."""
-OFF_REASON = "the evolution mode of this brain is off"
 STORE_OF_EXPERIENCE = "experience"
 _PASSING = (StoreError, Locked, SandboxError)
 """Errors after which a job may succeed later."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ...errors import (
@@ -30,7 +29,6 @@ from ..answer_check import SkillDraft
 from ..held_work import HeldWork
 from ..saved_answers import Interrupted, SavedAnswers, save_answers
 from ..synthesis import build_change, draft_skill, propose_change
-from .costs import add_cost
 from .hard_runs import HardRun, parse_hard_run
 from .job_types import (
     BUSY,
@@ -70,7 +68,7 @@ _MAX_REASON_CHARS = 400
 
 def work_off_hard_runs(context: JobContext) -> Iterator[ScheduledStep]:
     """Learn from queued runs until there is none, or something says to wait."""
-    model = context.model
+    model = context.metered_model(SYNTHESIS)
     if model is None:
         yield make_step(SYNTHESIS, WAITING, NO_MODEL_REASON)
         return
@@ -183,7 +181,6 @@ class _Attempt:
             self.work,
             start=self._progress.starts,
             check=self._check_may_ask,
-            on_paid=partial(add_cost, self.context.store, SYNTHESIS),
         )
 
     def _check_may_ask(self) -> None:

@@ -31,6 +31,7 @@ Every field is optional; unknown ones are kept and ignored. The schema is
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 from ...errors import BrainError, FormatError, InvalidInput
@@ -94,6 +95,8 @@ PROPOSE, GATED, OFF = EVOLUTION_MODES = ("propose", "gated", "off")
 
 With "off" nothing is learned.
 """
+_BY_STRICTNESS = (GATED, PROPOSE, OFF)
+_MAX_MANIFEST_BYTES = 1 << 20
 
 
 class Manifest(NamedTuple):
@@ -141,19 +144,38 @@ def load_commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | N
 def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
     """Return which runs are hard, and the mode of evolution; raises as `load_manifest`.
 
-    It is asked at the end of each run, so a manifest that says nothing of them is not parsed.
+    The mode is the stricter one of the head and of the file in the folder: `off` there acts at
+    once, a looser mode once it is recorded. This is asked at the end of
+    each run, so a manifest that says nothing of them is not parsed.
     """
-    content = _read_manifest(session, session.head()) or b""
-    if not any(key in content for key in _LEARNING_KEYS):
-        return DEFAULT_MANIFEST.synthesis, DEFAULT_MANIFEST.evolution
-    manifest = parse_manifest(content)
-    return manifest.synthesis, manifest.evolution
+    recorded = _read_manifest(session, session.head()) or b""
+    written = _read_folder_manifest(session)
+    said = [
+        parse_manifest(content)
+        if any(key in content for key in _LEARNING_KEYS)
+        else DEFAULT_MANIFEST
+        for content in {recorded: None, written: None}
+    ]
+    mode = max((manifest.evolution for manifest in said), key=_BY_STRICTNESS.index)
+    return said[0].synthesis, mode
 
 
-def turns_evolution_off(session: Session) -> bool:
-    """Tell whether the manifest says that nothing is learned; raises as `load_manifest`."""
-    content = _read_manifest(session, session.head())
-    return bool(content and b"evolution" in content and parse_manifest(content).evolution == OFF)
+def _open_unblocked(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # a FIFO would keep every run waiting
+
+
+def _read_folder_manifest(session: Session) -> bytes:
+    """Return the manifest in the folder, b"" without one. Raises `InvalidInput`."""
+    try:
+        with open(session.root / MANIFEST_PATH, "rb", opener=_open_unblocked) as file:
+            content = file.read(_MAX_MANIFEST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError as error:
+        raise _bad_manifest_error(f"it cannot be read: {error.strerror}") from error
+    if len(content) > _MAX_MANIFEST_BYTES:
+        raise _bad_manifest_error("it is too large")
+    return content
 
 
 def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:

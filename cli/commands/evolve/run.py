@@ -102,7 +102,8 @@ def evolve_status_command(app: App) -> None:
     """Show what learning would do next, and what it has cost.
 
     One line each for synthesis, patterns and gaps: what waits, when it runs next or why it
-    waits, and how many tokens its next attempt may take at most. Then the tokens used so far,
+    waits, and how many tokens its next attempt may take at most; the cases of the gate come on
+    top. Then the requests and tokens used so far, with retries and what failed,
     the limits of attempts with what is left and until when, the last decisions with their
     reasons, and what does not answer. Nothing is asked and nothing is changed.
     """
@@ -149,5 +150,5 @@ def _evolver_line(evolver: EvolverStatus) -> str:
     if evolver.reason:
         parts.append(evolver.reason)
     if evolver.max_tokens:
-        parts.append(f"at most {evolver.max_tokens} tokens")
+        parts.append(f"at most {evolver.max_tokens} tokens before the gate")
     return ", ".join(parts)

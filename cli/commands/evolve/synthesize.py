@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from brain.errors import ModelError
+
 from ...command import WRITE_EXITS, argument, brain_command, flag
 from ...context import App
 from ...output import emit
@@ -50,7 +52,12 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
     data = read_receipt_file(source)
     receipts = app.brain.receipts
     run = receipts.read_run(source) if data is None else receipts.read_run_file(data)
-    result = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
+    try:
+        result = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
+    except ModelError as error:
+        paid = error.requests, error.tokens_in, error.tokens_out
+        app.print_note(_cost_line(model.name, *paid))
+        raise
     emit(app, result, _synthesis_lines(result))
     raise_if_not_committed(result.commitment)
 
@@ -70,5 +77,9 @@ def _synthesis_lines(result: Synthesized) -> Iterator[str]:
     else:
         yield escape(f"Drafted {result.slug}: {result.reason}")
         yield from outcome_lines(result.outcome)
-    model = f"{result.model}, {pluralize(result.requests, 'request')}"
-    yield escape(f"Asked {model}, {result.tokens_in} tokens in, {result.tokens_out} out")
+    yield _cost_line(result.model, result.requests, result.tokens_in, result.tokens_out)
+
+
+def _cost_line(model: str, requests: int, tokens_in: int, tokens_out: int) -> str:
+    asked = f"Asked {model}, {pluralize(requests, 'request')}"
+    return escape(f"{asked}, {tokens_in} tokens in, {tokens_out} out")

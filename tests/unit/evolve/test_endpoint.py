@@ -75,7 +75,7 @@ def refused(served: FakeEndpoint, **more: object) -> ModelError:
 def test_a_conversation_is_asked_and_answered(served: FakeEndpoint) -> None:
     served.replies.append(completion_reply(tool='{"decision": "nothing"}'))
     answer = open_endpoint(settings(served), KEY).answer(REQUEST)
-    assert (json.loads(answer.text), *answer[1:]) == ({"decision": "nothing"}, 120, 30)
+    assert (json.loads(answer.text), *answer[1:]) == ({"decision": "nothing"}, 120, 30, 1)
     (request,) = served.asked
     assert request.path == "/v1/chat/completions"
     assert request.headers["authorization"] == f"Bearer {KEY}"
@@ -269,7 +269,7 @@ def test_the_protocol_of_anthropic_is_spoken_too(served: FakeEndpoint) -> None:
     found = open_endpoint(
         parse_model_config({"model": "anthropic:claude", "base_url": url}), KEY
     ).answer(REQUEST)
-    assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6)
+    assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6, 1)
     (request,) = served.asked
     assert request.path == "/v1/messages"
     assert KEY in request.headers.get("x-api-key", "") + request.headers.get("authorization", "")
@@ -295,7 +295,7 @@ def test_the_protocol_of_bedrock_is_spoken_too(
         parse_model_config({"model": "bedrock:amazon.nova-lite-v1:0", "base_url": url}), ""
     )
     found = model.answer(REQUEST)
-    assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6)
+    assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6, 1)
     (request,) = served.asked
     assert request.path.startswith("/model/")
     assert request.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=id/")

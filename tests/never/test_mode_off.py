@@ -1,0 +1,169 @@
+"""`evolution.mode: off` in the folder ends learning at once: no request leaves the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.errors import BrainError
+from brain.evolve import Learner
+from brain.evolve.endpoint import open_endpoint
+from brain.evolve.model_config import parse_model_config
+from tests.cli.conftest import Call, agent, cli, folder, keys
+from tests.support.fake_model_endpoint import (
+    FakeEndpoint,
+    FakeReply,
+    completion_reply,
+    run_fake_endpoint,
+)
+
+__all__ = ["agent", "cli", "folder", "keys"]
+NOTHING = '{"decision": "nothing", "reason": "Routine."}'
+
+
+@pytest.fixture
+def served(agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEndpoint]:
+    """An endpoint that is configured and would answer; the brain has hard runs, and gaps."""
+    monkeypatch.setenv("BRAIN_MODEL_KEY", "key")
+    with run_fake_endpoint() as made:
+        made.replies += [completion_reply(NOTHING)] * 9
+        assert cli("config", "model", "openai:small", "--base-url", made.url).status == 0
+        with Brain.open(agent, author="ada") as brain:
+            for _ in range(2):
+                work(brain)
+            for _ in range(6):
+                brain.gaps.report("sum the column", "no tool does it")
+            brain.gaps.wait()
+        yield made
+
+
+def work(brain: Brain, on_success: object = None) -> None:
+    with brain.task("Audit the vault", on_success=on_success) as task:  # type: ignore[arg-type]
+        for error in ("exit 1", ""):
+            task.record_tool_call("terminal", "forge test", error=error)
+
+
+def write_mode(folder: Path, mode: str) -> None:
+    (folder / "manifest.yaml").write_text(f"evolution:\n  mode: {mode}\n")
+
+
+def learn_in_python(act: Callable[[Brain, FakeEndpoint], object]) -> Callable[..., str]:
+    def run(agent: Path, _cli: Call, served: FakeEndpoint) -> str:
+        with Brain.open(agent) as brain:
+            try:
+                act(brain, served)
+            except BrainError as error:
+                return error.code
+        return ""
+
+    return run
+
+
+def model_of(served: FakeEndpoint) -> object:
+    settings = {"model": "openai:small", "base_url": served.url}
+    return open_endpoint(parse_model_config(settings), "key")
+
+
+def learn_from_a_task(brain: Brain, served: FakeEndpoint) -> None:
+    learner = Learner(brain, model_of(served))  # type: ignore[arg-type]
+    work(brain, learner)
+    assert learner.error is not None
+    raise learner.error
+
+
+def by_command(*arguments: str) -> Callable[..., str]:
+    def run(_agent: Path, cli: Call, _served: FakeEndpoint) -> str:
+        told = cli("--json", *arguments)
+        return str(told.error["code"]) if told.err else ""
+
+    return run
+
+
+WAYS = {
+    "synthesize": by_command("evolve", "synthesize", "--anyway"),
+    "synthesize, dry": by_command("evolve", "synthesize", "--anyway", "--dry-run"),
+    "run": by_command("evolve", "run", "--once"),
+    "brain.gaps.run": learn_in_python(lambda brain, served: brain.gaps.run(model_of(served))),
+    "brain.synthesize": learn_in_python(
+        lambda brain, served: brain.synthesize(brain.receipts.read_run("@~1"), model_of(served))
+    ),
+    "Learner": learn_in_python(learn_from_a_task),
+}
+
+
+@pytest.mark.parametrize("recorded", ["propose", "gated"])
+@pytest.mark.parametrize("way", WAYS)
+def test_off_in_the_folder_acts_before_it_is_recorded(
+    agent: Path, cli: Call, served: FakeEndpoint, way: str, recorded: str
+) -> None:
+    write_mode(agent, recorded)
+    cli("snapshot")
+    write_mode(agent, "off")
+    assert WAYS[way](agent, cli, served) == "evolution_off"
+    assert served.asked == [] and "Mode off" in cli("evolve", "status").out
+
+
+def test_off_stays_until_a_looser_mode_is_recorded(
+    agent: Path, cli: Call, served: FakeEndpoint
+) -> None:
+    write_mode(agent, "off")
+    cli("snapshot")
+    for change in (lambda: write_mode(agent, "gated"), (agent / "manifest.yaml").unlink):
+        change()
+        assert cli("--json", "evolve", "synthesize").error["code"] == "evolution_off"
+    assert served.asked == []
+    write_mode(agent, "propose")
+    cli("snapshot")
+    told = cli("evolve", "synthesize", "@~2", "--anyway")
+    assert told.status == 0 and len(served.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("recorded", "written", "mode"),
+    [("gated", "propose", "propose"), ("propose", "gated", "propose"), ("gated", "gated", "gated")],
+)
+def test_the_stricter_of_folder_and_head_decides(
+    agent: Path, cli: Call, recorded: str, written: str, mode: str
+) -> None:
+    write_mode(agent, recorded)
+    cli("snapshot")
+    write_mode(agent, written)
+    assert f"Mode {mode}," in cli("evolve", "status").out
+
+
+def test_nothing_is_noted_of_what_happens_while_it_is_off(agent: Path, cli: Call) -> None:
+    write_mode(agent, "off")
+    with Brain.open(agent) as brain:
+        work(brain)
+        brain.gaps.report("a goal", "it failed")
+        assert not brain.patterns.record("chat", ["a", "b"])
+        brain.gaps.wait()
+        status = brain.evolution.status()
+        assert [one.waiting for one in status.evolvers] == [0, 0, 0]
+        assert brain.gaps.list().gaps == []
+
+
+def test_a_mode_that_cannot_be_read_is_an_error_and_asks_nobody(
+    agent: Path, cli: Call, served: FakeEndpoint
+) -> None:
+    for text in ("evolution:\n  mode: of\n", "evolution: [", "x" * (1 << 21)):
+        (agent / "manifest.yaml").write_text(text)
+        told = cli("--json", "evolve", "synthesize", "--anyway")
+        assert told.error["code"] == "bad_manifest" and served.asked == []
+
+
+def test_off_ends_what_is_under_way_before_its_next_request(
+    agent: Path, cli: Call, served: FakeEndpoint
+) -> None:
+    def answer() -> FakeReply:
+        write_mode(agent, "off")
+        return completion_reply("no answer that anybody could use")
+
+    served.replies[:] = [answer] * 9
+    assert cli("--json", "evolve", "synthesize", "--anyway").error["code"] == "evolution_off"
+    assert len(served.asked) == 1
+    (agent / "manifest.yaml").unlink()
+    assert cli("evolve", "run", "--once").status == 0 and len(served.asked) == 2
