@@ -104,9 +104,9 @@ class ProgramsPart(Part):
         """Run the program of a skill with a payload; setting `cancel` ends it.
 
         What the program does wrong is in the result. The run is counted, and after failures the
-        skill may be rolled back or retired: see `health` of the result; without `counts` neither
-        happens, as for those who may only read. `on_outcome` gets the
-        result before that, so that a record of the run precedes what follows from it.
+        skill may be rolled back or retired: see `health` of the result. Neither happens without
+        `counts`, as for those who may only read, nor for what is only proposed. `on_outcome` gets
+        the result before that, so that a record of the run precedes what follows from it.
         `on_progress` gets the share that is done, from 0 to 1, and a message. Raises as
         `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
         """
@@ -123,7 +123,7 @@ class ProgramsPart(Part):
         if on_outcome is not None:
             on_outcome(run)
         health, uncounted = None, ""
-        ended = runner.ended if counts else []
+        ended = [each for each in runner.ended if counts and not each[0].is_proposed]
         for runnable, outcome in ended:  # those called first; the last is the skill itself
             cancelled = cancel is not None and cancel.is_set()
             health, uncounted = self._try_to_count(runnable, outcome, cancelled)

@@ -57,6 +57,22 @@ class ProposalsPart(Part, Generic[AnyBrain]):
 
         return self._locked.run(proposals.find_proposal, name)
 
+    @property
+    def current(self) -> str:
+        """The name of the proposal that this brain works on, "" outside of one."""
+        return self._locked.session.proposal
+
+    def programs(self, name: str) -> builtins.list[results.ProposedProgram]:
+        """Return the programs that a proposal adds or changes, with the verdicts about them.
+
+        Nobody but who proposed one can run it before it is accepted. Raises as `show`.
+        """
+        from ..repo.programs import list_programs
+
+        found = self.show(name)
+        ids = map(bytes.fromhex, (found.base, found.snapshot))
+        return self._locked.run(list_programs.list_proposed_programs, *ids)
+
     def accept(
         self,
         snapshot: str,

@@ -56,7 +56,7 @@ _NAMES = {
     "patterns": "PatternResult SkillPattern SkillPatterns",
     "programs": (
         "Attempt AttemptView Decided ImportedRegistry ImportedSkill ProgramCall ProgramRun "
-        "RefusedSkill SkillProgram"
+        "ProposedProgram RefusedSkill SkillProgram"
     ),
     "skills": (
         "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from .common import Committed, NotCommitted, Notice, Version
     from .usage import HealthChange
+    from .work import SkillDecision
 
 
 class Decided(NamedTuple):
@@ -40,8 +41,8 @@ class Decided(NamedTuple):
 class SkillProgram(NamedTuple):
     """The program of a skill: `program` is its id, "" if it cannot be read.
 
-    `status` is runnable, not_admitted, not_tried (on this machine), changed (in the folder),
-    or unusable.
+    `status` is runnable, not_admitted, proposed (and not accepted), not_tried (on this machine),
+    changed (in the folder), or unusable.
     """
 
     slug: str
@@ -51,6 +52,22 @@ class SkillProgram(NamedTuple):
     path: str
     program: str
     status: str
+
+
+class ProposedProgram(NamedTuple):
+    """A program that a proposal adds or changes, with the decision that admits it, if one does.
+
+    `status` says what it is once the proposal is accepted as it is: runnable, not_admitted,
+    changed (here, too, so that the merged program needs a trial), not_tried (on this machine), or
+    unusable.
+    """
+
+    slug: str
+    version: Version
+    path: str
+    program: str
+    status: str
+    decision: SkillDecision | None
 
 
 class ProgramCall(NamedTuple):

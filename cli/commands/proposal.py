@@ -18,7 +18,7 @@ from ..render.human_format import align_columns, local_time, pluralize, short_id
 from ..terminal import escape, escape_lines
 
 if TYPE_CHECKING:
-    from brain.results import Proposal, UndiffableFile
+    from brain.results import Proposal, ProposedProgram, UndiffableFile
 
 
 @brain_command("list", examples=("brain proposal list",))
@@ -51,21 +51,42 @@ def _proposal_list_lines(found: list[Proposal]) -> Iterator[str]:
 def proposal_show_command(app: App, name: str) -> None:
     """Show what a proposal would change.
 
-    NAME is as in `brain proposal list`, or a snapshot of the proposal. Files that are
+    NAME is as in `brain proposal list`, or a snapshot of the proposal. It says which
+    programs will run, and how they were tried. Files that are
     not text are listed with kind, size and id. The last line is the command that accepts
     exactly what is shown, without later changes of the proposal.
     """
     found = app.brain.proposals.show(name)
     diff = app.brain.history.diff(found.base, found.snapshot)
     pieces, hidden = app.brain.history.patch(diff), app.brain.history.find_undiffable(diff)
+    programs = app.brain.proposals.programs(found.snapshot)
     if app.as_json:
-        emit(app, {**to_json(found), "patch": "".join(pieces), "unshown": to_json(hidden)}, ())
+        more = {"programs": to_json(programs), "unshown": to_json(hidden)}
+        emit(app, {**to_json(found), "patch": "".join(pieces), **more}, ())
     else:
-        emit(app, found, _proposal_lines(app, found, pieces, hidden))
+        emit(app, found, _proposal_lines(app, found, programs, pieces, hidden))
+
+
+_PROGRAM_STATES = {
+    "runnable": "will run once this is accepted",
+    "not_tried": "will run once `brain evolve admit` has tried it on this machine",
+    "not_admitted": "will not run: it was not admitted",
+    "changed": "will not run: it was changed here, too, and nothing tried what comes out",
+    "unusable": "will not run: its files cannot be used",
+}
+
+
+def _program_line(program: ProposedProgram) -> str:
+    verdict = f"; {program.decision.summary}" if program.decision is not None else ""
+    return f"Program {program.slug}@{program.version} {_PROGRAM_STATES[program.status]}{verdict}"
 
 
 def _proposal_lines(
-    app: App, found: Proposal, pieces: Iterator[str], hidden: list[UndiffableFile]
+    app: App,
+    found: Proposal,
+    programs: list[ProposedProgram],
+    pieces: Iterator[str],
+    hidden: list[UndiffableFile],
 ) -> Iterator[str]:
     for made in reversed(found.made):
         by = f" by {escape(made.author)}" if made.author else ""
@@ -73,6 +94,7 @@ def _proposal_lines(
     yield from map(skill_change_line, found.skills)
     others = text_format.changes_outside_skills(found.changes, found.skills)
     yield from map(path_change_line, others)
+    yield from (escape(_program_line(program)) for program in programs)
     yield ""
     for piece in pieces:
         yield escape_lines(piece.rstrip("\n"))

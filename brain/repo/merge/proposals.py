@@ -43,6 +43,7 @@ class ProposalSession(Session):
 
     def __init__(self, root: Path, store: Store, name: str, author: str = "") -> None:
         super().__init__(root, store, author)
+        self.proposal = name
         self._branch_name = branches.check_branch_name(PROPOSAL_BRANCH_PREFIX + name)
         self._checked_refs: tuple[bytes, bytes] = (b"", b"")
         self._was_open = False

@@ -56,7 +56,8 @@ class Session(SideStores):
     transaction adds to it. `resolved_snapshots` are the last ones that were looked up beside
     the refs; `complete_snapshots` those with no ancestor missing. `declared_names` has, by
     path and blob, the names of skills in the open transaction that differ from the paths.
-    `code_paths` are those of all skill.py, with the bundle that has them.
+    `code_paths` are those of all skill.py, with the bundle that has them. `own_programs` are the
+    ids of those that it had admitted: of what is proposed, only these run before it is accepted.
 
     `progress` is called during long work on the cache. `sign_with` returns the key that signs
     each new snapshot, and `last_recorded` is the last of these; `open_embedder` opens the
@@ -68,6 +69,8 @@ class Session(SideStores):
 
     has_folder = True
     """True if snapshots are written to the folder, and its manual edits are recorded first."""
+    proposal = ""
+    """The name of the proposal that it works on."""
 
     def __init__(
         self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = current_time_ms
@@ -98,6 +101,7 @@ class Session(SideStores):
         self.loaded_cards: dict[bytes, SkillMetadata] = {}
         self.rendered_indexes: dict[object, IndexText] = {}
         self.search_cache: SearchCache | None = None
+        self.own_programs: set[bytes] = set()
         self._brain_id = b""
         self._epoch = 0
         self._snapshots: dict[bytes, Snapshot] = {}

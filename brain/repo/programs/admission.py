@@ -6,7 +6,9 @@ A program is its exact bytes, whatever the skill is called and however they came
 2. each snapshot there that retires them has a later one that admits or reinstates them, and
 3. this machine of this user has tried them.
 
-A clone, a pull or a merge brings 1, and never 3.
+In a proposal, 1 and 2 are about the head of the folder, for nobody has accepted the rest; only what
+the open session itself had admitted runs there before. A clone, a pull or a merge brings 1, and
+never 3.
 """
 
 from __future__ import annotations
@@ -35,13 +37,15 @@ from .tried_programs import TriedProgram, list_own_places, read_tried_program
 class Runnable:
     """A program that may run, with its skill, and what was approved for it on this machine.
 
-    `hidden` are places of the host that it does not see in an approved folder.
+    `hidden` are places of the host that it does not see in an approved folder. `is_proposed` tells
+    that nobody has accepted it.
     """
 
     program: Program
     skill: FoundSkill
     tried: TriedProgram
     hidden: tuple[str, ...] = ()
+    is_proposed: bool = False
 
 
 def find_runnable(session: Session, slug: str) -> Runnable:
@@ -54,14 +58,19 @@ def find_runnable(session: Session, slug: str) -> Runnable:
     skill = find_skill_or_retired(session, bundle, slug)
     program = require_program(session, bundle, skill)
     refuse_changed_files(session, bundle, skill)
-    admitting = find_admission(session, session.head(), program.id)
-    if admitting is None:
-        raise not_admitted_error(skill, "was not admitted")
+    is_proposed = find_admission(session, session.folder_head(), program.id) is None
+    if is_proposed:
+        if find_admission(session, session.head(), program.id) is None:
+            raise not_admitted_error(skill, "was not admitted")
+        if program.id not in session.own_programs:
+            raise not_admitted_error(skill, "is proposed, and nobody has accepted it")
     tried = read_tried_program(session, program.id)
     if tried is None:
         raise not_admitted_error(skill, "was not tried on this machine")
     hidden = list_own_places(session) if tried.folders else ()
-    return Runnable(program=program, skill=skill, tried=tried, hidden=hidden)
+    return Runnable(
+        program=program, skill=skill, tried=tried, hidden=hidden, is_proposed=is_proposed
+    )
 
 
 def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundSkill:

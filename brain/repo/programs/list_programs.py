@@ -10,8 +10,10 @@ from ...errors import Conflict, InvalidInput, NotFound, StoreError
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...programs import PROGRAM_FILE
-from ...results import SkillProgram
+from ...results import ProposedProgram, SkillProgram
 from ...skills import skill_layout
+from ...skills.skill_version import version_value
+from ..history.decisions import read_decision
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
@@ -42,6 +44,51 @@ def list_runnable_programs(session: Session) -> list[SkillProgram]:
             uses[counts.path] += counts.uses
     runnable = [program for program in list_programs(session) if program.status == RUNNABLE]
     return sorted(runnable, key=lambda program: (-uses[program.path], program.path))
+
+
+def list_proposed_programs(session: Session, base: bytes, tip: bytes) -> list[ProposedProgram]:
+    """Return the programs that `tip` has and `base` has not, or not admitted, by path."""
+    before, now = (
+        {skill.path: program for skill, program in _iter_program_ids(session, at)}
+        for at in (base, session.head())
+    )
+    found = []
+    for skill, program in _iter_program_ids(session, tip):
+        row = admission.find_admission(session, tip, program) if program else None
+        if before.get(skill.path) == program and (
+            row is None or admission.find_admission(session, base, program)
+        ):
+            continue
+        status = RUNNABLE
+        if row is None:
+            status = "not_admitted" if program else "unusable"
+        elif now.get(skill.path) not in (None, program, before.get(skill.path)):
+            status = "changed"  # accepting merges two programs, and nothing tried what comes out
+        elif read_tried_program(session, program) is None:
+            status = "not_tried"
+        decided = row and read_decision(session, row.snapshot, session.load_snapshot(row.snapshot))
+        found.append(
+            ProposedProgram(
+                slug=skill.slug,
+                version=version_value(skill.card.version),
+                path=skill.path,
+                program=program.hex(),
+                status=status,
+                decision=decided,
+            )
+        )
+    return found
+
+
+def _iter_program_ids(session: Session, at: bytes) -> Iterator[tuple[FoundSkill, bytes]]:
+    """Yield the skills with a skill.py at a snapshot, each with its program, b"" if unusable."""
+    bundle = session.bundle_of(at)
+    for skill in _iter_skills(session, bundle):
+        try:
+            program = find_program(session, bundle, skill)
+        except (InvalidInput, NotFound):
+            program = None
+        yield skill, program.id if program is not None else b""
 
 
 def _iter_skills(session: Session, bundle: Bundle) -> Iterator[FoundSkill]:
@@ -102,8 +149,11 @@ def _find_status(session: Session, bundle: Bundle, skill: FoundSkill) -> tuple[b
         program = None
     if program is None:
         return b"", "unusable"
-    if admission.find_admission(session, session.head(), program.id) is None:
-        return program.id, "not_admitted"
+    if admission.find_admission(session, session.folder_head(), program.id) is None:
+        if admission.find_admission(session, session.head(), program.id) is None:
+            return program.id, "not_admitted"
+        if program.id not in session.own_programs:
+            return program.id, "proposed"
     if read_tried_program(session, program.id) is None:
         return program.id, "not_tried"
     try:

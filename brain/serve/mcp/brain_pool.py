@@ -79,7 +79,10 @@ class ResourceContent(NamedTuple):
 
 
 class _ClientKey(NamedTuple):
-    """Whose brain it is; `session` is "" where sessions of a client share one."""
+    """Whose brain it is; `session` is "" where sessions of a client share one.
+
+    Those that propose do not: what one of them proposed, only that one may run.
+    """
 
     name: str
     session: str
@@ -182,7 +185,7 @@ class BrainPool:
         name = client_slug(client)
         if self.mode != PROPOSE_MODE:
             return _ClientKey(name, "")
-        key = _ClientKey(name, "" if self._shared_proposal else session)
+        key = _ClientKey(name, session)
         if self._shared_proposal:
             self._proposals.setdefault(key, self._shared_proposal)
         return key

@@ -136,14 +136,19 @@ def _unchanged(known: SkillProgram) -> ToolResult:
 def _admitted(brain: Brain, decided: Decided) -> ToolResult:
     name = tool_name(decided.slug)
     fields = ("slug", "version", "previous_version", "path", "snapshot", "decision", "cases")
+    proposed = bool(brain.proposals.current)
     lines = [
-        f"{name} is admitted as version {decided.version}: it passed {decided.cases} cases "
-        f"(snapshot {decided.snapshot[:12]}). Call {name} by its name from now on."
+        f"{name} is {'proposed' if proposed else 'admitted'} as version {decided.version}: it "
+        f"passed {decided.cases} cases (snapshot {decided.snapshot[:12]}). Call {name} by its name "
+        f"{'in this session' if proposed else 'from now on'}."
     ]
     if name not in [tool.name for tool in list_program_tools(brain)]:
         lines.append("The list of tools is full and does not show it; calling it works.")
     lines += map(notice_line, decided.notices)
-    return ToolResult("\n".join(lines), pick_fields(decided, *fields), decided.changed)
+    data = pick_fields(decided, *fields)
+    if proposed:
+        data["decision"] = "proposed"
+    return ToolResult("\n".join(lines), data, decided.changed)
 
 
 def _add_similar(

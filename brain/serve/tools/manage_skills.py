@@ -20,6 +20,7 @@ MAX_LISTED = 200
 _LESSON = re.compile(r"\b(?:lessons?|learn(?:ed|t)|remember(?:ed)?|preferences?)\b", re.IGNORECASE)
 STATUS_TEXTS = {
     "not_admitted": "not admitted",
+    "proposed": "waits for a person to accept it",
     "not_tried": "not tried on this machine",
     "changed": "changed in the folder since",
     "unusable": "its files cannot be used",

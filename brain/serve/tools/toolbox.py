@@ -135,9 +135,18 @@ class Toolbox:
         try:
             if name not in _READ_TOOLS:
                 refuse_secrets(self._brain, checked)
-            return self._warn_if_unsigned(function(self._brain, checked))
+            return self._say_if_proposed(self._warn_if_unsigned(function(self._brain, checked)))
         except BrainError as error:
             raise tool_errors.to_tool_failure(error, self._brain.root) from error
+
+    def _say_if_proposed(self, answer: ToolResult) -> ToolResult:
+        """Add to the result of a write that it waits for a person, and in which proposal."""
+        proposal = self._brain.proposals.current if answer.changed else ""
+        if not proposal:
+            return answer
+        said = f"This is proposed, as {proposal}: others have it once a person accepts it."
+        data = {**answer.data, "proposal": proposal}
+        return answer._replace(text=f"{answer.text}\n{said}", data=data)
 
     def _warn_if_unsigned(self, answer: ToolResult) -> ToolResult:
         """Add a warning to the result of a write that lacks signatures it needs."""

@@ -1,0 +1,168 @@
+"""A program that an agent proposes runs for nobody else before a person accepted it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from brain import Brain
+from brain.errors import Conflict
+from brain.serve.mcp.brain_pool import PROPOSE_MODE, WRITE_MODE, BrainPool
+from brain.serve.mcp.mcp_server import BrainServer
+from brain.serve.tools import Toolbox
+from tests.cli.conftest import Call, cli, keys
+from tests.serving.test_server import connected, text, within
+from tests.support.acquired import COUNT_WORDS, LIMITED, creation
+
+__all__ = ["cli", "keys"]
+
+SECONDS = 60
+TEXT = {"text": "a b"}
+LONG = {"text": "w " * 60}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A brain; its folder, which is current, with a state folder of its own."""
+    monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
+    Brain.init(tmp_path / "agent", author="ada").close()
+    monkeypatch.chdir(tmp_path / "agent")
+    return tmp_path / "agent"
+
+
+@pytest.fixture(params=["", "team"], ids=["own proposals", "one proposal"])
+def approving(folder: Path, request: pytest.FixtureRequest) -> Iterator[BrainPool]:
+    """What `brain mcp --approve` serves, without and with --proposal."""
+    pool = BrainPool(
+        lambda author: Brain.open(folder, author=author), PROPOSE_MODE, proposal=request.param
+    )
+    yield pool
+    pool.close()
+
+
+async def names(client: Client) -> set[str]:
+    return {tool.name for tool in (await client.list_tools()).tools}
+
+
+def test_others_have_a_program_only_once_a_person_accepted_it(
+    folder: Path, approving: BrainPool, cli: Call
+) -> None:
+    person = BrainPool(lambda author: Brain.open(folder, author=author), WRITE_MODE)
+    proposal = ""
+
+    async def before() -> None:
+        nonlocal proposal
+        server = BrainServer(approving)
+        async with connected(server, name="a") as one, connected(server, name="b") as other:
+            answer = text(await one.call_tool("create_skill", creation("count_words")))
+            assert "count_words is proposed as version 1" in answer and "admitted" not in answer
+            with Brain.open(folder) as brain:
+                (found,) = brain.proposals.list()
+                assert f"proposed, as {found.name}:" in answer
+                proposal = found.name
+            assert text(await one.call_tool("count_words", TEXT)) == '{"words": 2}'
+            assert "count_words" not in await names(other)
+            assert (await other.call_tool("count_words", TEXT)).is_error
+        async with connected(person) as third:
+            assert "count_words" not in await names(third)
+            assert (await third.call_tool("count_words", TEXT)).is_error
+
+    async def after() -> None:
+        async with connected(person) as third:
+            assert text(await third.call_tool("count_words", TEXT)) == '{"words": 2}'
+        async with connected(approving, name="c") as fourth:
+            assert "count_words" in await names(fourth)
+            assert text(await fourth.call_tool("count_words", TEXT)) == '{"words": 2}'
+
+    within(SECONDS, before)
+    with Brain.open(folder) as brain:
+        assert brain.programs.list() == [] and not brain.programs.stats().skills
+        with brain.proposals.open(proposal) as opened:
+            assert [row.status for row in opened.programs.list()] == ["proposed"]
+            with pytest.raises(Conflict) as caught:
+                opened.programs.run("count-words", TEXT)
+            assert caught.value.code == "not_admitted"
+    shown = cli("proposal", "show", proposal)
+    said = "Program count-words@1 will run once this is accepted; admitted by its tests: 1 case, "
+    assert said in shown.out and "stubs killed, " in shown.out
+    document = cli("--json", "proposal", "show", proposal).document
+    (program,) = document["programs"]
+    assert (program["slug"], program["status"]) == ("count-words", "runnable")
+    verdict = program["decision"]["verdict"]
+    assert verdict["decision"] == "admit" and verdict["sandbox"]
+    assert {case["outcome"] for case in verdict["cases"]} == {"pass"}
+    accepted = document["snapshot"]
+    assert cli("--author", "eve", "proposal", "accept", accepted).status == 0
+    within(SECONDS, after)
+    person.close()
+
+
+def change_code(tools: Toolbox) -> str:
+    given: dict[str, Any] = {
+        "action": "write_file",
+        "name": "count-words",
+        "file_path": "skill.py",
+        "file_content": COUNT_WORDS.replace("words", "number"),
+    }
+    return tools.call("skill_manage", given).text
+
+
+def improve(tools: Toolbox) -> str:
+    return tools.call("create_skill", creation("count_words", LIMITED)).text
+
+
+def improve_by_other_name(tools: Toolbox) -> str:
+    given = creation("count_words", LIMITED)
+    given["code"] = given.pop("python_code")
+    return tools.call("skill_manager", {"action": "create", **given}).text
+
+
+def delete(tools: Toolbox) -> str:
+    return tools.call("manage_skills", {"action": "delete", "name": "count_words"}).text
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        (improve, "runnable"),
+        (improve_by_other_name, "runnable"),
+        (change_code, "not_admitted"),
+        (delete, ""),
+    ],
+)
+def test_what_is_proposed_about_a_program_leaves_the_one_that_runs_alone(
+    folder: Path, change: Any, status: str
+) -> None:
+    with Brain.open(folder, author="ada") as brain:
+        Toolbox(brain).call("create_skill", creation("count_words"))
+        admitted = brain.programs.list_runnable()
+        with brain.proposals.open("claude-1a2b3c", author="claude") as proposal:
+            said = change(Toolbox(proposal))
+            assert "proposed, as claude-1a2b3c:" in said and "admitted" not in said
+            if status == "runnable":
+                for _ in range(4):
+                    assert not proposal.programs.run("count-words", LONG).ok
+        assert brain.programs.list_runnable() == admitted
+        assert brain.programs.run("count-words", LONG).output == {"words": 60}
+        assert [row.failures for row in brain.programs.stats().skills] == [0]
+        programs = brain.proposals.programs("claude")
+        assert [row.status for row in programs] == [status] * bool(status)
+        brain_of_eve = Brain.open(folder, author="eve")
+        brain_of_eve.proposals.accept(brain.proposals.show("claude").snapshot)
+        brain_of_eve.close()
+        runs = [row.slug for row in brain.programs.list_runnable()]
+        assert runs == ["count-words"] * (status == "runnable")
+
+
+def test_a_program_that_both_changed_does_not_run_untried(folder: Path, cli: Call) -> None:
+    with Brain.open(folder, author="ada") as brain:
+        Toolbox(brain).call("create_skill", creation("count_words"))
+        with brain.proposals.open("claude-1a2b3c", author="claude") as proposal:
+            improve(Toolbox(proposal))
+        change_code(Toolbox(brain))
+        assert [row.status for row in brain.proposals.programs("claude")] == ["changed"]
+    assert "will not run: it was changed here" in cli("proposal", "show", "claude").out
