@@ -8,11 +8,12 @@ of a path, which replaces the `*` of the other pattern. The first matching rule 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from ..errors import printable_text
 from ..objects import paths
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..worktree import ignore_rules
@@ -83,7 +84,9 @@ class HomeLayout:
     `in_place`: the home can be adopted in place, because its skills are in `skills/`.
     `extra_fields`: front matter fields beyond agentskills.io that the program reads.
     `skills_anywhere`: skills outside of the folders of the rules are adopted too;
-    `skill_folders`: those that were found.
+    `skill_folders`: those that were found. `other_skills`: folders of skills that stay out,
+    with the reason, since another one has their path in a brain. `skill_homes`: where each
+    skill lies, by its folder in a brain in small letters, if several places may have it.
     `has_categories`: the program supports folders of skills.
     """
 
@@ -104,6 +107,8 @@ class HomeLayout:
     extra_fields: frozenset[str] = frozenset()
     skills_anywhere: bool = False
     skill_folders: SkillFolders = NO_SKILL_FOLDERS
+    other_skills: Mapping[str, str] = field(default_factory=dict)
+    skill_homes: Mapping[str, str] = field(default_factory=dict)
     has_categories: bool = False
 
     def brain_path(self, path: str) -> str | None:
@@ -149,6 +154,15 @@ class HomeLayout:
 
     def skip_reason(self, path: str) -> str:
         """Return the reason to skip a file or folder, "" if there is none."""
+        if self.other_skills:
+            for place in (path, *_parents(path)):
+                if place in self.other_skills:
+                    return self.other_skills[place]
+        if self.skill_homes:
+            for place in _parents(paths.fold_name(self._map_to_brain(path) or "")):
+                home = self.skill_homes.get(place)
+                if home is not None and not path.startswith(f"{home}/"):
+                    return f"a file of another skill than {printable_text(home)}"
         if self.skill_folders.leads_to(path):
             return ""
         for place in (path, *self.skill_folders.folders_above(path)):

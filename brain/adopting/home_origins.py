@@ -14,6 +14,7 @@ from pathlib import Path
 from ..digest import blob_id
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..results import FileInfo
+from ..skills.skill_layout import FOLDER_SUFFIXES
 from .brain_protocol import AdoptionBrain
 from .home_readers import HomeReader, SkillFolderReader
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
@@ -73,7 +74,8 @@ def find_origins(
         merged = _last_merged_state(brain, branch, snapshot)
         if merged != next(brain.history.log(branch, limit=1)).snapshot:
             finder.origins.waiting.append(branch)
-        for info in brain.files.list(merged):
+        infos = brain.files.list(merged)
+        for info in sorted(infos, key=lambda info: not info.path.endswith(FOLDER_SUFFIXES)):
             if info.path not in BRAIN_OWNED_FILES:
                 finder.add(AdoptedOrigin(info=info, snapshot=merged))
     return finder.origins
@@ -116,6 +118,9 @@ class _OriginFinder:
                 self.origins.adopted.setdefault(home, origin)
                 if existing:
                     self._use(path, home)
+                    if path.endswith(FOLDER_SUFFIXES) and home.endswith(FOLDER_SUFFIXES):
+                        folder = home.rpartition("/")[0]
+                        self._skill_folders.setdefault(path.rpartition("/")[0], folder)
                     if _is_linked_copy(self._folder / home, origin.info):
                         self.origins.linked.add(home)
 
@@ -139,6 +144,7 @@ class _OriginFinder:
         while place := place.rpartition("/")[0]:
             if place in self._skill_folders:
                 yield self._skill_folders[place] + path[len(place) :]
+                return  # a skill lies in one place, with all its files
         yield from self._source.home_paths(path)
 
     def _may_hold(self, home: str, path: str) -> bool:

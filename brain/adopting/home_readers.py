@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from ..skills.skill_layout import SKILL_FILES, slug_from_path
+from ..worktree.dirfd import FolderHandles, open_root
 from .content_checks import filter_unsafe
 from .home_layout import REASON_OTHER, REASON_STATE, PathRule
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
+from .safe_read import SkipFile, read_home_file
 from .scan_home import HomeFile, scan_home
 from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_skills
 from .skipped import SkippedFiles
@@ -70,8 +75,7 @@ class HomeReader:
 
     def with_skills(self, layout: HomeLayout, path: Path) -> HomeLayout:
         """Return a layout with the skills at `path` that its rules do not take."""
-        found = self.search(path).folders if layout.skills_anywhere else ()
-        return add_skill_folders(layout, found)
+        return add_skill_folders(layout, self.search(path).folders, partial(_are_equal, path))
 
     def search(self, path: Path) -> SkillSearch:
         """Find the skills at `path`, once."""
@@ -124,6 +128,27 @@ class HomeReader:
         if not self.search(root).is_complete:
             skipped.add("not_searched", "", f"only {MAX_SEARCHED} files were searched for skills")
         skipped.finish()
+
+
+_MAX_COMPARED_FILES = 1000
+
+
+def _are_equal(root: Path, one: str, other: str) -> bool:
+    """Tell whether two folders below `root` have the same files; False for very many."""
+    found = [
+        {
+            path.relative_to(root / folder)
+            for path in islice((root / folder).rglob("*"), _MAX_COMPARED_FILES)
+            if path.is_symlink() or not path.is_dir()
+        }
+        for folder in (one, other)
+    ]
+    if found[0] != found[1] or len(found[0]) >= _MAX_COMPARED_FILES:
+        return False
+    with open_root(root) as fd, closing(FolderHandles(fd)) as folders, suppress(SkipFile):
+        pairs = ((f"{one}/{name}", f"{other}/{name}") for name in found[0])
+        return all(read_home_file(folders, a) == read_home_file(folders, b) for a, b in pairs)
+    return False
 
 
 def path_exists(root: Path, name: str) -> bool:

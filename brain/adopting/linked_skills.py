@@ -81,6 +81,8 @@ class LinkedSkills:
             self._layout,
             rules=(PathRule("", f"{brain_folder}/"),),
             skill_folders=NO_SKILL_FOLDERS,
+            other_skills={},
+            skill_homes={},
             skipped_patterns=((".*", "hidden"),),
             reported_folders=(),
         )

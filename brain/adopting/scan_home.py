@@ -88,7 +88,7 @@ def _scan_folder(
                     raise SkipFile(OUTSIDE_CODE, "the link points to a file that is not adopted")
             except SkipFile as error:
                 if error.code == OUTSIDE_CODE:
-                    yield from _follow_link(linked, path, target, error, skipped, taken)
+                    yield from _follow_link(linked, layout, path, target, error, skipped, taken)
                 elif taken.admit(path, target):
                     unread = None if error.code == GONE_CODE else target
                     skipped.add(error.code, path, error.reason, unread)
@@ -99,6 +99,7 @@ def _scan_folder(
 
 def _follow_link(
     linked: LinkedSkills,
+    layout: HomeLayout,
     path: str,
     target: str,
     refusal: SkipFile,
@@ -119,9 +120,13 @@ def _follow_link(
     except SkipFile as error:
         skipped.add(error.code, path, error.reason, target)
         return
+    holder = layout.skill_homes.get(paths.fold_name(target))
+    if holder is not None:
+        skipped.add("left_out", path, f"another skill is taken, {printable_text(holder)}")
+        return
     inner_skipped = SkippedFiles()
-    layout = linked.folder_layout(target)
-    for inner in _scan_folder(found.root / found.path, layout, inner_skipped, {}, taken):
+    inner_layout = linked.folder_layout(target)
+    for inner in _scan_folder(found.root / found.path, inner_layout, inner_skipped, {}, taken):
         yield inner._replace(home_path=f"{path}/{inner.home_path}")
     for notice in inner_skipped.notices:
         skipped.add(notice.code, f"{path}/{notice.path}", notice.message, target)

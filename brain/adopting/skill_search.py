@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from .. import limits
+from ..errors import printable_text
 from ..objects import paths
 from ..skills.skill_layout import SKILL_FILES, name_by_path_alone, outer_folders
 from .home_layout import HomeLayout, SkillFolders, default_skip_reason
@@ -120,39 +121,76 @@ def find_skill_folders(names: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def add_skill_folders(layout: HomeLayout, folders: Iterable[str]) -> HomeLayout:
-    """Return a layout that takes skills anywhere with those in `folders` that its rules miss.
+IsSameSkill = Callable[[str, str], bool]
+"""Tells whether the skills in two folders have the same files."""
 
-    Each folder gets its path below `skills/`, without the dots and underscores that hide a
-    part of it. If another skill has that path already, it keeps a `skills/` in front, or gets
-    a number.
+
+def add_skill_folders(
+    layout: HomeLayout, folders: Iterable[str], is_same: IsSameSkill = lambda one, other: False
+) -> HomeLayout:
+    """Return a layout in which each of the skills in `folders` is taken whole or not at all.
+
+    Of skills whose rules give them one path in a brain, the one of the first rule is taken,
+    and the others are named in `other_skills`. Where the layout takes skills anywhere, those
+    without a rule get their path below `skills/`, without the dots and underscores that hide
+    a part of it. If that is the path of another skill, or inside of one, it keeps a
+    `skills/` in front, or gets a number.
     """
+    taken: dict[str, str] = {}
+    above: dict[str, str] = {}
+    left_out: dict[str, str] = {}
+    others: list[str] = []
+    for folder in sorted(folders, key=lambda one: (_rank(layout, one), one.count("/"), one)):
+        target = layout.brain_path(f"{folder}/{SKILL_FILES[0]}" if folder else SKILL_FILES[0])
+        if target is None or not is_skill_path(target):
+            others += [folder] if folder else []
+            continue
+        place = paths.fold_name(target.rpartition("/")[0])
+        found = map(taken.get, (place, *_places_above(place)))
+        holder = next(filter(None, found), above.get(place))
+        if holder is None:
+            taken[place] = folder
+            above |= dict.fromkeys(_places_above(place), folder)
+        elif not folder.startswith(f"{holder}/"):
+            which = "the same skill as" if is_same(folder, holder) else "another skill is taken,"
+            left_out[folder] = f"{which} {printable_text(holder)}"
+    is_shared = sum(brain == _SECTION for _, brain in layout.rules) > 1
+    layout = replace(layout, other_skills=left_out, skill_homes=taken if is_shared else {})
     if not layout.skills_anywhere:
         return layout
     places: dict[str, str] = {}
-    taken: set[str] = set()
-    others: list[str] = []
-    for folder in sorted(folders):
-        target = layout.brain_path(f"{folder}/{SKILL_FILES[0]}" if folder else SKILL_FILES[0])
-        if target is not None and is_skill_path(target):
-            taken.add(paths.fold_name(target.rpartition("/")[0]))
-        elif folder:
-            others.append(folder)
-    for folder in others:
+    for folder in sorted(others):
         outer = SkillFolders(places, frozenset()).brain_path(f"{folder}/{SKILL_FILES[0]}")
-        if outer is not None and is_skill_path(outer):
-            continue
-        free = (place for place in _possible_places(folder) if paths.fold_name(place) not in taken)
-        places[folder] = next(free)
-        taken.add(paths.fold_name(places[folder]))
+        if outer is None or not is_skill_path(outer):
+            free = (one for one in _possible_places(folder) if _is_free(one, taken, above))
+            places[folder] = next(free)
+            place = paths.fold_name(places[folder])
+            taken[place] = folder
+            above |= dict.fromkeys(_places_above(place), folder)
     return replace(layout, skill_folders=SkillFolders.build(places))
+
+
+def _rank(layout: HomeLayout, folder: str) -> int:
+    return layout.rule_rank(f"{folder}/{SKILL_FILES[0]}" if folder else SKILL_FILES[0])
+
+
+def _places_above(place: str) -> list[str]:
+    return outer_folders(f"{place}/{SKILL_FILES[0]}")
+
+
+def _is_free(place: str, taken: Mapping[str, str], above: Mapping[str, str]) -> bool:
+    place = paths.fold_name(place)
+    return place not in above and taken.keys().isdisjoint((place, *_places_above(place)))
 
 
 def _possible_places(folder: str) -> Iterator[str]:
     yield _SECTION + _visible_path(folder.removeprefix(_SECTION))
     place = _SECTION + _visible_path(folder)
     yield place
-    yield from (f"{place}-{number}" for number in count(2))
+    first, slash, rest = place.removeprefix(_SECTION).partition("/")
+    for number in count(2):
+        yield f"{place}-{number}"
+        yield f"{_SECTION}{first}-{number}{slash}{rest}"
 
 
 def is_skill_path(path: str) -> bool:

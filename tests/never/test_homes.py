@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,59 @@ def test_skills_in_a_folder_skills_of_a_skill_stay_skills(folder: Path) -> None:
             opened.snapshot("By hand")
         expected = ["db", "migrate", "prices"] if coming else ["db", "migrate", "oracle", "prices"]
         assert slugs(brain) == expected
+
+
+def make_skill(root: Path, place: str, text: str, *more: str) -> None:
+    name = place.rpartition("/")[2]
+    files = {"SKILL.md": skill_text(name, text, body=text), **dict.fromkeys(more, text)}
+    write_files(root / place, files)
+
+
+def adopt_project(root: Path, *options: str) -> dict[str, str]:
+    """Adopt a project into `mind`; return what was left out, with the reasons."""
+    done = Brain.adopt(root, root.parent / "mind", *options)
+    return {row.path: row.message for row in done.left_out}
+
+
+@pytest.mark.parametrize("kind", ["project", "git"])
+def test_a_skill_of_two_homes_is_never_mixed_of_both(folder: Path, kind: str) -> None:
+    root = write_files(folder / "p", {"CLAUDE.md": "", ".cursor/rules/a.md": "A.\n"})
+    make_skill(root, ".claude/skills/deploy", "First.", "scripts/a.sh")
+    make_skill(root, ".agents/skills/deploy", "Second.", "scripts/a.sh", "scripts/b.sh")
+    make_skill(root, ".claude/skills/group/deep", "First.")
+    make_skill(root, ".agents/skills/group", "Second.", "deep/more.md")
+    make_skill(root, ".agents/skills/only", "Second.", "b.md")
+    write_files(root, {".claude/skills/only/orphan.md": "Of no skill.\n"})
+    for place in (".claude", ".cursor"):
+        make_skill(root, f"{place}/skills/same", "Same.", "a.md")
+    if kind == "git":
+        make_repository(root)
+    left_out = adopt_project(root, kind)
+    files = {
+        path.relative_to(folder / "mind/skills").as_posix(): path.read_text().splitlines()[-1]
+        for path in (folder / "mind/skills").rglob("*.*")
+    }
+    assert files == {
+        "deploy/SKILL.md": "First.",
+        "deploy/scripts/a.sh": "First.",
+        "group/deep/SKILL.md": "First.",
+        "only/SKILL.md": "Second.",
+        "only/b.md": "Second.",
+        "same/SKILL.md": "Same.",
+        "same/a.md": "Same.",
+    }
+    which = "the same skill as" if kind == "project" else "another skill is taken,"
+    assert (
+        left_out.items()
+        >= {
+            ".agents/skills/deploy": "another skill is taken, .claude/skills/deploy",
+            ".agents/skills/group": "another skill is taken, .claude/skills/group/deep",
+            ".claude/skills/only/orphan.md": "a file of another skill than .agents/skills/only",
+            ".cursor/skills/same": f"{which} .claude/skills/same",
+        }.items()
+    )
+
+
+def make_repository(root: Path) -> None:
+    for arguments in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-qm", "All")):
+        subprocess.run(["git", "-C", root, *arguments], check=True, timeout=60)
