@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..errors import NotFound, printable_text
+from ..objects.link_targets import is_safe_link_target
 from ..objects.tree_entry import LINK
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..repo.open import manifest
@@ -24,6 +26,7 @@ from .safe_read import MAX_ADOPTED_FILE_BYTES
 class PlannedFile:
     """A file to publish: its path at the client and its source.
 
+    Of a link that is published as the file it leads to, `info` describes that file.
     `skill` is its skill, None outside of skills, and `inner` the path in the folder of the
     skill. `is_adopted` marks a file that goes where it was adopted from.
     """
@@ -57,6 +60,10 @@ class PlannedFile:
         return ENTRY_KINDS[self.info.kind]
 
 
+_MAX_FOLLOWED = 8
+"""Links from one to the next that publishing follows."""
+
+
 class PublishPlan(NamedTuple):
     """The files to publish, by path at the client, and the skipped ones with the reason."""
 
@@ -83,19 +90,25 @@ def plan_publication(
     skills = _SkillPlacement(brain.skills.list(rev), target, home_paths)
     plan = PublishPlan({}, [])
     others: list[FileInfo] = []
+    files: dict[str, FileInfo] = {}
     for info in brain.files.list(rev):
         if info.path in home_paths:
             planned = skills.plan_adopted(info)
             plan.files[planned.client_path] = planned
+            files[info.path] = info
         elif info.path not in BRAIN_OWNED_FILES and not _is_hidden(brain, rev, info):
             others.append(info)
-    for info in others:
+            files[info.path] = info
+    for info in sorted(others, key=lambda info: ENTRY_KINDS[info.kind] == LINK):
         if info.path.startswith("skills/"):
             new = skills.plan_file(info)
             reason = skills.skip_reason(info)
         else:
             new = _plan_other_file(info, source, target)
             reason = f"a {target.title} has no place for it"
+        if new and new.kind == LINK:
+            new = _plan_link(brain, rev, new, files, plan)
+            reason = "a link to what is no published file of this brain"
         reason = _refusal_reason(new, plan) if new else reason
         if new and not reason:
             plan.files[new.client_path] = new
@@ -109,6 +122,35 @@ def _is_hidden(brain: AdoptionBrain, rev: str, info: FileInfo) -> bool:
     return is_case_path(info.path) and is_hidden_case(
         info.path, brain.files.read_stored(info.path, rev)
     )
+
+
+def _plan_link(
+    brain: AdoptionBrain,
+    rev: str,
+    planned: PlannedFile,
+    files: Mapping[str, FileInfo],
+    plan: PublishPlan,
+) -> PlannedFile | None:
+    """Plan a link as one if it means the same at the client, else the file it leads to, or None."""
+    text = brain.files.read_stored(planned.info.path, rev)
+    if planned.inner and is_safe_link_target(planned.inner, text):
+        return planned
+    found = planned.info
+    for _ in range(_MAX_FOLLOWED):
+        if not is_safe_link_target(found.path, text):
+            return None
+        place = posixpath.join(posixpath.dirname(found.path), text.decode())
+        target = files.get(posixpath.normpath(place))
+        if target is None:
+            return None
+        if ENTRY_KINDS[target.kind] != LINK:
+            there = posixpath.join(posixpath.dirname(planned.client_path), text.decode())
+            same = plan.files.get(posixpath.normpath(there))
+            if not planned.inner and same and same.info.path == target.path:
+                return planned
+            return replace(planned, info=target._replace(path=planned.info.path))
+        found, text = target, brain.files.read_stored(target.path, rev)
+    return None
 
 
 def _plan_other_file(

@@ -132,9 +132,10 @@ def render_file(
     refusal = content_refusal(planned)
     if refusal:
         raise InvalidInput(refusal, code="not_published")
-    content = brain.files.read_stored(planned.info.path, snapshot)
-    is_inside = planned.inner and is_safe_link_target(planned.inner, content)
-    if planned.kind == LINK and not is_inside:
+    read = brain.files.read_stored if planned.kind == LINK else brain.files.read
+    content = read(planned.info.path, snapshot)
+    place = planned.inner or planned.client_path
+    if planned.kind == LINK and not is_safe_link_target(place, content):
         raise InvalidInput(
             "the link points outside of its skill",
             code="link_outside",

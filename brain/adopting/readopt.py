@@ -41,13 +41,15 @@ from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceState
 class PublishedState(NamedTuple):
     """A publication at a source: the snapshot, and the valid entries by path there.
 
-    `removed` are the entries of files that a killed publication may have left to remove.
+    `removed` are the entries of files that a killed publication may have left to remove;
+    `kinds` are those of all files of the snapshot.
     """
 
     snapshot: str
     rows: Mapping[str, PublishedFile]
     planned: Mapping[str, PlannedFile]
     removed: Mapping[str, PublishedFile]
+    kinds: Mapping[str, str]
 
 
 def find_published_state(brain: AdoptionBrain, detected: DetectedSource) -> PublishedState | None:
@@ -68,11 +70,11 @@ def find_published_state(brain: AdoptionBrain, detected: DetectedSource) -> Publ
                 for home, entry in record.files.items()
                 if home in planned and planned[home].info.path == entry.path
             }
-            paths = {info.path for info in brain.files.list(record.snapshot)}
+            kinds = {info.path: info.kind for info in brain.files.list(record.snapshot)}
             removed = {
-                home: entry for home, entry in record.files.items() if entry.path not in paths
+                home: entry for home, entry in record.files.items() if entry.path not in kinds
             }
-            return PublishedState(record.snapshot, entries, planned, removed)
+            return PublishedState(record.snapshot, entries, planned, removed, kinds)
     return None
 
 
@@ -148,7 +150,7 @@ def _restore_step_files(
             states.source_paths[entry.path] = states.source_paths.pop(path)
         content = brain.files.read_stored(entry.path, published.snapshot)
         if file_state(file) in (entry.state, entry.was):
-            yield entry.path, SourceFile(ENTRY_KINDS[published.planned[home].info.kind], content)
+            yield entry.path, SourceFile(ENTRY_KINDS[published.kinds[entry.path]], content)
         else:
             yield entry.path, _apply_client_edit(content, file, published.planned[home], entry)
     for home, entry in published.rows.items():

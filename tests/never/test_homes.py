@@ -216,3 +216,36 @@ def test_a_skill_of_two_homes_is_never_mixed_of_both(folder: Path, kind: str) ->
 def make_repository(root: Path) -> None:
     for arguments in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-qm", "All")):
         subprocess.run(["git", "-C", root, *arguments], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(("link", "file"), [("CLAUDE.md", "AGENTS.md"), ("AGENTS.md", "CLAUDE.md")])
+def test_a_linked_file_of_instructions_is_published_as_a_link_or_with_its_text(
+    folder: Path, link: str, file: str
+) -> None:
+    root = write_files(folder / "p", {file: "Run the checks.\n", "notes.md": "Of no link.\n"})
+    (root / link).symlink_to(file)
+    for name in ("a", "c"):
+        make_skill(root, f".claude/skills/{name}", name)
+    (root / ".claude/skills/a/more.md").symlink_to("../c/SKILL.md")
+    assert not adopt_project(root)
+    text = (root / ".claude/skills/c/SKILL.md").read_text()
+    with Brain.open("mind") as brain:
+        for client in ("codex", "claude", "gemini", "opencode"):
+            for body in ("Run the checks.\n", "Newer.\n"):
+                write(brain.root, {file: body})
+                there = folder / f"for-{client}"
+                done = brain.publish(client, there)
+                assert not done.conflicts
+                for name in {"codex": ["AGENTS.md"], "claude": [link, file]}.get(client, []):
+                    assert (there / name).read_text() == body
+            (found,) = there.rglob("more.md")
+            assert found.read_text() == text and not found.is_symlink()
+            assert not Brain.adopt(there, brain.root, client).changed
+        assert (folder / "for-claude" / link).is_symlink()
+        assert not (folder / "for-codex/AGENTS.md").is_symlink()
+        assert brain.files.read_stored(link) == file.encode()
+        write_files(folder / "for-codex", {"AGENTS.md": "Of codex.\n"})
+        Brain.adopt(folder / "for-codex", brain.root, "codex")
+        assert brain.files.read("AGENTS.md") == b"Of codex.\n"
+        brain.publish("claude", root)
+        assert (root / link).is_symlink() == (link == "CLAUDE.md")
