@@ -1,0 +1,61 @@
+"""A release of somebody else is named as soon as a test fails with it, and fails nothing."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests import newest_versions
+
+
+class Installed:
+    """An environment in which the checks fail with one version of one package."""
+
+    def __init__(self, bad: str, **versions: str) -> None:
+        self._bad = bad
+        self._versions = versions
+
+    def install(self, *words: str) -> None:
+        name, _, version = words[-1].partition("==")
+        self._versions |= {name: version} if version else {}
+
+    def run(self, *words: str) -> Any:
+        failed = self._bad in (f"{name} {version}" for name, version in self._versions.items())
+        return SimpleNamespace(returncode=int(failed), stdout="1 failed\n")
+
+    def versions(self) -> dict[str, str]:
+        return dict(self._versions)
+
+
+@pytest.mark.parametrize(
+    ("bad", "versions", "told"),
+    [
+        ("", {"a": "1", "b": "1"}, "the lock has the newest allowed versions"),
+        ("", {"a": "2", "b": "1"}, "the tests pass with a 2, newer than the lock"),
+        ("b 2", {"a": "2", "b": "2"}, "warning: with b 2 this fails: pytest"),
+        ("c 1", {"a": "2", "b": "2", "c": "1"}, "warning: with one of a 2, b 2 this fails: pytest"),
+    ],
+)
+def test_the_package_with_which_the_tests_fail_is_named(
+    bad: str, versions: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newest_versions, "locked_versions", lambda: {"a": {"1"}, "b": {"1"}})
+    environment: Any = Installed(bad, **versions)
+    assert newest_versions.try_newest(environment).startswith(told)
+
+
+def test_the_lock_has_every_direct_dependency_and_names_no_registry(project: Path) -> None:
+    settings = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))
+    extras = settings["project"]["optional-dependencies"]
+    wanted = [*settings["build-system"]["requires"], *settings["project"]["dependencies"]]
+    names = {re.split(r"[^\w.-]", line)[0].lower() for line in sum(extras.values(), wanted)}
+    locked = newest_versions.locked_versions()
+    assert names - {"agent-brain"} <= set(locked)
+    for file in [*(project / "requirements").iterdir(), project / "tests/npm/package-lock.json"]:
+        text = file.read_text("utf-8")
+        assert '"resolved"' not in text and "--index-url" not in text, file
