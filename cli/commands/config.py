@@ -145,16 +145,17 @@ def _ledger_list_lines(found: list[dict[str, object]]) -> Iterator[str]:
 def config_sign_command(app: App, key: str | None, off: bool) -> None:
     """Set the key that signs new snapshots.
 
-    KEY is the name of one of your keys (see 'brain key list'). From then on, every command
-    signs the snapshots that it records, in any brain. BRAIN_SIGN_KEY takes precedence; if
-    it is empty, nothing is signed. The passphrase of an encrypted key is read from
-    BRAIN_PASSPHRASE_FILE. Without KEY, the setting is shown.
+    KEY is the name of one of your keys (see 'brain key list'), or what 'brain key new'
+    printed. From then on, every command signs the snapshots that it records, in any brain.
+    BRAIN_SIGN_KEY takes precedence; if it is empty, nothing is signed. The passphrase of
+    an encrypted key is read from BRAIN_PASSPHRASE_FILE. Without KEY, the setting is shown.
     """
     if off and key is not None:
         raise Failure("usage", "--off cannot be combined with KEY", "give one of them", USAGE)
     if key is not None:
         from brain.trust import keyfile
 
+        key = user_keys.own_key_name(key)
         if keyfile.describe_key(user_keys.keys_folder(), key).encrypted:
             app.print_note("Note: set BRAIN_PASSPHRASE_FILE, since this key has a passphrase")
     if off or key is not None:

@@ -87,7 +87,7 @@ def key_list_command(app: App) -> None:
             "key": format_key(key.key),
             "encrypted": key.encrypted,
             "time": utc_time(key.created),
-            "signs": key.name == signing,
+            "signs": signing in (key.name, format_key(key.key)),
         }
         for key in own
     ]

@@ -52,6 +52,23 @@ def resolve_public_key(text: str) -> str:
         ) from error
 
 
+def own_key_name(text: str) -> str:
+    """Return the name of a key of the user from that name, or from `ed25519:…`, as it is printed.
+
+    Raises `NotFound` (`no_key`).
+    """
+    if not text.startswith("ed25519:"):
+        return text
+    name = find_own_key([text])
+    if name is None:
+        raise NotFound(
+            f"none of your keys is {printable_text(text)}",
+            code="no_key",
+            hint="`brain key list` lists your keys; only their owner can sign with others",
+        )
+    return name
+
+
 def choose_signing_key(name: str | None) -> str | None:
     """Return the name of the signing key: `name`, else the default one, else the only key.
 
@@ -59,7 +76,7 @@ def choose_signing_key(name: str | None) -> str | None:
     """
     named = name or default_signing_key()
     if named:
-        return named
+        return own_key_name(named)
     from brain.trust import keyfile
 
     names = keyfile.list_key_names(keys_folder())
@@ -94,7 +111,7 @@ def load_private_key(name: str, passphrase_file: str | None) -> bytes:
     """Return a private key of the user; read its passphrase from a file or ask for it."""
     from brain.trust import keyfile
 
-    folder = keys_folder()
+    folder, name = keys_folder(), own_key_name(name)
     passphrase = read_passphrase(passphrase_file)
     if not passphrase and keyfile.describe_key(folder, name).encrypted:
         passphrase = ask_passphrase(
@@ -111,7 +128,7 @@ def private_key_loader(name: str) -> SigningKeyProvider:
 def _load_without_prompt(name: str) -> bytes:
     from brain.trust import keyfile
 
-    return keyfile.load_key(keys_folder(), name, read_passphrase(None))
+    return keyfile.load_key(keys_folder(), own_key_name(name), read_passphrase(None))
 
 
 def read_passphrase(passphrase_file: str | None) -> bytes:
