@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..objects.tree_entry import LINK
@@ -12,6 +12,8 @@ from .scan_home import HomeFile
 from .skipped import SkippedFiles
 
 SECRET_CODE = "secret"
+_MAX_DESCRIBED = 20
+"""Findings of one file that are named; once they are allowed, the next ones are."""
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
@@ -50,23 +52,26 @@ def check_home_content(content: bytes, allow: Collection[str]) -> ContentCheck:
     """Tell whether to take a content, given the ids of findings that are allowed."""
     if content.startswith(_SQLITE_MAGIC):
         return ContentCheck(("database", REASON_DATABASE), "")
-    secret = find_worst_secret(content, allow)
-    if secret is None:
+    secrets = find_new_secrets(content, allow)
+    if not secrets:
         return ContentCheck(None, "")
-    if secret.grade == CERTAIN:
-        return ContentCheck((SECRET_CODE, describe_secret(secret)), "")
-    return ContentCheck(None, f"may hold a secret: {describe_secret(secret)}")
+    if secrets[0].grade == CERTAIN:
+        return ContentCheck((SECRET_CODE, describe_secrets(secrets)), "")
+    return ContentCheck(None, f"may hold a secret: {describe_secrets(secrets)}")
 
 
-def find_worst_secret(content: bytes, allow: Collection[str]) -> SecretFinding | None:
-    """Return the first certain secret whose id is not in `allow`, else the first doubtful one."""
+def find_new_secrets(content: bytes, allow: Collection[str]) -> list[SecretFinding]:
+    """Return the secrets whose ids are not in `allow`: the certain ones, then the doubtful ones."""
     found = [secret for secret in find_secrets(content) if secret.id not in allow]
-    return min(found, key=lambda secret: secret.grade != CERTAIN, default=None)
+    return sorted(found, key=lambda secret: secret.grade != CERTAIN)
 
 
-def describe_secret(secret: SecretFinding) -> str:
-    """Return the description of a finding, without the secret itself."""
-    return (
-        f"{secret.rule} in line {secret.line} ({secret.grade}): {secret.excerpt}; "
-        f"if it is a false positive, allow {secret.id}"
-    )
+def describe_secrets(secrets: Sequence[SecretFinding]) -> str:
+    """Return the description of findings in one file, without the secrets themselves."""
+    shown = secrets[:_MAX_DESCRIBED]
+    found = [f"{one.rule} in line {one.line} ({one.grade}): {one.excerpt}" for one in shown]
+    if more := len(secrets) - len(shown):
+        found.append(f"{more} more")
+    what = "it is a false positive" if len(shown) == 1 else "they are false positives"
+    options = " ".join(dict.fromkeys(f"--allow {one.id}" for one in shown))
+    return f"{'; '.join(found)}; if {what}: {options}"

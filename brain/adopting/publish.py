@@ -20,7 +20,7 @@ from ..secrets import find_secrets
 from ..util.progress import Progress, no_progress
 from ..worktree.file_checkout import remove_working_file, write_working_files
 from .brain_protocol import AdoptionBrain
-from .content_checks import SECRET_CODE, describe_secret, find_worst_secret
+from .content_checks import SECRET_CODE, describe_secrets, find_new_secrets
 from .home_origins import find_origins
 from .layouts import HomeLayout
 from .publish_manifest import (
@@ -196,15 +196,15 @@ class _Publication:
             if planned.kind == LINK:
                 continue
             content = self._render(path).content
-            secret = find_worst_secret(content, self._allow)
-            if secret:
+            secrets = find_new_secrets(content, self._allow)
+            if secrets:
                 known = {finding.id for finding in find_secrets(self._read_adopted(path))}
-                secret = find_worst_secret(content, {*self._allow, *known})
-            if secret:
+                secrets = [one for one in secrets if one.id not in known]
+            if secrets:
                 held_back.add(path)
                 skills |= {planned.skill_path} if planned.is_skill_text else set()
                 self._held_back.append(
-                    Notice(SECRET_CODE, planned.info.path, describe_secret(secret))
+                    Notice(SECRET_CODE, planned.info.path, describe_secrets(secrets))
                 )
         for path in list(self._write):
             if path in held_back or self._plan.files[path].skill_path in skills:

@@ -123,17 +123,21 @@ def _pin_root_keys(app: App, result: Adopted) -> None:
 
 
 def _adoption_lines(result: Adopted) -> Iterator[str]:
+    from brain.adopting.content_checks import SECRET_CODE
+
     what = f"{result.kind} at {escape(result.source)}"
     if result.brain and not result.changed and not result.conflicts:
         yield f"Nothing changed since {what} was adopted; snapshot {short_id(result.snapshot)}"
-        return
-    verb = "Adopted" if result.brain else "Would adopt"
-    yield f"{verb} {', '.join(_adopted_counts(result))} from {what}"
-    if result.brain:
+    else:
+        verb = "Adopted" if result.brain else "Would adopt"
+        yield f"{verb} {', '.join(_adopted_counts(result))} from {what}"
+    if result.brain and result.changed:
         yield f"Snapshot {short_id(result.snapshot)} of the brain in {escape(result.path)}"
-    if result.left_out:
+    is_news = result.changed or not result.brain or result.conflicts
+    left_out = [one for one in result.left_out if is_news or one.code == SECRET_CODE]
+    if left_out:
         yield "Left out:"
-        yield from (f"  {line}" for line in skipped_lines(result.left_out))
+        yield from (f"  {line}" for line in skipped_lines(left_out))
     if result.in_place:
         yield from copy_hint_lines(result.path, _folders_with_skills(result))
     yield from notice_lines(result.notices)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brain.errors import Conflict
 from brain.results import text_format
+from brain.skills.skill_layout import SKILL_FILES
 
 from ..context import App
 from ..output import emit
@@ -148,7 +149,12 @@ def left_out_skill_lines(found: Sequence[LeftOutSkills]) -> Iterator[str]:
     for folder in list(folders)[:_MAX_NAMED_FOLDERS]:
         yield f"Hint: 'brain adopt {escape(folder)} .' copies the skills behind the links"
     ignored = [place.path for place in found if place.reason == "ignored"]
-    yield from copy_hint_lines(".", [path for path in ignored if not f"/{path}".count("/.")])
+    yield from copy_hint_lines(".", filter(_is_open_folder, ignored))
+
+
+def _is_open_folder(path: str) -> bool:
+    """Tell a folder, which can be adopted, from a file that has a rule for its secrets."""
+    return "/." not in f"/{path}" and path.rpartition("/")[2] not in SKILL_FILES
 
 
 def copy_hint_lines(root: str, folders: Iterable[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ def test_a_snapshot_says_where_and_which_rule_and_how_to_be_rid_of_it(
     assert told.err.startswith("Note: memory/notes.md: line 2 looks like a secret (aws-access-key,")
     assert KEY not in told.out + told.err
     _, command, _ = told.err.split("`")
-    assert cli(*command.split()[1:]).status == 0
+    assert cli(*command.split()[1:], "--yes").status == 0
     assert cli("secrets", "--history").status == 0 and not Path("memory/notes.md").exists()
 
 

@@ -20,10 +20,8 @@ from ..open import manifest
 from ..open.session import Session
 from ..read.revisions import resolve_revision
 
-LARGE_FILE_BYTES = 256 << 10
-"""Size from which on a snapshot scans a file only after the small ones."""
 MAX_SCANNED_BYTES = 4 << 20
-"""Most bytes that a snapshot scans; `scan_revision` scans all."""
+"""Most bytes that a snapshot scans, in about half a second; `scan_revision` scans all."""
 
 _WINDOW_BYTES = 4 << 20
 """Bytes of a large file that are scanned together, up to the end of a line."""
@@ -38,24 +36,23 @@ def scan_edits(
 ) -> list[Notice]:
     """Return the notices of a snapshot about secrets in its edits.
 
-    At most MAX_SCANNED_BYTES are read: all small files or none, then large ones that fit. A
-    notice says how many files were not scanned.
+    At most MAX_SCANNED_BYTES are read, small files first. A notice says how many files were not.
     """
-    room = MAX_SCANNED_BYTES - sum(map(_small_file_bytes, edits.values()))
+    files = [(path, entry) for path, entry in edits.items() if entry and entry.kind != LINK]
+    room = MAX_SCANNED_BYTES
     scanned_blobs: dict[str, bytes] = {}
-    unscanned_count = 0
-    for path, entry in edits.items():
-        if entry is None or entry.kind == LINK:
-            continue
-        large = entry.size >= LARGE_FILE_BYTES
-        if room < large * entry.size:
-            unscanned_count += 1
-            continue
-        room -= large * entry.size
+    for path, entry in sorted(files, key=lambda file: file[1].size):
+        room -= entry.size
+        if room < 0:
+            break
         scanned_blobs[path] = entry.blob
+    unscanned_count = len(files) - len(scanned_blobs)
     found = dict(_scan_blobs(session, list(scanned_blobs.values()), no_progress))
     reported = [
-        (path, here) for path, blob in scanned_blobs.items() for here in found.get(blob, ())
+        (path, here)
+        for path, _ in files
+        if path in scanned_blobs
+        for here in found.get(scanned_blobs[path], ())
     ]
     return [
         *_build_notices(session, snapshot_id, reported),
@@ -81,7 +78,10 @@ def _build_notices(
 
 def _not_scanned_notice(files: int) -> Notice:
     count = "1 file was" if files == 1 else f"{files} files were"
-    message = f"{count} not scanned for secrets, being too large: run `brain secrets`"
+    message = (
+        f"{count} not scanned for secrets: a snapshot scans {MAX_SCANNED_BYTES >> 20} MiB, and"
+        " `brain secrets` all"
+    )
     return Notice("secrets_not_sought", "", message)
 
 
@@ -90,12 +90,6 @@ def _load_accepted_ids(session: Session, snapshot_id: bytes) -> Sequence[str]:
         return manifest.load_manifest(session, snapshot_id).accepted
     except InvalidInput:  # a manifest that cannot be read accepts nothing
         return ()
-
-
-def _small_file_bytes(entry: TreeEntry | None) -> int:
-    if entry is None or entry.kind == LINK or entry.size >= LARGE_FILE_BYTES:
-        return 0
-    return entry.size
 
 
 def scan_text(session: Session, content: bytes) -> list[SecretFinding]:

@@ -5,7 +5,7 @@ A doubtful finding can be wrong, so the call succeeds with a notice, as a snapsh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ...repo.skills.file_edits import ContentChange
     from ...secrets import SecretFinding
 
+_MAX_NAMED = 20
+"""Secrets of one text that a failure names."""
 _TEXT_ARGUMENTS = (
     "content",
     "description",
@@ -31,9 +33,7 @@ _TEXT_ARGUMENTS = (
 def refuse_secrets(brain: Brain, arguments: dict[str, Any]) -> None:
     """Raise `ToolFailure` (`secret`) if an argument holds a certain secret, not accepted."""
     for name, text in _written_texts(arguments):
-        for finding in brain.secrets.scan_text(text.encode()):
-            if finding.grade == CERTAIN:
-                raise _secret_failure(finding, name)
+        _refuse_certain(brain.secrets.scan_text(text.encode()), name)
 
 
 class NewSecretCheck:
@@ -53,9 +53,7 @@ class NewSecretCheck:
         findings = scan(after or b"")
         known_ids = {finding.id for finding in scan(before or b"")} if findings else set()
         new = [finding for finding in findings if finding.id not in known_ids]
-        for finding in new:
-            if finding.grade == CERTAIN:
-                raise _secret_failure(finding, "the resulting text")
+        _refuse_certain(new, "the resulting text")
         self.doubts = [_doubt_notice(finding) for finding in new]
 
     def guard(self, change: ContentChange) -> ContentChange:
@@ -69,13 +67,19 @@ class NewSecretCheck:
         return checked
 
 
-def _secret_failure(finding: SecretFinding, where: str) -> ToolFailure:
-    return ToolFailure(
-        f"Line {finding.line} of {where} looks like a secret ({finding.rule}).",
+def _refuse_certain(findings: Sequence[SecretFinding], where: str) -> None:
+    """Raise `ToolFailure` (`secret`) that names each certain secret among findings, if any."""
+    certain = [finding for finding in findings if finding.grade == CERTAIN][:_MAX_NAMED]
+    if not certain:
+        return
+    looks = (f"Line {one.line} of {where} looks like a secret ({one.rule})." for one in certain)
+    ids = ", ".join(dict.fromkeys(one.id for one in certain))
+    raise ToolFailure(
+        " ".join(looks),
         code="secret",
         hint="Write where it is kept instead, such as the name of an environment "
         "variable. If it is no secret, a person can accept it: "
-        f"{finding.id} in secrets.accepted of manifest.yaml.",
+        f"{ids} in secrets.accepted of manifest.yaml.",
     )
 
 

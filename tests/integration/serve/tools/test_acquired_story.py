@@ -40,14 +40,15 @@ def test_a_worse_version_is_rolled_back_and_the_lineage_tells_the_story(tmp_path
         task = brain.task("Count words")
         tools = Toolbox(brain, task)
         tools.call("create_skill", creation("count_words", FIRST, CHECK))
-        for _ in range(6):
-            assert tools.call("count_words", LONG).data["output"]["words"] == 60
+        for number in range(6):
+            text = {"text": "w " * (60 + number)}
+            assert tools.call("count_words", text).data["output"]["words"] == 60 + number
         made = tools.call("create_skill", creation("count_words", WORSE, CHECK))
         assert made.data["version"] == 2
         texts = []
-        for _ in range(3):
+        for number in range(3):
             with pytest.raises(ToolFailure) as failed:
-                tools.call("count_words", LONG)
+                tools.call("count_words", {"text": "w " * (60 + number)})
             texts.append(failed.value.text)
         assert "ValueError: too many words" in texts[0]
         assert "version 1 did better, and is back as version 3" in texts[-1]
