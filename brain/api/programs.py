@@ -125,7 +125,10 @@ class ProgramsPart(Part):
         health, uncounted = None, ""
         ended = [each for each in runner.ended if counts and not each[0].is_proposed]
         for runnable, outcome in ended:  # those called first; the last is the skill itself
-            cancelled = cancel is not None and cancel.is_set()
+            # a client that only proposes decides nothing about the head, also not by failing
+            cancelled = (cancel is not None and cancel.is_set()) or bool(
+                self._locked.session.proposal
+            )
             health, uncounted = self._try_to_count(runnable, outcome, cancelled)
         return run._replace(health=health, uncounted=uncounted)
 

@@ -25,11 +25,13 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         super().__init__(locked)
         self._make_brain = make_brain
 
-    def open(self, name: str, *, author: str = "") -> AnyBrain:
+    def open(self, name: str, *, author: str = "", shared: bool = False) -> AnyBrain:
         """Open this brain again, as it reads and changes within a proposal.
 
         Writes go to the proposal alone, not to the folder or the head, and are neither signed
-        nor committed. A proposal without changes reads as the head. Raises `InvalidInput`
+        nor committed. A proposal without changes reads as the head. Of the programs that it has
+        and the head has not, those run that were made here; none if `shared`, which is for
+        several clients that cannot be told apart. Raises `InvalidInput`
         (`bad_branch`) or `StoreError`.
         """
         from ..repo.merge.proposals import ProposalSession
@@ -40,6 +42,7 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         try:
             session = ProposalSession(here.root, store, name, author)
             session.pinned_roots_provider = here.pinned_roots_provider
+            session.own_programs = None if shared else set()
             return self._make_brain(session)
         except BaseException:
             store.close()

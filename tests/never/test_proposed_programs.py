@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import Implementation
 
 from brain import Brain
 from brain.errors import Conflict
@@ -17,6 +21,7 @@ from brain.serve.tools import Toolbox
 from tests.cli.conftest import Call, cli, keys
 from tests.serving.test_server import connected, text, within
 from tests.support.acquired import COUNT_WORDS, LIMITED, creation
+from tests.support.mcp_peers import HttpServer
 
 __all__ = ["cli", "keys"]
 
@@ -166,3 +171,41 @@ def test_a_program_that_both_changed_does_not_run_untried(folder: Path, cli: Cal
         change_code(Toolbox(brain))
         assert [row.status for row in brain.proposals.programs("claude")] == ["changed"]
     assert "will not run: it was changed here" in cli("proposal", "show", "claude").out
+
+
+def test_clients_over_http_that_cannot_be_told_apart_run_nothing_that_is_proposed(
+    folder: Path,
+) -> None:
+    """Without sessions, as the revision of 2026 has it, anybody may call themselves claude."""
+
+    async def call(url: str, token: str, name: str, given: dict[str, Any]) -> tuple[bool, str]:
+        claude = Implementation(name="claude", version="1")
+        async with (
+            httpx2.AsyncClient(
+                headers={"Authorization": f"Bearer {token}"}, timeout=SECONDS
+            ) as http,
+            Client(streamable_http_client(url, http_client=http), client_info=claude) as client,
+        ):
+            result = await client.call_tool(name, given)
+            return not result.is_error, text(result)
+
+    with HttpServer(folder, "--approve") as server:
+        ok, said = anyio.run(
+            call, server.url, server.token, "create_skill", creation("count_words")
+        )
+        assert ok and "is proposed" in said and "Call count_words" not in said
+        assert not anyio.run(call, server.url, server.token, "count_words", TEXT)[0]
+
+
+def test_a_client_that_only_proposes_retires_nothing_by_failing(folder: Path) -> None:
+    with Brain.open(folder, author="ada") as brain:
+        Toolbox(brain).call("create_skill", creation("count_words", LIMITED))
+        with brain.proposals.open("claude-1a2b3c", author="claude") as proposal:
+            for number in range(5):
+                payload = {"text": f"{LONG['text']}{number}"}
+                assert not proposal.programs.run("count-words", payload).ok
+        (row,) = brain.programs.stats().skills
+        assert (row.uses, row.failures) == (5, 0)
+        run = brain.programs.run("count-words", LONG)
+        assert not run.ok and run.health is None
+        assert [one.slug for one in brain.programs.list_runnable()] == ["count-words"]

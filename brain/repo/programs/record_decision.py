@@ -294,7 +294,8 @@ def _note_admitted(
     session: Session, program: Program, snapshot: bytes, verdict: Verdict, result: Upserted
 ) -> Decided:
     """Note on this machine that a program may run, once its admission is recorded."""
-    session.own_programs.add(program.id)
+    if session.own_programs is not None:
+        session.own_programs.add(program.id)
     blob = verdict_id(session, snapshot)
     tried = TriedProgram(program=program.id, verdict=blob, snapshot=snapshot)
     try:

@@ -52,6 +52,8 @@ _PROMPT_INDEX_TOKENS = 6_000
 _MAX_PROPOSALS = 1024
 """Sessions whose branches are remembered; a session beyond gets another branch."""
 _SUFFIX_BYTES = 3
+NO_SESSION = "-"
+"""The session of all calls over HTTP that belong to none: their clients cannot be told apart."""
 _CLIENT_NAME_CHARS = 48
 """Characters of the name of a client in the name of its branch."""
 INSTRUCTIONS_GUIDE = """\
@@ -195,7 +197,9 @@ class BrainPool:
             while len(self._clients) >= MAX_CLIENTS:
                 self._clients.popitem(last=False)[1].close()
             brain = (
-                self._base_brain.proposals.open(self._proposal_name(key), author=key.name)
+                self._base_brain.proposals.open(
+                    self._proposal_name(key), author=key.name, shared=key.session == NO_SESSION
+                )
                 if self.mode == PROPOSE_MODE
                 else self._open_brain(key.name)
             )

@@ -23,7 +23,7 @@ from mcp.server.subscriptions import (
 )
 
 from . import resources
-from .brain_pool import SkillChanges
+from .brain_pool import NO_SESSION, SkillChanges
 
 RequestContext = ServerRequestContext[Any, Any]
 
@@ -132,4 +132,7 @@ async def _notify_subscriber(
 
 def session_id(ctx: RequestContext) -> str:
     """Return the id of an HTTP session; "" by stdio, which has a single session."""
-    return ctx.request.headers.get("mcp-session-id", "") if ctx.request is not None else ""
+    if ctx.request is None:
+        return ""
+    found: str = ctx.request.headers.get("mcp-session-id", NO_SESSION)
+    return found

@@ -137,12 +137,15 @@ def _admitted(brain: Brain, decided: Decided) -> ToolResult:
     name = tool_name(decided.slug)
     fields = ("slug", "version", "previous_version", "path", "snapshot", "decision", "cases")
     proposed = bool(brain.proposals.current)
-    lines = [
+    text = (
         f"{name} is {'proposed' if proposed else 'admitted'} as version {decided.version}: it "
-        f"passed {decided.cases} cases (snapshot {decided.snapshot[:12]}). Call {name} by its name "
-        f"{'in this session' if proposed else 'from now on'}."
-    ]
-    if name not in [tool.name for tool in list_program_tools(brain)]:
+        f"passed {decided.cases} cases (snapshot {decided.snapshot[:12]})."
+    )
+    runs = name in [tool_name(skill.slug) for skill in list_acquired(brain)]
+    if runs:
+        text += f" Call {name} by its name {'in this session' if proposed else 'from now on'}."
+    lines = [text]
+    if runs and name not in [tool.name for tool in list_program_tools(brain)]:
         lines.append("The list of tools is full and does not show it; calling it works.")
     lines += map(notice_line, decided.notices)
     data = pick_fields(decided, *fields)
