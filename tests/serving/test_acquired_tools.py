@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -143,7 +144,7 @@ def test_a_tool_breaks_is_mended_and_the_worse_mend_is_rolled_back(
     desk: BrainPool, folder: Path
 ) -> None:
     """The whole story, as a client of the SDK sees it and as the lineage tells it."""
-    breaks = {"text": "w " * 60}
+    texts = ({"text": f"{'w ' * 59}{number}"} for number in count())
 
     async def session() -> None:
         async with connected(desk, name="claude") as client:
@@ -154,15 +155,15 @@ def test_a_tool_breaks_is_mended_and_the_worse_mend_is_rolled_back(
 
             assert await call("create_skill", creation("count_words")) == (True, ANY)
             for _ in range(6):
-                assert await call("count_words", breaks) == (True, '{"words": 60}')
+                assert await call("count_words", next(texts)) == (True, '{"words": 60}')
             worse = creation("count_words", LIMITED, description="Counts at most 40 words")
             assert await call("create_skill", worse) == (True, ANY)
             for _ in range(2):
-                assert await call("count_words", breaks) == (False, ANY)
-            ok, said = await call("count_words", breaks)
+                assert await call("count_words", next(texts)) == (False, ANY)
+            ok, said = await call("count_words", next(texts))
             assert not ok and "ValueError: too many words" in said
             assert "version 1 did better, and is back as version 3" in said
-            assert await call("count_words", breaks) == (True, '{"words": 60}')
+            assert await call("count_words", next(texts)) == (True, '{"words": 60}')
 
     within(4 * SECONDS, session)
     desk.end_session("")
