@@ -31,7 +31,7 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         Writes go to the proposal alone, not to the folder or the head, and are neither signed
         nor committed. A proposal without changes reads as the head. Of the programs that it has
         and the head has not, those run that were made here; none if `shared`, which is for
-        several clients that cannot be told apart. Raises `InvalidInput`
+        several clients that nothing tells apart. Raises `InvalidInput`
         (`bad_branch`) or `StoreError`.
         """
         from ..repo.merge.proposals import ProposalSession

@@ -53,7 +53,7 @@ _MAX_PROPOSALS = 1024
 """Sessions whose branches are remembered; a session beyond gets another branch."""
 _SUFFIX_BYTES = 3
 NO_SESSION = "-"
-"""The session of all calls over HTTP that belong to none: their clients cannot be told apart."""
+"""The session of all calls over HTTP that belong to none: nothing tells their clients apart."""
 _CLIENT_NAME_CHARS = 48
 """Characters of the name of a client in the name of its branch."""
 INSTRUCTIONS_GUIDE = """\
