@@ -44,6 +44,19 @@ class EvolutionPart(Part):
         context = self._context(model, clocks, should_stop)
         yield from Scheduler(context, time.sleep).run_due()
 
+    def make_due(self) -> None:
+        """Let patterns and gaps be due at once, and the model asked again although it failed.
+
+        The limits of attempts stay. Raises `StoreError`.
+        """
+        from ..evolve.schedule import job_leases, pauses
+        from ..evolve.schedule.jobs import JOBS
+
+        context = self._context(None, None, lambda: False)
+        pauses.end_pause(context.store)
+        for job in JOBS:
+            job_leases.make_due(context, job)
+
     def run(
         self,
         model: Model | None,

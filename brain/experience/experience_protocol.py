@@ -168,6 +168,9 @@ class ExperienceStore(Protocol):
     def newest_work(self, kind: str) -> int | None:
         """Return the time of the item that was added last and is not done, None for no such."""
 
+    def oldest_work(self, kind: str) -> int | None:
+        """Return the time of the item that was added first and is not done, None for no such."""
+
     def list_work(self, kind: str = "") -> list[tuple[WorkItem, str]]:
         """Return the items with their results, "" for those not done, oldest first.
 

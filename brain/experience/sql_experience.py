@@ -150,7 +150,16 @@ class SqlExperience:
 
     def newest_work(self, kind: str) -> int | None:
         """Return the time of the item that was added last and is not done, None for no such."""
-        return self._database.run(lambda db: sql_work.newest_shared_work(db, self._brain, kind))
+        return self._find_work_time(kind, is_oldest=False)
+
+    def oldest_work(self, kind: str) -> int | None:
+        """Return the time of the item that was added first and is not done, None for no such."""
+        return self._find_work_time(kind, is_oldest=True)
+
+    def _find_work_time(self, kind: str, *, is_oldest: bool) -> int | None:
+        return self._database.run(
+            lambda db: sql_work.find_shared_work_time(db, self._brain, kind, is_oldest=is_oldest)
+        )
 
     def list_work(self, kind: str = "") -> list[tuple[WorkItem, str]]:
         """Return the items with their results, "" for those not done, oldest first."""

@@ -108,10 +108,11 @@ def count_shared_work(db: Connection, brain: str, kind: str) -> int:
     return db.scalar(found.where(work.c.kind == kind) if kind else found) or 0
 
 
-def newest_shared_work(db: Connection, brain: str, kind: str) -> int | None:
-    """Return the time of the item that was added last and is not done."""
+def find_shared_work_time(db: Connection, brain: str, kind: str, *, is_oldest: bool) -> int | None:
+    """Return the time of the item that is not done and was added first, or last."""
     is_open = (work.c.brain == brain) & (work.c.kind == kind) & (work.c.is_done == 0)
-    return db.scalar(select(work.c.at).where(is_open).order_by(work.c.number.desc()).limit(1))
+    order = work.c.number.asc() if is_oldest else work.c.number.desc()
+    return db.scalar(select(work.c.at).where(is_open).order_by(order).limit(1))
 
 
 def list_shared_work(db: Connection, brain: str, kind: str) -> list[tuple[WorkItem, str]]:

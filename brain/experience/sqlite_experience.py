@@ -152,7 +152,11 @@ class SqliteExperience:
 
     def newest_work(self, kind: str) -> int | None:
         """Return the time of the item that was added last and is not done, None for no such."""
-        return self._file.read(partial(sqlite_work.newest_work, kind=kind), None)
+        return self._file.read(partial(sqlite_work.find_work_time, kind=kind, order="DESC"), None)
+
+    def oldest_work(self, kind: str) -> int | None:
+        """Return the time of the item that was added first and is not done, None for no such."""
+        return self._file.read(partial(sqlite_work.find_work_time, kind=kind, order="ASC"), None)
 
     def list_work(self, kind: str = "") -> list[tuple[WorkItem, str]]:
         """Return the items with their results, "" for those not done, oldest first."""

@@ -128,9 +128,9 @@ def count_work(db: Connection, kind: str) -> int:
     return int(count)
 
 
-def newest_work(db: Connection, kind: str) -> int | None:
-    """Return the time of the item that was added last and is not done."""
-    rows = _fetch_rows(db, "is_done = 0 AND kind = ? ORDER BY number DESC LIMIT 1", (kind,))
+def find_work_time(db: Connection, kind: str, order: str) -> int | None:
+    """Return the time of the item that is not done and was added first (ASC) or last (DESC)."""
+    rows = _fetch_rows(db, f"is_done = 0 AND kind = ? ORDER BY number {order} LIMIT 1", (kind,))
     return rows[0].at if rows else None
 
 

@@ -116,9 +116,10 @@ class RateStatus(NamedTuple):
 class EvolverStatus(NamedTuple):
     """What an evolver would do next.
 
-    `waiting` counts what it has in the queue. `next` is when, None for never; `reason` says why
-    it waits, "" if it is due. `max_tokens` is the most that its next attempt may cost, 0 if it
-    would make none.
+    `waiting` counts what it has to learn from, queued or not yet; `since` is when the oldest of it
+    came, of patterns that are not queued when they were looked for last. `names` are of some.
+    `next` is when, None for never; `reason` says why it waits, "" if it is due. `max_tokens` is
+    the most that its next attempt may cost, 0 if it would make none.
     """
 
     evolver: str
@@ -126,6 +127,8 @@ class EvolverStatus(NamedTuple):
     next: datetime | None
     reason: str
     max_tokens: int
+    since: datetime | None = None
+    names: Sequence[str] = ()
 
 
 class EvolutionDecision(NamedTuple):

@@ -340,6 +340,7 @@ def test_what_is_not_done_is_counted_and_the_newest_of_it_is_found(store: Experi
     store.add_work(WorkItem(kind="patterns", key="a", at=90, data="{}"))
     assert (store.count_work(), store.count_work("gaps"), store.count_work("none")) == (4, 3, 0)
     assert (store.newest_work("gaps"), store.newest_work("patterns")) == (9, 90)
+    assert (store.oldest_work("gaps"), store.oldest_work("none")) == (7, None)
     for _ in range(3):
         store.finish_work(claim(store), "done")
     assert (store.count_work("gaps"), store.newest_work("gaps")) == (0, None)

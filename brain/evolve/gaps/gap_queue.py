@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from .gap_audit import PROPOSED_PHASE, REJECTED
-from .open_gaps import OpenGap, add_gap_work, list_open_gaps
+from .open_gaps import GAPS, OpenGap, add_gap_work, list_open_gaps
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore, WorkItem
@@ -55,9 +55,14 @@ def parse_ended(result: str) -> EndedAttempt:
 
 def queue_open_gaps(store: ExperienceStore, now: int) -> None:
     """Queue the gaps that are due, those that were not queued when their failure was noted."""
-    for gap in list_open_gaps(store):
-        if gap.score.is_due:
-            add_gap_work(store, gap, now)
+    for gap in list_unqueued(store):
+        add_gap_work(store, gap, now)
+
+
+def list_unqueued(store: ExperienceStore) -> list[OpenGap]:
+    """Return the gaps that are due and of whose failures none was queued."""
+    known = {item.key for item, _ in store.list_work(GAPS)}
+    return [gap for gap in list_open_gaps(store) if gap.score.is_due and gap.episode not in known]
 
 
 def describe_next(

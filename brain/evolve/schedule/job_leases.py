@@ -59,6 +59,15 @@ def release_job(context: JobContext, job: Job, last: int | None) -> None:
     change_fields(context.store, _note(job), end)
 
 
+def make_due(context: JobContext, job: Job) -> None:
+    """Let a job be due at once, whenever it ran last."""
+
+    def forget(fields: Fields) -> Fields | None:
+        return {**fields, "last": None} if fields.get("last") is not None else None
+
+    change_fields(context.store, _note(job), forget)
+
+
 def next_time(context: JobContext, job: Job, lease: JobLease, now: int) -> int | None:
     """Return when a job is due, None for one that waits for its queue alone and has none."""
     newest = context.store.newest_work(job.queue) if job.queue else None

@@ -100,7 +100,8 @@ class Job:
     """A job: its evolver, how often it runs, and what it does.
 
     A job with `period` (ms) runs once in each; 0 is only for a queue. `queue` is the kind of work
-    that makes it run sooner, "" for none. A job that `works_off` claims each item itself; any
+    that makes it run sooner, "" for none. `find_new` lists what it would queue: names, and
+    since when, None for since it last looked. A job that `works_off` claims each item itself; any
     other one is run by one process at a time. `find_switch` says what turns the job off, "" if
     nothing does. `limits` are shown by the status, and `max_tokens` is the most that one attempt
     may cost, with a model that calls tools or one that does not.
@@ -113,6 +114,7 @@ class Job:
     works_off: bool = False
     needs_model: bool = True
     find_switch: Callable[[JobContext], str] = field(default=lambda context: "")
+    find_new: Callable[[JobContext], list[tuple[str, int | None]]] = field(default=lambda _: [])
     limits: tuple[RateLimit, ...] = ()
     max_tokens: Callable[[bool], int] = field(default=lambda has_tools: 0)
 

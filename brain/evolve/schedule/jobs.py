@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, cast
 from ...repo.open.manifest import OFF
 from ...results import ScheduledStep
 from ..gaps.gap_limits import GAP_LIMITS
+from ..gaps.gap_queue import list_unqueued
+from ..patterns.pattern_status import NEW
 from ..patterns.settings import ENABLED_VARIABLE
 from ..patterns.settings import is_enabled as are_patterns_enabled
 from .costs import MAX_PROMPT_CHARS
@@ -59,6 +61,18 @@ def _find_gap_switch(context: JobContext) -> str:
     return "SKILLS_ENABLED turns gaps off" if context.brain.gaps.read_mode() == OFF else ""
 
 
+def _find_new_patterns(context: JobContext) -> list[tuple[str, int | None]]:
+    brain, now = cast("PatternBrain", context.brain), context.clocks.now()
+    new = (one for one in brain.patterns.list(now=now).patterns if one.status == NEW)
+    return [(" → ".join(one.skills), None) for one in new]
+
+
+def _find_new_gaps(context: JobContext) -> list[tuple[str, int | None]]:
+    if not context.brain.gaps.read_policy().periodic:
+        return []
+    return [(" ".join(gap.goal.split()), gap.last) for gap in list_unqueued(context.store)]
+
+
 def _run_synthesis(context: JobContext) -> Iterator[ScheduledStep]:
     from .synthesis_job import work_off_hard_runs
 
@@ -99,6 +113,7 @@ JOBS = (
         run=_run_patterns,
         period=6 * HOUR_MS,
         find_switch=_find_pattern_switch,
+        find_new=_find_new_patterns,
         max_tokens=_max_metered_tokens,
     ),
     Job(
@@ -107,6 +122,7 @@ JOBS = (
         period=HOUR_MS,
         queue=GAPS,
         find_switch=_find_gap_switch,
+        find_new=_find_new_gaps,
         limits=GAP_LIMITS,
         max_tokens=_max_metered_tokens,
     ),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...experience.experience_protocol import RateLimit
 
 _DECISIONS = 10
+_NAMES = 5
 _OFF = "evolution is off"
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ def read_evolution_status(
         model=model.name,
         evolvers=_try(
             lambda: [
-                _describe_evolver(context, model, job, _OFF if mode == OFF else "", pause)
+                _describe_evolver(context, model, job, _OFF if mode == OFF else "", pause, problems)
                 for job in jobs
             ],
             [],
@@ -74,7 +75,12 @@ def _find_pause(context: JobContext, model: NamedModel) -> ModelPause | None:
 
 
 def _describe_evolver(
-    context: JobContext, model: NamedModel, job: Job, off: str, pause: ModelPause | None
+    context: JobContext,
+    model: NamedModel,
+    job: Job,
+    off: str,
+    pause: ModelPause | None,
+    problems: list[str],
 ) -> EvolverStatus:
     """Describe a job; `off` says why no job runs, "" if they do."""
     now = context.clocks.now()
@@ -87,12 +93,19 @@ def _describe_evolver(
     elif not obstacle:
         reason, until = _find_reason_to_wait(context, job, pause, now)
         due = None if due is None else max(due, until)
+    switched_off = off or job.find_switch(context)
+    nothing: list[tuple[str, int | None]] = []
+    new = nothing if switched_off else _try(lambda: job.find_new(context), nothing, problems)
+    times = [context.store.oldest_work(job.evolver), *(at or lease.last for _, at in new)]
+    since = min((at for at in times if at is not None), default=None)
     return EvolverStatus(
         evolver=job.evolver,
-        waiting=context.store.count_work(job.evolver),
+        waiting=context.store.count_work(job.evolver) + len(new),
         next=None if due is None else utc_time(max(due, now)),
         reason=reason,
         max_tokens=0 if obstacle else job.max_tokens(model.has_tools),
+        since=None if since is None else utc_time(since),
+        names=[name for name, _ in new[:_NAMES]],
     )
 
 

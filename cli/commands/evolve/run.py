@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brain.errors import Conflict
+from brain.errors import Conflict, printable_text
 
 from ... import signals
 from ...command import OVERWRITE_EXITS, READ_EXITS, brain_command, flag, option
@@ -26,6 +26,7 @@ NO_MODEL_NOTE = (
     "Note: no model is configured, so hard runs wait in the queue; choose one with"
     " `brain config model`"
 )
+_NAME_CHARS = 60
 
 
 @brain_command(
@@ -33,26 +34,29 @@ NO_MODEL_NOTE = (
     examples=(
         "brain evolve run",
         "brain evolve run --once --json",
+        "brain evolve run --now",
         "brain evolve run --print-unit systemd > ~/.config/systemd/user/brain-evolve.service",
     ),
     exits=OVERWRITE_EXITS,
     json_help="Print one JSON document per line for each step.",
 )
 @flag("--once", help="Do what is due now, and end.")
+@flag("--now", "at_once", help="Do what waits, due or not, and end.")
 @option(
     "--print-unit",
     type=click.Choice(("systemd", "launchd")),
     help="Print a unit file that starts this command; start nothing.",
 )
-def evolve_run_command(app: App, once: bool, print_unit: str | None) -> None:
+def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | None) -> None:
     """Learn from hard runs, patterns and gaps as they come.
 
     Hard runs wait in a queue: tasks in Python, MCP sessions, and transcripts that `brain
     watch` imports. Each is shown to the model, and what it drafts goes through the gate.
-    Patterns are mined every six hours, gaps every hour. Several of these may run at once: a
-    run or a job belongs to one of them. After a kill, the next one goes on with the answers
-    that were paid for. After a failure of the model it waits, each time longer. Ctrl-C or
-    SIGTERM ends it once the model has answered; a second one at once.
+    Patterns are mined every six hours, gaps every hour, and after a failure of the model it
+    waits, each time longer; --now does not wait, but keeps the limits of attempts. Several of
+    these may run at once: a run or a job belongs to one of them. After a kill, the next one goes
+    on with the answers that were paid for. Ctrl-C or SIGTERM ends it once the model has
+    answered; a second one at once.
     """
     if print_unit:
         _print_unit(app, print_unit)
@@ -68,13 +72,24 @@ def evolve_run_command(app: App, once: bool, print_unit: str | None) -> None:
         app.print_note(NO_MODEL_NOTE)
     stop = threading.Event()
     with signals.stop_on_signal(stop.set):
-        if once:
+        if at_once:
+            app.brain.evolution.make_due()
+        if once or at_once:
             steps = app.brain.evolution.run_due(model, should_stop=stop.is_set)
         else:
             app.print_note(f"Learning in {escape(str(app.brain.root))}; Ctrl-C ends it")
             steps = app.brain.evolution.run(model, stop)
         for step in steps:
             emit_line(app, step, step_lines(step))
+    if once and not at_once:
+        _note_what_waits(app, "" if model is None else model.name)
+
+
+def _note_what_waits(app: App, model: str) -> None:
+    for evolver in app.brain.evolution.status(model).evolvers:
+        if evolver.waiting and not evolver.reason and evolver.next is not None:
+            line = f"Note: {_evolver_line(evolver)}; `brain evolve run --now` does it now"
+            app.print_note(escape(line))
 
 
 def step_lines(step: ScheduledStep) -> Iterator[str]:
@@ -144,7 +159,13 @@ def _rate_line(rate: RateStatus) -> str:
 
 
 def _evolver_line(evolver: EvolverStatus) -> str:
-    parts = [f"{evolver.evolver}: {evolver.waiting} waiting"]
+    waits = f"{evolver.evolver}: {evolver.waiting} waiting"
+    if evolver.since is not None:
+        waits += f" since {local_time(evolver.since)}"
+    if evolver.names:
+        names = [printable_text(name, _NAME_CHARS) for name in evolver.names]
+        waits += f" ({'; '.join(names)}{'; …' if evolver.waiting > len(names) else ''})"
+    parts = [waits]
     if evolver.next is not None:
         parts.append(f"next {local_time(evolver.next)}")
     if evolver.reason:
