@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..errors import InvalidInput, printable_text
+from ..repo.changes.import_source import BRAIN_OWNED_FILES, ImportSource
 from ..repo.open.discovery import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
@@ -31,7 +32,9 @@ from .create_brain import (
 )
 from .git.clone import clone_repository, parse_repository_url
 from .git.history_reader import GitHistoryReader
-from .ignore_filter import filter_ignored, is_ignored
+from .home_origins import find_sources, own_path, usual_path
+from .ignore_filter import StepFiles, filter_ignored, is_ignored
+from .layouts import LAYOUT_BY_KIND
 from .readopt import find_published_state, move_source_branch, restore_published_form
 from .source_protocol import (
     DetectedSource,
@@ -209,7 +212,7 @@ def _adopt_copy(brain: AdoptionBrain, detected: DetectedSource, states: SourceSt
     if published is not None:
         move_source_branch(brain, source.branch, published.snapshot)
     is_new = next(brain.history.log(limit=1)).operation["kind"] == "genesis"
-    steps = states.steps
+    steps = _move_to_own_paths(brain, source, detected, states)
     if published is not None:
         steps = restore_published_form(brain, detected.path, published, steps, states)
     if is_new:
@@ -230,6 +233,41 @@ def _adopt_copy(brain: AdoptionBrain, detected: DetectedSource, states: SourceSt
         changed=brain.head != head,
         conflicts=merged.conflicts,
     )
+
+
+def _move_to_own_paths(
+    brain: AdoptionBrain, source: ImportSource, detected: DetectedSource, states: SourceStates
+) -> Iterator[ImportStep]:
+    """Yield the steps with an own path for each file whose path holds that of another source.
+
+    Skills and memory are shared: they are merged. A file that has an own path keeps it.
+    """
+    layout = LAYOUT_BY_KIND.get(detected.kind)
+    private = [
+        info.path
+        for info in brain.files.list()
+        if info.path not in BRAIN_OWNED_FILES and not info.path.startswith(("skills/", "memory/"))
+    ]
+    sources = find_sources(brain, "@", private)
+    here = source.kind, source.branch
+    known = {path for path in private if here in sources.get(path, ())}
+
+    def move(path: str) -> str:
+        own = own_path(source.branch, layout, path) if layout else path
+        return own if own in known or (path in sources and path not in known) else path
+
+    def move_files(step: ImportStep) -> StepFiles:
+        for path, file in step.files:
+            moved = move(path)
+            if moved != path and path in states.source_paths:
+                states.source_paths[moved] = states.source_paths.pop(path)
+            yield moved, file
+
+    def keeps(step: ImportStep, path: str) -> bool:
+        return step.keeps_path(usual_path(source.branch, path))
+
+    for step in states.steps:
+        yield step._replace(files=move_files(step), keeps_path=partial(keeps, step))
 
 
 def _adopt_in_place(

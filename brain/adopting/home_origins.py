@@ -7,12 +7,12 @@ lie. A file that was removed from the home since is not one of its origins.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..digest import blob_id
-from ..repo.changes.import_source import BRAIN_OWNED_FILES
+from ..repo.changes.import_source import BRAIN_OWNED_FILES, ImportSource
 from ..results import FileInfo
 from ..skills.skill_layout import FOLDER_SUFFIXES
 from .brain_protocol import AdoptionBrain
@@ -46,12 +46,14 @@ class HomeOrigins:
     `home_paths` maps paths of the brain to those of files in the home, and `adopted` paths of
     the home, also of removed files, to what was adopted there. `linked` are paths of the home
     that lead through a link: adoption reads such files, and publishing does not change them.
-    `waiting` are the branches of states that were read from there and are not merged yet.
+    `sources` are the kinds and branches of what was adopted from there. `waiting` are the
+    branches of states that were read from there and are not merged yet.
     """
 
     home_paths: dict[str, str] = field(default_factory=dict)
     adopted: dict[str, AdoptedOrigin] = field(default_factory=dict)
     linked: set[str] = field(default_factory=set)
+    sources: set[tuple[str, str]] = field(default_factory=set)
     waiting: list[str] = field(default_factory=list)
 
 
@@ -61,16 +63,20 @@ def find_origins(
     target: HomeLayout,
     snapshot: str,
     rows: Mapping[str, PublishedFile],
+    published: Collection[str] = (),
 ) -> HomeOrigins:
     """Return the adopted files of the home at `folder` that a client with `target` reads.
 
     `rows` are those of the record in the folder. A row counts only if adopting would take the
-    file at its path in the home to its path in the brain.
+    file at its path in the home to its path in the brain. `published` are the paths of the
+    snapshot that was published: of these, what has no row was left out, and never there.
     """
-    finder = _OriginFinder(folder, target, rows)
+    finder = _OriginFinder(folder, target, rows, published)
     finder.add_published()
-    for branch, layout in _adopted_branches(brain, folder, target.kind):
-        finder.enter_source(layout)
+    for source, layout in _adopted_sources(brain, folder, target.kind):
+        branch = source.branch
+        finder.enter_source(layout, branch)
+        finder.origins.sources.add((source.kind, source.branch))
         merged = _last_merged_state(brain, branch, snapshot)
         if merged != next(brain.history.log(branch, limit=1)).snapshot:
             finder.origins.waiting.append(branch)
@@ -81,18 +87,67 @@ def find_origins(
     return finder.origins
 
 
+def own_path(branch: str, layout: HomeLayout, path: str) -> str:
+    """Return the path of its own that a file of a source gets where another one has `path`."""
+    is_system = path in map(layout.brain_path, layout.system) and path.endswith(".md")
+    return f"prompts/{'fragments' if is_system else 'sources'}/{_source_name(branch)}/{path}"
+
+
+def usual_path(branch: str, path: str) -> str:
+    """Return the path that the layout gives a file of a source, for one with an own path too."""
+    parts = path.split("/", 3)
+    is_own = parts[0] == "prompts" and parts[1:2] in (["fragments"], ["sources"])
+    return parts[3] if is_own and parts[2:3] == [_source_name(branch)] and parts[3:] else path
+
+
+def _source_name(branch: str) -> str:
+    return branch.rpartition("/")[2]
+
+
+def find_sources(
+    brain: AdoptionBrain, rev: str, paths: Collection[str]
+) -> dict[str, set[tuple[str, str]]]:
+    """Return the sources, by kind and branch, from which some files came.
+
+    What was edited in a folder after it was published there came from the brain.
+    """
+    found: dict[str, set[tuple[str, str]]] = {}
+    listed = sorted(paths)
+    branches = [info.name for info in brain.branches.list().branches]
+    for info in brain.history.log(rev, paths=listed) if listed else ():
+        if info.operation["kind"] == "import":
+            kind, name = info.operation["origin"], info.operation["name"]
+            prefix = f"adopted/{kind}-{name[:64]}-"
+            same = [one for one in branches if one.rpartition("-")[0] + "-" == prefix]
+            if len(same) > 1:  # folders of one name
+                check = brain.history.check_ancestry
+                same = [one for one in same if check(info.snapshot, one).descends] or same
+            for change in brain.history.diff_with_parent(info.snapshot, paths=listed).changes:
+                if change.change in ("added", "renamed"):
+                    here = ((kind, branch) for branch in same or [prefix])
+                    found.setdefault(change.path, set()).update(here)
+    return found
+
+
 class _OriginFinder:
     """Collects origins; those of one source after the other.
 
     A file that lies in the place of another client is no origin: this client gets a copy.
     """
 
-    def __init__(self, folder: Path, target: HomeLayout, rows: Mapping[str, PublishedFile]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        target: HomeLayout,
+        rows: Mapping[str, PublishedFile],
+        published: Collection[str],
+    ) -> None:
+        self._published = published
         self.origins = HomeOrigins()
         self._folder, self._target, self._rows = folder, target, rows
         self._used: set[str] = set()
         self._below_link: dict[str, bool] = {}
-        self._source = target
+        self._source, self._branch = target, ""
         self._skill_folders: dict[str, str] = {}
 
     def add_published(self) -> None:
@@ -102,9 +157,9 @@ class _OriginFinder:
             if is_own and self._target.brain_path(home) == row.path:
                 self._use(row.path, home)
 
-    def enter_source(self, source: HomeLayout) -> None:
+    def enter_source(self, source: HomeLayout, branch: str) -> None:
         """Take the layout of the source from which the next files were adopted."""
-        self._source = source
+        self._source, self._branch = source, branch
         places = source.skill_folders.places
         self._skill_folders = {place: folder for folder, place in places.items()}
 
@@ -113,6 +168,8 @@ class _OriginFinder:
         path = origin.info.path
         possible = [home for home in self._possible_homes(path) if self._may_hold(home, path)]
         existing = [home for home in possible if self._exists(home)]
+        if path in self._published:
+            possible = [home for home in possible if home in self._rows]
         for home in existing[:1] or possible:
             if self._is_read(home):
                 self.origins.adopted.setdefault(home, origin)
@@ -145,11 +202,12 @@ class _OriginFinder:
             if place in self._skill_folders:
                 yield self._skill_folders[place] + path[len(place) :]
                 return  # a skill lies in one place, with all its files
-        yield from self._source.home_paths(path)
+        yield from self._source.home_paths(usual_path(self._branch, path))
 
     def _may_hold(self, home: str, path: str) -> bool:
         row = self._rows.get(home)
-        return self._source.brain_path(home) == path and (row is None or row.path == path)
+        is_place = self._source.brain_path(home) == usual_path(self._branch, path)
+        return is_place and (row is None or row.path == path)
 
     def _exists(self, home: str) -> bool:
         return home in self._rows or os.path.lexists(self._folder / home)
@@ -174,15 +232,15 @@ def _is_linked_copy(path: Path, info: FileInfo) -> bool:
     )
 
 
-def _adopted_branches(
+def _adopted_sources(
     brain: AdoptionBrain, folder: Path, kind: str
-) -> Iterator[tuple[str, HomeLayout]]:
-    """Yield the branches of sources at `folder`, that of `kind` first, with their layouts."""
+) -> Iterator[tuple[ImportSource, HomeLayout]]:
+    """Yield the sources at `folder` that were adopted, that of `kind` first, with their layouts."""
     known = {info.name for info in brain.branches.list().branches}
     for reader in sorted(source_readers(), key=lambda reader: reader.kind != kind):
-        branch = build_source(DetectedSource(reader.kind, folder, "", 0, None)).branch
-        if branch in known and folder.is_dir():
-            yield branch, _source_layout(reader, folder)
+        source = build_source(DetectedSource(reader.kind, folder, "", 0, None))
+        if source.branch in known and folder.is_dir():
+            yield source, _source_layout(reader, folder)
 
 
 def _last_merged_state(brain: AdoptionBrain, branch: str, snapshot: str) -> str:

@@ -9,7 +9,7 @@ they are about to have, and after them; so the files of a killed publication are
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from ..util.progress import Progress, no_progress
 from ..worktree.file_checkout import remove_working_file, write_working_files
 from .brain_protocol import AdoptionBrain
 from .content_checks import SECRET_CODE, describe_secrets, find_new_secrets
-from .home_origins import find_origins
-from .layouts import HomeLayout
+from .home_origins import find_origins, find_sources
+from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .publish_manifest import (
     ABSENT_STATE,
     PublishedFile,
@@ -55,7 +55,8 @@ class PublishRequest:
 
     `strict` drops all fields outside the agentskills.io specification, even those that the
     client reads. `overwrite` replaces files that others wrote. `rename` gives adopted skills
-    the names of their folders. `allow` holds ids of findings that are not secrets. With
+    the names of their folders. `include` holds files to write although they came from other
+    homes. `allow` holds ids of findings that are not secrets. With
     `dry_run` nothing is written.
     """
 
@@ -63,6 +64,7 @@ class PublishRequest:
     strict: bool = False
     overwrite: bool = False
     rename: bool = False
+    include: Collection[str] = ()
     allow: Collection[str] = ()
     dry_run: bool = False
 
@@ -95,6 +97,11 @@ def publish(
         return job.result()
 
 
+def _is_user_home(source: tuple[str, str]) -> bool:
+    layout = LAYOUT_BY_KIND.get(source[0])
+    return layout is not None and bool(layout.home_name)
+
+
 def _refuse_during_adoption(brain: AdoptionBrain, waiting: Sequence[str]) -> None:
     """Refuse while what was read from the folder waits for conflicts. Raises `Conflict`."""
     if waiting and brain.merge.list_conflicts():
@@ -124,7 +131,9 @@ class _Publication:
         self._records = load_records(folder) if folder.is_dir() else []
         own_records = [record for record in self._records if self._is_own_record(record)]
         self._previous = own_records[0].files if own_records else {}
-        origins = find_origins(brain, folder, layout, self._snapshot, self._previous)
+        origins = find_origins(
+            brain, folder, layout, self._snapshot, self._previous, self._published_paths()
+        )
         _refuse_during_adoption(brain, origins.waiting)
         self._adopted, self._linked = origins.adopted, origins.linked
         self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths)
@@ -133,6 +142,7 @@ class _Publication:
             brain, self._snapshot, self._plan, self._form, self._previous, self._adopted, progress
         )
         self._behind_link = self._leave_out_linked(origins.home_paths)
+        self._behind_link |= self._leave_out_foreign(origins.sources, request.include)
         self._notices = find_other_names(self._plan, self._rendered, layout.client)
         self._held_back: list[Notice] = []
         self._write: dict[str, str] = {}
@@ -153,6 +163,44 @@ class _Publication:
             if file and (known is None or known.state != file.entry.state):
                 reason = f"{path} leads through a link; publish into the folder it leads to"
                 self._plan.skipped.append(Notice("behind_link", planned.info.path, reason))
+        return left_out
+
+    def _published_paths(self) -> set[str]:
+        """Return the paths of the snapshot that was published there last; it may be gone."""
+        for record in filter(self._is_own_record, self._records):
+            with suppress(NotFound, InvalidInput):
+                return {info.path for info in self._brain.files.list(record.snapshot)}
+        return set()
+
+    def _leave_out_foreign(
+        self, sources: Collection[tuple[str, str]], include: Collection[str]
+    ) -> set[str]:
+        """Leave out what came from other homes, unless it is to be included; return the paths.
+
+        Skills are for all. Other files, as private instructions, go back to where they came
+        from: not to a folder from which others came, nor from the home of a user to a project.
+        """
+        places = {
+            planned.info.path: home
+            for home, planned in self._plan.files.items()
+            if not planned.info.path.startswith("skills/") and planned.info.path not in include
+        }
+        left_out = set()
+        found = find_sources(self._brain, self._snapshot, places)
+        for path, origins in found.items():
+            others = origins - set(sources)
+            is_leak = self._layout.skills_anywhere and any(map(_is_user_home, others))
+            if not sources and not is_leak:
+                continue
+            file = self._rendered.get(places[path])
+            if others and file:
+                known = self._known_row(places[path])
+                left_out.add(places[path])
+                del self._rendered[places[path]]
+                if known is None or known.state != file.entry.state:
+                    names = ", ".join(sorted(branch for _, branch in others))
+                    reason = f"it came from another home ({names}); --include writes it here too"
+                    self._plan.skipped.append(Notice("of_another_home", path, reason))
         return left_out
 
     def _find_changes(self, progress: Progress) -> None:

@@ -108,7 +108,10 @@ def plan_publication(
             reason = f"a {target.title} has no place for it"
         if new and new.kind == LINK:
             new = _plan_link(brain, rev, new, files, plan)
-            reason = "a link to what is no published file of this brain"
+            if new is None:
+                reason = "a link to what is no published file of this brain"
+                plan.skipped.append(Notice("link_outside", info.path, reason))
+                continue
         reason = _refusal_reason(new, plan) if new else reason
         if new and not reason:
             plan.files[new.client_path] = new
@@ -141,7 +144,7 @@ def _plan_link(
             return None
         place = posixpath.join(posixpath.dirname(found.path), text.decode())
         target = files.get(posixpath.normpath(place))
-        if target is None:
+        if target is None or (planned.skill and not target.path.startswith("skills/")):
             return None
         if ENTRY_KINDS[target.kind] != LINK:
             there = posixpath.join(posixpath.dirname(planned.client_path), text.decode())

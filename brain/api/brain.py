@@ -365,6 +365,7 @@ class Brain(BrainParts):
         strict: bool = False,
         overwrite: bool = False,
         rename: bool = False,
+        include: Collection[str] = (),
         allow: Collection[str] = (),
         dry_run: bool = False,
         progress: Progress | None = None,
@@ -372,13 +373,20 @@ class Brain(BrainParts):
         """Write skills, memory and prompts into the folder of another program.
 
         With conflicts nothing is written unless `overwrite` replaces foreign files. `strict`
-        drops fields that only the client reads; `rename` names adopted skills as their folders. A
+        drops fields that only the client reads; `rename` names adopted skills as their folders;
+        `include` names files, other than skills, to write although they came from other homes. A
         file with a secret not in `allow` is held back. Raises `Locked`, or `InvalidInput`.
         """
         from ..adopting.publish import PublishRequest, publish
 
         request = PublishRequest(
-            rev=rev, strict=strict, overwrite=overwrite, rename=rename, allow=allow, dry_run=dry_run
+            rev=rev,
+            strict=strict,
+            overwrite=overwrite,
+            rename=rename,
+            include=include,
+            allow=allow,
+            dry_run=dry_run,
         )
         return call_system(publish, self, client, Path(folder), request, *progress_args(progress))
 

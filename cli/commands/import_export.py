@@ -11,7 +11,14 @@ import click
 
 from brain.errors import BrainError
 
-from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
+from ..command import (
+    OVERWRITE_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+    repeated_option,
+)
 from ..context import App
 from ..options import allow_option, revision_option
 from ..output import emit
@@ -201,6 +208,11 @@ PUBLISH_CLIENTS = (
 @flag("--strict", help="Write only what agentskills.io allows.")
 @flag("--overwrite", help="Replace files that this brain did not write.")
 @flag("--rename", help="Give skills adopted from DIR the names of their folders.")
+@repeated_option(
+    "--include",
+    metavar="PATH",
+    help="Write a file that came from another home, too; repeatable.",
+)
 @flag("--dry-run", help="Print what would be written; write nothing.")
 @allow_option("Publish")
 def publish_command(
@@ -211,6 +223,7 @@ def publish_command(
     strict: bool,
     overwrite: bool,
     rename: bool,
+    include: tuple[str, ...],
     dry_run: bool,
     allow: tuple[str, ...],
 ) -> None:
@@ -232,6 +245,7 @@ def publish_command(
             strict=strict,
             overwrite=overwrite,
             rename=rename,
+            include=include,
             allow=allow,
             dry_run=dry_run,
             progress=bar,

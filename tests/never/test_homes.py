@@ -249,3 +249,65 @@ def test_a_linked_file_of_instructions_is_published_as_a_link_or_with_its_text(
         assert brain.files.read("AGENTS.md") == b"Of codex.\n"
         brain.publish("claude", root)
         assert (root / link).is_symlink() == (link == "CLAUDE.md")
+
+
+def test_private_rules_of_one_home_never_reach_another(folder: Path, cli: Call) -> None:
+    homes = {
+        ".claude": {"projects/": "", "CLAUDE.md": "Private.\n", "agents/me.md": "Private.\n"},
+        "work/app": {"CLAUDE.md": "Of work.\n", ".claude/agents/me.md": "Of work.\n"},
+        "play/app": {"CLAUDE.md": "Of play.\n"},
+        "bare": {".claude/skills/": ""},
+    }
+    for name, files in homes.items():
+        write_files(folder / name, files)
+        place = "skills" if name == ".claude" else ".claude/skills"
+        make_skill(folder / name, f"{place}/of-{name[-3:]}", "S.")
+        assert cli("adopt", name, "mind").status == 0
+    prompt = cli("-C", "mind", "prompt").out
+    assert all(prompt.count(text) == 1 for text in ("Private.", "Of work.", "Of play."))
+    assert Path("mind/CLAUDE.md").read_text() == "Private.\n"
+    write(Path("mind"), {"CLAUDE.md": "Private, newer.\n"})
+    texts = Path("mind/prompts/fragments").glob("claude-app-*/CLAUDE.md")
+    (own,) = (path for path in texts if "work" in path.read_text())
+    own.write_text("Of work, newer.\n")
+    write(Path("mind"), {})
+    for name in (*homes, "fresh"):
+        told = cli("-C", "mind", "publish", "--to", "claude", name)
+        assert told.status == 0
+        if name in ("bare", "fresh"):
+            assert "it came from another home (adopted/claude-home-claude-" in told.out
+            assert not Path(name, "CLAUDE.md").exists()
+        assert cli("adopt", name, "mind").out.startswith("Nothing changed")
+    assert {name: Path(name, "CLAUDE.md").read_text() for name in homes if name != "bare"} == {
+        ".claude": "Private, newer.\n",
+        "work/app": "Of work, newer.\n",
+        "play/app": "Of play.\n",
+    }
+    assert Path("work/app/.claude/agents/me.md").read_text() == "Of work.\n"
+    assert Path("play/app/.claude/skills/of-ude/SKILL.md").exists()
+    write_files(folder, {"play/app/CLAUDE.md": "Of play, newer.\n"})
+    assert cli("adopt", "play/app", "mind").status == 0
+    assert "Of play, newer." in cli("-C", "mind", "prompt").out
+    told = cli("-C", "mind", "publish", "--to", "claude", "bare", "--include", "CLAUDE.md")
+    assert told.status == 0 and Path("bare/CLAUDE.md").read_text() == "Private, newer.\n"
+
+
+def test_a_path_that_two_homes_share_already_is_published_to_none_of_them(
+    folder: Path, cli: Call
+) -> None:
+    """Memory is shared, and so were instructions in older brains."""
+    homes = {"one": "hermes", "two": "hermes"}
+    for name, kind in homes.items():
+        files = {"SOUL.md": name, "memories/MEMORY.md": f"From {name}.\n", "state.db": ""}
+        assert Brain.adopt(write_files(folder / name, files), folder / "mind", kind).brain
+        with Brain.open("mind") as brain:
+            if brain.merge.list_conflicts():
+                brain.merge.resolve(["memory/MEMORY.md"], "both")
+                brain.merge.resume()
+    for name in homes:
+        told = cli("-C", "mind", "publish", "--to", "hermes", name)
+        assert told.status == 0 and "--include writes it here too: memory/MEMORY.md" in told.out
+        assert Path(name, "memories/MEMORY.md").read_text() == f"From {name}.\n"
+    chosen = ("--include", "memory/MEMORY.md")
+    assert cli("-C", "mind", "publish", "--to", "hermes", "one", *chosen).status == 0
+    assert "From two." in Path("one/memories/MEMORY.md").read_text()
