@@ -146,3 +146,35 @@ def test_a_folder_that_the_job_cannot_read_is_an_error(run: Run, folder: Path) -
         run("", folders={"f": str(folder / "closed" / "inner")})
     (folder / "closed").chmod(0o700)
     assert caught.value.code == "bad_folder" and caught.value.hint
+
+
+def test_keys_and_what_is_no_file_are_covered_in_a_folder(run: Run, folder: Path) -> None:
+    for name in ("a/.ssh/key", "a/id_rsa", "a/open", "own/x"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    os.mkfifo(folder / "a/fifo", 0o666)
+    os.link(folder / "own/x", folder / "a/linked")
+    (folder / "a/closed").mkdir(mode=0)
+    code = (
+        "import os\n"
+        "for top, _, names in os.walk('/folders'):\n"
+        "    for name in names:\n"
+        "        for flags in (os.O_RDONLY, os.O_WRONLY):\n"
+        "            try:\n"
+        "                os.open(os.path.join(top, name), flags | os.O_NONBLOCK)\n"
+        "                print(os.path.relpath(os.path.join(top, name), '/folders'))\n"
+        "            except OSError:\n"
+        "                pass\n"
+    )
+    outcome = run(code, folders={"f": str(folder)}, hidden=(str(folder / "own"),))
+    (folder / "a/closed").chmod(0o700)
+    assert outcome.stdout.split() == [b"f/a/open"], outcome
+
+
+@pytest.mark.parametrize("path", ["/", "/proc", "/dev/shm/..", "~", "~/.ssh"])
+def test_a_folder_that_is_everything_is_refused_whenever_it_was_approved(
+    run: Run, path: str
+) -> None:
+    with pytest.raises(SandboxError) as caught:
+        run("", folders={"f": os.path.expanduser(path)})
+    assert caught.value.code == "bad_folder"

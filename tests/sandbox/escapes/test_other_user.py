@@ -25,8 +25,10 @@ def readable_copy() -> Iterator[Path]:
     """A copy of what the attempts need, which every user can read."""
     with tempfile.TemporaryDirectory(prefix="other-user-") as name:
         folder = Path(name)
-        for part in ("brain", "tests/sandbox"):
+        for part in ("brain", "tests/sandbox", "tests/cases/escapes"):
             shutil.copytree(_PROJECT / part, folder / part)
+        (folder / "tests/support").mkdir()
+        shutil.copy(_PROJECT / "tests/support/cases.py", folder / "tests/support")
         shutil.copy(pyseccomp.__file__, folder)
         folder.chmod(0o755)
         yield folder
