@@ -72,7 +72,10 @@ def plan_ignore_file(home: Path, kind: str, states: SourceStates) -> IgnoreFileC
 
 def list_brain_files(home: Path, rules: IgnoreFileChange) -> set[str]:
     """Return the files that a brain in the home would record. Raises what a scan raises."""
-    files = scan_files(home, rules.rules, None).changed
+    scan = scan_files(home, rules.rules, None)
+    for error in scan.skipped.values():
+        raise error
+    files = scan.changed
     return {file.path for file in files} - OWN_FILES
 
 

@@ -201,17 +201,28 @@ class Brain(BrainParts):
 
     # Record and go back
 
-    def status(self, progress: Progress | None = None) -> results.Status:
-        """Compare the folder with the head."""
+    def status(self, progress: Progress | None = None, *, strict: bool = False) -> results.Status:
+        """Compare the folder with the head.
+
+        Files that a brain cannot hold, or that cannot be read, are left out with a notice; with
+        `strict` they raise `InvalidInput`.
+        """
         from ..repo.changes import snapshot_folder
 
-        return self._locked.run(snapshot_folder.read_status, *progress_args(progress))
+        return self._locked.run(snapshot_folder.read_status, strict, *progress_args(progress))
 
     def snapshot(
-        self, message: str = "", paths: Sequence[str] = (), progress: Progress | None = None
+        self,
+        message: str = "",
+        paths: Sequence[str] = (),
+        progress: Progress | None = None,
+        *,
+        strict: bool = False,
     ) -> results.Recorded:
         """Record the folder; without changes there is no new snapshot.
 
+        Files that a brain cannot hold, or that cannot be read, are left out with a notice, and
+        stay as they were recorded; with `strict` they raise `InvalidInput`.
         With `paths`, only the files at and below them are read and recorded. Raises
         `NotFound` (`no_path`) for a path that neither the folder nor the head has.
         """
@@ -219,12 +230,13 @@ class Brain(BrainParts):
             from ..repo.changes import snapshot_paths
 
             return self._locked.run_write(
-                snapshot_paths.snapshot_paths, message, list(paths), *progress_args(progress)
+                *(snapshot_paths.snapshot_paths, message, list(paths), strict),
+                *progress_args(progress),
             )
         from ..repo.changes import snapshot_folder
 
         return self._locked.run_write(
-            snapshot_folder.snapshot_folder, message, *progress_args(progress)
+            snapshot_folder.snapshot_folder, message, strict, *progress_args(progress)
         )
 
     def snapshot_changes(self, paths: Sequence[str] | None = None) -> results.Recorded:

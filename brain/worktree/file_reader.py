@@ -12,8 +12,8 @@ from .. import limits
 from ..errors import InvalidInput, printable_text
 from ..objects.tree_entry import LINK
 from . import file_fingerprint, symlinks
-from .dirfd import FolderHandles, RootPath, open_folders, unreadable_error
-from .walk import CandidateFile, candidate_from_stat, file_too_large_error
+from .dirfd import UNREADABLE, FolderHandles, RootPath, open_folders, unreadable_error
+from .walk import TOO_LARGE, CandidateFile, candidate_from_stat, file_too_large_error
 
 STREAMED_FILE_BYTES = 256 << 10
 """Files of this size or more are not read into memory as a whole."""
@@ -46,18 +46,27 @@ ReadContent = bytes | LargeFile
 
 
 def read_candidates(
-    root: RootPath, candidates: Iterable[CandidateFile]
+    root: RootPath,
+    candidates: Iterable[CandidateFile],
+    skipped: dict[str, InvalidInput] | None = None,
 ) -> Iterator[tuple[CandidateFile, ReadContent]]:
     """Read each file; yield its state when it was read, and its content.
 
     The content of a file of STREAMED_FILE_BYTES or more is a `LargeFile`, which is closed before
-    the next file; the content of a link is its text. The order of paths is the fastest. Raises
+    the next file; the content of a link is its text. The order of paths is the fastest. A file
+    that its rights keep from being read is added to `skipped`, if that is given. Raises
     `InvalidInput` (`changed_while_reading`, `unreadable`, `unsafe_path`, `not_regular`,
     `link_outside`, `too_large`).
     """
     with open_folders(root) as folders:
         for candidate in candidates:
-            current, content = _read_candidate(folders, candidate)
+            try:
+                current, content = _read_candidate(folders, candidate)
+            except InvalidInput as error:
+                if skipped is None or error.code not in (UNREADABLE, TOO_LARGE):
+                    raise
+                skipped[candidate.path] = error
+                continue
             try:
                 yield current, content
             finally:

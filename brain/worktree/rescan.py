@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import starmap
 
+from ..errors import InvalidInput
 from . import file_fingerprint
 from .dirfd import unreadable_error
 from .stat_cache import PATHS_PER_PART, ROOT_FOLDER_PATH, StatCache, StatCachePart
@@ -141,10 +142,12 @@ class Rescan:
         self, root_fd: int, cache: StatCache, walk: FolderWalk, tick: CountCallback
     ) -> None:
         """Compare all entries of the cache, and classify changed ones. Raises as `FolderWalk`."""
-        rows = [
-            _lstat_entry(root_fd, path, stored)
-            for path, stored in find_differing_entries(cache, root_fd, tick)
-        ]
+        rows: list[_EntryState] = []
+        for path, stored in find_differing_entries(cache, root_fd, tick):
+            try:
+                rows.append(_lstat_entry(root_fd, path, stored))
+            except InvalidInput as error:  # it stays in the cache as it was
+                walk.skipped[path] = error
         linked = {path for path, st, was_folder in rows if was_folder and _is_link(st)}
         hidden = dict(cache.entries_below(linked)) if linked else {}
         for path, stored in hidden.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import InvalidInput
 from ..results import Notice
 from ..util.progress import Progress
 from . import file_fingerprint
@@ -24,7 +25,9 @@ class ScanResult(NamedTuple):
 
     `changed` are the files not proven unchanged, and `removed` the paths of the cache that are
     no longer files of the brain, both sorted; without a cache all files are changed. `files` is
-    the number of files.
+    the number of files. `skipped` are files and folders that a brain cannot hold, each with the
+    reason; those that cannot be read are added when they are read. What is recorded at and below
+    them stays as it is.
 
     The next cache is made from the other fields: fingerprints of listed folders, paths of lost
     folders, the cache before, and the moment when the scan began.
@@ -36,6 +39,7 @@ class ScanResult(NamedTuple):
     left_out_skills: list[LeftOutSkills]
     files: int
     folders: dict[str, bytes]
+    skipped: dict[str, InvalidInput]
     lost: list[str]
     cache: StatCache
     started: file_fingerprint.ClockReading
@@ -76,6 +80,7 @@ def scan_files(
         left_out_skills=left_out_skills,
         files=walk.files,
         folders=walk.folders,
+        skipped=walk.skipped,
         lost=rescan.lost,
         cache=known,
         started=started,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from ..errors import InvalidInput
 from ..results import Notice
 from .dirfd import FolderHandles, RootPath, open_folders, unreadable_error
 from .ignore_rules import IgnoreRules
@@ -14,10 +15,11 @@ from .walk import CandidateFile, FolderWalk
 
 
 class PathScan(NamedTuple):
-    """The files, sorted by path, and the notices about excluded ones."""
+    """The files, sorted by path, the notices about excluded ones, and `skipped` as of a scan."""
 
     files: list[CandidateFile]
     notices: list[Notice]
+    skipped: dict[str, InvalidInput]
 
 
 def scan_named_paths(
@@ -37,7 +39,7 @@ def scan_named_paths(
             walk.finish_walk()
         finally:
             walk.close()
-    return PathScan(sorted(walk.changed.values()), sorted(walk.notices))
+    return PathScan(sorted(walk.changed.values()), sorted(walk.notices), walk.skipped)
 
 
 def is_path_ignored(root: RootPath, path: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from ..objects.paths import TEMPORARY_PREFIX
@@ -14,26 +15,33 @@ from .scan import ScanResult
 from .stat_cache import ROOT_FOLDER_PATH, StatCache, encode_stat_cache
 
 CONTROL_FOLDER = ".brain"
+_UNREAD_FILE = file_fingerprint.pack_fingerprint(0, 0, 0, 0, stat.S_IFREG)
+"""What is known of a file that no scan could read."""
 _MAX_CLOCK_SKEW_NS = 3600 * 10**9
 """Nanoseconds by which the clock of a file system that cannot be asked may differ from ours."""
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_stat_cache(
-    root: RootPath, file: str | None, scan: ScanResult, bundle: bytes, proven: Mapping[str, bytes]
+    root: RootPath,
+    file: str | None,
+    scan: ScanResult,
+    bundle: bytes,
+    proven: Mapping[str, bytes],
+    kept: Collection[str] = (),
 ) -> None:
     """Write the cache after `scan` to `file`, for the bundle with the id `bundle`.
 
     `proven` maps those of `scan.changed` whose content is in that bundle to their fingerprint
-    while they were read; the others will be candidates again. The bundle must not contain
-    `scan.removed`. The file is replaced atomically, for its owner alone. If it cannot be
-    written, the old cache stays.
+    while they were read; the others will be candidates again. `kept` are the files of the bundle
+    that were skipped. The bundle must not contain `scan.removed`. The file is replaced
+    atomically, for its owner alone. If it cannot be written, the old cache stays.
     """
     if file is None:
         return
     with open_root(root) as root_fd, suppress(OSError):
         moment = _scan_start_time(root_fd, scan)
-        data = encode_stat_cache(next_stat_cache(scan, bundle, proven, moment))
+        data = encode_stat_cache(next_stat_cache(scan, bundle, proven, moment, kept))
         write_atomic(file, data, durable=False)
 
 
@@ -63,7 +71,11 @@ def _scan_start_time(root_fd: int, scan: ScanResult) -> int:
 
 
 def next_stat_cache(
-    scan: ScanResult, bundle: bytes, proven: Mapping[str, bytes], moment: int
+    scan: ScanResult,
+    bundle: bytes,
+    proven: Mapping[str, bytes],
+    moment: int,
+    kept: Collection[str] = (),
 ) -> StatCache:
     """Return the next cache; the scan began at `moment`, by the clock of the file system.
 
@@ -80,6 +92,7 @@ def next_stat_cache(
     reported_paths = [
         *(notice.path for notice in scan.notices),
         *(place.path for place in scan.left_out_skills),
+        *scan.skipped,
     ]
     noticed = {path.rpartition("/")[0] for path in reported_paths}
     changes: dict[str, bytes | None] = dict.fromkeys((*scan.lost, *scan.removed))
@@ -89,4 +102,6 @@ def next_stat_cache(
     for candidate in scan.changed:
         known = proven.get(candidate.path, b"")
         changes[candidate.path] = proven_or_unmatchable(known or candidate.fingerprint, bool(known))
-    return scan.cache.with_changes(bundle, scan.files, changes)
+    changes.update((path, changes.get(path) or _UNREAD_FILE) for path in kept)
+    files = scan.files + (0 if scan.cache.parts else len(kept))
+    return scan.cache.with_changes(bundle, files, changes)

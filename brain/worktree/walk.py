@@ -1,4 +1,4 @@
-"""Walk folders: collect the files of the brain, refuse those that cannot be recorded.
+"""Walk folders: collect the files of the brain, skip those that cannot be recorded.
 
 Folders are opened relative to their parent's descriptor and never through a link.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ from .dirfd import FolderHandles, unreadable_error
 from .ignore_rules import IgnoreRules, is_ignored_by_default
 from .mounts import crosses_device_error
 
+TOO_LARGE = "too_large"
+"""The code of the error for a file that is too large."""
 NO_CHILDREN: frozenset[str] = frozenset()
 """For a folder without known children."""
 
@@ -57,10 +59,11 @@ class FolderWalk:
     """Collects the files of folders; `files` starts with the number of known files.
 
     `tick` gets the number of files now and then. `changed`, `notices`, `left_out` (links that
-    lead outside, and what `.brainignore` excludes) and `folders` (the fingerprints of listed
-    folders by path, "" for the root) grow with each call. Every method
-    raises `InvalidInput` with code `unreadable`, `crosses_device`, `bad_name`, `bad_char`,
-    `bad_path`, `too_deep`, `too_many`, `too_large`, `case_collision` or `unsafe_path`.
+    lead outside, and what `.brainignore` excludes), `skipped` (files and folders that a brain
+    cannot hold, each with the reason) and `folders` (the fingerprints of listed folders by path,
+    "" for the root) grow with each call. Every method raises `InvalidInput` with code
+    `unreadable` for the root alone, `crosses_device`, `too_many`, `case_collision` or
+    `unsafe_path`.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class FolderWalk:
         self.notices: list[Notice] = []
         self.left_out: list[LeftOutPlace] = []
         self.folders: dict[str, bytes] = {}
+        self.skipped: dict[str, InvalidInput] = {}
         self._name_errors: list[InvalidInput] = []
         self._hard_link_count = 0
 
@@ -83,19 +87,13 @@ class FolderWalk:
         self._folders.close()
 
     def finish_walk(self) -> None:
-        """Add the last notices, and raise one error for all names that a brain cannot have."""
+        """Add the last notices, and raise one error for all names that differ in case alone."""
         if self._hard_link_count > _MAX_LISTED_NAMES:
             more = f"{self._hard_link_count - _MAX_LISTED_NAMES} more files have other names"
             self._add_notice("hard_link", "", more)
         if not self._name_errors:
             return
-        first, *others = self._name_errors
-        if others:
-            message = "; ".join(error.message for error in self._name_errors[:_MAX_LISTED_NAMES])
-            if len(others) >= _MAX_LISTED_NAMES:
-                message += f"; and {len(others) + 1 - _MAX_LISTED_NAMES} more"
-            first = InvalidInput(message, code=first.code, hint=first.hint)
-        raise first
+        raise join_errors(self._name_errors)
 
     def walk_folder(self, folder: str, known_names: frozenset[str]) -> None:
         """List `folder`, except its children `known_names`, and every new folder below it.
@@ -130,12 +128,16 @@ class FolderWalk:
             self.add_new_file(path, st)
 
     def add_file_if_included(self, path: str, st: os.stat_result) -> bool:
-        """Add the file at `path` to `changed` if it belongs to the brain; tell whether it does."""
+        """Add the file at `path` to `changed` if it belongs to the brain; tell whether it does.
+
+        One that is too large does, and is added to `skipped` instead.
+        """
         if st.st_dev != self._device:
             raise crosses_device_error(path)
         if stat.S_ISREG(st.st_mode):
             if st.st_size > limits.MAX_FILE_BYTES:
-                raise file_too_large_error(path, st.st_size)
+                self.skipped[path] = file_too_large_error(path, st.st_size)
+                return True
             if st.st_nlink > 1:
                 self._notice_hard_links(path, st.st_nlink)
         elif stat.S_ISDIR(st.st_mode) or not self._is_link_inside(path, st):
@@ -156,7 +158,12 @@ class FolderWalk:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise unreadable_error(folder or ".", error) from error
+            unreadable = unreadable_error(folder or ".", error)
+            if not folder:
+                raise unreadable from error
+            self.skipped[folder] = unreadable
+            self.folders.pop(folder, None)  # so that the next scan lists it again
+            return []
 
     def _classify_entries(
         self, folder: str, entries: Iterable[os.DirEntry[str]], known_names: frozenset[str]
@@ -205,11 +212,11 @@ class FolderWalk:
         return True
 
     def _check_name(self, path: str, name: str) -> bool:
-        """Tell whether a brain may have a name; if not, `finish_walk` refuses it."""
+        """Tell whether a brain may have a name; if not, the path is skipped."""
         try:
             _check_path(path, name)
         except InvalidInput as error:
-            self._name_errors.append(error)
+            self.skipped[path] = error
             return False
         return True
 
@@ -240,6 +247,17 @@ class FolderWalk:
         self.notices.append(Notice(code, path, message))
 
 
+def join_errors(errors: Sequence[InvalidInput]) -> InvalidInput:
+    """Return one error for several, which names the first of them."""
+    first, *others = errors
+    if not others:
+        return first
+    message = "; ".join(error.message for error in errors[:_MAX_LISTED_NAMES])
+    if len(errors) > _MAX_LISTED_NAMES:
+        message += f"; and {len(errors) - _MAX_LISTED_NAMES} more"
+    return InvalidInput(message, code=first.code, hint=first.hint)
+
+
 def candidate_from_stat(path: str, st: os.stat_result) -> CandidateFile:
     """Return a file with its stat as a candidate."""
     kind, fingerprint = file_fingerprint.entry_kind(st.st_mode), file_fingerprint.fingerprint_of(st)
@@ -250,7 +268,7 @@ def file_too_large_error(path: str, size: int) -> InvalidInput:
     """Return the error for a file that is too large."""
     return InvalidInput(
         f"{printable_text(path)} has {size} bytes, more than {limits.MAX_FILE_BYTES}",
-        code="too_large",
+        code=TOO_LARGE,
         hint="move it out of the brain, or name it in .brainignore",
     )
 

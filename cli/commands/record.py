@@ -12,7 +12,15 @@ import click
 from brain.errors import BrainError
 
 from .. import signals
-from ..command import BASIC_EXITS, WRITE_EXITS, argument, brain_command, option, repeated_option
+from ..command import (
+    BASIC_EXITS,
+    WRITE_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+    repeated_option,
+)
 from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
@@ -102,18 +110,20 @@ def _warn_outer_brain(app: App, path: Path) -> None:
 
 
 @brain_command("status", examples=("brain status", "brain -C my-agent status --json"))
-def status_command(app: App) -> None:
+@flag("--strict", help="Fail if a file is left out, such as one that cannot be read.")
+def status_command(app: App, strict: bool) -> None:
     """Show what changed since the last snapshot.
 
-    A is added, M modified, D removed.
+    A is added, M modified, D removed. A file that cannot be read, or that a brain cannot hold,
+    is named and left out; what is recorded of it stays.
     """
-    show_status(app)
+    show_status(app, strict)
 
 
-def show_status(app: App) -> Status:
+def show_status(app: App, strict: bool = False) -> Status:
     """Print and return the status."""
     with ProgressBar(app) as bar:
-        found = app.brain.status(progress=bar)
+        found = app.brain.status(progress=bar, strict=strict)
     for line in scan_note_lines(found):
         app.print_note(line)
     emit(app, found, _status_lines(found, str(app.brain.root)))
@@ -148,16 +158,20 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
 )
 @argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
 @message_option
-def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> None:
+@flag("--strict", help="Record nothing if a file is left out, such as one that cannot be read.")
+def snapshot_command(app: App, paths: tuple[str, ...], message: str | None, strict: bool) -> None:
     """Record the folder as it is.
 
     PATH is a file or folder, relative to the current folder; with PATH, only these are
     recorded. Nothing is recorded if nothing changed since the last snapshot. Text that
     looks like a secret is reported. If more than 4 MiB changed, the number of unscanned
-    files is printed; `brain secrets` scans them.
+    files is printed; `brain secrets` scans them. A file that cannot be read, or that a brain
+    cannot hold, is named and left out; what is recorded of it stays.
     """
     with ProgressBar(app) as bar:
-        result = app.brain.snapshot(message or "", _resolve(app, paths), progress=bar)
+        result = app.brain.snapshot(
+            message or "", _resolve(app, paths), progress=bar, strict=strict
+        )
     for line in scan_note_lines(result):
         app.print_note(line)
     emit(app, result, _recorded_lines(result))

@@ -103,7 +103,7 @@ def import_folder(
 ) -> Imported:
     """Record the folder, which is the home of another program, as an import."""
     recorded = snapshot_folder.snapshot_folder(
-        session, message, progress, operation.import_operation(source.kind, source.name)
+        session, message, False, progress, operation.import_operation(source.kind, source.name)
     )
     return Imported(recorded.snapshot, session.current_branch(), int(recorded.changed), [])
 

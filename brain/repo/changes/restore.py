@@ -40,6 +40,7 @@ def restore_files(
             head = _select_entries(session, txn.bundle, wanted)
             _refuse_unknown_paths(wanted, target, head)
             folder_edits = _diff_with_folder(txn, folder_scan, {*head, *target})
+            skipped = folder_scan.scan.skipped
             manual_edits: Edits = {
                 path: entry
                 for path, entry in folder_edits.items()
@@ -52,6 +53,7 @@ def restore_files(
             if edits:
                 txn.record_snapshot(edits, operation.restore_operation(source_id))
             txn.writes = _diff_entries({**recorded, **folder_edits}, target, redacted)
+            working_copy.refuse_skipped(skipped, [*wanted, *txn.writes])
             refuse_invalid_edits(session, bundles.EMPTY_BUNDLE, txn.bundle, txn.writes)
     return build_restore_result(txn.head, txn.writes, redacted)
 
@@ -71,7 +73,8 @@ def _diff_with_folder(
 ) -> Edits:
     session = txn.session
     changed = [candidate for candidate in folder_scan.scan.changed if candidate.path in known]
-    entries = read_files.store_files(session, txn.store_tx, txn.bundle, changed)
+    skipped = folder_scan.scan.skipped
+    entries = read_files.store_files(session, txn.store_tx, txn.bundle, changed, skipped=skipped)
     edits = working_copy.diff_folder(session, folder_scan, txn.bundle, entries)
     return {path: entry for path, entry in edits.items() if path in known}
 

@@ -31,13 +31,18 @@ MessageBuilder = Callable[[Session, Bundle, Edits], str]
 """Builds the message of a snapshot from the bundle before it and the edits."""
 
 
-def read_status(session: Session, progress: Progress = no_progress) -> Status:
-    """Compare the folder with the head; write nothing."""
+def read_status(session: Session, strict: bool = False, progress: Progress = no_progress) -> Status:
+    """Compare the folder with the head; write nothing.
+
+    With `strict`, raises `InvalidInput` for what is skipped else.
+    """
     from ..merge import merge_state
 
     head = session.head()
     target = session.bundle_of(head)
     folder_scan, edits, pending = _compare_folder(session, target, progress)
+    if strict:
+        working_copy.refuse_skipped(folder_scan.scan.skipped)
     is_recorded = {path: bundles.has_entry(session.nodes, target, path) for path in edits}
     changed = sorted(path for path in edits if path not in pending)
     pending_merge = load_merge_state(session)
@@ -50,7 +55,7 @@ def read_status(session: Session, progress: Progress = no_progress) -> Status:
         modified=[path for path in changed if is_recorded[path] and edits[path] is not None],
         removed=[path for path in changed if edits[path] is None],
         notices=[
-            *folder_scan.scan.notices,
+            *folder_scan.notices,
             *_unwritten_notices(session, pending),
             *_content_notices(session, target, {path: edits[path] for path in changed}),
         ],
@@ -67,9 +72,9 @@ def _compare_folder(
 ) -> tuple[FolderScan, Edits, Edits]:
     """Return the scan of the folder, its edits of `target`, and the pending ones among these."""
     folder_scan = working_copy.scan_folder(session, progress)
-    edits = working_copy.diff_folder(
-        session, folder_scan, target, working_copy.hash_files(session, folder_scan.scan.changed)
-    )
+    skipped = folder_scan.scan.skipped
+    entries = working_copy.hash_files(session, folder_scan.scan.changed, skipped)
+    edits = working_copy.diff_folder(session, folder_scan, target, entries)
     return (
         folder_scan,
         edits,
@@ -84,7 +89,10 @@ def add_uncovered(
     if not session.has_folder or not verified.head:
         return verified
     try:
-        _, edits, pending = _compare_folder(session, session.bundle_of(session.head()), progress)
+        found, edits, pending = _compare_folder(
+            session, session.bundle_of(session.head()), progress
+        )
+        working_copy.refuse_skipped(found.scan.skipped)
     except (BrainError, OSError) as error:  # the lineage is verified all the same
         failed = error_from_os(error) if isinstance(error, OSError) else error
         return verified._replace(uncovered=Uncovered(0, [], failed.message))
@@ -112,12 +120,17 @@ def _content_notices(session: Session, before: Bundle, edits: Edits) -> list[Not
 def snapshot_folder(
     session: Session,
     message: str = "",
+    strict: bool = False,
     progress: Progress = no_progress,
     recorded_operation: SnapshotOperation = SNAPSHOT_OPERATION,
 ) -> Recorded:
-    """Record the folder; without changes, no snapshot is made."""
+    """Record the folder; without changes, no snapshot is made.
+
+    With `strict`, raises `InvalidInput` for what is skipped else.
+    """
+    description = message or recorded_operation[0]
     return snapshot_folder_auto_message(
-        session, lambda *_: message, message or recorded_operation[0], progress, recorded_operation
+        session, lambda *_: message, description, strict, progress, recorded_operation
     )
 
 
@@ -125,6 +138,7 @@ def snapshot_folder_auto_message(
     session: Session,
     build_message: MessageBuilder,
     description: str,
+    strict: bool = False,
     progress: Progress = no_progress,
     recorded_operation: SnapshotOperation = SNAPSHOT_OPERATION,
 ) -> Recorded:
@@ -144,14 +158,17 @@ def snapshot_folder_auto_message(
                     folder_scan.scan.changed,
                     folder_scan.read_fingerprints,
                     progress,
+                    folder_scan.scan.skipped,
                 )
             ) as entries:
                 edits = working_copy.diff_folder(session, folder_scan, before, entries)
+            if strict:
+                working_copy.refuse_skipped(folder_scan.scan.skipped)
             if edits:
                 txn.record_snapshot(
                     edits, recorded_operation, build_message(session, before, edits)
                 )
-            outcome = build_snapshot_result(txn, before, edits, folder_scan.scan.notices)
+            outcome = build_snapshot_result(txn, before, edits, folder_scan.notices)
             left_out_skills = [*folder_scan.scan.left_out_skills, *outcome.left_out_skills]
             outcome = outcome._replace(left_out_skills=left_out_skills)
             del edits  # frees memory before the cache is written

@@ -26,20 +26,26 @@ from .snapshot_folder import MessageBuilder, build_snapshot_result
 
 
 def snapshot_paths(
-    session: Session, message: str, wanted: Sequence[str], progress: Progress = no_progress
+    session: Session,
+    message: str,
+    wanted: Sequence[str],
+    strict: bool = True,
+    progress: Progress = no_progress,
 ) -> Recorded:
     """Record the files of the folder at or below the paths `wanted`.
 
     A path that the folder lacks, or that is ignored now, is removed. Raises `NotFound`
     (`no_path`) for a path that neither the folder nor the head has, and `InvalidInput` for
-    files that a brain cannot hold.
+    files that a brain cannot hold; if not `strict`, only for those of `wanted`.
     """
     wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
     with lock_for_writing(session):
         scan = _scan_paths(session, wanted, progress)
+        needed = None if strict else wanted
+        working_copy.refuse_skipped(scan.skipped, needed)
         _refuse_missing_paths(session, wanted, scan)
         return _record_paths(
-            session, wanted, scan, lambda *_: message, message or "snapshot", progress
+            session, wanted, scan, lambda *_: message, message or "snapshot", progress, needed
         )
 
 
@@ -49,7 +55,7 @@ def snapshot_paths_auto_message(
     """As `snapshot_paths`, with a message built from the edits; missing paths are no error."""
     with lock_for_writing(session):
         scan = _scan_paths(session, wanted, no_progress)
-        return _record_paths(session, wanted, scan, build_message, description, no_progress)
+        return _record_paths(session, wanted, scan, build_message, description, no_progress, ())
 
 
 def _scan_paths(session: Session, wanted: Sequence[str], progress: Progress) -> PathScan:
@@ -64,22 +70,30 @@ def _record_paths(
     build_message: MessageBuilder,
     description: str,
     progress: Progress,
+    needed: Sequence[str] | None,
 ) -> Recorded:
+    """Record what was scanned; only the files `needed` have to be readable, None for all."""
     size = sum(file.size for file in scan.files)
     with write_transaction(session, "snapshot", description, expected_bytes=size) as txn:
         before = txn.bundle
         stored = read_files.store_files(
-            session, txn.store_tx, before, scan.files, progress=progress
+            *(session, txn.store_tx, before, scan.files),
+            progress=progress,
+            skipped=None if needed is None else scan.skipped,
         )
         with closing(stored) as entries:
             current = {entry.path: entry for entry in entries}
+        working_copy.refuse_skipped(scan.skipped, needed)
         edits = _compute_edits(session, before, wanted, current)
+        for path in [path for path in edits if working_copy.is_below(path, scan.skipped)]:
+            del edits[path]
         if edits:
             txn.record_snapshot(
                 edits, operation.snapshot_operation(), build_message(session, before, edits)
             )
             refuse_new_collisions(txn, before, [path for path, entry in edits.items() if entry])
-    return build_snapshot_result(txn, before, edits, scan.notices)
+    notices = [*scan.notices, *working_copy.skipped_notices(scan.skipped)]
+    return build_snapshot_result(txn, before, edits, notices)
 
 
 def _refuse_missing_paths(session: Session, wanted: Sequence[str], scan: PathScan) -> None:

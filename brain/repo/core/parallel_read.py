@@ -65,7 +65,8 @@ def store_files_in_parallel(
 
 def _read_samples(session: Session, small: list[CandidateFile]) -> list[bytes]:
     some = [c for c in small if c.size <= _MAX_SAMPLE_BYTES]
-    read = file_reader.read_candidates(session.root, some[:: max(len(some) // _SAMPLE_COUNT, 1)])
+    some = some[:: max(len(some) // _SAMPLE_COUNT, 1)]
+    read = file_reader.read_candidates(session.root, some, {})
     return [content for _, content in read if isinstance(content, bytes)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from ...errors import InvalidInput
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
@@ -26,11 +27,13 @@ def store_files(
     candidates: list[CandidateFile],
     read_fingerprints: dict[str, bytes] | None = None,
     progress: Progress = no_progress,
+    skipped: dict[str, InvalidInput] | None = None,
 ) -> Generator[TreeEntry, None, None]:
     """Yield the entries of files, read and put into the store; `base` is the bundle before.
 
     Adds to `read_fingerprints` the fingerprint that each file had while it was read. Close
-    the generator if it is not used up. Raises as `file_reader.read_candidates`.
+    the generator if it is not used up. `skipped` is as for `file_reader.read_candidates`, which
+    raises the same.
     """
     fingerprints = {} if read_fingerprints is None else read_fingerprints
     total = len(candidates)
@@ -43,7 +46,7 @@ def store_files(
         )
     batch = BlobBatch(session)
     done = total - len(candidates)
-    for candidate, content in file_reader.read_candidates(session.root, candidates):
+    for candidate, content in file_reader.read_candidates(session.root, candidates, skipped):
         done += 1
         fingerprints[candidate.path] = candidate.fingerprint
         if isinstance(content, file_reader.LargeFile):

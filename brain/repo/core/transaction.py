@@ -8,6 +8,7 @@ changed in between is not written: it is a manual edit.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -234,8 +235,13 @@ def _keep_out_of_git(session: Session) -> None:
     """Let git ignore `.brain`: two copies of a store that changed cannot be merged as text."""
     file = session.control_folder / ".gitignore"
     with suppress(OSError):
-        if not file.is_symlink() and (not file.exists() or not file.stat().st_size):
-            file.write_text("*\n")
+        if not os.path.lexists(file) or not os.lstat(file).st_size:
+            fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                os.fchmod(fd, 0o600)
+                os.write(fd, b"*\n")
+            finally:
+                os.close(fd)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,11 +14,12 @@ from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import LINK, TreeEntry
+from ...results import Notice
 from ...store.protocol import LARGE_BLOB_BYTES, StoreTransaction
 from ...util.progress import Progress, no_progress
 from ...worktree import file_checkout, file_fingerprint, file_reader
 from ...worktree.dirfd import FolderHandles, open_root
-from ...worktree.walk import CandidateFile
+from ...worktree.walk import CandidateFile, join_errors
 from ..open.session import Session
 from . import read_files
 
@@ -31,6 +32,9 @@ NO_CONTENTS: Mapping[bytes, bytes] = {}
 _BLOBS_PER_BATCH = 1024
 """Small blobs read from the store at once, a few megabytes."""
 _MAX_NAMED_FILES = 5
+_MAX_SKIPPED_NOTICES = 20
+_LONE_SURROGATES = frozenset(map(chr, range(0xDC80, 0xDD00)))
+"""Bytes of a name that is not UTF-8, as Python shows them."""
 
 
 class FolderScan(NamedTuple):
@@ -42,6 +46,11 @@ class FolderScan(NamedTuple):
     scan: ScanResult
     base_bundle: Bundle
     read_fingerprints: dict[str, bytes]
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What the scan noticed, and what was skipped until now."""
+        return [*self.scan.notices, *skipped_notices(self.scan.skipped)]
 
 
 def scan_folder(session: Session, progress: Progress = no_progress) -> FolderScan:
@@ -66,6 +75,35 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
         except NotFound:  # the cache is of another store
             cache = None
     return FolderScan(scan_files(session.root, rules, cache, progress), base, {})
+
+
+def skipped_notices(skipped: Mapping[str, InvalidInput]) -> list[Notice]:
+    """Return a notice for each file or folder that a scan skipped, of very many the first ones."""
+    top = [path for path in sorted(skipped) if not is_below(path.rpartition("/")[0], skipped)]
+    notices = [
+        Notice(skipped[path].code, printable_text(path), f"left out: {skipped[path].message}")
+        for path in top[:_MAX_SKIPPED_NOTICES]
+    ]
+    if len(top) > len(notices):
+        more = f"left out: {len(top) - len(notices)} more files and folders"
+        notices.append(Notice(notices[0].code, "", more))
+    return notices
+
+
+def is_below(path: str, places: Container[str]) -> bool:
+    """Tell whether `path`, or a folder above it, is one of `places`."""
+    while path and path not in places:
+        path = path.rpartition("/")[0]
+    return bool(path)
+
+
+def refuse_skipped(skipped: Mapping[str, InvalidInput], paths: Iterable[str] | None = None) -> None:
+    """Refuse if something was skipped, of `paths` at or above them. Raises its `InvalidInput`."""
+    if skipped:
+        above = [path for path in sorted(skipped) if paths is None or path in paths]
+        below = [path for path in paths or () if is_below(path, skipped)]
+        if above or below:
+            raise join_errors([skipped[path] for path in above or sorted(skipped)])
 
 
 def stat_cache_file(session: Session) -> str | None:
@@ -105,8 +143,14 @@ def save_stat_cache(session: Session, folder_scan: FolderScan, bundle: Bundle) -
     from ...worktree import stat_cache_update as caching
 
     file, bundle_id = stat_cache_file(session), bundles.bundle_id(bundle)
+    kept = {
+        entry.path
+        for path in folder_scan.scan.skipped
+        if path.isascii() or not _LONE_SURROGATES.intersection(path)
+        for entry in bundles.walk_below(session.nodes, bundle, path)
+    }
     caching.write_stat_cache(
-        session.root, file, folder_scan.scan, bundle_id, folder_scan.read_fingerprints
+        session.root, file, folder_scan.scan, bundle_id, folder_scan.read_fingerprints, kept
     )
 
 
@@ -137,12 +181,16 @@ def diff_folder(
 ) -> Edits:
     """Return the edits from `target` to the folder, given the candidates' `entries`.
 
-    Cost: the candidates, and the differences of `target` from the cached bundle.
+    What was skipped stays as it is in `target`. Cost: the candidates, and the differences of
+    `target` from the cached bundle.
     """
     now: Edits = {entry.path: entry for entry in entries}
     now.update(dict.fromkeys(folder_scan.scan.removed))
     for path, cached, _ in bundles.diff_bundles(session.nodes, folder_scan.base_bundle, target):
         now.setdefault(path, cached)
+    if folder_scan.scan.skipped:
+        for path in [path for path in now if is_below(path, folder_scan.scan.skipped)]:
+            del now[path]
     if not target:
         for path in [path for path, entry in now.items() if entry is None]:
             del now[path]
@@ -249,9 +297,16 @@ def _has_only_recorded_files(session: Session, target: Bundle, path: str) -> boo
     return True
 
 
-def hash_files(session: Session, candidates: list[CandidateFile]) -> Iterator[TreeEntry]:
-    """Yield the entries of files, read and hashed but not stored."""
-    for candidate, content in file_reader.read_candidates(session.root, candidates):
+def hash_files(
+    session: Session,
+    candidates: list[CandidateFile],
+    skipped: dict[str, InvalidInput] | None = None,
+) -> Iterator[TreeEntry]:
+    """Yield the entries of files, read and hashed but not stored.
+
+    `skipped` is as for `file_reader.read_candidates`.
+    """
+    for candidate, content in file_reader.read_candidates(session.root, candidates, skipped):
         if isinstance(content, file_reader.LargeFile):
             blob = stream_blob_id(content.raw)
             content.verify_unchanged()

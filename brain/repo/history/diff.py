@@ -76,7 +76,10 @@ def diff_with_folder(
     before = session.bundle_of(old)
     scan = working_copy.scan_folder(session)
     edits = working_copy.diff_folder(
-        session, scan, before, working_copy.hash_files(session, scan.scan.changed)
+        session,
+        scan,
+        before,
+        working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped),
     )
     differences = filter_paths(_compare_edits(session, before, edits), wanted_paths)
     after = bundles.update_bundle(session.nodes, before, edits)

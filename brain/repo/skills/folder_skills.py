@@ -36,7 +36,7 @@ def read_folder_skills(session: Session) -> Iterator[FolderSkills]:
         yield FolderSkills(head, {})
         return
     scan = working_copy.scan_folder(session)
-    entries = working_copy.hash_files(session, scan.scan.changed)
+    entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
     edits = working_copy.diff_folder(session, scan, head, entries)
     contents: dict[bytes, bytes | None] = {}
     staged: list[bytes] = []

@@ -22,7 +22,10 @@ def read_skill_folder(folder: Path) -> tuple[bytes, dict[str, bytes]]:
     What a brain ignores is left out. Raises `NotFound` (`no_file`) without a SKILL.md,
     `InvalidInput` (`not_regular`, `too_many`, `too_large`) or `OSError`.
     """
-    found = scan.scan_files(folder, IgnoreRules.load(folder), None).changed
+    scanned = scan.scan_files(folder, IgnoreRules.load(folder), None)
+    for error in scanned.skipped.values():
+        raise error
+    found = scanned.changed
     text = next((file.path for file in found if file.path in skill_layout.SKILL_FILES), None)
     if text is None:
         raise NotFound(

@@ -12,6 +12,7 @@ from ...skills.skill_document import UpdatedSkill
 from ...skills.slug import fold_to_slug, slugify
 from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.scan_paths import scan_named_paths
+from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup
@@ -93,6 +94,7 @@ def _list_folder_files(session: Session, skill: FoundSkill) -> list[str]:
         return []
     rules = IgnoreRules.load(session.root)
     scan = scan_named_paths(session.root, rules, [skill.folder.rstrip("/")], lambda _: None)
+    working_copy.refuse_skipped(scan.skipped)
     return [file.path for file in scan.files]
 
 

@@ -48,17 +48,20 @@ CASES = {
         "InvalidInput unreadable skills/b/SKILL.md cannot be read: Permission denied",
     ),
     "files-12-folder": (
-        "(root / 'skills/b').chmod(0)\nscan_files(root, IgnoreRules(), None)",
+        "(root / 'skills/b').chmod(0)\n"
+        "raise scan_files(root, IgnoreRules(), None).skipped['skills/b']",
         "InvalidInput unreadable skills/b cannot be read: Permission denied",
     ),
     "files-12-folder-that-lists-but-does-not-open": (
-        "(root / 'skills/b').chmod(0o400)\nscan_files(root, IgnoreRules(), None)",
+        "(root / 'skills/b').chmod(0o400)\n"
+        "raise scan_files(root, IgnoreRules(), None).skipped['skills/b']",
         "InvalidInput unreadable skills/b cannot be read: Permission denied",
     ),
     "files-12-folder-known": (
         "known = stat_cache_update.next_stat_cache(before, b'b' * 32, "
         "{c.path: c.fingerprint for c in before.changed}, 10**19)\n"
-        "(root / 'skills/b').chmod(0)\nscan_files(root, IgnoreRules(), known)",
+        "(root / 'skills/b').chmod(0)\n"
+        "raise scan_files(root, IgnoreRules(), known).skipped['skills/b/SKILL.md']",
         "InvalidInput unreadable skills/b/SKILL.md cannot be read",
     ),
     "files-12-ignore-file": (

@@ -211,7 +211,7 @@ def test_only_content_of_a_file_that_the_store_has_may_be_written_over(brain: Br
     os.mkfifo(brain.root / "pipe")
     (brain.root / "folder").mkdir()
     stored = {
-        path: pending_writes._is_content_stored(session, path)
+        path: pending_writes._is_content_stored(session, path, None)
         for path in os.listdir(brain.root)
         if not path.startswith(".")
     }
