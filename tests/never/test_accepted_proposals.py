@@ -102,6 +102,27 @@ def test_who_made_a_proposal_does_not_accept_it(folder: Path, cli: Call) -> None
         with pytest.raises(Conflict):
             brain.proposals.accept(proposed)
         assert brain.head == before
+    assert cli("--author", "claude", "merge", "proposed/claude-1a2b3c").status == 12
+
+
+def test_a_reviewer_who_edited_a_proposal_accepts_it(folder: Path, cli: Call) -> None:
+    propose(folder)
+    with Brain.open(folder) as brain, brain.proposals.open("claude-1a2b3c", author="eve") as own:
+        edited = own.skills.upsert("Oracle", "Two, edited.\n").snapshot
+    assert cli("--author", "claude", "proposal", "accept", edited).status == 12
+    assert cli("--author", "eve", "proposal", "accept", edited).status == 0
+
+
+def test_what_a_person_wrote_before_on_a_branch_does_not_make_it_theirs(
+    folder: Path, cli: Call
+) -> None:
+    with Brain.open(folder, author="eve") as brain:
+        brain.branches.create("side")
+        brain.branches.switch("side")
+        brain.skills.upsert("Other", "O.\n", description="Another")
+        proposed = propose(folder)
+        brain.branches.switch("main")
+    assert cli("--author", "eve", "proposal", "accept", proposed).status == 0
 
 
 def test_an_approval_by_python_or_by_a_merge_has_a_name_too(folder: Path, cli: Call) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
@@ -11,6 +12,7 @@ from ...merging.content_merge import MERGE_CHOICES, ContentSides
 from ...merging.tree_merge import EditedBundle, PathConflict
 from ...objects import ancestry, operation
 from ...objects import bundle as bundles
+from ...objects.lineage import walk_first_parents
 from ...results import MergeConflict, Merged, MergedSkill
 from ...skills import skill_version
 from ...util.login import login_name
@@ -24,12 +26,13 @@ from ..core.transaction import (
     store_transaction,
     write_transaction,
 )
-from ..open.session import Session
+from ..open.session import Session, head_ref
 from ..read import lineage_cache
+from ..read.ancestor_set import AncestorSet
 from ..read.merge_state_format import ACCEPT_COMMAND, ConflictRow, MergeState
 from ..read.revisions import resolve_revision
 from . import append_merge, merge_state, merge_versions
-from .branches import list_proposal_tips
+from .branches import PROPOSAL_REF_PREFIX, list_proposal_tips
 from .merge_bundles import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
 
 CONTENT_CHOICE = "content"
@@ -187,10 +190,12 @@ def _run_merge(
     ) as txn:
         if session.load_snapshot(request.theirs).brain != session.load_snapshot(txn.head).brain:
             _refuse_other_brain(session, txn.head, request)
+        if is_approval := _is_approval(session, request):
+            _refuse_proposer(session, request.theirs)
         plan = _plan_merge(txn, request.theirs, choose)
         ours = txn.head
         unresolved = plan.outcome.unresolved
-        is_ahead = plan.bases == [ours] and not _is_approval(session, request)
+        is_ahead = plan.bases == [ours] and not is_approval
         fast_forward = is_ahead and not unresolved
         if unresolved:
             request = request._replace(rows=_build_conflict_rows(plan.outcome, request.rows))
@@ -212,6 +217,33 @@ def _is_approval(session: Session, request: MergeState) -> bool:
     """Tell whether a merge takes over a proposal: then its snapshot says who did."""
     is_accepting = request.command == ACCEPT_COMMAND
     return is_accepting or request.theirs in list_proposal_tips(session).values()
+
+
+def _refuse_proposer(session: Session, tip: bytes) -> None:
+    """Refuse that who proposed something accepts it, too. Raises `Conflict` (`own_proposal`).
+
+    A reviewer may have edited the proposal: their snapshots have no receipt, and one by the
+    proposer before them.
+    """
+    branches = [
+        AncestorSet(session, head)
+        for ref, head in session.reader.list_refs().items()
+        if ref.startswith(head_ref("")) and not ref.startswith(PROPOSAL_REF_PREFIX)
+    ]
+    made = [
+        snapshot
+        for _, snapshot in takewhile(
+            lambda pair: not any(pair[0] in branch for branch in branches),
+            walk_first_parents(session.load_snapshot, tip),
+        )
+    ]
+    proposers = {one.author for one in made[:-1] if one.receipt} | {one.author for one in made[-1:]}
+    if session.author and session.author in proposers:
+        raise Conflict(
+            f"{printable_text(session.author, 80)} made this proposal, and cannot accept it",
+            code="own_proposal",
+            hint="accept it as the person who reviewed it: `brain --author NAME proposal accept`",
+        )
 
 
 def _refuse_other_brain(session: Session, head: bytes, request: MergeState) -> None:

@@ -137,7 +137,6 @@ def accept_proposal(
         error.hint = "see `brain proposal list`"
         raise
     name = _resolve_proposal_name(session, tip.hex())
-    _refuse_author(session, tip)
     head = session.head()
     if not allow_undiffable:
         base = _find_merge_base(session, head, tip)
@@ -163,23 +162,10 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
             code="no_proposal",
             hint="abort the merge with `brain merge --abort`",
         )
-    _refuse_author(session, state.theirs)
     head = session.head()
     merged = merge.resume_merge(session, progress)
     _sign_accepted(session, state.theirs, AncestorSet(session, head))
     return merged
-
-
-def _refuse_author(session: Session, tip: bytes) -> None:
-    """Refuse that who proposed something accepts it, too."""
-    base = _find_merge_base(session, session.head(), tip)
-    made = _list_snapshots_since(session, base, tip)
-    if session.author and session.author in {info.author for info in made}:
-        raise Conflict(
-            f"{printable_text(session.author, 80)} made this proposal, and cannot accept it",
-            code="own_proposal",
-            hint="accept it as the person who reviewed it: `brain --author NAME proposal accept`",
-        )
 
 
 def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> None:
