@@ -12,16 +12,16 @@ from brain.util.atomic_file import write_atomic
 
 from ..chosen_ledger import open_ledgers
 from ..command import (
-    READ_EXITS,
     VERIFY_EXITS,
     argument,
     brain_command,
+    exit_statuses,
     flag,
     option,
     repeated_option,
 )
 from ..context import App
-from ..error_report import Failure
+from ..error_report import NO_BRAIN, NOT_VOUCHED, Failure
 from ..options import revision_argument
 from ..output import emit
 from ..params import NonEmptyType, TextType
@@ -204,7 +204,7 @@ def _uncovered_lines(uncovered: Uncovered) -> Iterator[str]:
 @brain_command(
     "ancestry",
     examples=("brain ancestry @~3", "brain ancestry 1f0c2a --lineage lineage.bin"),
-    exits=READ_EXITS,
+    exits=exit_statuses(NOT_VOUCHED, NO_BRAIN),
 )
 @argument("old", metavar="ANCESTOR", type=NonEmptyType())
 @argument("new", metavar="[REV]", required=False, type=NonEmptyType())
@@ -221,7 +221,11 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
     snapshot names the next one as its parent, jump, or origin of the fork. With
     --lineage no brain is needed, and the snapshots must be ids. Ends with exit status 1
     if REV does not descend from ANCESTOR.
+
+    Anybody can make a lineage that ends in a snapshot of theirs. So with --lineage the
+    exit status is 4 unless you name REV by its whole id, or a brain of yours has it.
     """
+    is_known = True
     if lineage is None:
         found = app.brain.history.check_ancestry(old, new or "@")
     else:
@@ -229,16 +233,25 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
 
         with open(lineage, "rb") as source, named_in_errors(lineage):
             found = Brain.check_exported_lineage(source, old, new)
-    emit(app, found, _ancestry_lines(found))
+        is_known = new == found.descendant or app.has_snapshot(found.descendant)
+    emit(app, found, _ancestry_lines(found, is_known))
     if not found.descends:
         raise Failure(
             "not_an_ancestor",
             "the snapshot does not descend from the ancestor",
             "`brain log --graph` shows which snapshots do",
         )
+    if not is_known:
+        raise NotVouched(
+            "nothing that you know vouches for it",
+            hint="name the snapshot by its whole id, from a source that you trust, as in"
+            " `brain ancestry ANCESTOR REV --lineage FILE`",
+        )
 
 
-def _ancestry_lines(found: Ancestry) -> Iterator[str]:
+def _ancestry_lines(found: Ancestry, is_known: bool) -> Iterator[str]:
+    if found.descends and not is_known:
+        yield NotVouched.SENTENCE
     if not found.descends:
         yield f"{short_id(found.descendant)} does not descend from {short_id(found.ancestor)}"
         return

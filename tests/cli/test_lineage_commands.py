@@ -177,6 +177,9 @@ def test_ancestry_is_told_from_a_file_where_no_brain_is(
     assert cli("-C", "../child", "export-lineage", "-o", "../lineage.bin").status == 0
     monkeypatch.chdir(agent.parent)
     told = cli("ancestry", first, "--lineage", "lineage.bin")
+    assert told.status == 4 and "descends from" in told.out
+    head = cli("-C", "child", "show", "--json").document["snapshot"]
+    told = cli("ancestry", first, head, "--lineage", "lineage.bin")
     assert told.status == 0 and "descends from" in told.out
     data = Path("lineage.bin").read_bytes()
     Path("lineage.bin").write_bytes(data[:-1])

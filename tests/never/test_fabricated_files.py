@@ -150,6 +150,20 @@ def test_in_python_it_is_not_ok_until_something_known_is_given(desk: Desk) -> No
             assert found.consistent
 
 
+def test_an_exported_lineage_shows_the_descent_of_a_snapshot_that_the_reader_knows(
+    desk: Desk, tmp_path: Path
+) -> None:
+    attacker, facts = str(tmp_path / "attacker"), desk.facts
+    assert desk.run("-C", attacker, "export-lineage", "-o", "lineage.bin")[0] == 0
+    call = ("ancestry", facts["true"])
+    for named in ([], [facts["false"][:12]]):
+        status, out, err = desk.run(*call, *named, "--lineage", "lineage.bin")
+        assert status == 4 and out.startswith(SENTENCE) and "whole id" in err
+        assert desk.run("-C", attacker, *call, *named, "--lineage", "lineage.bin")[0] == 0
+    status, out, _ = desk.run(*call, facts["false"], "--lineage", "lineage.bin")
+    assert status == 0 and SENTENCE not in out
+
+
 def test_the_id_of_a_fork_vouches_for_where_it_comes_from_and_for_no_later_snapshot(
     desk: Desk, tmp_path: Path
 ) -> None:
