@@ -20,6 +20,7 @@ from brain.chain.ledger_protocol import LedgerHead
 from brain.errors import InvalidInput, LedgerError
 from brain.limits import MAX_RPC_BYTES
 from tests.support.anvil_node import Anvil
+from tests.support.cases import read_cases
 from tests.support.chain.evm_ledgers import (
     funded_account,
     ledger_config,
@@ -29,6 +30,8 @@ from tests.support.chain.evm_ledgers import (
 from tests.support.chain.lying_node import LyingNode, run_lying_node
 from tests.support.chain.registry_contract import RegistryContract, word_of
 from tests.support.error_codes import error_code
+
+CASES = read_cases(__file__)
 
 BRAIN = word_of("a brain among liars")
 S = [word_of(f"snapshot {n}") for n in range(4)]
@@ -171,17 +174,7 @@ def test_a_node_that_drips_is_given_up_on(node: Anvil, liar: LyingNode) -> None:
 
 @pytest.mark.parametrize(
     ("status", "code", "words", "attempts"),
-    [
-        (400, "bad_rpc", "HTTP 400 Bad Request", 1),
-        (401, "key_refused", "the key in its URL", 1),
-        (402, "key_refused", "HTTP 402 Payment Required", 1),
-        (403, "key_refused", "HTTP 403 Forbidden", 1),
-        (404, "bad_rpc", "HTTP 404 Not Found", 1),
-        (429, "rate_limited", "limits the rate of requests", 3),
-        (500, "bad_rpc", "HTTP 500 Internal Server Error", 1),
-        (503, "unreachable", "HTTP 503 Service Unavailable", 3),
-        (599, "bad_rpc", "HTTP 599", 1),
-    ],
+    CASES["test_a_status_is_named_and_asked_again_if_that_may_help"],
 )
 def test_a_status_is_named_and_asked_again_if_that_may_help(
     status: int, code: str, words: str, attempts: int, node: Anvil, liar: LyingNode

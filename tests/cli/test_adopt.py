@@ -6,6 +6,9 @@ import pytest
 
 from tests.cli.conftest import Call
 from tests.support import agent_homes
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 @pytest.fixture
@@ -54,18 +57,7 @@ def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "hint"),
-    [
-        (["none"], "none does not exist", "name the folder of a program"),
-        (["src"], "does not look like anything that can be adopted", "see `brain adopt --help`"),
-        (["."], "does not look like anything", "it contains .hermes: name that folder"),
-        (["both", "copy"], "may be hermes (state.db) or claude-home (", "choose one, as with"),
-        (["home", "--as", "emacs"], "there is no kind of source emacs", "use one of: hermes"),
-        (["src", "--as", "codex"], "does not look like a home of kind codex", "see"),
-        (["project"], "a home of kind claude cannot be adopted in place: ", "name a folder"),
-        (["home", "home/brain"], "is inside the folder to adopt", "name a folder outside"),
-        (["home", "src"], "holds files and is not a brain", "name a new folder"),
-    ],
+    ("call", "error", "hint"), CASES["test_what_cannot_be_adopted_says_why_and_what_to_do"]
 )
 def test_what_cannot_be_adopted_says_why_and_what_to_do(
     home: Path, cli: Call, call: list[str], error: str, hint: str

@@ -9,6 +9,9 @@ import pytest
 
 from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn, masked
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def prompts(cli: Call) -> None:
@@ -106,19 +109,7 @@ def test_a_merge_is_given_up_without_a_trace(agent: Path, cli: Call) -> None:
     assert "Merging" not in cli("status").out
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        ["merge"],
-        ["merge", "idea", "--abort"],
-        ["merge", "--continue", "--ours"],
-        ["branch", "--delete"],
-        ["resolve", "a"],
-        ["resolve", "--ours"],
-        ["bisect", "--", "true"],
-        ["bisect", "--good", "@~1"],
-    ],
-)
+@pytest.mark.parametrize("call", CASES["test_a_call_that_does_not_add_up_is_a_usage_error"])
 def test_a_call_that_does_not_add_up_is_a_usage_error(
     agent: Path, cli: Call, call: list[str]
 ) -> None:

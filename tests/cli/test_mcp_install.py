@@ -21,6 +21,9 @@ from hypothesis import strategies as st
 
 from brain.clients.client_table import load_clients
 from tests.cli.conftest import Call
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 ENTRY = {"command": "/opt/brain", "args": ["-C", '/a "b"\\ü', "mcp"]}
 
@@ -113,13 +116,7 @@ def test_another_entry_of_that_name_is_replaced_only_if_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("client", "place", "here"),
-    [
-        ("claude", ".mcp.json", "."),
-        ("codex", ".codex/config.toml", "."),
-        ("cursor", ".cursor/mcp.json", "${workspaceFolder}"),
-        ("vscode", ".vscode/mcp.json", "${workspaceFolder}"),
-    ],
+    ("client", "place", "here"), CASES["test_settings_of_a_project_name_nothing_of_this_machine"]
 )
 def test_settings_of_a_project_name_nothing_of_this_machine(
     agent: Path, cli: Call, client: str, place: str, here: str
@@ -160,17 +157,7 @@ def test_hermes_has_no_settings_of_a_project(agent: Path, cli: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("client", "variable", "file"),
-    [
-        ("claude", "CLAUDE_CONFIG_DIR", ".claude.json"),
-        ("codex", "CODEX_HOME", "config.toml"),
-        ("hermes", "HERMES_HOME", "config.yaml"),
-        ("goose", "GOOSE_PATH_ROOT", "config/config.yaml"),
-        ("cline", "CLINE_DIR", "data/settings/cline_mcp_settings.json"),
-        ("cline", "CLINE_DATA_DIR", "settings/cline_mcp_settings.json"),
-        ("cline", "CLINE_MCP_SETTINGS_PATH", ""),
-        ("continue", "CONTINUE_GLOBAL_DIR", "mcpServers/brain.json"),
-    ],
+    ("client", "variable", "file"), CASES["test_a_home_that_a_variable_names_is_used"]
 )
 def test_a_home_that_a_variable_names_is_used(
     agent: Path,
@@ -186,25 +173,7 @@ def test_a_home_that_a_variable_names_is_used(
     assert (tmp_path / "elsewhere" / file).is_file()
 
 
-@pytest.mark.parametrize(
-    ("client", "system", "place"),
-    [
-        ("zed", "linux", "xdg/zed/settings.json"),
-        ("zed", "darwin", "home/.config/zed/settings.json"),
-        ("zed", "win32", "roaming/Zed/settings.json"),
-        ("goose", "darwin", "xdg/goose/config.yaml"),
-        ("goose", "win32", "roaming/Block/goose/config/config.yaml"),
-        ("devin", "linux", "home/.config/devin/mcp_config.json"),
-        ("devin", "win32", "roaming/devin/mcp_config.json"),
-        ("claude-desktop", "win32", "roaming/Claude/claude_desktop_config.json"),
-        (
-            "claude-desktop",
-            "darwin",
-            "home/Library/Application Support/Claude/claude_desktop_config.json",
-        ),
-        ("vscode", "win32", "roaming/Code/User/mcp.json"),
-    ],
-)
+@pytest.mark.parametrize(("client", "system", "place"), CASES["test_each_system_has_its_place"])
 def test_each_system_has_its_place(
     machine: Path, monkeypatch: pytest.MonkeyPatch, client: str, system: str, place: str
 ) -> None:
@@ -296,38 +265,7 @@ def test_a_name_that_some_client_would_not_take_is_refused(
 # The edits themselves
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("{}", '{\n  "s": {\n    "b": 1\n  }\n}'),
-        ("{ }\n", '{\n  "s": {\n    "b": 1\n  }\n}\n'),
-        ('{"a": 1}', '{"a": 1,\n  "s": {\n    "b": 1\n  }}'),
-        (
-            '{\n    "a": 1, // one\n}\n',
-            '{\n    "a": 1, // one\n    "s": {\n        "b": 1\n    }\n}\n',
-        ),
-        (
-            '{"s": {\n  "x": {} // one, two\n}}',
-            '{"s": {\n  "x": {}, // one, two\n    "b": 1\n}}',
-        ),
-        (
-            '{"s": {\n  "x": 2 /* , */, // ,\n  // last,\n}}',
-            '{"s": {\n  "x": 2 /* , */, // ,\n  // last,\n    "b": 1\n}}',
-        ),
-        ('{"s": {"x": 2}, "z": []}', '{"s": {"x": 2,\n    "b": 1}, "z": []}'),
-        ('{"s": {"b": 2, "x": 2}}', '{"s": {"b": 1, "x": 2}}'),
-        ('{"s":{}}', '{"s":{\n    "b": 1\n  }}'),
-        (
-            '{\r\n\t"s": {\r\n\t\t"x": 2\r\n\t}\r\n}',
-            '{\r\n\t"s": {\r\n\t\t"x": 2,\r\n\t\t"b": 1\r\n\t}\r\n}',
-        ),
-        ('/* top */ {"s": {"x": "}" /* { */}}', '/* top */ {"s": {"x": "}", /* { */\n    "b": 1}}'),
-        (
-            '{"s": {\n    "x": 1,\n    // "y": 2\u2003\n  }}',
-            '{"s": {\n    "x": 1,\n    // "y": 2\u2003\n    "b": 1\n  }}',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), CASES["test_json_gains_a_member_and_keeps_the_rest"])
 def test_json_gains_a_member_and_keeps_the_rest(before: str, after: str) -> None:
     made = json_editor.set_json_entry(before, ("s",), "b", 1)  # type: ignore[arg-type]
     assert made == after
@@ -394,37 +332,12 @@ def test_what_is_no_json_is_refused(text: str) -> None:
         json_editor.set_json_entry(text, ("s",), "b", {})
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", '[s.b]\ncommand = "c"\n'),
-        ("# mine\na = 1", '# mine\na = 1\n\n[s.b]\ncommand = "c"\n'),
-        (
-            '[s.b]\ncommand = "old"\nargs = []\n\n[s.b.env]\nX = "1"\n\n# next\n[t]\nx = 1\n',
-            '[s.b]\ncommand = "c"\n\n# next\n[t]\nx = 1\n',
-        ),
-        (
-            '[s.a]\ncommand = "a" # keep\r\n[t]\r\nx = 1\r\n',
-            '[s.a]\ncommand = "a" # keep\r\n[t]\r\nx = 1\r\n\r\n[s.b]\r\ncommand = "c"\r\n',
-        ),
-        ('[ s . "b" ]\ncommand = "old"', '[s.b]\ncommand = "c"\n'),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), CASES["test_toml_gains_a_table_and_keeps_the_rest"])
 def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
     assert toml_yaml_editor.set_toml_entry(before, ("s",), "b", {"command": "c"}) == after
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "s = 1",
-        's = { b = { command = "x" } }',
-        '[s]\nb = { command = "x" }',
-        "a = ",
-        "[[s]]\nx = 1",
-        's.b.command = "x"',
-    ],
-)
+@pytest.mark.parametrize("text", CASES["test_toml_in_another_form_is_refused"])
 def test_toml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         toml_yaml_editor.set_toml_entry(text, ("s",), "b", {"command": "c"})
@@ -441,23 +354,7 @@ def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: li
     assert yaml.safe_load(text)["s"]["b"] == entry
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", 's:\n  b:\n    command: "c"\n'),
-        ("# mine\na: 1", '# mine\na: 1\ns:\n  b:\n    command: "c"\n'),
-        ("s:\na: 1\n", 's:\n  b:\n    command: "c"\na: 1\n'),
-        ("s: {}  # none\na: 1\n", 's:\n  b:\n    command: "c"  # none\na: 1\n'),
-        (
-            "s:\n    x: {command: x} # keep\n\n# end\na: 1\n",
-            's:\n    b:\n      command: "c"\n    x: {command: x} # keep\n\n# end\na: 1\n',
-        ),
-        (
-            "s:\n  b:\n    command: old\n    args: [a]\n\n  # next\n  x:\n    command: x\n",
-            's:\n  b:\n    command: "c"\n\n  # next\n  x:\n    command: x\n',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), CASES["test_yaml_gains_an_entry_and_keeps_the_rest"])
 def test_yaml_gains_an_entry_and_keeps_the_rest(before: str, after: str) -> None:
     assert toml_yaml_editor.set_yaml_entry(before, ("s",), "b", {"command": "c"}) == after
 

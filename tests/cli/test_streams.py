@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import COMMAND, Call, environment
+from tests.support.cases import read_cases
 from tests.support.processes import TIMEOUT_SECONDS
+
+CASES = read_cases(__file__)
 
 NAME = "Überprüfung der Orakel 價格"
 
@@ -21,18 +24,7 @@ def foreign(agent: Path, cli: Call) -> Path:
     return agent
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"PYTHONIOENCODING": "ascii"},
-        {"PYTHONIOENCODING": "ascii:strict"},
-        {"PYTHONIOENCODING": "cp1252"},
-        {"LC_ALL": "C"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        {"LC_ALL": "POSIX", "PYTHONUTF8": "1"},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("settings", CASES["test_any_text_prints_in_any_encoding"], ids=str)
 @pytest.mark.parametrize(
     "call", [["index"], ["skill", "list"], ["log"], ["prompt"], ["diff", "@~1", "@"]]
 )

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call, environment
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 COMMAND_LINE = ("-m", "brain_cli")
 
@@ -105,18 +108,7 @@ def test_json_at_a_terminal_is_indented(agent: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "what"),
-    [
-        (["skill", "upsert", "oracle", "-f", "-"], "the skill"),
-        (["skill", "merge", "a", "b", "-f", "-"], "the skill"),
-        (["skill", "upsert", "oracle", "-d", "x", "--receipt", "-"], "the receipt"),
-        (["tools", "call", "skills_list", "-"], "the arguments, as JSON,"),
-        (["check-proof", "-"], "the proof"),
-        (["index", "--task", "-"], "the task"),
-        (["receipt", "import", "-"], "the transcript"),
-        (["receipt", "show", "-"], "the receipt"),
-        (["chain", "check", "-"], "the evidence"),
-    ],
+    ("call", "what"), CASES["test_what_waits_for_input_says_what_it_waits_for"]
 )
 def test_what_waits_for_input_says_what_it_waits_for(
     agent: Path, call: list[str], what: str

@@ -12,6 +12,9 @@ from brain.trust import equivocation_proof
 from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn, masked
 from tests.cli.test_start_up import loaded
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def new(cli: Call, *names: str) -> list[str]:
@@ -244,18 +247,7 @@ def test_without_a_key_nothing_is_signed_and_one_is_told_so(agent: Path, cli: Ca
     assert codes(cli) == {"unsigned"}
 
 
-@pytest.mark.parametrize(
-    ("call", "status"),
-    [
-        (["key", "trust", "ed25519:00", "--as", "x"], 1),
-        (["key", "trust", "ada"], 2),
-        (["key", "revoke", "ada"], 2),
-        (["key", "threshold", "-1"], 2),
-        (["key", "threshold", "0", "--key", "ada"], 1),
-        (["verify", "--root", "nobody"], 1),
-        (["key"], 2),
-    ],
-)
+@pytest.mark.parametrize(("call", "status"), CASES["test_a_call_that_does_not_add_up_is_refused"])
 def test_a_call_that_does_not_add_up_is_refused(
     trusting: Call, call: list[str], status: int
 ) -> None:
@@ -318,19 +310,7 @@ def test_a_proof_of_equivocation_is_checked_where_there_is_no_brain(
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        ["status"],
-        ["log"],
-        ["show"],
-        ["skill", "upsert", "x", "-d", "y"],
-        ["snapshot"],
-        ["verify"],
-        ["key", "list"],
-        ["key", "trusted"],
-        ["key", "roots"],
-        ["prompt"],
-    ],
+    "call", CASES["test_a_command_that_neither_signs_nor_meets_a_signature_imports_no_cryptography"]
 )
 def test_a_command_that_neither_signs_nor_meets_a_signature_imports_no_cryptography(
     agent: Path, call: list[str]

@@ -7,20 +7,15 @@ from brain_cli.invocation import MAX_ARGUMENTS
 from brain_cli.synonyms import COMMAND_SYNONYMS, RENAMED_OPTIONS
 
 from tests.cli.conftest import Call
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 NUMBERS = ["", "-1", "1e9", "0x10", "NaN", "1.0", " 1", "+1", "1_000", "٣", "9" * 400, "1000000001"]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize(
-    "call",
-    [
-        ["log", "--limit"],
-        ["index", "--max-chars"],
-        ["prompt", "--budget"],
-        ["op", "log", "--limit"],
-    ],
-)
+@pytest.mark.parametrize("call", CASES["test_a_number_in_another_form_is_refused"])
 def test_a_number_in_another_form_is_refused(cli: Call, call: list[str], number: str) -> None:
     *words, option = call
     told = cli(*words, f"{option}={number}")
@@ -37,16 +32,7 @@ def test_a_refused_number_is_named_with_its_option(cli: Call) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        ["log", "-n", "1", "-n", "1"],
-        ["log", "--limit=1", "-n2"],
-        ["snapshot", "-m", "a", "--message", "b"],
-        ["-C", "a", "-C", "b", "status"],
-        ["--author", "a", "--author", "b", "status"],
-    ],
-)
+@pytest.mark.parametrize("call", CASES["test_an_option_with_a_value_is_given_once"])
 def test_an_option_with_a_value_is_given_once(cli: Call, call: list[str]) -> None:
     told = cli(*call)
     assert told.status == 2
@@ -54,17 +40,7 @@ def test_an_option_with_a_value_is_given_once(cli: Call, call: list[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        ["show", ""],
-        ["sign", ""],
-        ["branch", "new", ""],
-        ["restore", ""],
-        ["chain", "commit", ""],
-        ["fork", "new", "--rev="],
-        ["receipt", "show", ""],
-        ["bisect", "--good=@~1", "--bad=", "--", "true"],
-    ],
+    "call", CASES["test_an_empty_revision_of_a_variable_not_set_does_not_stand_for_the_head"]
 )
 def test_an_empty_revision_of_a_variable_not_set_does_not_stand_for_the_head(
     cli: Call, call: list[str]

@@ -19,6 +19,9 @@ from brain.store.readonly_store import open_store_reader
 from brain.store.schema import SCHEMA_VERSION
 from brain.store.sqlite_store import create_store, open_store
 from tests.support.blob_checks import check_all_blobs
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 digest = domain_hash("a test object")
 NODES = [b"node %d" % number * 20 for number in range(40)]
@@ -204,19 +207,7 @@ def test_a_file_cut_short_is_refused_or_answers_rightly(
     assert differences(folder, expected) == []
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "CREATE TABLE extra (x)",
-        "CREATE VIEW extra AS SELECT * FROM facts",
-        "CREATE TRIGGER extra AFTER INSERT ON blobs BEGIN DELETE FROM facts; END",
-        "CREATE INDEX extra ON blobs (codec)",
-        "ALTER TABLE blobs ADD COLUMN extra INTEGER AS (codec + 1)",
-        "DROP TABLE pending",
-        "PRAGMA application_id = 1",
-        "CREATE VIRTUAL TABLE extra USING fts5(x)",
-    ],
-)
+@pytest.mark.parametrize("sql", CASES["test_a_foreign_schema_is_refused"])
 def test_a_foreign_schema_is_refused(alter: Callable[..., None], folder: Path, sql: str) -> None:
     alter(sql)
     for opened in (open_store_reader, open_store):
@@ -279,35 +270,7 @@ def test_a_missing_store_is_not_found(tmp_path: Path) -> None:
         assert error.value.code == "no_store"
 
 
-@pytest.mark.parametrize(
-    ("sql", "asked", "code"),
-    [
-        ("UPDATE objects SET data = x'00'", "node", "corrupt_object"),
-        ("UPDATE objects SET kind = 2 WHERE kind = 1", "node", "corrupt_object"),
-        ("UPDATE objects SET checksum = x'0011223344556677'", "node", "corrupt_object"),
-        ("UPDATE blobs SET data = x'00' WHERE codec <> 1", "blob", "corrupt_object"),
-        ("UPDATE blobs SET codec = 0", "blob", "corrupt_object"),
-        ("UPDATE blobs SET codec = 2 WHERE codec <> 1", "blobs", "corrupt_object"),
-        ("UPDATE blobs SET codec = 99 WHERE codec <> 1", "blobs", "corrupt_object"),
-        ("UPDATE blobs SET codec = -1 WHERE codec <> 1", "blobs", "corrupt_object"),
-        ("UPDATE blobs SET codec = 1", "blobs", "corrupt_object"),
-        ("UPDATE blobs SET data = substr(data, 9) WHERE codec = 1", "stream", "corrupt_object"),
-        ("UPDATE blobs SET data = x'' WHERE codec = 1", "stream", "corrupt_object"),
-        ("DELETE FROM blobs WHERE codec <> 1", "stream", "corrupt_object"),
-        ("DELETE FROM dictionaries", "blobs", "corrupt_object"),
-        ("UPDATE facts SET value = x'00' WHERE name = 'ref:dev'", "ref", "corrupt_ref"),
-        ("UPDATE facts SET name = 'ref:evil' WHERE name = 'ref:dev'", "refs", "corrupt_ref"),
-        ("DELETE FROM facts WHERE name = 'ref:old'", "ref", "corrupt_ref"),
-        ("DELETE FROM facts", "ref", "corrupt_ref"),
-        ("UPDATE operations SET data = x'00' WHERE number = 7", "operation", "corrupt_operation"),
-        ("UPDATE operations SET data = x'00' WHERE number = 3", "operations", "corrupt_operation"),
-        ("DELETE FROM operations WHERE number = 12", "operations", "corrupt_operation"),
-        ("DELETE FROM operations WHERE number = 1", "operations", "corrupt_operation"),
-        ("DELETE FROM operations", "operations", "corrupt_operation"),
-        ("UPDATE signatures SET signature = key", "all signatures", "corrupt_signature"),
-        ("UPDATE signatures SET signature = x'00'", "all signatures", "corrupt_signature"),
-    ],
-)
+@pytest.mark.parametrize(("sql", "asked", "code"), CASES["test_altered_rows_are_found"])
 def test_altered_rows_are_found(
     alter: Callable[..., None], folder: Path, sql: str, asked: str, code: str
 ) -> None:

@@ -13,34 +13,12 @@ from brain.errors import BrainError
 from tests.conformance.independent.objects import InvalidFormat
 from tests.conformance.test_independent import _change as theirs
 from tests.conformance.test_vectors import _change as ours
+from tests.support.cases import read_cases
 from tests.support.conformance.golden_vectors import GoldenVector
 
-PATHS = [
-    "SOUL.md",
-    "trust.json",
-    "memory/a.md",
-    "skills/SKILL.md",
-    "skills/oracle.md",
-    "skills/Oracle.MD",
-    "skills/oracle/SKILL.md",
-    "skills/oracle/skill.md",
-    "skills/oracle/a.md",
-    "skills/oracle/seer/SKILL.md",
-    "skills/oracle/seer/b",
-    "skills/x/oracle.md",
-    "skills/x/y/oracle.md",
-    "skills/x/oracle/SKILL.md",
-    "skills/x/oracle/a/b/c",
-    "skills/seer/SKILL.md",
-    "skills/seer/b",
-    "skills/seer/oracle/a",
-    "skills/orаcle/SKILL.md",
-    "skills/orаcle/a",
-    "skills/sеer.md",
-    "skills/sеer/SKILL.md",
-    "skills/orаcle/sеer/SKILL.md",
-    "other/oracle/SKILL.md",
-]
+CASES = read_cases(__file__)
+
+PATHS = CASES["paths"]
 SECRET = "one"
 ID = bytes(32)
 OPERATIONS: list[tuple[Any, ...]] = [

@@ -13,6 +13,9 @@ from brain.running.broker import MAX_BROKER_BYTES, MAX_CALL_DEPTH, MAX_CALLS, Br
 from brain.running.run_program import RunOutcome, run_program
 from brain.sandbox.sandbox_protocol import Sandbox, SandboxLimits
 from tests.running.programs import COUNT, build_program
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 PATIENT = SandboxLimits(wall_seconds=120)
 
@@ -202,28 +205,7 @@ def test_skills_in_sandboxes_call_one_another(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "error"),
-    [
-        (
-            "call('again')",
-            "skillapi.SkillError: again failed: skillapi.SkillError: first runs already",
-        ),
-        (
-            "call('count', text=1)",
-            "skillapi.SkillError: count failed: AttributeError: 'int' object",
-        ),
-        ("call('../x')", "skillapi.SkillError: '../x' is not the name of a tool"),
-        (
-            "fetch('https://example.org/')",
-            "skillapi.SkillError: no host is approved for this skill",
-        ),
-        (
-            "import skillapi; skillapi._ask({'open': '/etc/passwd'})",
-            "skillapi.SkillError: ask with",
-        ),
-        ("import os\nwhile True: os.write(3, b'[]\\n'); os.read(4, 999)", "it made more requests"),
-        ("import os\nos.write(3, b'x' * (2 << 20) + b'\\n')", "it wrote more than"),
-    ],
+    ("code", "error"), CASES["test_what_is_not_answered_is_said_in_the_sandbox"]
 )
 def test_what_is_not_answered_is_said_in_the_sandbox(
     sandbox: Sandbox, code: str, error: str

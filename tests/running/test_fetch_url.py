@@ -9,7 +9,10 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.running.fetch_url import MAX_FETCH_BYTES, fetch_url
+from tests.support.cases import read_cases
 from tests.support.https_server import Answer, serve_https
+
+CASES = read_cases(__file__)
 
 
 def respond(path: str) -> Answer:
@@ -51,14 +54,7 @@ def test_a_redirect_is_followed_on_the_same_host_only(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("status/404", "it answered with status 404"),
-        ("status/500", "it answered with status 500"),
-        ("huge", "it has more than 1048576 bytes"),
-        ("bytes", "its content is not text in UTF-8"),
-        ("zip", "its content is compressed"),
-    ],
+    ("path", "said"), CASES["test_an_answer_that_is_no_bounded_text_is_refused"]
 )
 def test_an_answer_that_is_no_bounded_text_is_refused(server: Server, path: str, said: str) -> None:
     host, tls, _ = server
@@ -92,18 +88,7 @@ def test_other_urls_are_not_fetched(url: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "10.0.0.8",
-        "192.168.1.1",
-        "169.254.169.254",
-        "::1",
-        "fe80::1",
-        "::ffff:10.0.0.1",
-        "0.0.0.0",
-        "224.0.0.1",
-    ],
+    "address", CASES["test_a_name_that_stands_for_a_private_address_is_refused"]
 )
 def test_a_name_that_stands_for_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, address: str

@@ -28,7 +28,10 @@ from tests.running.programs import (
     TEXT_SCHEMA,
     build_program,
 )
+from tests.support.cases import read_cases
 from tests.support.gated_brains import Answer, ScriptedRunner, set_mode
+
+CASES = read_cases(__file__)
 
 HYPHENS = COUNT.replace(".split()", ".replace('-', ' ').split()")
 HYPHENS_CHECK = COUNT_CHECK.replace(".split()", ".replace('-', ' ').split()")
@@ -236,12 +239,7 @@ class TextRunner(ScriptedRunner):
 
 @pytest.mark.parametrize(
     "check",
-    [
-        "def check(input, output):\n    while True:\n        pass\n",
-        "def check(input, output):\n    open('/skills/count/SKILL.md', 'w').write('evil')\n",
-        "import os\nos._exit(0)\n",
-        "this is no Python\n",
-    ],
+    CASES["test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing"],
     ids=["hangs", "writes", "exits", "broken"],
 )
 def test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing(
@@ -257,12 +255,7 @@ def test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing(
 
 @pytest.mark.parametrize(
     "misbehave",
-    [
-        "while True: pass",
-        "import os; os._exit(0)",
-        # Says that every output is wrong, and ends before it is asked about the next one.
-        'import os; os.write(3, b\'=["no", "no"]\\n\'); os._exit(0)',
-    ],
+    CASES["test_an_output_that_breaks_the_check_loses_what_passed_before"],
     ids=["hangs", "exits", "answers for all"],
 )
 def test_an_output_that_breaks_the_check_loses_what_passed_before(

@@ -11,7 +11,10 @@ from brain.programs.failure_summary import CALL_HINT, NO_OUTPUT
 from brain.running.run_program import RunOutcome, check_outputs, read_definition, run_program
 from brain.sandbox.sandbox_protocol import Sandbox, SandboxLimits
 from tests.running.programs import CLASS, TEXT_SCHEMA, build_program
+from tests.support.cases import read_cases
 from tests.support.honest_programs import HONEST
+
+CASES = read_cases(__file__)
 
 PATIENT = SandboxLimits(wall_seconds=120)
 SHORT = SandboxLimits(wall_seconds=0.5)
@@ -31,19 +34,7 @@ def test_honest_programs_answer(
     assert outcome.ok and outcome.output not in (None, ""), outcome.error
 
 
-@pytest.mark.parametrize(
-    ("code", "output"),
-    [
-        ("print('{\"a\": [1, 2.5, null]}')", {"a": [1, 2.5, None]}),
-        ("print(3)", 3),
-        ("print('a b')", "a b"),
-        ("print('a'); print('b')", "a\nb"),
-        ("print('EXIT CODE: 0')", "EXIT CODE: 0"),
-        ("print('NaN')", "NaN"),
-        ("print('{not json}')", "{not json}"),
-        ("import sys; sys.stdout.buffer.write(b'x\\n\\n')", "x\n"),
-    ],
-)
+@pytest.mark.parametrize(("code", "output"), CASES["test_the_output_of_a_script_is_json_or_text"])
 def test_the_output_of_a_script_is_json_or_text(sandbox: Sandbox, code: str, output: Any) -> None:
     assert run(sandbox, code).output == output
 
@@ -112,23 +103,7 @@ def test_a_class_answers_and_refuses(sandbox: Sandbox) -> None:
 BODY = "        return SkillResult(self.name, True, len(text.split()))"
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("return {'n': 1}", {"n": 1}),
-        ("import asyncio\n        await asyncio.sleep(0.001)\n        return 5", 5),
-        ("return SkillResult(output=[1, None])", [1, None]),
-        ("return {1, 2}", "TypeError: Object of type set is not JSON serializable"),
-        ("return float('nan')", "ValueError: Out of range float values are not JSON compliant"),
-        ("raise KeyError('k')", "KeyError: 'k'"),
-        ("import sys; sys.exit(0)", "it exited before execute() returned"),
-        ("import os; os._exit(0)", "it exited before execute() returned"),
-        ("x = []\n        for _ in range(99): x = [x]\n        return x", "its output is nested"),
-        ("return 'x' * (2 << 20)", "it wrote more than 1048576 bytes"),
-        ("return SkillResult(success='yes', error='no')", "no"),
-        ("import os; os.write(3, b'=[]\\n'); os._exit(0)", "its result is not a SkillResult"),
-    ],
-)
+@pytest.mark.parametrize(("body", "said"), CASES["test_what_a_class_returns_is_its_output"])
 def test_what_a_class_returns_is_its_output(sandbox: Sandbox, body: str, said: Any) -> None:
     outcome = run(sandbox, CLASS.replace(BODY, f"        {body}"), {"text": "a"})
     if outcome.ok:
@@ -166,18 +141,7 @@ def test_a_definition_is_read(sandbox: Sandbox) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("raise ValueError('no')", "definition() did not answer: ValueError: no"),
-        ("while True: pass", "it took longer than 0.5 s"),
-        ("while True: print('x' * 99999)", "it wrote more than 1048576 bytes"),
-        ("import sys; sys.exit(0)", "it exited before it gave a result"),
-        ("return {}", "definition() returned dict, not a SkillDefinition"),
-        ("return SkillDefinition('x', params=3)", "TypeError"),
-        ("return SkillDefinition('x' * (1 << 21))", "it wrote more than"),
-    ],
-)
+@pytest.mark.parametrize(("body", "said"), CASES["test_a_definition_that_misbehaves_is_refused"])
 def test_a_definition_that_misbehaves_is_refused(sandbox: Sandbox, body: str, said: str) -> None:
     code = CLASS.replace(
         "return SkillDefinition(self.name", f"{body}\n        return SkillDefinition(self.name"

@@ -17,8 +17,11 @@ import pytest
 from brain_cli.invocation import run_cli
 
 from brain import Brain
+from tests.support.cases import read_cases
 from tests.support.mcp_peers import BRAIN_COMMAND, HttpServer, PipeServer, encode_request
 from tests.support.processes import TIMEOUT_SECONDS
+
+CASES = read_cases(__file__)
 
 
 def refused(folder: Path, *options: str) -> dict[str, str]:
@@ -45,19 +48,7 @@ def refused_process(folder: Path, *options: str) -> dict[str, str]:
     return error
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        (["--read-only", "--approve", "--http", "0"], "usage"),
-        (["--http", "x"], "usage"),
-        (["--http", "127.0.0.1:70000"], "usage"),
-        (["--http", "a b:1"], "usage"),
-        (["--no-token"], "usage"),
-        (["--token-file", "t", "--no-token", "--http", "0"], "usage"),
-        (["--http", "0.0.0.0:0", "--no-token"], "token_needed"),
-        (["--http", "no.such.host.invalid:0"], "cannot_listen"),
-    ],
-)
+@pytest.mark.parametrize(("options", "code"), CASES["test_what_cannot_be_served_is_refused"])
 def test_what_cannot_be_served_is_refused(folder: Path, options: list[str], code: str) -> None:
     assert refused(folder, *options)["code"] == code
 

@@ -7,6 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain import merkle
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def join(pair: bytes) -> bytes:
@@ -25,19 +28,7 @@ def by_definition(leaves: list[bytes]) -> bytes:
     return join(by_definition(leaves[:split]) + by_definition(leaves[split:]))
 
 
-PUBLISHED = [  # leaves and roots of the test data of Certificate Transparency
-    ("", "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"),
-    ("00", "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"),
-    ("10", "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77"),
-    ("2021", "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7"),
-    ("3031", "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4"),
-    ("40414243", "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef"),
-    ("5051525354555657", "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c"),
-    (
-        "606162636465666768696a6b6c6d6e6f",
-        "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
-    ),
-]
+PUBLISHED = CASES["published"]
 
 
 @pytest.mark.parametrize("count", range(1, len(PUBLISHED) + 1))
@@ -151,25 +142,7 @@ def test_an_audit_path_is_that_of_the_rfcs_and_leads_to_the_root(count: int) -> 
         assert merkle.root_from_path(leaves[index], steps, join) == rows[-1][0]
 
 
-PATHS = [  # index, leaves and path of the published tests of Certificate Transparency
-    (0, 1, []),
-    (0, 8, [
-        "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
-        "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-        "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4",
-    ]),
-    (5, 8, [
-        "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
-        "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
-        "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
-    ]),
-    (2, 3, ["fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"]),
-    (1, 5, [
-        "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
-        "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-        "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
-    ]),
-]  # fmt: skip
+PATHS = CASES["paths"]
 
 
 @pytest.mark.parametrize(("index", "count", "path"), PATHS)

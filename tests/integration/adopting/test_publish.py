@@ -22,6 +22,9 @@ from brain.adopting.publish_manifest import (
 from brain.digest import blob_id
 from brain.errors import InvalidInput
 from tests.support.agent_homes import HOME_MAKERS, make_hermes_home, skill_text, write_files
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 @pytest.fixture
@@ -87,13 +90,7 @@ def test_each_client_finds_everything_where_it_looks(
 
 
 @pytest.mark.parametrize(
-    ("shape", "skills", "beside"),
-    [
-        ("claude-home", "skills", "rules/tests.md"),
-        ("codex-home", "skills", "memories/MEMORY.md"),
-        ("openclaw-state", "workspace/skills", "workspace/MEMORY.md"),
-        ("hermes", "skills", "memories/MEMORY.md"),
-    ],
+    ("shape", "skills", "beside"), CASES["test_a_home_that_its_program_uses_is_written_as_a_home"]
 )
 @pytest.mark.parametrize("called", [True, False], ids=["called like one", "of another name"])
 def test_a_home_that_its_program_uses_is_written_as_a_home(
@@ -469,13 +466,7 @@ def test_copies_may_lie_in_a_folder_that_the_brain_leaves_out(brain: Brain) -> N
 
 
 @pytest.mark.parametrize(
-    ("owner", "file"),
-    [
-        ("cursor", ".cursor/rules/style.mdc"),
-        ("cursor", ".cursor/rules/python/tests.md"),
-        ("windsurf", ".windsurf/rules/style.md"),
-        ("continue", ".continue/rules/style.md"),
-    ],
+    ("owner", "file"), CASES["test_rules_in_the_format_of_one_client_go_to_no_other"]
 )
 def test_rules_in_the_format_of_one_client_go_to_no_other(
     tmp_path: Path, owner: str, file: str

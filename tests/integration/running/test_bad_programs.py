@@ -17,6 +17,9 @@ from brain.programs.program import Program
 from brain.running.run_program import RunOutcome, read_definition, run_program
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 GIGABYTE = 1 << 30
 MAX_OUTPUT = 1 << 20
@@ -94,18 +97,7 @@ def test_a_huge_output_takes_no_more_memory_of_the_host_than_its_limit() -> None
 
 @pytest.mark.parametrize(
     "body",
-    [
-        "while True: pass",
-        "import time; time.sleep(1000)",
-        "raise ValueError('wrong')",
-        "return None",
-        "return SkillDefinition(name='x' * (1 << 30), description='', params=[])",
-        "import sys\n        while True: sys.stdout.write('x' * 65536)",
-        "import os; os.write(3, b'=[]\\n'); os._exit(0)",
-        'import os; os.write(3, b\'={"name": "forged"\'); os._exit(0)',
-        "import os; os._exit(0)",
-        "return self.definition()",
-    ],
+    CASES["test_a_bad_definition_is_an_error_and_nothing_is_run_in_this_process"],
     ids=[
         *("busy", "sleeps", "raises", "none", "huge", "prints a gigabyte"),
         *("forged list", "forged half", "leaves", "recursive"),

@@ -19,6 +19,9 @@ from brain.cache.derived_cache import (
     open_memory_cache,
 )
 from brain.digest import domain_hash
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 digest = domain_hash("a test object")
 BRAIN = digest(b"a brain")
@@ -275,18 +278,7 @@ def test_an_altered_card_is_as_good_as_none(cache: DerivedCache) -> None:
     assert set(found) == {digest(b"%d" % number) for number in range(9) if number != 3}
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "UPDATE sheet SET data = x'00' WHERE number = 2",
-        "DELETE FROM sheet WHERE number = 3",
-        "DELETE FROM sheet",
-        "INSERT INTO sheet (data) VALUES (x'')",
-        "UPDATE sheet SET number = 99 WHERE number = 1",
-        "UPDATE note SET data = x'00'",
-        "DELETE FROM note",
-    ],
-)
+@pytest.mark.parametrize("sql", CASES["test_an_altered_sheet_is_as_good_as_none"])
 def test_an_altered_sheet_is_as_good_as_none(cache: DerivedCache, sql: str) -> None:
     cache.replace_index_text(b"note", [b"line %d\n" % number * 90 for number in range(20)])
     cache._db.execute(sql)

@@ -13,6 +13,9 @@ from brain.evolve.patterns.composite_draft import (
     parse_composite_answer,
 )
 from brain.programs.code_check import check_code
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 SKILLS = ("web-search", "fetch-url", "python-exec")
 CODE = """\
@@ -38,20 +41,7 @@ class WebResearchAndExtractSkill(SkillBase):
 """
 """The example of the seed, with a body."""
 NAME = "web_research_and_extract"
-DANGEROUS = (
-    "subprocess",
-    "os",
-    "sys",
-    "pty",
-    "ctypes",
-    "pickle",
-    "marshal",
-    "importlib",
-    "__import__",
-    "eval",
-    "exec",
-    "compile",
-)
+DANGEROUS = CASES["dangerous"]
 """_DANGEROUS_IMPORTS of the seed."""
 
 

@@ -16,20 +16,12 @@ from brain.evolve.model_config import (
     ModelConfig,
     parse_model_config,
 )
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"model": "anthropic:claude-haiku-4-5"},
-        {"model": "openai:gpt-6", "key_file": "/k", "max_tokens": 100, "timeout": 1, "retries": 0},
-        {"model": "bedrock:eu.anthropic.claude-v1:0"},
-        {"model": "openai:qwen3", "base_url": "http://localhost:11434/v1"},
-        {"model": "openai:qwen3", "base_url": "http://[::1]:8000/v1"},
-        {"model": "openai:qwen3", "base_url": "http://192.168.1.5:8000/v1"},
-        {"model": "anthropic:x", "base_url": "https://gateway.example.org/anthropic"},
-    ],
-)
+@pytest.mark.parametrize("fields", CASES["test_settings_are_kept_as_they_were_given"])
 def test_settings_are_kept_as_they_were_given(fields: dict[str, Any], tmp_path: Path) -> None:
     settings = parse_model_config(fields)
     place = tmp_path / "new" / "model.json"
@@ -41,34 +33,7 @@ def test_settings_are_kept_as_they_were_given(fields: dict[str, Any], tmp_path: 
     assert MODEL_SETTINGS.load(place) is None
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [
-        ({}, "names no model"),
-        ({"model": ""}, "names no model"),
-        ({"model": "claude"}, "PROVIDER:NAME"),
-        ({"model": "groq:x"}, "PROVIDER:NAME"),
-        ({"model": "openai:"}, "PROVIDER:NAME"),
-        ({"model": "openai:a b"}, "PROVIDER:NAME"),
-        ({"model": "openai:\x1b[31m"}, "PROVIDER:NAME"),
-        ({"model": 7}, "not text"),
-        ({"model": "openai:x", "api_key": "k"}, "no setting api_key"),
-        ({"model": "openai:x", "timeout": 0}, "timeout"),
-        ({"model": "openai:x", "timeout": True}, "timeout"),
-        ({"model": "openai:x", "timeout": "9"}, "timeout"),
-        ({"model": "openai:x", "retries": 99}, "retries"),
-        ({"model": "openai:x", "max_tokens": 0}, "max_tokens"),
-        ({"model": "openai:x", "base_url": "localhost:1"}, "address"),
-        ({"model": "openai:x", "base_url": "file:///etc/passwd"}, "address"),
-        ({"model": "openai:x", "base_url": "https://[::1"}, "address"),
-        ({"model": "openai:x", "base_url": "https://h:99999/"}, "address"),
-        ({"model": "openai:x", "base_url": "https://key@example.org/"}, "file"),
-        ({"model": "openai:x", "base_url": "https://example.org/?key=1"}, "file"),
-        ({"model": "openai:x", "base_url": "http://example.org/v1"}, "https"),
-        ({"model": "openai:x", "base_url": "http://8.8.8.8/v1"}, "https"),
-        ({"model": "openai:x", "key_file": "a\0b"}, "file"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "why"), CASES["test_settings_that_cannot_be_are_refused"])
 def test_settings_that_cannot_be_are_refused(fields: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidInput, match=why) as caught:
         parse_model_config(fields)

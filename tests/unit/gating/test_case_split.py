@@ -6,27 +6,12 @@ import pytest
 
 from brain.digest import domain_hash
 from brain.gating.case_split import canonical_json, is_held_out
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ({"b": 1, "a": [True, None, "x"]}, '{"a":[true,null,"x"],"b":1}'),
-        ('tab\tand "quotes"', '"tab\\tand \\"quotes\\""'),
-        ({"€": 1, "\r": 2, "1": 3, "😂": 4, "ö": 5, "\ufb33": 6}, None),
-        (1.0, "1"),
-        (-0.0, "0"),
-        (2.5, "2.5"),
-        (1e21, "1e+21"),
-        (1e20, "100000000000000000000"),
-        (1e-6, "0.000001"),
-        (1e-7, "1e-7"),
-        (1.5e-9, "1.5e-9"),
-        (123456789.125, "123456789.125"),
-        (5e-324, "5e-324"),
-        (1.7976931348623157e308, "1.7976931348623157e+308"),
-    ],
-)
+@pytest.mark.parametrize(("value", "text"), CASES["test_inputs_are_hashed_as_canonical_json"])
 def test_inputs_are_hashed_as_canonical_json(value: Any, text: str | None) -> None:
     # The order of the third is that of RFC 8785, section 3.2.3.
     expected = text or '{"\\r":2,"1":3,"ö":5,"€":1,"😂":4,"\ufb33":6}'

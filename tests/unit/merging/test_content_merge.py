@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from brain.merging import content_merge, diff3, frontmatter_merge
 from brain.merging.content_merge import BOTH, OURS, THEIRS, ContentSides
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 SKILL = b"""---
 name: oracle
@@ -264,34 +267,8 @@ def front_matter(base: str, ours: str, theirs: str) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("base", "ours", "theirs", "expected"),
-    [
-        ("", "a: 1\n", "", "a: 1\n"),
-        ("", "a: 1\n", "b: 2\n", "b: 2\na: 1\n"),
-        ("a: 1\n", "a: 1\nb: 2\n", "c: 3\na: 1\n", "c: 3\na: 1\nb: 2\n"),
-        ("a: 1\nz: 1\n", "a: 1\nb: 2\nz: 1\n", "a: 1\nz: 1\n", "a: 1\nb: 2\nz: 1\n"),
-        ("a: 1\nz: 1\n", "a: 1\nb: 2\nz: 1\n", "a: 2\nz: 1\n", "a: 2\nb: 2\nz: 1\n"),
-        ("a: 1\nb: 1\n", "a: 1\n", "b: 1\n", ""),
-        ("a: 1\n", "a: 2\n", "a: 2\n", "a: 2\n"),
-        ("a: 1\n", "a: 2\n", "a: 3\n", None),
-        ("a: 1\n", "", "a: 3\n", None),
-        ("# top\na: 1\n", "# top\na: 2\n", "# new\na: 1\n", "# new\na: 2\n"),
-        ("a: 1\n# b\nb: 1\n", "a: 1\n# c\nb: 1\n", "a: 1\n# b\nb: 2\n", "a: 1\n# c\nb: 2\n"),
-        ("{a: 1}\n", "{a: 1, b: 2}\n", "{a: 1}\n", "{a: 1, b: 2}\n"),
-        ("a: 1\n", "{a: 1}\n", "a: 2\n", None),
-        ("metadata:\n  a: 1\n  b: 1\n", "metadata:\n  a: 2\n  b: 1\n",
-         "metadata:\n  a: 1\n  b: 2\n",
-         "metadata:\n  a: 2\n  b: 2\n"),
-        ("", "metadata:\n  a: 1\n", "metadata:\n  b: 2\n", "metadata:\n  b: 2\n  a: 1\n"),
-        ("metadata:\n  a: 1\n", "metadata:\n  a: 1\n", "", ""),
-        ("metadata:\n  a: 1\n", "metadata:\n  a: 2\n", "", None),
-        ("metadata: {a: 1}\n", "metadata: {a: 2}\n", "metadata: {a: 1, b: 2}\n", None),
-        ("metadata: {a: 1}\n", "metadata:\n  a: 2\n", "metadata:\n  a: 1\n  b: 2\n", None),
-        ("metadata:\n  a: 1\n", "metadata:\n  a: 1\n  b: 2\n", "metadata: {a: 1}\n", None),
-        ("metadata:\n  a: 1\nz: 1\n", "metadata:\n  a: 2\nz: 1\n", "metadata:\n  a: 1\nz: 2\n",
-         "metadata:\n  a: 2\nz: 2\n"),
-    ],
-)  # fmt: skip
+    ("base", "ours", "theirs", "expected"), CASES["test_front_matter_is_merged_field_by_field"]
+)
 def test_front_matter_is_merged_field_by_field(
     base: str, ours: str, theirs: str, expected: str | None
 ) -> None:
@@ -343,17 +320,7 @@ def test_a_skill_without_a_version_counts_as_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "is_settled"),
-    [
-        ("memory/log.jsonl", True),
-        ("memory/a/LOG.JSONL", True),
-        ("memory/log.ndjson", True),
-        ("memory/notes.md", True),
-        ("memory/log.json", False),
-        ("memory.md", False),
-        ("memories/log.jsonl", False),
-        ("skills/memory/log.jsonl", False),
-    ],
+    ("path", "is_settled"), CASES["test_conflicts_are_settled_in_memory_files_alone"]
 )
 def test_conflicts_are_settled_in_memory_files_alone(path: str, is_settled: bool) -> None:
     assert (content_merge.settle_rule(path) is not diff3.leave_conflict) is is_settled

@@ -10,6 +10,9 @@ import pytest
 from brain.merging import memory_merge
 from brain.merging.diff3 import ConflictHunk
 from brain.merging.memory_merge import settle_json_lines, settle_notes, unite_units
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def lines(*records: Any) -> list[bytes]:
@@ -83,22 +86,7 @@ def test_empty_lines_that_were_appended_go() -> None:
 
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "expected"),
-    [
-        ("ab", "ab", "abc", "abc"),
-        ("ab", "xb", "abc", "xbc"),
-        ("ab", "axc", "ab", "axc"),
-        ("ab", "xb", "ay", "xy"),
-        ("ab", "xb", "xbc", "xbc"),
-        ("ab", "xb", "yb", None),
-        ("ab", "a", "abc", None),
-        ("ab", "abc", "a", None),
-        ("ab", "abc", "abd", "abcd"),
-        ("ab", "abc", "abc", "abc"),
-        ("", "c", "cc", "cc"),
-        ("", "cd", "ce", "cde"),
-        ("", "dd", "d", "dd"),
-        ("", "ab", "ba", "ab"),
-    ],
+    CASES["test_lines_of_the_base_are_merged_one_by_one_and_appended_ones_are_united"],
 )
 def test_lines_of_the_base_are_merged_one_by_one_and_appended_ones_are_united(
     base: str, ours: str, theirs: str, expected: str | None
@@ -121,18 +109,7 @@ def notes(ours: str, theirs: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("early", "late"),
-    [
-        ("09:00 a\n", "10:00 b\n"),
-        ("- 09:00 a\n", "- 10:00 b\n"),
-        ("## 09:00 a\n", "# [10:00] b\n"),
-        ("## 09:00:01 a\n", "## 09:00:02 b\n"),
-        ("## 09:00:01.5 a\n", "## 09:00:01.6 b\n"),
-        ("## 09:00Z a\n", "## 10:00Z b\n"),
-        ("## 2026-11-21 z\n", "## 2026-11-22 b\n"),
-        ("## 2026-11-21T10:00 z\n", "## 2026-11-22T09:00 b\n"),
-        ("## 2026-11-21 10:00 z\n", "## 2026-11-22 09:00 b\n"),
-    ],
+    ("early", "late"), CASES["test_notes_are_ordered_by_the_time_they_begin_with"]
 )
 def test_notes_are_ordered_by_the_time_they_begin_with(early: str, late: str) -> None:
     assert notes(late, early) == early + late
@@ -147,24 +124,7 @@ def test_notes_with_times_in_another_notation_follow_each_other() -> None:
 
 @pytest.mark.parametrize(
     ("text", "units"),
-    [
-        ("", []),
-        ("one\n", ["one\n"]),
-        ("one\ntwo\n", ["one\ntwo\n"]),
-        ("one\n\ntwo\n", ["one\n\n", "two\n"]),
-        ("one\n\n\ntwo\n", ["one\n\n", "\n", "two\n"]),
-        ("- a\n- b\n", ["- a\n", "- b\n"]),
-        ("* a\n1. b\n", ["* a\n", "1. b\n"]),
-        ("- a\n  - b\n- c\n", ["- a\n  - b\n", "- c\n"]),
-        ("intro\n- a\n", ["intro\n", "- a\n"]),
-        ("# a\n- x\n\n- y\n## b\n", ["# a\n- x\n\n- y\n", "## b\n"]),
-        ("intro\n# a\n", ["intro\n", "# a\n"]),
-        ("# a\n§\n# b\n§\n", ["# a\n", "§\n# b\n", "§\n"]),
-        ("a\n § \nb\n", ["a\n", " § \nb\n"]),
-        ("```\n# a\n```\n# b\n# c\n", ["```\n# a\n```\n", "# b\n", "# c\n"]),
-        ("- a\n```\n- b\n\nc\n```\n- d\n", ["- a\n```\n- b\n\nc\n```\n", "- d\n"]),
-        ("```\n§\n```\nx\n", ["```\n", "§\n```\nx\n"]),
-    ],
+    CASES["test_notes_are_cut_at_separators_else_headings_else_items_and_paragraphs"],
 )
 def test_notes_are_cut_at_separators_else_headings_else_items_and_paragraphs(
     text: str, units: list[str]

@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
 from brain.objects import paths
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def refusal(path: str) -> str:
@@ -122,25 +125,7 @@ def test_no_name_is_taken_that_file_systems_cannot_hold(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        ".git",
-        ".GIT",
-        ".brain",
-        ".Brain.New",
-        ".brain-tmp-0",
-        "git~1",
-        "GIT~1",
-        "BRAIN~1",
-        ".git.",
-        ".git . ",
-        ".git::$INDEX_ALLOCATION",
-        "git~1:x",
-        ".g\u200cit",
-        ".\u200dgit\ufe0f",
-        ".bra\U000e0100in",
-        "\u200c.git",
-    ],
+    "name", CASES["test_no_name_is_taken_that_some_system_reads_as_one_of_version_control"]
 )
 def test_no_name_is_taken_that_some_system_reads_as_one_of_version_control(name: str) -> None:
     for path in (name, f"skills/a/{name}", f"{name}/config"):
@@ -177,16 +162,7 @@ def test_the_first_folder_of_a_path_is_its_section(path: str, section: str, inne
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("README.md", "readme.md"),
-        ("café", "cafe\u0301"),
-        ("CAFÉ", "cafe\u0301"),
-        ("straße", "STRASSE"),
-        ("\u212aey", "key"),
-        ("ſkill", "skill"),
-        ("Σίσυφος", "σίσυφοσ"),
-    ],
+    ("one", "other"), CASES["test_twins_that_one_folder_cannot_hold_fold_to_the_same_name"]
 )
 def test_twins_that_one_folder_cannot_hold_fold_to_the_same_name(one: str, other: str) -> None:
     assert paths.fold_name(one) == paths.fold_name(other)

@@ -18,23 +18,11 @@ from brain.programs.parameter_schema import (
     parse_schema,
     schema_from_definition,
 )
+from tests.support.cases import read_cases
 
-SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "properties": {
-        "text": {"type": "string", "description": "A text", "minLength": 1, "examples": ["a b"]},
-        "count": {"type": "integer", "minimum": 0, "maximum": 9, "default": 3},
-        "rows": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"n": {"type": "number"}}},
-        },
-        "mode": {"enum": ["fast", "slow", None]},
-        "maybe": {"type": ["string", "null"]},
-    },
-    "required": ["text"],
-    "additionalProperties": False,
-}
+CASES = read_cases(__file__)
+
+SCHEMA: dict[str, Any] = CASES["schema"]
 
 
 def test_a_schema_comes_back_as_it_was_written() -> None:
@@ -137,16 +125,7 @@ def test_any_json_is_a_schema_or_refused_and_a_schema_takes_any_payload(
 
 
 @pytest.mark.parametrize(
-    ("payload", "fault"),
-    [
-        ({}, "text is missing"),
-        ({"text": ""}, "text must not be empty"),
-        ({"text": "a", "count": 10}, "count must be from 0 to 9"),
-        ({"text": "a", "rows": [{"n": "1"}]}, "n of item 1 of rows must be a number"),
-        ({"text": "a", "mode": "quick"}, "mode must be one of fast, slow, null, not 'quick'"),
-        ({"text": "a", "txt": 1}, "there is no 'txt', did you mean text?"),
-        ([], "they are not an object"),
-    ],
+    ("payload", "fault"), CASES["test_a_payload_that_does_not_fit_is_refused_before_a_run"]
 )
 def test_a_payload_that_does_not_fit_is_refused_before_a_run(payload: Any, fault: str) -> None:
     with pytest.raises(InvalidInput, match=re.escape(fault)) as caught:

@@ -15,6 +15,9 @@ from brain.programs.test_cases import (
     is_meaningful,
     parse_cases,
 )
+from tests.support.cases import read_cases
+
+TABLES = read_cases(__file__)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
@@ -58,21 +61,7 @@ def test_what_are_no_cases_is_refused(data: bytes, said: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("output", "means_something"),
-    [
-        (None, False),
-        ("", False),
-        (" \n", False),
-        ([], False),
-        ({}, False),
-        (0, True),
-        (False, True),
-        ("0", True),
-        ([None], True),
-        ({"a": None}, True),
-    ],
-)
+@pytest.mark.parametrize(("output", "means_something"), TABLES["test_empty_outputs_mean_nothing"])
 def test_empty_outputs_mean_nothing(output: Any, means_something: bool) -> None:
     assert is_meaningful(output) == means_something
 

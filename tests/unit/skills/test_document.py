@@ -12,6 +12,9 @@ from brain.skills.skill_document import (
     upsert_document,
 )
 from brain.skills.skill_metadata import read_skill_metadata
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 PRIOR = b"""---
 name: a-skill
@@ -99,24 +102,7 @@ def test_a_description_replaces_only_its_value() -> None:
     assert made.content == expected
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "plain # comment",
-        "'single'",
-        '"double \\" quoted"',
-        "|\n  block\n\n  scalar",
-        ">-\n    folded\n    text",
-        "plain\n  on two lines",
-        '"double\n  quoted on two"',
-        "",
-        "~",
-        "[a, b]",
-        "\n  - a",
-        "\n- a",
-        "\n  a: b",
-    ],
-)
+@pytest.mark.parametrize("value", CASES["test_a_description_of_any_form_is_replaced_as_a_whole"])
 def test_a_description_of_any_form_is_replaced_as_a_whole(value: str) -> None:
     prior = f"---\nname: n\ndescription: {value}\n\n# c\nversion: '1.9'\n---\nx".encode()
     made = save(prior, None, "new")
@@ -128,29 +114,7 @@ def test_a_description_of_any_form_is_replaced_as_a_whole(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "expected", "version"),
-    [
-        ("version: 2", "version: 3", "3"),
-        ("version: 1.9", 'version: "1.10"', "1.10"),
-        ("version: '1.9'  # keep", "version: '1.10'  # keep", "1.10"),
-        ('version: "v1.4.9"', 'version: "v1.4.10"', "1.4.10"),
-        ("version:    7", "version:    8", "8"),
-        ("metadata:\n  version: 1.4.9", "metadata:\n  version: 1.4.10", "1.4.10"),
-        (
-            'metadata: {"version": "1.2.0", "a": {"version": "9"}}',
-            'metadata: {"version": "1.2.1", "a": {"version": "9"}}',
-            "1.2.1",
-        ),
-        ("metadata: {version: 1.9}", 'metadata: {version: "1.10"}', "1.10"),
-        (
-            "version: 3\nmetadata:\n  version: '2.0'",
-            "version: 4\nmetadata:\n  version: '4'",
-            "4",
-        ),
-        ("'version': 2", "'version': 3", "3"),
-        ("other: 1", "other: 1\nversion: 2", "2"),
-        ("metadata:\n  author: me", 'metadata:\n  version: "2"\n  author: me', "2"),
-    ],
+    ("line", "expected", "version"), CASES["test_the_version_is_raised_where_it_lives"]
 )
 def test_the_version_is_raised_where_it_lives(line: str, expected: str, version: str) -> None:
     prior = f"---\nname: n\ndescription: d\n{line}\n---\nversion: 99\n"

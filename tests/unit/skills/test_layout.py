@@ -12,77 +12,14 @@ from brain.skills.skill_layout import (
     new_skill_path,
     slug_from_path,
 )
+from tests.support.cases import read_cases
 
-SECTION = {
-    "alpha/SKILL.md": "alpha",
-    "alpha/notes.md": None,
-    "alpha/subskill.md": None,
-    "alpha/MYSKILL.MD": None,
-    "alpha/references/deep.md": None,
-    "flat.md": "flat",
-    "UPPER.MD": "UPPER",
-    "skill.md": "skill",
-    "tools/search.md": "search",
-    "tools/newskill.md": "newskill",
-    "tools/README.md": None,
-    "tools/DESCRIPTION.md": None,
-    "tools/web/SKILL.md": "web",
-    "tools/web/extra.md": None,
-    "tools/deep/er/x.md": None,
-    "a/b/c/d/SKILL.md": "d",
-    "lower/skill.md": "lower",
-    "lower/other.md": None,
-    "lower/zz.md": None,
-    "odd/Skill.md": "odd",
-    "nested/SKILL.md": "nested",
-    "nested/examples/inner/SKILL.md": None,
-    "nested/skills/inner/SKILL.md": "inner",
-    "README.md": None,
-    "readme.md": None,
-    "LICENSE.md": None,
-    "CHANGELOG.md": None,
-    "_draft.md": None,
-    ".hidden.md": None,
-    "_drafts/x/SKILL.md": None,
-    ".hub/x/SKILL.md": None,
-    "tools/_x.md": None,
-    "tools/.x/SKILL.md": None,
-    "script.py": None,
-    "alpha/skill.txt": None,
-    "md": None,
-    "x.mdx": None,
-    "alpha/SKILL.md.bak": None,
-}
+CASES = read_cases(__file__)
+
+SECTION = CASES["section"]
 
 
-ELSEWHERE = {
-    "SKILL.md": None,
-    "oracle/SKILL.md": "oracle",
-    "tools/oracle/skill.md": "oracle",
-    "plugins/a/skills/oracle/SKILL.md": "oracle",
-    "plugins/a/skills/oracle/assets/sample/SKILL.md": None,
-    ".agents/skills/oracle/SKILL.md": "oracle",
-    ".claude/skills/oracle/SKILL.md": "oracle",
-    ".codeium/windsurf/skills/oracle/SKILL.md": "oracle",
-    ".opencode/skill/oracle/SKILL.md": "oracle",
-    ".codex/skills/.system/oracle/SKILL.md": "oracle",
-    ".codex/skills/.archive/oracle/SKILL.md": None,
-    ".hidden/oracle/SKILL.md": None,
-    "tools/.curated/oracle/SKILL.md": None,
-    "skills/.curated/oracle/SKILL.md": "oracle",
-    "skills/.experimental/oracle/SKILL.md": "oracle",
-    "skills/.system/oracle.md": None,
-    "skills/.claude/skills/oracle/SKILL.md": "oracle",
-    "_drafts/oracle/SKILL.md": None,
-    "lib/_drafts/oracle/SKILL.md": None,
-    "node_modules/oracle/SKILL.md": None,
-    "lib/node_modules/x/skills/oracle/SKILL.md": None,
-    ".cache/x/skills/oracle/SKILL.md": None,
-    ".venv/skills/oracle/SKILL.md": None,
-    "memory/oracle.md": None,
-    "memory/tools/oracle.md": None,
-    "plugins/a/skills/oracle.md": None,
-}
+ELSEWHERE = CASES["elsewhere"]
 PLACES = {f"skills/{path}": name for path, name in SECTION.items()} | ELSEWHERE
 
 
@@ -105,16 +42,7 @@ def test_one_path_is_told_as_in_the_whole_brain(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "category"),
-    [
-        ("skills/oracle/SKILL.md", ""),
-        ("skills/oracle.md", ""),
-        ("skills/tools/oracle/SKILL.md", "tools"),
-        ("skills/tools/oracle.md", "tools"),
-        ("oracle/SKILL.md", ""),
-        ("tools/oracle/SKILL.md", "tools"),
-        (".agents/skills/oracle/SKILL.md", ".agents/skills"),
-    ],
+    ("path", "category"), CASES["test_the_category_of_a_skill_is_the_folders_above_it"]
 )
 def test_the_category_of_a_skill_is_the_folders_above_it(path: str, category: str) -> None:
     assert category_from_path(path) == category

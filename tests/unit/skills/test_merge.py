@@ -5,6 +5,9 @@ import pytest
 from brain.errors import InvalidInput
 from brain.skills.frontmatter import load_front_matter
 from brain.skills.skill_document import UpdatedSkill, is_noop, read_declared_names, upsert_document
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 PRIOR = b"""---
 name: a-skill
@@ -106,16 +109,7 @@ def test_missing_fields_are_added_inside_a_head_in_braces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metadata", "expected"),
-    [
-        ("metadata:", {"version": "1", "title": "A B"}),
-        ("metadata: {}", {"version": "1", "title": "A B"}),
-        ("metadata: {k: v}", {"version": "1", "title": "A B", "k": "v"}),
-        ('metadata: {"k": {"l": 1}}', {"version": "1", "title": "A B", "k": {"l": 1}}),
-        ("metadata:\n    k: v", {"version": "1", "title": "A B", "k": "v"}),
-        ("metadata:\n  k:\n  - v", {"version": "1", "title": "A B", "k": ["v"]}),
-        ("other: 1", {"title": "A B"}),
-    ],
+    ("metadata", "expected"), CASES["test_a_title_is_added_to_metadata_of_any_form"]
 )
 def test_a_title_is_added_to_metadata_of_any_form(metadata: str, expected: object) -> None:
     body = f"---\ndescription: d\n{metadata}\n---\nx".encode()

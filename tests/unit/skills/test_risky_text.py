@@ -13,6 +13,9 @@ import pytest
 from brain.skills import risky_text
 from brain.skills.risky_text import MAX_READ_CHARS, MAX_RISKY_LINES, find_risky_text
 from brain.skills.skill_lint import check_skill
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 DOWNLOADS, DECODES, LOCKED = (risk for risk, _ in risky_text._RULES)
 RISKY = {
@@ -34,20 +37,7 @@ RISKY = {
     "Get https://get.example.net/tool.zip\n**Archive password**: `open`": LOCKED,
     "Unpack [tool](https://get.example.net/tool.7z) (extract using pass: `open`).": LOCKED,
 }
-HARMLESS = (
-    "curl -s https://api.example.net/v1/items | jq .items",
-    "curl -s https://api.example.net | python3 -m json.tool",
-    "curl -o install.sh https://get.example.net/install.sh, read it, then run it",
-    "wget https://get.example.net/data.zip && unzip data.zip",
-    "cat install.sh | sh",
-    "curl --version | head; ssh host; bash script.sh",
-    "curl -fsSL https://get.example.net | shasum -a 256",
-    "npx create-app@latest my-app --url https://api.example.net",
-    "base64 -d image.b64 > image.png",
-    "echo aGVsbG8= | base64 -d | jq .",
-    "Password-protected archives (.zip) are refused. Pass the path of the .exe to it.",
-    "unzip -P PASSWORD archive.zip reads the password from the command line",
-)
+HARMLESS = CASES["harmless"]
 
 
 @pytest.mark.parametrize("text", RISKY)

@@ -8,6 +8,9 @@ import pytest
 from brain.digest import blob_id
 from brain.skills import unicode_scripts
 from brain.skills.slug import fold_to_slug, is_same_skill
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 ORDINARY = [
     "paypal",
@@ -46,24 +49,7 @@ ORDINARY = [
     "ｶﾀｶﾅ",
     "µm and Ω",
 ]
-MIXED = {
-    "раypal": "ра",
-    "pаypal": "а",
-    "paypаl-helper": "а",
-    "gооgle": "о",
-    "αpple": "α",
-    "micrοsoft": "ο",
-    "ѕtripe": "ѕ",
-    "раура1 helper": "рау",
-    "оса helper": "оса",
-    "аррӏе store": "арӏе",
-    "Ꭺpple": "Ꭺ",
-    "ոpm": "ո",
-    "אpple": "א",
-    "кодo": "кд",
-    "漢字ру": "ру",
-    "한글かな": "かな",  # nor here: the first
-}
+MIXED = CASES["mixed"]
 
 
 @pytest.mark.parametrize("name", ORDINARY)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from brain.skills import skill_address
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def addresses(*paths: str) -> list[str]:
@@ -17,19 +20,7 @@ def test_a_skill_that_shares_its_slug_with_none_is_addressed_by_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "address"),
-    [
-        ("skills/x/a/SKILL.md", "x/a"),
-        ("skills/x/y/a/skill.md", "x/y/a"),
-        ("skills/x/a.md", "x/a.md"),
-        ("skills/a/SKILL.md", "skills/a"),
-        ("skills/a.md", "skills/a.md"),
-        ("plugins/x/skills/a/SKILL.md", "plugins/x/skills/a"),
-        ("skills/-x/a/SKILL.md", "skills/-x/a"),
-        ("skills/@scope/a/SKILL.md", "@scope/a"),
-        ("skills/x/a@2/SKILL.md", "x/a@2/SKILL.md"),
-        ("skills/x/a.md/SKILL.md", "x/a.md/SKILL.md"),
-    ],
+    ("path", "address"), CASES["test_skills_that_share_a_slug_are_addressed_by_their_paths"]
 )
 def test_skills_that_share_a_slug_are_addressed_by_their_paths(path: str, address: str) -> None:
     assert addresses(path, "other/a/SKILL.md")[0] == address

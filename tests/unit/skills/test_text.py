@@ -12,6 +12,9 @@ from brain.skills.visible_text import (
     fold_to_line,
     hidden_pattern,
 )
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 EVERYTHING = "".join(map(chr, range(sys.maxunicode + 1)))
 IGNORABLE = {*range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000), 0x034F, 0x115F, 0x3164, 0xFFA0}
@@ -42,18 +45,7 @@ def test_folding_leaves_no_hidden_code_point_whatever_python_calls_printable() -
 
 
 @pytest.mark.parametrize(
-    ("text", "folded"),
-    [
-        ("plain", "plain"),
-        ("  a \n\t b\r\nc  ", "a b c"),
-        ("a\u2028b\u3000c\x85d", "a b c d"),
-        ("a\u200bb\u202ec", "abc"),
-        ("x\x1b[2Jy", "x[2Jy"),
-        ("\u200b \u200b", ""),
-        ("— über", "— über"),
-        ("— \ufe0f über", "— über"),
-        ("", ""),
-    ],
+    ("text", "folded"), CASES["test_folded_text_is_one_line_without_hidden_code_points"]
 )
 def test_folded_text_is_one_line_without_hidden_code_points(text: str, folded: str) -> None:
     assert fold_to_line(text) == folded
@@ -68,18 +60,7 @@ def test_folding_many_texts_is_folding_each() -> None:
     assert fold_all_to_lines([]) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "cleaned"),
-    [
-        ("a\n\tb\n", "a\n\tb\n"),
-        ("a\r\nb\rc", "a\nb\nc"),
-        ("a\u2028b\u2029", "a\nb\n"),
-        ("tag\U000e0041s \u202eright", "tags right"),
-        ("\x1b[8mhidden", "[8mhidden"),
-        ("", ""),
-        ("\u200b", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "cleaned"), CASES["test_cleaned_text_keeps_its_lines_and_tabs"])
 def test_cleaned_text_keeps_its_lines_and_tabs(text: str, cleaned: str) -> None:
     assert clean_text(text) == cleaned
 
@@ -94,19 +75,7 @@ def test_what_chooses_the_picture_of_an_emoji_is_not_hidden(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cleaned"),
-    [
-        ("a\ufe0f", "a"),
-        ("1\ufe0f", "1"),
-        ("⚠\ufe0f\ufe0f", "⚠\ufe0f"),
-        ("⚠\ufe0e\ufe0f", "⚠"),
-        ("⚠\U000e0101", "⚠"),
-        ("🏴\U000e0067\U000e007f", "🏴"),
-        ("👩\u200d", "👩"),
-        ("a\u200d🔬", "a🔬"),
-        ("👩\u200b\u200d🔬", "👩🔬"),
-        ("a\ufe0f\u200d🔬", "a🔬"),
-    ],
+    ("text", "cleaned"), CASES["test_selectors_and_joiners_elsewhere_are_hidden"]
 )
 def test_selectors_and_joiners_elsewhere_are_hidden(text: str, cleaned: str) -> None:
     assert find_hidden(text) is not None

@@ -4,26 +4,11 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.skills import skill_version
+from tests.support.cases import read_cases
 
-BUMPS = [
-    ("2", "3"),
-    ("9", "10"),
-    ("1.4.9", "1.4.10"),
-    ("1.9", '"1.10"'),
-    ("1.0", '"1.1"'),
-    ('"1.9"', '"1.10"'),
-    ("'1.9'", "'1.10'"),
-    ("'3'", "'4'"),
-    ('"1.4.9"', '"1.4.10"'),
-    ("v2", "v3"),
-    ("v1.9", "v1.10"),
-    ('"V1.2.3"', '"V1.2.4"'),
-    ("0.1.0", "0.1.1"),
-    ("0.0", '"0.1"'),
-    ("1.2.3.4", "1.2.3.5"),
-    ("2026.01.09", "2026.01.10"),
-    ('"26.08.00"', '"26.08.01"'),
-]
+CASES = read_cases(__file__)
+
+BUMPS = CASES["bumps"]
 
 BAD = {
     "version-02": ["0", "-1", "-0", "+1", "v0", '"0"'],
@@ -81,28 +66,7 @@ def test_the_text_form_has_neither_quotes_nor_v(raw: str, text: str) -> None:
     assert skill_version.parse_version(raw) == text
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "order"),
-    [
-        ("1", "2", -1),
-        ("10", "9", 1),
-        ("1.9", "1.10", -1),
-        ("1.4.9", "1.4.10", -1),
-        ("2", "1.99.99", 1),
-        ("1", "1.0", 0),
-        ("1.0", "1.0.0.0", 0),
-        ("1.04", "1.4", 0),
-        ("1.0", "1.0.1", -1),
-        ("1.0.0-alpha", "1.0.0-alpha.1", -1),
-        ("1.0.0-alpha.1", "1.0.0-alpha.beta", -1),
-        ("1.0.0-beta.2", "1.0.0-beta.11", -1),
-        ("1.0.0-rc9", "1.0.0-rc10", -1),
-        ("1.0.0-rc.1", "1.0.0", -1),
-        ("1.0.0+a", "1.0.0+b", 0),
-        ("2026-08-20", "2026-08-20.1", -1),
-        ("2026-08-20", "2026.08.20", 0),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "order"), CASES["test_versions_compare_number_by_number"])
 def test_versions_compare_number_by_number(a: str, b: str, order: int) -> None:
     assert skill_version.compare_versions(a, b) == order
     assert skill_version.compare_versions(b, a) == -order

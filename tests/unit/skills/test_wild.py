@@ -10,6 +10,9 @@ from brain.skills.skill_document import is_noop, replace_document, upsert_docume
 from brain.skills.skill_layout import find_skill_paths
 from brain.skills.skill_lint import check_skill
 from brain.skills.skill_metadata import read_skill_metadata
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 NAME = b"name: agent-browser\n"
 TEXT = b"description: Drives a browser.\n"
@@ -236,22 +239,7 @@ def test_front_matter_that_yaml_refuses_is_saved_with_its_version_alone_changed(
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("Use when: the user asks", None),
-        (", it might", None),
-        ("@mention people", None),
-        ("`code` first", None),
-        ("*bold* text", None),
-        ("%done", None),
-        ("a: b\n  c: d", "a: b c: d"),
-        ("|\n    deep\n  less: x", "deep less: x"),
-        ("'t was: so", None),
-        ('"Quoted" first: then not', None),
-        ("{{placeholder}}", None),
-        ('\t"Tabbed: text."', "Tabbed: text."),
-        ('"Quoted\x80: text"', "Quoted: text"),
-    ],
+    ("line", "shown"), CASES["test_a_description_that_yaml_refuses_is_shown_as_written"]
 )
 def test_a_description_that_yaml_refuses_is_shown_as_written(line: str, shown: str | None) -> None:
     card = read_skill_metadata(doc(NAME, f"description: {line}\n".encode()), "")

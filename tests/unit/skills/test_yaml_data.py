@@ -6,27 +6,12 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.skills.yaml_data import load_yaml_data, write_yaml_data
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("7", 7),
-        ("-7", -7),
-        ("2.50", 2.5),
-        ("1e3", 1000.0),
-        ("true", True),
-        ("null", None),
-        ("'true'", "true"),
-        ('"7"', "7"),
-        ("'2026-11-23'", "2026-11-23"),
-        ("one two", "one two"),
-        ("held-out", "held-out"),
-        ("[1, a, {b: false}]", [1, "a", {"b": False}]),
-        ("|\n  one\n  two", "one\ntwo"),
-        (">\n  one\n  two", "one two"),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), CASES["test_plain_values_are_those_of_json"])
 def test_plain_values_are_those_of_json(text: str, value: Any) -> None:
     found = load_yaml_data(f"key: {text}")
     assert found == {"key": value} and type(found["key"]) is type(value)
@@ -47,33 +32,7 @@ def test_a_number_beyond_all_is_refused() -> None:
         load_yaml_data("key: 1e999")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "a\nb",
-        "a\nb\n",
-        "a\nb\n\n",
-        "\na",
-        " a\nb",
-        "a \nb",
-        "a\tb\nc",
-        "a\n\nb\n",
-        "a\n  b\n",
-        "yes",
-        "# no comment",
-        "a: b",
-        "2026-11-23",
-        "\u2028",
-        "\U000e0001",
-        "x\u00a0y",
-        {"check": "a\nb\n", "n": 1},
-        {"yes": "a\nb\n"},
-        [{"a": ["b\nc"]}],
-        1e22,
-        1e-7,
-        -0.0,
-    ],
-)
+@pytest.mark.parametrize("value", CASES["test_what_is_written_is_read_back"])
 def test_what_is_written_is_read_back(value: Any) -> None:
     text = write_yaml_data({"first": value, "last": 1})
     assert load_yaml_data(text) == {"first": value, "last": 1}

@@ -9,31 +9,13 @@ from hypothesis import strategies as st
 from brain.errors import InvalidInput
 from brain.skills.strict_yaml import load_yaml_file
 from brain.skills.yaml_list import set_yaml_list
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 @pytest.mark.parametrize(
-    ("before", "items", "after"),
-    [
-        ("", ["a"], 'pinned: ["a"]\n'),
-        ("name: x", ["a"], 'name: x\npinned: ["a"]\n'),
-        ("name: x # mine\n", ["a"], 'name: x # mine\npinned: ["a"]\n'),
-        ("pinned: [b]  # both\nname: x\n", ["b", "a"], 'pinned: ["b", "a"]  # both\nname: x\n'),
-        ("pinned: [\n  b,\n]\nname: x\n", ["b", "a"], 'pinned: ["b", "a"]\nname: x\n'),
-        ("pinned:\nname: x\n", ["a"], 'pinned: ["a"]\nname: x\n'),
-        ("name: x\npinned:", ["a"], 'name: x\npinned: ["a"]\n'),
-        (
-            "pinned:\n  - b # my own\n  # next\n  - c\nname: x\n",
-            ["b", "c", "a"],
-            'pinned:\n  - b # my own\n  # next\n  - c\n  - "a"\nname: x\n',
-        ),
-        (
-            "pinned:\n- b # my own\n- c\nname: x\n",
-            ["b"],
-            "pinned:\n- b # my own\nname: x\n",
-        ),
-        ("pinned:\n- b\n- c", ["c", "a"], 'pinned:\n- c\n- "a"\n'),
-        ("pinned:\n- b\nname: x\n", [], "pinned:\nname: x\n"),
-    ],
+    ("before", "items", "after"), CASES["test_only_the_lines_of_changed_items_change"]
 )
 def test_only_the_lines_of_changed_items_change(before: str, items: list[str], after: str) -> None:
     assert set_yaml_list(before, "pinned", items) == after

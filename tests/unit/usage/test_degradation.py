@@ -17,18 +17,15 @@ from brain.usage.degradation import (
     judge,
     wilson_interval,
 )
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 counts = st.integers(0, 400)
 
 
 @pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-    ],
+    ("successes", "trials", "low", "high"), CASES["test_the_interval_is_that_of_the_literature"]
 )
 def test_the_interval_is_that_of_the_literature(
     successes: int, trials: int, low: float, high: float
@@ -149,15 +146,7 @@ def test_four_inputs_are_too_few_for_a_comparison() -> None:
 
 
 @pytest.mark.parametrize(
-    ("good", "bad", "action"),
-    [
-        (0, 2, "keep"),
-        (0, 3, "retire"),
-        (1, 3, "keep"),
-        (1, 5, "retire"),
-        (14, 18, "keep"),
-        (13, 19, "retire"),
-    ],
+    ("good", "bad", "action"), CASES["test_a_version_is_retired_by_its_share_of_failures"]
 )
 def test_a_version_is_retired_by_its_share_of_failures(good: int, bad: int, action: str) -> None:
     assert judge([make_version(1, good, bad)], protected=False).action == action

@@ -20,6 +20,9 @@ from brain.verify import version_check
 from brain.verify.operation_check import Edge, OperationDiff
 from brain.verify.tree_check import SectionDiff
 from brain.verify.version_check import VersionChange, VersionCheck
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 ID = blob_id(b"somewhere")
 PATH = "skills/oracle/SKILL.md"
@@ -130,15 +133,7 @@ def test_one_text_of_the_claimed_version_is_enough_and_every_other_has_to_rise(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "holds"),
-    [
-        ("3", "", True),
-        ("redacted", "", True),
-        ("4", "", False),
-        ("3", "3", False),
-        ("3", "4", False),
-        ("", "3", False),
-    ],
+    ("old", "new", "holds"), CASES["test_a_deletion_removes_a_text_of_the_version_it_claims"]
 )
 def test_a_deletion_removes_a_text_of_the_version_it_claims(
     cards: Cards, old: str, new: str, holds: bool
@@ -154,17 +149,7 @@ def test_a_deletion_without_a_text_is_a_mismatch(cards: Cards) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("1", "2", ""),
-        ("1.9", "1.10", ""),
-        ("1", "1", "edited without a higher version (1 → 1)"),
-        ("2", "1", "edited without a higher version (2 → 1)"),
-        ("redacted", "1", ""),
-        ("9", "redacted", ""),
-        ("", "1", ""),
-        ("1", "", ""),
-    ],
+    ("old", "new", "message"), CASES["test_a_skill_that_was_edited_by_hand_has_a_higher_version"]
 )
 def test_a_skill_that_was_edited_by_hand_has_a_higher_version(
     cards: Cards, old: str, new: str, message: str

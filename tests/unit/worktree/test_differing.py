@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import read_cases
 from tests.support.worktree_scans import (
     load_stat_cache,
     put_file,
     settle_stat_cache,
     stat_cache_file,
 )
+
+CASES = read_cases(__file__)
 
 SCRIPT = """
 import os, sys
@@ -40,31 +43,7 @@ except ChildProcessError:
     print(*[path for path, _ in rows])
 """
 
-PRELUDES = {
-    "two": ("", 2),
-    "four": ("os.sched_getaffinity = lambda pid: {0, 1, 2, 3, 4, 5}", 4),
-    "children_fail": ("def bad(fd): raise OSError\nos.fchdir = bad", 2),
-    "children_are_killed": ("os.fchdir = lambda fd: os.kill(os.getpid(), 9)", 2),
-    "one_is_killed": (
-        "os.fchdir = lambda fd: os.kill(os.getpid(), 9) if not forked else os.chdir(sys.argv[1])",
-        2,
-    ),
-    "children_take_work_and_die": (
-        "os.fchdir = lambda fd: os._exit(0)",
-        2,
-    ),
-    "no_fork": ("def bad(): forked.append(0); raise BlockingIOError\nos.fork = bad", 1),
-    "children_are_reaped_by_the_system": (
-        "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
-        2,
-    ),
-    "one_processor": ("os.sched_getaffinity = lambda pid: {0}", 0),
-    "threads": (
-        "import threading; e = threading.Event()\n"
-        "t = threading.Thread(target=e.wait, daemon=True); t.start()",
-        0,
-    ),
-}
+PRELUDES = CASES["preludes"]
 
 
 @pytest.fixture(scope="module")

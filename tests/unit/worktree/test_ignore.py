@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
 from brain.worktree.ignore_rules import MAX_IGNORE_FILE_BYTES, IgnoreRules
+from tests.support.cases import read_cases
 from tests.support.worktree_scans import candidate_paths, put_file, scan_without_cache
+
+CASES = read_cases(__file__)
 
 
 def ignored(rules: IgnoreRules, path: str) -> bool:
@@ -20,70 +23,12 @@ def ignored(rules: IgnoreRules, path: str) -> bool:
     return rules.is_ignored(bare, bare.rpartition("/")[2], path.endswith("/"))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".brain/",
-        ".git/",
-        ".Git/",
-        ".brain.new/",
-        "skills/x/.git/",
-        ".brain-tmp-0123456789abcdef00000000",
-        ".env",
-        ".env.local",
-        ".env/",
-        "server.pem",
-        "SERVER.PEM",
-        "tls.key",
-        "cert.p12",
-        "cert.pfx",
-        "id_rsa",
-        "id_rsa.pub",
-        "keys/id_ed25519",
-        "__pycache__/",
-        "node_modules/",
-        ".venv/",
-        ".cache/",
-        "memory.db-wal",
-        "memory.db-shm",
-        "memory.db-journal",
-        ".DS_Store",
-        "Thumbs.db",
-        "thumbs.db",
-        ".SKILL.md.swp",
-        "SKILL.md~",
-        ".#SKILL.md",
-        "#SKILL.md#",
-        ".~lock.notes.odt#",
-        ".goutputstream-ABC123",
-        "SKILL.md___jb_tmp___",
-        ".SKILL.md.kate-swp",
-        "mod.pyc",
-    ],
-)
+@pytest.mark.parametrize("path", CASES["test_the_defaults_leave_out_what_no_brain_should_hold"])
 def test_the_defaults_leave_out_what_no_brain_should_hold(path: str) -> None:
     assert ignored(IgnoreRules(), path)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "SKILL.md",
-        "memory/memories.jsonl",
-        "memory.db",
-        "dream-journal/",
-        "notes.key/",
-        "id_rsa_howto/",
-        "environment.md",
-        ".gitignore",
-        ".brainignore",
-        "cache/",
-        "monkey",
-        "#",
-        "#notes",
-        "#folder#/",
-    ],
-)
+@pytest.mark.parametrize("path", CASES["test_the_defaults_keep_everything_else"])
 def test_the_defaults_keep_everything_else(path: str) -> None:
     assert not ignored(IgnoreRules(), path)
 

@@ -7,6 +7,10 @@ import sys
 
 import pytest
 
+from tests.support.cases import read_cases
+
+TABLES = read_cases(__file__)
+
 SCRIPT = """
 import os, shutil, sys, tempfile
 from pathlib import Path
@@ -42,53 +46,7 @@ print(*left)
 
 ALL = "MEMORY.md skills/a/SKILL.md skills/b/SKILL.md"
 
-CASES = {
-    "files-12-file": (
-        "(root / 'skills/b/SKILL.md').chmod(0)\nlist(read_candidates(root, before.changed))",
-        "InvalidInput unreadable skills/b/SKILL.md cannot be read: Permission denied",
-    ),
-    "files-12-folder": (
-        "(root / 'skills/b').chmod(0)\n"
-        "raise scan_files(root, IgnoreRules(), None).skipped['skills/b']",
-        "InvalidInput unreadable skills/b cannot be read: Permission denied",
-    ),
-    "files-12-folder-that-lists-but-does-not-open": (
-        "(root / 'skills/b').chmod(0o400)\n"
-        "raise scan_files(root, IgnoreRules(), None).skipped['skills/b']",
-        "InvalidInput unreadable skills/b cannot be read: Permission denied",
-    ),
-    "files-12-folder-known": (
-        "known = stat_cache_update.next_stat_cache(before, b'b' * 32, "
-        "{c.path: c.fingerprint for c in before.changed}, 10**19)\n"
-        "(root / 'skills/b').chmod(0)\n"
-        "raise scan_files(root, IgnoreRules(), known).skipped['skills/b/SKILL.md']",
-        "InvalidInput unreadable skills/b/SKILL.md cannot be read",
-    ),
-    "files-12-ignore-file": (
-        "(root / '.brainignore').write_text('x')\n(root / '.brainignore').chmod(0)\n"
-        "rights[root / '.brainignore'] = 0o600\nIgnoreRules.load(root)",
-        "InvalidInput unreadable .brainignore cannot be read: Permission denied",
-    ),
-    "concurrency-09-write": (
-        "(root / 'skills/b').chmod(0o555)\n"
-        "file_checkout.write_working_file(root, 'skills/b/SKILL.md', FILE, b'x')",
-        "BrainError unwritable skills/b/SKILL.md cannot be written: Permission denied",
-    ),
-    "concurrency-09-new-folder": (
-        "(root / 'skills').chmod(0o555)\n"
-        "file_checkout.write_working_files(root, [('skills/c/SKILL.md', FILE, b'x')])",
-        "BrainError unwritable skills/c cannot be written: Permission denied",
-    ),
-    "concurrency-09-remove": (
-        "(root / 'skills/b').chmod(0o555)\n"
-        "file_checkout.remove_working_file(root, 'skills/b/SKILL.md')",
-        "BrainError unwritable skills/b/SKILL.md cannot be written: Permission denied",
-    ),
-    "concurrency-09-root": (
-        "root.chmod(0o555)\nfile_checkout.write_working_files(root, [('memory/m', FILE, b'x')])",
-        "BrainError unwritable memory/m cannot be written: Permission denied",
-    ),
-}
+CASES = TABLES["cases"]
 
 
 @pytest.mark.parametrize("case", CASES)

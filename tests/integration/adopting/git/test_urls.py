@@ -14,8 +14,11 @@ from brain.adopting import preview_adoption
 from brain.adopting.git import clone
 from brain.errors import InvalidInput
 from tests.support.agent_homes import skill_text
+from tests.support.cases import read_cases
 from tests.support.git_repositories import GitRepository
 from tests.support.git_server import serve_repositories
+
+CASES = read_cases(__file__)
 
 FILES = {
     "plugins/db/skills/migrate/SKILL.md": skill_text("migrate", "Migrate.").encode(),
@@ -118,16 +121,7 @@ def test_no_other_transport_is_used_whatever_an_address_is_rewritten_to(
 
 
 @pytest.mark.parametrize(
-    ("text", "public", "name"),
-    [
-        ("https://example.org/a/skills.git", "https://example.org/a/skills.git", "skills"),
-        ("https://me:secret@example.org:8443/a/b/", "https://example.org:8443/a/b/", "b"),
-        ("https://token@example.org/a/b?key=1#x", "https://example.org/a/b", "b"),
-        ("ssh://git@example.org/a/b.git", "ssh://git@example.org/a/b.git", "b"),
-        ("git@example.org:a/b.git", "git@example.org:a/b.git", "b"),
-        ("file:///srv/skills", "file:///srv/skills", "skills"),
-        ("http://[::1]:80/a", "http://[::1]:80/a", "a"),
-    ],
+    ("text", "public", "name"), CASES["test_an_address_is_kept_without_its_credentials"]
 )
 def test_an_address_is_kept_without_its_credentials(text: str, public: str, name: str) -> None:
     url = clone.parse_repository_url(text)

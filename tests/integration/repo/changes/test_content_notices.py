@@ -13,6 +13,9 @@ from brain.repo.changes import content_notices
 from brain.repo.open.manifest import MANIFEST_PATH
 from brain.repo.open.manifest_keys import MANIFEST_KEYS
 from brain.results import Notice
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 SKILL = "skills/oracle/SKILL.md"
 TEXT = "---\nname: oracle\ndescription: Check the oracle\nversion: 3\n---\n\nBody\n"
@@ -76,24 +79,7 @@ def test_front_matter_that_yaml_refuses_is_named_with_its_line(brain: Brain) -> 
     assert content_of(brain.snapshot().notices) == list(found.values())
 
 
-@pytest.mark.parametrize(
-    ("manifest", "message"),
-    [
-        ("nmae: x\n", "unknown key, ignored: nmae; did you mean name?"),
-        (
-            "commit:\n  legder: local\n",
-            "unknown key in commit, ignored: legder; did you mean ledger?",
-        ),
-        ("memory: [MEMORY.md]\n", "unknown key, ignored: memory; it belongs to prompt"),
-        (
-            "prompt:\n  memory:\n    - path: M.md\n      limits: 5\n",
-            "unknown key in prompt.memory, ignored: limits; did you mean limit?",
-        ),
-        ("zzz: 1\n", "unknown key, ignored: zzz"),
-        ("layout: round\n", "layout must be one of directory, flat"),
-        ("name: [\n", "line 2: expected the node content"),
-    ],
-)
+@pytest.mark.parametrize(("manifest", "message"), CASES["test_a_bad_or_misspelt_manifest_is_named"])
 def test_a_bad_or_misspelt_manifest_is_named(brain: Brain, manifest: str, message: str) -> None:
     write(brain, MANIFEST_PATH, manifest)
     (notice,) = content_of(brain.status().notices)

@@ -8,6 +8,9 @@ from brain import Brain
 from brain.errors import InvalidInput
 from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
 from brain.util.utc_time import utc_time
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 SOURCE = ImportSource("git", "skills", "adopted/skills")
 SKILL = "skills/a/SKILL.md"
@@ -158,15 +161,7 @@ def test_a_merge_of_very_many_parents_is_recorded_in_steps(brain: Brain) -> None
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [
-        ("memory/a.md", "memory/A.md"),
-        ("memory/a/x.md", "memory/A/y.md"),
-        ("memory/stra\u00dfe.md", "memory/STRASSE.md"),
-        ("memory/stra\u00dfe/x.md", "memory/STRASSE/y.md"),
-        ("stra\u00dfe/x.md", "STRASSE/y.md"),
-        ("memory/a", "memory/a/x.md"),
-        ("memory/a/x.md", "memory/A"),
-    ],
+    CASES["test_of_names_that_other_systems_take_for_one_the_later_is_left_out_and_said_once"],
 )
 def test_of_names_that_other_systems_take_for_one_the_later_is_left_out_and_said_once(
     brain: Brain, first: str, second: str

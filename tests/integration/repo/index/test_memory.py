@@ -8,6 +8,9 @@ from brain import Brain, InvalidInput, NotFound, limits
 from brain.repo.index import memory_files
 from brain.repo.skills.edit_memory import MemoryOperation
 from tests.integration.repo.conftest import write_file
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def place(brain: Brain, target: str = "memory") -> tuple[str, int]:
@@ -17,16 +20,7 @@ def place(brain: Brain, target: str = "memory") -> tuple[str, int]:
 
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize(
-    ("existing", "memory", "user"),
-    [
-        ([], "memory/MEMORY.md", "memory/USER.md"),
-        (["MEMORY.md"], "MEMORY.md", "USER.md"),
-        (["USER.md"], "MEMORY.md", "USER.md"),
-        (["memories/USER.md"], "memories/MEMORY.md", "memories/USER.md"),
-        (["memory/MEMORY.md", "memories/USER.md"], "memory/MEMORY.md", "memories/USER.md"),
-        (["MEMORY.md", "memory/MEMORY.md"], "MEMORY.md", "USER.md"),
-        (["memories/MEMORY.md", "memory/USER.md"], "memories/MEMORY.md", "memory/USER.md"),
-    ],
+    ("existing", "memory", "user"), CASES["test_notes_are_where_they_are_or_beside_the_other_notes"]
 )
 def test_notes_are_where_they_are_or_beside_the_other_notes(
     brain: Brain, existing: list[str], memory: str, user: str, recorded: bool
@@ -65,14 +59,7 @@ def test_the_manifest_says_where_notes_are_and_how_large_they_get(brain: Brain) 
 
 
 @pytest.mark.parametrize(
-    ("existing", "target", "path"),
-    [
-        (None, "log.jsonl", "memory/log.jsonl"),
-        ("memories/log.jsonl", "log.jsonl", "memories/log.jsonl"),
-        ("memories/log.jsonl", "memory/log.jsonl", "memory/log.jsonl"),
-        (None, "memories/log.ndjson", "memories/log.ndjson"),
-        ("memory/log.jsonl", "log.jsonl", "memory/log.jsonl"),
-    ],
+    ("existing", "target", "path"), CASES["test_records_are_in_a_folder_of_memories"]
 )
 def test_records_are_in_a_folder_of_memories(
     brain: Brain, existing: str | None, target: str, path: str

@@ -11,7 +11,10 @@ import pytest
 
 from brain import Brain, BrainError, Conflict, InvalidInput, NotFound, limits
 from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.cases import read_cases
 from tests.support.processes import TIMEOUT_SECONDS
+
+CASES = read_cases(__file__)
 
 
 def texts(brain: Brain) -> list[str]:
@@ -70,22 +73,7 @@ def test_an_executable_stays_one(brain: Brain) -> None:
     assert brain.status().clean
 
 
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [
-        ("../a", "bad_path"),
-        ("/a", "bad_path"),
-        (".brain/store.db", "reserved_name"),
-        (".git/config", "reserved_name"),
-        ("notes/.env", "left_out"),
-        ("secret/a.txt", "left_out"),
-        ("link/a.txt", "unsafe_path"),
-        ("link", "not_regular"),
-        ("folder", "not_regular"),
-        ("file/a.txt", "unsafe_path"),
-        ("File", "case_collision"),
-    ],
-)
+@pytest.mark.parametrize(("path", "code"), CASES["test_a_path_that_a_brain_cannot_hold_is_refused"])
 def test_a_path_that_a_brain_cannot_hold_is_refused(brain: Brain, path: str, code: str) -> None:
     write_file(brain, ".brainignore", "secret/\n")
     write_file(brain, "file", "x")

@@ -18,6 +18,9 @@ from brain.serve.mcp.brain_pool import (
     SkillChanges,
     client_slug,
 )
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 @pytest.fixture
@@ -110,20 +113,7 @@ def files(brain: Brain) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     ("tool", "given"),
-    [
-        ("memory", {"action": "add", "target": "memory", "content": "Proposed."}),
-        (
-            "skill_manage",
-            {
-                "action": "write_file",
-                "name": "oracle",
-                "file_path": "references/a.md",
-                "file_content": "A.",
-            },
-        ),
-        ("skill_manage", {"action": "delete", "name": "oracle", "absorbed_into": ""}),
-        ("skill_manage", {"action": "create", "name": "new", "content": "N.", "category": "dev"}),
-    ],
+    CASES["test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted"],
 )
 def test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted(
     brain: Brain, tool: str, given: dict[str, str]

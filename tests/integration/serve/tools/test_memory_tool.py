@@ -15,6 +15,9 @@ from brain import Brain
 from brain.repo.index import memory_entries
 from brain.serve.tools import Toolbox
 from tests.integration.serve.tools.conftest import ToolCaller
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def add(agent: ToolCaller, content: str, target: str = "memory", **given: Any) -> Any:
@@ -163,27 +166,7 @@ def test_notes_that_a_person_began_are_changed_block_by_block(agent: ToolCaller)
 
 
 @pytest.mark.parametrize(
-    ("before", "step", "after"),
-    [
-        (
-            "\ufeff\r\nA.\r\n§\r\nB.\r\n\r\n\r\n",
-            {"action": "add", "content": "C\nc."},
-            "\ufeff\r\nA.\r\n§\r\nB.\r\n§\r\nC\r\nc.\r\n\r\n\r\n",
-        ),
-        (
-            "\ufeff\r\nA.\r\n§\r\nB.\r\n \r\n",
-            {"action": "replace", "old_text": "A", "content": "C\nc."},
-            "\ufeff\r\nC\r\nc.\r\n§\r\nB.\r\n \r\n",
-        ),
-        (
-            "\n A.\n§\nB.\n\n\n",
-            {"action": "remove", "old_text": "A"},
-            "\nB.\n\n\n",
-        ),
-        ("A.\n§\nB.", {"action": "replace", "old_text": "A", "content": "C."}, "C.\n§\nB."),
-        ("A.\n§\nB.", {"action": "add", "content": "C."}, "A.\n§\nB.\n§\nC.\n"),
-        ("A\r\na.\r\n", {"action": "add", "content": "A\na."}, "A\r\na.\r\n"),
-    ],
+    ("before", "step", "after"), CASES["test_line_ends_and_blank_lines_around_entries_stay"]
 )
 def test_line_ends_and_blank_lines_around_entries_stay(
     agent: ToolCaller, before: str, step: dict[str, Any], after: str
@@ -278,20 +261,7 @@ def test_a_link_is_not_written_through(agent: ToolCaller) -> None:
     assert list(outside.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {},
-        {"action": "add"},
-        {"action": "add", "content": " "},
-        {"action": "replace", "content": "a"},
-        {"action": "remove"},
-        {"action": "read", "operations": [{"action": "add", "content": "a"}]},
-        {"operations": [{"action": "read"}]},
-        {"operations": [{"action": "add"}]},
-        {"operations": []},
-    ],
-)
+@pytest.mark.parametrize("arguments", CASES["test_what_is_missing_is_named"])
 def test_what_is_missing_is_named(agent: ToolCaller, arguments: dict[str, Any]) -> None:
     assert agent.expect_failure("memory", target="memory", **arguments).code == "bad_arguments"
 
@@ -349,21 +319,7 @@ def test_a_change_says_how_full_the_memory_is(agent: ToolCaller) -> None:
     assert add(agent, "Two.").text == again
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "action is missing."),
-        ({"action": "read", "content": "x"}, "read cannot be one of several operations."),
-        ({"action": "add"}, "content is missing: add needs it."),
-        ({"action": "replace", "content": "x"}, "old_text is missing: replace needs it."),
-        ({"action": "replace", "old_text": "x"}, "content is missing: replace needs it."),
-        ({"action": "remove", "old_text": " "}, "old_text is missing: remove needs it."),
-        (
-            {"content": "x", "operations": [{"action": "add", "content": "a"}]},
-            "Give operations alone, or one action.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), CASES["test_a_wrong_combination_is_explained"])
 def test_a_wrong_combination_is_explained(
     agent: ToolCaller, arguments: dict[str, Any], message: str
 ) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.integration.serve.tools.conftest import ToolCaller
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 BODY = "Check the age.\nThen the price.\nThen the age.\n"
 SKILL = f"---\nname: oracles\ndescription: Trust no stale price\n---\n{BODY}"
@@ -368,21 +371,7 @@ def test_delete_removes_a_skill_and_says_what_took_its_place(oracles: ToolCaller
     assert [skill.slug for skill in oracles.brain.skills.list()] == ["oracles"]
 
 
-@pytest.mark.parametrize(
-    ("given", "missing"),
-    [
-        ({"action": "patch", "new_string": "x"}, "old_string"),
-        ({"action": "patch", "old_string": "", "new_string": "x"}, "old_string"),
-        ({"action": "patch", "old_string": "x"}, "new_string"),
-        ({"action": "write_file", "file_content": "x"}, "file_path"),
-        ({"action": "write_file", "file_path": "SKILL.md", "file_content": "x"}, "file_path"),
-        ({"action": "write_file", "file_path": "assets/x"}, "file_content"),
-        ({"action": "remove_file"}, "file_path"),
-        ({"action": "remove_file", "file_path": "SKILL.md"}, "file_path"),
-        ({"action": "edit"}, "content"),
-        ({}, "action"),
-    ],
-)
+@pytest.mark.parametrize(("given", "missing"), CASES["test_what_an_action_needs_is_named"])
 def test_what_an_action_needs_is_named(
     oracles: ToolCaller, given: dict[str, str], missing: str
 ) -> None:

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from brain import Brain
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, ToolResult
 from tests.integration.serve.tools.conftest import ToolCaller
+from tests.support.cases import read_cases
 from tests.unit.serve.tools.test_arguments import JSON, objects
+
+CASES = read_cases(__file__)
 
 ODD = ["../x", "/etc/passwd", "C:\\x", "a/../b", ".brain/x", "", " ", "\x00", "\u202e", "SKILL.md"]
 NAMES = st.sampled_from(["a", "b", "A b", "c++", "memory", "user", "x.jsonl", *ODD]) | st.text()
@@ -170,19 +173,7 @@ PASSWORD = "wq7zkf" + "29Xb"
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("skill_manage", {"action": "create", "name": "b", "content": "{}"}),
-        (
-            "skill_manage",
-            {"action": "patch", "name": "a", "old_string": "\nDo it.", "new_string": "\n{}"},
-        ),
-        (
-            "skill_manage",
-            {"action": "write_file", "name": "a", "file_path": "assets/k", "file_content": "{}"},
-        ),
-        ("memory", {"action": "add", "target": "memory", "content": "{}"}),
-    ],
+    ("tool", "given"), CASES["test_what_may_be_a_secret_is_written_with_a_notice"]
 )
 def test_what_may_be_a_secret_is_written_with_a_notice(
     agent: ToolCaller, tool: str, given: dict[str, Any]

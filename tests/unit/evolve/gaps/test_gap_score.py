@@ -12,6 +12,9 @@ from brain.evolve.gaps.gap_score import (
     is_above_threshold,
     score_gap,
 )
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 MISSING = "ModuleNotFoundError: No module named 'yaml'"
 LACKING = "I have no tool that reads YAML."
@@ -70,44 +73,13 @@ def test_a_keyword_far_behind_the_beginning_of_an_error_is_not_looked_for() -> N
     assert not has_error_keyword("x" * 5_000 + " ImportError")
 
 
-@pytest.mark.parametrize(
-    "reflection",
-    [
-        "I have no tool for this.",
-        "There is no skill to parse a schema",
-        "Missing skill: parse_json_schema",
-        "I lack a tool that reads PDF files.",
-        "Unable to parse the schema.",
-        "I cannot parse TOML.",
-        "We still cannot convert these units",
-        "The agent was unable to open the archive",
-        "Third try.\nCannot decode the message",
-        'It printed "ok", but I can\'t read it.',
-    ],
-)
+@pytest.mark.parametrize("reflection", CASES["test_an_agent_that_says_what_it_lacks_is_heard"])
 def test_an_agent_that_says_what_it_lacks_is_heard(reflection: str) -> None:
     assert has_reflection_keyword(reflection)
 
 
 @pytest.mark.parametrize(
-    "reflection",
-    [
-        "",
-        "It went well, and no tool was needed.",
-        "No tools are required here",
-        "I cannot recommend it enough.",
-        "I can't wait to use it again.",
-        "We cannot thank the reviewers enough.",
-        "I cannot rule out a race.",
-        'The program printed "cannot open file", as expected.',
-        "The output was `unable to lock`; I retried, and it worked.",
-        "> I cannot parse TOML\nThe user quoted this.",
-        "The log:\n```\ncannot connect\n```\nThen it worked.",
-        "The log:\n    cannot connect\nThen it worked.",
-        "The server said 'no tool of this name' once.",
-        "The user cannot log in, so I reset the password.",
-        "Scanners cannot see the page.",
-    ],
+    "reflection", CASES["test_praise_quotations_and_other_people_are_not_taken_for_a_gap"]
 )
 def test_praise_quotations_and_other_people_are_not_taken_for_a_gap(reflection: str) -> None:
     assert not has_reflection_keyword(reflection)

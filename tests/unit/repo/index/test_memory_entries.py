@@ -20,6 +20,9 @@ from brain.repo.index.memory_entries import (
     remove_entry,
     replace_entry,
 )
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 
 def texts(text: str, memory_format: MemoryFormat = NOTE_FORMAT) -> list[str]:
@@ -31,33 +34,7 @@ def texts(text: str, memory_format: MemoryFormat = NOTE_FORMAT) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "entries"),
-    [
-        ("", []),
-        ("\n \n", []),
-        ("one", ["one"]),
-        ("one\n", ["one"]),
-        ("\n\none\n\n", ["one"]),
-        ("one\ntwo\n", ["one\ntwo"]),
-        ("one\n\ntwo\n", ["one\n\ntwo"]),
-        ("one\n§\ntwo\n", ["one", "two"]),
-        ("one\n§ \t\ntwo", ["one", "two"]),
-        ("one\r\n§\r\ntwo\r\n", ["one", "two"]),
-        ("§\none\n", ["", "one"]),
-        ("one §\ntwo\n", ["one §\ntwo"]),
-        ("one\n§§\ntwo\n", ["one\n§§\ntwo"]),
-        ("# A\na\n# B\nb\n", ["# A\na", "# B\nb"]),
-        ("# A\n\na\n\nb\n", ["# A", "a", "b"]),
-        ("- a\n- b\n  c\n* d\n", ["- a", "- b\n  c", "* d"]),
-        ("1. a\n2) b\n", ["1. a", "2) b"]),
-        ("  - a\n- b\n", ["  - a", "- b"]),
-        ("#A\n#B\n", ["#A\n#B"]),
-        ("1234567890. a\n- b\n", ["1234567890. a\n- b"]),
-        ("- a\n- b\n§\n- c\n- d\n", ["- a", "- b", "- c\n- d"]),
-        ("- a\n- b\n\n§\n- c\n", ["- a", "- b\n", "- c"]),
-        ("a\n- b\n", ["a\n- b"]),
-        ("\ufeff\n- a\n- b\n", ["- a", "- b"]),
-    ],
+    ("text", "entries"), CASES["test_notes_are_split_at_separators_or_as_people_write_them"]
 )
 def test_notes_are_split_at_separators_or_as_people_write_them(
     text: str, entries: list[str]
@@ -65,19 +42,7 @@ def test_notes_are_split_at_separators_or_as_people_write_them(
     assert texts(text) == entries
 
 
-@pytest.mark.parametrize(
-    ("text", "entries"),
-    [
-        ("", []),
-        ('{"a":1}', ['{"a":1}']),
-        ('{"a":1}\n{"b":2}\n', ['{"a":1}', '{"b":2}']),
-        ('{"a":1}\r\n{"b":2}\r\n', ['{"a":1}', '{"b":2}']),
-        ('{"a":1}\n\n \n{"b":2}\n', ['{"a":1}', '{"b":2}']),
-        ('[1]\n{"b":2}\n3\n', ["[1]", '{"b":2}', "3"]),
-        ('\n{"a":1}\n', ['{"a":1}']),
-        ('{"a":1}\n {"b":2}\n', ['{"a":1}', ' {"b":2}']),
-    ],
-)
+@pytest.mark.parametrize(("text", "entries"), CASES["test_every_line_of_json_lines_is_an_entry"])
 def test_every_line_of_json_lines_is_an_entry(text: str, entries: list[str]) -> None:
     assert texts(text, JSONL_FORMAT) == entries
 
@@ -91,17 +56,7 @@ def edited(text: str, *added: str, memory_format: MemoryFormat = NOTE_FORMAT) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "content", "expected"),
-    [
-        ("", "new", "new\n"),
-        ("\n\n", "new", "\n\nnew\n"),
-        ("one", "new", "one\n§\nnew\n"),
-        ("one\n", "  new \n", "one\n§\nnew\n"),
-        ("one\n\n\n", "new", "one\n§\nnew\n\n\n"),
-        ("one\r\n", "a\nb", "one\r\n§\r\na\r\nb\r\n"),
-        ("one", "one", "one"),
-        ("one\n§\ntwo\n", "one", "one\n§\ntwo\n"),
-    ],
+    ("text", "content", "expected"), CASES["test_an_entry_is_added_at_the_end_unless_it_is_there"]
 )
 def test_an_entry_is_added_at_the_end_unless_it_is_there(
     text: str, content: str, expected: str

@@ -5,31 +5,14 @@ from __future__ import annotations
 import pytest
 
 from brain.serve.tools.invocation_hint import find_wrapped_tool
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 TOOLS = {"greek_news", "count_words"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "tool"),
-    [
-        ({"code": "from greek_news import greek_news\nprint(greek_news(5))"}, "greek_news"),
-        ({"code": "from acquired.greek_news import greek_news"}, "greek_news"),
-        ({"code": "from greek_news import main; main()"}, "greek_news"),
-        ({"command": "python3 acquired_skills/greek_news.py '{}'"}, "greek_news"),
-        ({"command": ["python3", "skills/count-words/skill.py"]}, "count_words"),
-        ({"command": "python3 -m count_words '{}'"}, "count_words"),
-        ({"steps": [{"run": "import count_words"}]}, "count_words"),
-        ('{"code": "from greek_news import greek_news"}', "greek_news"),
-        ({"code": "from greek_news import headlines"}, ""),
-        ({"code": "from news import greek_news"}, ""),
-        ({"code": "from json import loads\nimport sys"}, ""),
-        ({"command": "python3 run.py"}, ""),
-        ({"command": "ls skills/count-words"}, ""),
-        ({"text": "count_words counts words"}, ""),
-        ({"code": 7, "more": None}, ""),
-        (None, ""),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "tool"), CASES["test_a_call_wrapped_in_code_names_its_tool"])
 def test_a_call_wrapped_in_code_names_its_tool(arguments: object, tool: str) -> None:
     assert find_wrapped_tool(arguments, TOOLS) == tool
 
